@@ -1,0 +1,138 @@
+package strictjson
+
+import (
+	"reflect"
+	"strings"
+)
+
+// A field is where in a struct a key's value goes.
+type field struct {
+	index  []int // through embedded structs
+	tagged bool  // its name comes from a tag
+	decode decoder
+}
+
+// of returns the field in v, and makes the embedded pointers on the way to it.
+func (f field) of(v reflect.Value) reflect.Value {
+	for i, at := range f.index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(at)
+	}
+	return v
+}
+
+// fields maps each key to its field in the struct type t. Of fields that claim
+// the same key the least embedded one has it, or else the only one with a tag, or
+// else none: encoding/json's rule.
+func (p plans) fields(t reflect.Type) map[string]field {
+	claims := make(map[string][]field)
+	p.collect(t, nil, map[reflect.Type]bool{}, claims)
+	fields := make(map[string]field, len(claims))
+	for name, list := range claims {
+		if f, ok := dominant(list); ok {
+			fields[name] = f
+		}
+	}
+	return fields
+}
+
+// collect adds the fields of t, which is reached by index, and of what it embeds.
+func (p plans) collect(t reflect.Type, index []int, within map[reflect.Type]bool, claims map[string][]field) {
+	if within[t] {
+		return
+	}
+	within[t] = true
+	defer delete(within, t)
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		inner := sf.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		// An embedded struct may be unexported and still lend its exported fields,
+		// but not behind a pointer that cannot be set.
+		promotes := sf.Anonymous && inner.Kind() == reflect.Struct
+		if !sf.IsExported() && (!promotes || sf.Type.Kind() == reflect.Pointer) {
+			continue
+		}
+		tag := sf.Tag.Get("json")
+		if tag == "-" {
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		at := append(append([]int(nil), index...), i)
+		if promotes && name == "" {
+			p.collect(inner, at, within, claims)
+			continue
+		}
+		if !sf.IsExported() {
+			continue
+		}
+		f := field{index: at, tagged: name != "", decode: p.of(sf.Type)}
+		if name == "" {
+			name = sf.Name
+		}
+		if quotes(options, inner.Kind()) {
+			f.decode = decodeQuoted(f.decode)
+		}
+		claims[name] = append(claims[name], f)
+	}
+}
+
+func dominant(list []field) (field, bool) {
+	var best []field
+	for _, f := range list {
+		switch {
+		case len(best) == 0 || len(f.index) < len(best[0].index):
+			best = []field{f}
+		case len(f.index) == len(best[0].index):
+			best = append(best, f)
+		}
+	}
+	if len(best) == 1 {
+		return best[0], true
+	}
+	var tagged []field
+	for _, f := range best {
+		if f.tagged {
+			tagged = append(tagged, f)
+		}
+	}
+	if len(tagged) == 1 {
+		return tagged[0], true
+	}
+	return field{}, false
+}
+
+// quotes reports whether a tag's options put the value into a string.
+func quotes(options string, kind reflect.Kind) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		if option != "string" {
+			continue
+		}
+		return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
+	}
+	return false
+}
+
+// decodeQuoted decodes the value that stands inside a string.
+func decodeQuoted(inside decoder) decoder {
+	return func(raw []byte, v reflect.Value) error {
+		if raw[0] == 'n' {
+			return inside(raw, v)
+		}
+		text, ok := Unquote(raw)
+		if !ok {
+			return mismatch("a string", raw)
+		}
+		if err := Check([]byte(text)); err != nil {
+			return &TypeError{Msg: "must hold a JSON value: " + err.Error()}
+		}
+		return inside(trim([]byte(text)), v)
+	}
+}

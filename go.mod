@@ -1,0 +1,3 @@
+module github.com/petrock/petrock
+
+go 1.26
