@@ -1,0 +1,69 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Schema is a compiled schema document. It never changes, so that several
+// goroutines may use one at once. [Compile] makes it.
+type Schema struct {
+	text   string
+	object bool
+	root   *node
+}
+
+// Compile reads a schema document. Its error names every fault by its place in the
+// document, one a line, such as "properties.age.minimum: must be a number, got a string".
+func Compile(text string) (*Schema, error) {
+	raw := []byte(text)
+	if err := strictjson.Check(raw); err != nil {
+		return nil, fmt.Errorf("reading schema: %w", err)
+	}
+	document := parse(bytes.TrimSpace(raw))
+	c := compiler{
+		document: document,
+		nodes:    make(map[*value]*node),
+		anchors:  make(map[string]*node),
+	}
+	root := c.compile(document, "")
+	c.resolveAll()
+	c.refuseLoops()
+	if err := errors.Join(c.errs...); err != nil {
+		return nil, err
+	}
+	kind := document.get("type")
+	object := kind != nil && kind.raw[0] == '"' && root.types == objectKind
+	return &Schema{text, object, root}, nil
+}
+
+// Text is the document as it was given to [Compile].
+func (s *Schema) Text() string { return s.text }
+
+// RootIsObject reports whether the document's root says "type": "object", and that alone.
+func (s *Schema) RootIsObject() bool { return s.object }
+
+// Validate checks one JSON value. It returns nil or a [*ValidationError], also
+// where data is not JSON at all or holds a key twice.
+func (s *Schema) Validate(data []byte) error {
+	if err := strictjson.Check(data); err != nil {
+		return whole("reading JSON: " + err.Error())
+	}
+	v := validation{work: allowance(len(data))}
+	v.check(s.root, bytes.TrimSpace(data), nil)
+	switch {
+	case v.work <= 0:
+		return whole("takes too much work to check against this schema; send a smaller or flatter value")
+	case v.failed:
+		return &ValidationError{v.problems, v.more}
+	}
+	return nil
+}
+
+// whole is the error for a problem of the input as such.
+func whole(message string) error {
+	return &ValidationError{Problems: []Problem{{Message: message}}}
+}

@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// contacts is a schema in which most ways to combine schemas meet.
+const contacts = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`
+
+// A check is a value against a schema. An empty want means valid; otherwise it is the
+// text of the error.
+type check struct{ name, schema, data, want string }
+
+func run(t *testing.T, checks []check) {
+	t.Helper()
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			s := mustCompile(t, c.schema)
+			err := s.Validate([]byte(c.data))
+			got := ""
+			if err != nil {
+				got = err.Error()
+				var invalid *ValidationError
+				if !errors.As(err, &invalid) || len(invalid.Problems) == 0 {
+					t.Errorf("error is %T, want a *ValidationError with problems", err)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s against %s:\n got %q\nwant %q", c.data, c.schema, got, c.want)
+			}
+		})
+	}
+}
+
+func mustCompile(t testing.TB, text string) *Schema {
+	t.Helper()
+	s, err := Compile(text)
+	if err != nil {
+		t.Fatalf("compiling %s: %v", text, err)
+	}
+	return s
+}
+
+func TestContacts(t *testing.T) {
+	run(t, []check{
+		{"by phone", contacts, `{"name":"N","contactMethod":"phone","phone":"1"}`, ""},
+		{"by email", contacts, `{"contactMethod":"email","email":"a@b"}`, ""},
+		{"no method", contacts, `{"email":"a@b","address":{"street":"S","city":"C"}}`, ""},
+		{"method phone without phone", contacts, `{"contactMethod":"phone","email":"a@b"}`, "phone: required but missing"},
+		{"method email without email", contacts, `{"contactMethod":"email","phone":"1"}`, "email: required but missing"},
+		{"neither", contacts, `{}`, "phone: required but missing (closest of 2 alternatives)\nemail: required but missing"},
+		{"bad address", contacts, `{"email":"a@b","address":{"city":5}}`, "address.city: must be a string, got a number"},
+		{"unknown", contacts, `{"email":"a@b","Name":"N"}`,
+			`Name: is not a known property; known: name, address, contactMethod, phone, email; did you mean "name"?`},
+		{"bad method", contacts, `{"email":"a@b","contactMethod":"fax"}`, `contactMethod: must be one of "phone", "email", got "fax"`},
+		{"no object", contacts, `[]`, "must be an object, got an array"},
+	})
+}
+
+func TestTextIsVerbatim(t *testing.T) {
+	const text = " {\"x-order\": [1,2],\n\t\"title\":\"T\", \"default\":{\"a\":1.0}, \"unknown\":{\"type\":7}} \n"
+	if got := mustCompile(t, text).Text(); got != text {
+		t.Errorf("Text() = %q, want %q", got, text)
+	}
+}
+
+func TestRootIsObject(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"type":"object"}`:             true,
+		`{"type":"\u006fbject"}`:        true,
+		`{"type":["object"]}`:           false,
+		`{"type":["object","null"]}`:    false,
+		`{"type":"array"}`:              false,
+		`{"properties":{"type":{}}}`:    false,
+		`{"allOf":[{"type":"object"}]}`: false,
+		`{}`:                            false,
+		`true`:                          false,
+	} {
+		if got := mustCompile(t, text).RootIsObject(); got != want {
+			t.Errorf("RootIsObject of %s = %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestInputThatIsNotJSON(t *testing.T) {
+	for _, text := range []string{
+		``, ` `, `{"a":1`, `{} {}`, `{"a":1,"a":2}`, `[[{"a":1,"\u0061":2}]]`, strings.Repeat("[", 300), "\"\xff\"",
+	} {
+		want := strictjson.Check([]byte(text))
+		if want == nil {
+			t.Fatalf("%q is good", text)
+		}
+		run(t, []check{{text, `true`, text, "reading JSON: " + want.Error()}})
+		if _, err := Compile(text); !errors.As(err, new(*strictjson.Error)) || err.Error() != "reading schema: "+want.Error() {
+			t.Errorf("Compile(%q) = %v", text, err)
+		}
+	}
+	run(t, []check{{"space around", `{"type":"integer"}`, " \n1\t ", ""}})
+}
+
+func TestErrorListsTen(t *testing.T) {
+	s := mustCompile(t, `{"items":{"type":"string"}}`)
+	var invalid *ValidationError
+	if !errors.As(s.Validate([]byte(`[1,2,3,4,5,6,7,8,9,10,11,12,"x"]`)), &invalid) {
+		t.Fatal("want a *ValidationError")
+	}
+	if len(invalid.Problems) != 10 || invalid.More != 2 {
+		t.Errorf("got %d problems and %d more, want 10 and 2", len(invalid.Problems), invalid.More)
+	}
+	if p := invalid.Problems[9]; p.Path != "[9]" || p.Message != "must be a string, got a number" {
+		t.Errorf("last problem is %+v", p)
+	}
+	if text := invalid.Error(); !strings.HasSuffix(text, "\nand 2 more problems") {
+		t.Errorf("Error() = %q", text)
+	}
+}
+
+func TestSchemaIsSharedByGoroutines(t *testing.T) {
+	s := mustCompile(t, contacts)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 100 {
+				if err := s.Validate([]byte(`{"email":"e"}`)); err != nil {
+					t.Error(err)
+				}
+				if s.Validate([]byte(`{"email":1}`)) == nil {
+					t.Error("a number passed for an email")
+				}
+			}
+		})
+	}
+	group.Wait()
+}
