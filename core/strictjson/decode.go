@@ -33,9 +33,17 @@ func (d *Decoder[T]) Decode(data []byte, v *T) error {
 	return d.decode(trim(data), reflect.ValueOf(v).Elem())
 }
 
-// Unmarshal is [Decoder.Decode] with a decoder made for this one call.
-func Unmarshal[T any](data []byte, v *T) error {
-	return NewDecoder[T]().Decode(data, v)
+// Unmarshal fills what v, a pointer, points to. It is [Decoder.Decode] with a
+// decoder made for this one call.
+func Unmarshal(data []byte, v any) error {
+	if err := Check(data); err != nil {
+		return err
+	}
+	p := reflect.ValueOf(v)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return fmt.Errorf("decoding into %T: must be a pointer that is not nil", v)
+	}
+	return plans{}.of(p.Type().Elem())(trim(data), p.Elem())
 }
 
 // A decoder fills v from raw, which is a checked JSON value without space around it.

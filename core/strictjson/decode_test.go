@@ -124,6 +124,9 @@ func TestUnmarshalRefuses(t *testing.T) {
 			t.Errorf("Unmarshal(%q) = %v, want an *Error", in, err)
 		}
 	}
+	if Unmarshal([]byte(`{}`), v) == nil || Unmarshal([]byte(`{}`), (*tree)(nil)) == nil {
+		t.Error("a target that cannot be filled is accepted")
+	}
 }
 
 // What we decode, encoding/json decodes to the same value, whenever the

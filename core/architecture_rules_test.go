@@ -1,0 +1,337 @@
+package core_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func importsPointDown(t tree) []string {
+	var broken []string
+	unknown := map[string]bool{}
+	for _, f := range t.sources() {
+		allowed, ok := allowedImports(f.dir())
+		if !ok {
+			if !unknown[f.dir()] {
+				unknown[f.dir()] = true
+				broken = append(broken, fmt.Sprintf("%s: package %s has no row in mayImport; decide what it may import and add one", f.path, f.dir()))
+			}
+			continue
+		}
+		for _, imp := range f.imports() {
+			if dir, ok := t.ours(imp.path); ok && !matchesAny(allowed, dir) {
+				broken = append(broken, f.at(imp.pos, "%s must not import %s; move what you need further down, or hand it in as a value or an interface", f.dir(), dir))
+			}
+		}
+	}
+	return broken
+}
+
+func testsOfCoreStayInCore(t tree) []string {
+	var broken []string
+	for _, f := range t.tests() {
+		if !matches("core/...", f.dir()) {
+			continue
+		}
+		for _, imp := range f.imports() {
+			if dir, ok := t.ours(imp.path); ok && matchesAny(upward, dir) {
+				broken = append(broken, f.at(imp.pos, "a test of core must not import %s; put the test there instead", dir))
+			}
+		}
+	}
+	return broken
+}
+
+func coreImportsStandardLibrary(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		if !matches("core/...", f.dir()) {
+			continue
+		}
+		for _, imp := range f.imports() {
+			if _, ok := t.ours(imp.path); ok || isStandard(imp.path) || slices.Contains(outsideCore[f.dir()], imp.path) {
+				continue
+			}
+			broken = append(broken, f.at(imp.pos, "core imports the standard library alone, not %s; a leaf package that cannot do without goes into outsideCore", imp.path))
+		}
+	}
+	return broken
+}
+
+func cobraStaysBelowCmd(t tree) []string {
+	var broken []string
+	for _, f := range append(t.sources(), t.tests()...) {
+		for _, imp := range f.imports() {
+			if matches("github.com/spf13/cobra/...", imp.path) && !f.below("cmd") {
+				broken = append(broken, f.at(imp.pos, "cobra stays in the packages that make a command line; move the command below a cmd folder"))
+			}
+		}
+	}
+	return broken
+}
+
+func refusedImports(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		for _, imp := range f.imports() {
+			for _, no := range refused {
+				if matches(no.pkg, f.dir()) && imp.path == no.path {
+					broken = append(broken, f.at(imp.pos, "%s must not import %s: %s", f.dir(), no.path, no.reason))
+				}
+			}
+		}
+	}
+	return broken
+}
+
+// wordsOfMCP finds the protocol's name, its methods, and its first method if it
+// stands in quotes: "initialize" is a word that plain English needs as well.
+var wordsOfMCP = regexp.MustCompile("(?i:\\bmcp|model ?context ?protocol)|MCP|Mcp" +
+	"|\\b(tools|resources|prompts|notifications)/" +
+	"|[\"'`]initialized?[\"'`]")
+
+func jsonrpcHasNoWordOfMCP(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		if !matches("core/jsonrpc/...", f.dir()) {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(string(f.src)) {
+			n++
+			if word := wordsOfMCP.FindString(line); word != "" {
+				broken = append(broken, fmt.Sprintf("%s:%d: jsonrpc knows nothing of MCP, and here stands %q; move it to core/mcp, or say it in words of JSON-RPC", f.path, n, word))
+			}
+		}
+	}
+	return broken
+}
+
+func noInit(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		for _, decl := range f.syntax.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				broken = append(broken, f.at(fn.Pos(), "func init runs unasked; make it a function that the caller calls"))
+			}
+		}
+	}
+	return broken
+}
+
+func noPackageState(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		for _, decl := range f.syntax.Decls {
+			group, ok := decl.(*ast.GenDecl)
+			if !ok || group.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range group.Specs {
+				spec := spec.(*ast.ValueSpec)
+				for i, name := range spec.Names {
+					if allowedState[f.path+" "+name.Name] == "" && !isAssertion(name, spec) && !isSentinel(name, spec, i) && !isEmbedded(group, spec) {
+						broken = append(broken, f.at(name.Pos(), "package-level variable %s; make it a constant, a function that returns the value, or a field", name.Name))
+					}
+				}
+			}
+		}
+	}
+	return broken
+}
+
+// isAssertion reports whether this is var _ Interface = Type{}.
+func isAssertion(name *ast.Ident, spec *ast.ValueSpec) bool {
+	return name.Name == "_" && spec.Type != nil && len(spec.Values) > 0
+}
+
+// isSentinel reports whether this is var ErrX = errors.New("…") or the like.
+func isSentinel(name *ast.Ident, spec *ast.ValueSpec, i int) bool {
+	if len(spec.Values) != len(spec.Names) {
+		return false
+	}
+	named := strings.HasPrefix(name.Name, "Err") || strings.HasPrefix(name.Name, "err")
+	return named && isErrorCall(spec.Values[i])
+}
+
+// isEmbedded reports whether this is a variable that //go:embed fills. The compiler
+// sees to its type.
+func isEmbedded(group *ast.GenDecl, spec *ast.ValueSpec) bool {
+	for _, doc := range []*ast.CommentGroup{group.Doc, spec.Doc} {
+		if doc == nil {
+			continue
+		}
+		for _, c := range doc.List {
+			if strings.HasPrefix(c.Text, "//go:embed ") {
+				return len(spec.Values) == 0
+			}
+		}
+	}
+	return false
+}
+
+// isErrorCall reports whether e is a call of errors.New or fmt.Errorf.
+func isErrorCall(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fn, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := fn.X.(*ast.Ident)
+	return ok && (pkg.Name == "errors" && fn.Sel.Name == "New" || pkg.Name == "fmt" && fn.Sel.Name == "Errorf")
+}
+
+func noFailedTo(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		for n := range ast.Preorder(f.syntax) {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !isErrorCall(call) || len(call.Args) == 0 {
+				continue
+			}
+			if text := firstText(call.Args[0]); strings.HasPrefix(strings.ToLower(text), "failed to") {
+				broken = append(broken, f.at(call.Pos(), "error text %q; say what was being done: \"reading go.mod: …\"", text))
+			}
+		}
+	}
+	return broken
+}
+
+// firstText is the string literal that e begins with, unquoted.
+func firstText(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		return firstText(e.X)
+	case *ast.ParenExpr:
+		return firstText(e.X)
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		if err == nil {
+			return text
+		}
+	}
+	return ""
+}
+
+func gofmt(t tree) []string {
+	var broken []string
+	for _, f := range t.files {
+		if f.err != nil {
+			broken = append(broken, fmt.Sprintf("%v; the file does not parse", f.err))
+			continue
+		}
+		switch formatted, err := format.Source(f.src); {
+		case err != nil:
+			broken = append(broken, fmt.Sprintf("%s: %v", f.path, err))
+		case !bytes.Equal(formatted, f.src):
+			broken = append(broken, fmt.Sprintf("%s:%d: not as gofmt writes it; run gofmt -w %[1]s", f.path, firstDifference(f.src, formatted)))
+		}
+	}
+	return broken
+}
+
+// firstDifference is the number of the first line in which a and b differ.
+func firstDifference(a, b []byte) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return bytes.Count(a[:n], []byte("\n")) + 1
+}
+
+func fileSize(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		if n := f.lines(); n > maxSource && !ast.IsGenerated(f.syntax) {
+			broken = append(broken, fmt.Sprintf("%s:%d: the file has %d lines, over %d; split it by what its parts do", f.path, maxSource+1, n, maxSource))
+		}
+	}
+	for _, f := range t.tests() {
+		if n := f.lines(); n > maxTest {
+			broken = append(broken, fmt.Sprintf("%s:%d: the test file has %d lines, over %d; split it, or move cases to testdata", f.path, maxTest+1, n, maxTest))
+		}
+	}
+	return broken
+}
+
+func medianFileSize(t tree) []string {
+	if m := median(t.sourceLines()); m > maxMedian {
+		return []string{fmt.Sprintf("the median source file has %d lines, over %d; split the long ones", m, maxMedian)}
+	}
+	return nil
+}
+
+// median is the middle of numbers, the lower one if there are two, and 0 if there is none.
+func median(numbers []int) int {
+	if len(numbers) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(numbers))
+	return sorted[(len(sorted)-1)/2]
+}
+
+func onlyTopLevel(t tree) []string {
+	var broken []string
+	for _, name := range t.top {
+		if !strings.HasPrefix(name, ".") && !slices.Contains(topLevel, name) {
+			broken = append(broken, fmt.Sprintf("%s: the root holds only %s and dotfiles; find it a place in one of the folders", name, strings.Join(topLevel, ", ")))
+		}
+	}
+	return broken
+}
+
+func goModRules(t tree) []string {
+	var broken []string
+	goVersion := regexp.MustCompile(`^go 1\.26(\.\d+)?$`)
+	if !slices.ContainsFunc(t.goMod, goVersion.MatchString) {
+		broken = append(broken, "go.mod: wants the line go 1.26")
+	}
+	for i, line := range t.goMod {
+		if strings.HasPrefix(line, "replace ") || strings.HasPrefix(line, "replace(") {
+			broken = append(broken, fmt.Sprintf("go.mod:%d: a replace directive breaks go install …@latest; require a published version", i+1))
+		}
+		if strings.Contains(line, "modelcontextprotocol") || strings.Contains(line, "mark3labs") {
+			broken = append(broken, fmt.Sprintf("go.mod:%d: %s is an SDK; core/mcp is all the MCP there is here", i+1, line))
+		}
+	}
+	return broken
+}
+
+// allowedImports is the row of mayImport for a package.
+func allowedImports(pkg string) ([]string, bool) {
+	for _, row := range mayImport {
+		if matches(row.pkg, pkg) {
+			return row.imports, true
+		}
+	}
+	return nil, false
+}
+
+// matches reports whether a package path fits a pattern with "..." in it.
+func matches(pattern, pkg string) bool {
+	expr := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\.\.\.`, `.*`)
+	if rest, ok := strings.CutSuffix(expr, `/.*`); ok {
+		expr = rest + `(/.*)?`
+	}
+	return regexp.MustCompile("^" + expr + "$").MatchString(pkg)
+}
+
+func matchesAny(patterns []string, pkg string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, pkg) })
+}
+
+// isStandard reports whether an import path is of the standard library: those have no
+// dot before the first slash. "C" is not a package but cgo.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".") && first != "C"
+}

@@ -1,0 +1,402 @@
+package core_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// A rule that cannot fail is worth nothing. Each case is a small repository and what
+// one rule finds in it: parts of the messages, in order. Where want is empty, the
+// rule must find nothing.
+var ruleCases = []struct {
+	rule, name string
+	files      map[string]string // go.mod is added if missing
+	want       []string
+}{
+	{
+		rule: "imports point down", name: "up and sideways",
+		files: map[string]string{
+			"core/jsonrpc/a.go":                      "package jsonrpc\n\nimport (\n\t_ \"bufio\"\n\t_ \"example.com/m/core/mcp\"\n)\n",
+			"core/schema/a.go":                       `package schema; import _ "example.com/m/core/jsonrpc"`,
+			"core/strictjson/a.go":                   `package strictjson; import _ "example.com/m"`,
+			"core/mcp/a.go":                          `package mcp; import _ "example.com/m/generators"`,
+			"generators/plan/a.go":                   `package plan; import _ "example.com/m/cmd/petrock"`,
+			"skeleton/base/cmd/weather/main.go":      `package main; import _ "example.com/m/generators"`,
+			"skeleton/base/cmd/petrock/main.go":      `package main; import _ "example.com/m/skeleton/base/tools"`,
+			"skeleton/example/a/cmd/petrock/main.go": `package main; import _ "example.com/m/cmd/petrock"`,
+		},
+		want: []string{
+			"core/jsonrpc/a.go:5: core/jsonrpc must not import core/mcp",
+			"core/mcp/a.go:1: core/mcp must not import generators",
+			"core/schema/a.go:1: core/schema must not import core/jsonrpc",
+			"core/strictjson/a.go:1: core/strictjson must not import .;",
+			"generators/plan/a.go:1: generators/plan must not import cmd/petrock",
+			"skeleton/base/cmd/petrock/main.go:1: skeleton/base/cmd/petrock must not import skeleton/base/tools",
+			"skeleton/base/cmd/weather/main.go:1: skeleton/base/cmd/weather must not import generators",
+			"skeleton/example/a/cmd/petrock/main.go:1: skeleton/example/a/cmd/petrock must not import cmd/petrock",
+		},
+	},
+	{
+		rule: "imports point down", name: "package without a row",
+		files: map[string]string{
+			"core/extra/a.go":        `package extra`,
+			"core/extra/b.go":        `package extra`,
+			"core/jsonrpc/wire/a.go": `package wire`,
+			"tool/a.go":              `package tool`,
+		},
+		want: []string{
+			"core/extra/a.go: package core/extra has no row in mayImport",
+			"core/jsonrpc/wire/a.go: package core/jsonrpc/wire has no row",
+			"tool/a.go: package tool has no row",
+		},
+	},
+	{
+		rule: "imports point down", name: "good",
+		files: map[string]string{
+			"core/mcp/a.go":                     `package mcp; import _ "example.com/m/core/jsonrpc"`,
+			"core/jsonrpc/a_test.go":            `package jsonrpc; import _ "example.com/m/core/mcp"`,
+			"core/jsonrpc/testdata/a.go":        `package a; import _ "example.com/m/cmd/petrock"`,
+			"core/strictjson/a.go":              `package strictjson; import _ "example.com/more/cmd"`,
+			"skeleton/base/cmd/petrock/main.go": `package main; import _ "example.com/m/generators/plan"`,
+			"cmd/petrock/main.go":               `package main; import _ "example.com/m/skeleton"`,
+		},
+	},
+	{
+		rule: "tests of core stay in core", name: "up",
+		files: map[string]string{
+			"core/mcp/a_test.go":      `package mcp; import _ "example.com/m/generators/plan"`,
+			"core/jsonrpc/a_test.go":  `package jsonrpc; import _ "example.com/m/core/mcp"`,
+			"generators/plan_test.go": `package generators; import _ "example.com/m/cmd/petrock"`,
+		},
+		want: []string{"core/mcp/a_test.go:1: a test of core must not import generators/plan"},
+	},
+	{
+		rule: "core imports the standard library alone", name: "a module, and cgo",
+		files: map[string]string{
+			"core/mcp/a.go":      `package mcp; import ("encoding/json"; _ "golang.org/x/tools/txtar"; "C"; _ "example.com/m/core/jsonrpc")`,
+			"core/mcp/a_test.go": `package mcp; import _ "golang.org/x/tools/txtar"`,
+			"generators/a.go":    `package generators; import _ "golang.org/x/tools/txtar"`,
+		},
+		want: []string{
+			"core/mcp/a.go:1: core imports the standard library alone, not golang.org/x/tools/txtar",
+			"not C;",
+		},
+	},
+	{
+		rule: "cobra stays below cmd", name: "in generators, in a test",
+		files: map[string]string{
+			"generators/a.go":                `package generators; import _ "github.com/spf13/cobra"`,
+			"core/cmdline/a_test.go":         `package cmdline; import _ "github.com/spf13/cobra/doc"`,
+			"cmd/petrock/a.go":               `package main; import _ "github.com/spf13/cobra"`,
+			"skeleton/base/cmd/weather/a.go": `package main; import _ "github.com/spf13/cobra"`,
+		},
+		want: []string{"generators/a.go:1: cobra stays", "core/cmdline/a_test.go:1: cobra stays"},
+	},
+	{
+		rule: "refused imports", name: "framing in mcp",
+		files: map[string]string{
+			"core/mcp/a.go":      `package mcp; import _ "bufio"`,
+			"core/mcp/a_test.go": `package mcp; import _ "bufio"`,
+			"core/jsonrpc/a.go":  `package jsonrpc; import _ "bufio"`,
+		},
+		want: []string{"core/mcp/a.go:1: core/mcp must not import bufio: mcp holds no byte framing"},
+	},
+	{
+		rule: "jsonrpc has no word of MCP", name: "in comments, names and strings",
+		files: map[string]string{
+			"core/jsonrpc/a.go": `package jsonrpc
+
+// As the MCP wants it.
+const mcpVersion = 1
+
+const isMCP = "tools/list"
+const a, b = "notifications/cancelled", "initialize"
+`,
+			"core/jsonrpc/b.go":      "package jsonrpc\n\n// We initialize it with a memcpy; a tool or a notification may follow.\n",
+			"core/jsonrpc/a_test.go": "package jsonrpc\n\n// MCP\n",
+			"core/mcp/a.go":          "package mcp\n\n// MCP\n",
+		},
+		want: []string{`a.go:3: jsonrpc knows nothing of MCP, and here stands "MCP"`, `a.go:4: `, `a.go:6: `, `a.go:7: `},
+	},
+	{
+		rule: "no init", name: "function and method",
+		files: map[string]string{
+			"core/mcp/a.go":      "package mcp\n\nfunc init() {}\n\ntype T struct{}\n\nfunc (T) init() {}\n",
+			"core/mcp/a_test.go": "package mcp\n\nfunc init() {}\n",
+		},
+		want: []string{"core/mcp/a.go:3: func init"},
+	},
+	{
+		rule: "no package state", name: "every kind of variable",
+		files: map[string]string{
+			"core/mcp/bad.go": `package mcp
+
+var count int
+var table = map[string]int{}
+var (
+	a, errB = errors.New("a"), errors.New("b")
+	ErrC    = &Error{}
+	ErrD    error
+)
+var _ = sideEffect()
+var both, ErrE = two()
+`,
+			"core/mcp/good.go": `package mcp
+
+var _ io.Reader = (*T)(nil)
+var ErrGone = errors.New("gone")
+var (
+	errA, errB = errors.New("a"), fmt.Errorf("b: %w", errA)
+	//go:embed a.txt
+	text string
+)
+
+//go:embed all:base
+var files embed.FS
+
+const limit = 1
+
+func f() { var local int; _ = local }
+`,
+			"core/mcp/a_test.go":      "package mcp\n\nvar update = false\n",
+			"core/mcp/testdata/in.go": "package in\n\nvar x = 1\n",
+		},
+		want: []string{
+			"bad.go:3: package-level variable count", "bad.go:4: package-level variable table",
+			"bad.go:6: package-level variable a", "bad.go:7: package-level variable ErrC",
+			"bad.go:8: package-level variable ErrD", "bad.go:10: package-level variable _",
+			"bad.go:11: package-level variable both", "bad.go:11: package-level variable ErrE",
+		},
+	},
+	{
+		rule: "gofmt", name: "crooked, broken, in testdata",
+		files: map[string]string{
+			"a/a.go":          "package a\n\nfunc f()  {}\n",
+			"a/b.go":          "package a\n\nfunc {\n",
+			"a/good.go":       "package a\n",
+			"a/testdata/c.go": "package  c\n",
+			".hidden/a.go":    "package  a\n",
+		},
+		want: []string{"a/a.go:3: not as gofmt writes it; run gofmt -w a/a.go", "a/b.go:3:6: ", "a/testdata/c.go:1: "},
+	},
+	{
+		rule: "file size", name: "one line too many",
+		files: map[string]string{
+			"a/a.go":        lines(maxSource + 1),
+			"a/b.go":        lines(maxSource),
+			"a/gen.go":      "// Code generated by x. DO NOT EDIT.\n\n" + lines(maxSource),
+			"a/a_test.go":   lines(maxTest + 1),
+			"a/b_test.go":   lines(maxTest),
+			"testdata/a.go": lines(maxTest + 1),
+		},
+		want: []string{"a/a.go:501: the file has 501 lines", "a/a_test.go:801: the test file has 801 lines"},
+	},
+	{
+		rule: "median file size", name: "two long, one short",
+		files: map[string]string{"a/a.go": lines(maxMedian + 1), "a/b.go": lines(maxMedian + 1), "a/c.go": lines(1), "a/a_test.go": lines(1)},
+		want:  []string{"the median source file has 151 lines, over 150"},
+	},
+	{
+		rule: "median file size", name: "one long, two short",
+		files: map[string]string{"a/a.go": lines(maxSource), "a/b.go": lines(maxMedian), "a/c.go": lines(1)},
+	},
+	{
+		rule: "no failed to", name: "plain, wrapped, joined",
+		files: map[string]string{
+			"a/a.go": `package a
+
+var a = errors.New("failed to open")
+
+func f(err error) error {
+	_ = errors.New("the build failed to start") + log.Print("failed to log")
+	if x {
+		return errors.New("Failed to " + "close")
+	}
+	return fmt.Errorf("failed to read: %w", err)
+}
+`,
+			"a/a_test.go": `package a; var a = errors.New("failed to open")`,
+		},
+		want: []string{`a/a.go:3: error text "failed to open"`, "a/a.go:8: ", "a/a.go:10: "},
+	},
+	{
+		rule: "doc comments", name: "missing",
+		files: map[string]string{
+			"core/mcp/a.go": `package mcp
+
+type A struct{}
+
+func (*A) Do() {}
+
+func (a A) Error() string { return "" }
+
+type G[T any] struct{}
+
+func (g *G[T]) Do() {}
+
+func F() {}
+
+const C, d = 1, 2
+
+//go:embed a
+var V string
+
+// A group of types.
+type (
+	B struct{}
+	// D is fine.
+	D struct{}
+)
+`,
+			"generators/a.go": "package generators\n\nfunc F() {}\n",
+		},
+		want: []string{
+			"a.go:3: exported A has no doc comment", "a.go:5: exported Do", "a.go:9: exported G", "a.go:11: exported Do",
+			"a.go:13: exported F", "a.go:15: exported C", "a.go:18: exported V", "a.go:22: exported B",
+		},
+	},
+	{
+		rule: "doc comments", name: "good",
+		files: map[string]string{"core/mcp/a.go": `package mcp
+
+// A is a type.
+type A struct{}
+
+// Do does.
+func (A) Do() {}
+
+type hidden struct{}
+
+func (hidden) Do() {}
+func f()           {}
+
+// Some numbers.
+const (
+	One = 1
+	Two = 2
+)
+
+const (
+	Three = 3 // the third
+	// Four is the fourth.
+	Four = 4
+)
+`},
+	},
+	{
+		rule: "package comments", name: "missing, detached, of another name",
+		files: map[string]string{
+			"core/a/a.go":      "package a\n",
+			"core/a/b.go":      "package a\n",
+			"core/b/b.go":      "// Package b is b.\n\npackage b\n",
+			"core/c/c.go":      "// Package d is not c.\npackage c\n",
+			"cmd/x/main.go":    "package main\n",
+			"core/d/d.go":      "package d\n",
+			"core/d/doc.go":    "// Package d is documented.\npackage d\n",
+			"cmd/y/main.go":    "// Y does something.\npackage main\n",
+			"core/e/e_test.go": "package e\n",
+		},
+		want: []string{"cmd/x/main.go:1: package main has no package comment", "core/a/a.go:1: package a", "core/b/b.go:1: ", "core/c/c.go:1: "},
+	},
+	{
+		rule: "top level", name: "a folder and a file too many",
+		files: map[string]string{"docs/a.md": "", "main.go": "package main\n", "README.md": "", "LICENSE": "", ".ci/run": "", ".gitignore": "", "core/docs/a.md": ""},
+		want:  []string{"docs: the root holds only cmd, core", "main.go: "},
+	},
+	{
+		rule: "go.mod", name: "replace, SDKs, an old Go",
+		files: map[string]string{"go.mod": `module example.com/m
+
+go 1.25.1
+
+require (
+	github.com/modelcontextprotocol/go-sdk v1.0.0 // indirect
+	example.com/replace v1.0.0
+	github.com/mark3labs/mcp-go v0.1.0
+)
+
+replace example.com/x => ../x
+
+replace (
+	example.com/y => ../y
+)
+`},
+		want: []string{"go.mod: wants the line go 1.26", "go.mod:6: github.com/modelcontextprotocol/go-sdk", "go.mod:8: github.com/mark3labs/mcp-go", "go.mod:11: a replace directive", "go.mod:13: a replace directive"},
+	},
+	{
+		rule: "go.mod", name: "good",
+		files: map[string]string{"go.mod": "module example.com/m\n\ngo 1.26.8\n\n// replace nothing; github.com/mark3labs/mcp-go is not used\n"},
+	},
+}
+
+func TestRules(t *testing.T) {
+	for _, test := range ruleCases {
+		t.Run(test.rule+"/"+test.name, func(t *testing.T) {
+			got := findIn(t, test.rule, test.files)
+			ok := len(got) == len(test.want)
+			for i := 0; ok && i < len(got); i++ {
+				ok = strings.Contains(got[i], test.want[i])
+			}
+			if !ok {
+				t.Errorf("found:\n\t%s\nwant messages that hold:\n\t%s", strings.Join(got, "\n\t"), strings.Join(test.want, "\n\t"))
+			}
+		})
+	}
+}
+
+func TestEveryRuleHasABadExample(t *testing.T) {
+	canFail := map[string]bool{}
+	for _, test := range ruleCases {
+		canFail[test.rule] = canFail[test.rule] || len(test.want) > 0
+	}
+	for _, rule := range rules {
+		if !canFail[rule.name] {
+			t.Errorf("no case shows that the rule %q can fail; add one to ruleCases", rule.name)
+		}
+	}
+}
+
+// findIn applies the rule of that name to a repository made of files.
+func findIn(t *testing.T, name string, files map[string]string) []string {
+	t.Helper()
+	repo := fstest.MapFS{"go.mod": {Data: []byte("module example.com/m\n\ngo 1.26\n")}}
+	for path, text := range files {
+		repo[path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	read, err := readTree(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range rules {
+		if rule.name == name {
+			return rule.find(read)
+		}
+	}
+	t.Fatalf("there is no rule %q", name)
+	return nil
+}
+
+// lines is a Go file with n lines.
+func lines(n int) string { return "package a\n" + strings.Repeat("//\n", n-1) }
+
+func TestVetSeesOtherSystems(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":       "module example.com/m\n\ngo 1.26\n",
+		"a.go":         "package a\n",
+		"a_windows.go": "package a\n\nvar x int = \"not a number\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := vet(dir, "darwin"); err != nil {
+		t.Errorf("darwin: %v\n%s", err, out)
+	}
+	if out, err := vet(dir, "windows"); err == nil || !strings.Contains(out, "a_windows.go:3") {
+		t.Errorf("windows: %v, want a complaint about a_windows.go:3\n%s", err, out)
+	}
+}

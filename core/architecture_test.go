@@ -1,0 +1,126 @@
+package core_test
+
+import (
+	"os"
+	"testing"
+)
+
+// mayImport says which of our packages a package may import. The first row that
+// matches counts. "..." stands for any text, and a trailing "/..." for the package itself too,
+// as in the patterns of the go command. A new package of core needs a row of its own: where
+// it stands is a decision. Test files are free, but for those of core (see upward).
+var mayImport = []struct {
+	pkg     string
+	imports []string
+}{
+	{"core", nil},
+	{"core/strictjson", nil},
+	{"core/jsonrpc", []string{"core/strictjson"}},
+	{"core/schema", []string{"core/strictjson"}},
+	{"core/stdfd", nil},
+	{"core/quiet", []string{"core/stdfd"}},
+	{"core/mcp", []string{"core/jsonrpc", "core/schema", "core/strictjson", "core/stdfd"}},
+	{"core/mcptest", []string{"core/mcp", "core/jsonrpc", "core/schema", "core/strictjson"}},
+
+	{"generators/...", []string{"generators/...", "core/..."}},
+
+	// The workshop must build while the rest of the project does not.
+	{"skeleton/.../cmd/petrock/...", []string{"skeleton/.../cmd/petrock/...", "generators/...", "core/..."}},
+	{"skeleton/...", []string{"skeleton/...", "core/..."}},
+
+	{"templates/...", nil},
+	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},
+}
+
+// upward is what even the test files of core may not import.
+var upward = []string{"cmd/...", "generators/...", "skeleton/..."}
+
+// outsideCore lists, by package, what core may import from outside the standard library.
+// Only leaf packages belong here: a server that does not use them must not link them.
+var outsideCore = map[string][]string{
+	// To come: core/app/sqlite (modernc.org/sqlite) and the token check below core/auth.
+}
+
+// refused lists imports that are fine elsewhere and wrong in one place.
+var refused = []struct{ pkg, path, reason string }{
+	{"core/mcp/...", "bufio", "mcp holds no byte framing; read and write messages through core/jsonrpc"},
+}
+
+// allowedState lists the package-level variables that may be, by "file name", each with its reason.
+var allowedState = map[string]string{
+	"core/quiet/stdout.go stdout": "taking standard output while packages are initialised is what the package is for",
+}
+
+// topLevel is all that the repository's root may hold, dotfiles apart.
+var topLevel = []string{
+	"cmd", "core", "skeleton", "generators", "templates",
+	"go.mod", "go.sum", "README.md", "LICENSE",
+}
+
+// How long files may be, in lines.
+const (
+	maxSource = 500
+	maxTest   = 800
+	maxMedian = 150 // of the sources
+)
+
+// rules are what holds for the whole repository. Each is a test of its own:
+//
+//	go test ./core -run 'TestArchitecture/cobra'
+//
+// A rule returns what breaks it, one line each. TestRules shows that each can be broken.
+var rules = []struct {
+	name string
+	find func(tree) []string
+}{
+	{"imports point down", importsPointDown},
+	{"tests of core stay in core", testsOfCoreStayInCore},
+	{"core imports the standard library alone", coreImportsStandardLibrary},
+	{"cobra stays below cmd", cobraStaysBelowCmd},
+	{"refused imports", refusedImports},
+	{"jsonrpc has no word of MCP", jsonrpcHasNoWordOfMCP},
+	{"no init", noInit},
+	{"no package state", noPackageState},
+	{"gofmt", gofmt},
+	{"file size", fileSize},
+	{"median file size", medianFileSize},
+	{"no failed to", noFailedTo},
+	{"doc comments", docComments},
+	{"package comments", packageComments},
+	{"top level", onlyTopLevel},
+	{"go.mod", goModRules},
+}
+
+func TestArchitecture(t *testing.T) {
+	root := findRoot(t)
+	repo, err := readTree(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tracked := gitTopLevel(root); tracked != nil {
+		repo.top = tracked
+	}
+	t.Logf("%d Go files; the median source has %d lines", len(repo.files), median(repo.sourceLines()))
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			for _, broken := range rule.find(repo) {
+				t.Error(broken)
+			}
+		})
+	}
+}
+
+// Linux is where we test; this shows that the rest at least compiles and vets.
+func TestVetForOtherSystems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("vetting the whole module for other systems takes a while; run without -short")
+	}
+	root := findRoot(t)
+	for _, goos := range []string{"darwin", "windows"} {
+		t.Run(goos, func(t *testing.T) {
+			if out, err := vet(root, goos); err != nil {
+				t.Errorf("GOOS=%s go vet ./...: %v\n%s", goos, err, out)
+			}
+		})
+	}
+}

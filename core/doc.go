@@ -1,0 +1,17 @@
+// Package core holds all that a generated server runs on.
+//
+// There is nothing in core itself; its packages are:
+//
+//   - strictjson: reads JSON exactly;
+//   - jsonrpc: JSON-RPC 2.0, no word of MCP: messages, framing, the connection;
+//   - schema: JSON Schema, values and validation;
+//   - mcp: MCP, no byte framing: protocol types, the server, stdio;
+//   - stdfd: moves standard descriptors out of the way, for mcp and quiet;
+//   - quiet: keeps standard output clean while a program starts, for main packages;
+//   - mcptest: an in-memory client for tests.
+//
+// Arrows point down only, and the tests of this package hold them to it:
+//
+//	mcptest → mcp → jsonrpc, schema → strictjson → standard library
+//	          mcp, quiet → stdfd → standard library
+package core

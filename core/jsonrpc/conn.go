@@ -1,0 +1,178 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what a [Conn] is made with.
+type Options struct {
+	// Handle answers incoming requests and takes incoming notifications. See [Request]
+	// for how it is called. Its result is encoded as JSON; a [json.RawMessage] goes
+	// out as it is. nil refuses every request with [MethodNotFound].
+	Handle func(ctx context.Context, req *Request) (any, error)
+
+	// Grace is how long requests in flight may go on once the connection is to
+	// end. 0 means five seconds; a negative value means not at all.
+	Grace time.Duration
+
+	// Logger is told what the peer cannot be told. nil means [slog.Default].
+	Logger *slog.Logger
+}
+
+// A Dialect is what differs between revisions of a protocol. The zero value is plain
+// requests alone, and no id on an error that belongs to none.
+type Dialect struct {
+	Batches bool // an array of messages is a batch
+	NullID  bool // an error that belongs to no id carries a null one
+}
+
+// A Conn is one conversation. Its methods may be called by several goroutines.
+type Conn struct {
+	transport Transport
+	handle    func(ctx context.Context, req *Request) (any, error)
+	grace     time.Duration
+	log       *slog.Logger
+	dialect   atomic.Pointer[Dialect]
+
+	// ctx is the parent of the contexts of requests. It carries the values of the
+	// context given to Run, and outlives it by the grace.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	ended  chan error    // receives why reading ended
+	broken chan struct{} // closed when sending failed
+
+	// queue holds what is left of a batch. It belongs to the goroutine that reads.
+	queue []incoming
+
+	mu       sync.Mutex
+	inflight map[string]*Request // by the key of the id
+	running  int                 // handlers
+	draining bool                // nothing new is begun
+	idle     chan struct{}       // closed when draining and running is 0
+	calls    map[string]chan<- message
+	lastID   int64
+	closed   bool  // no answer to a call will come
+	failure  error // why sending failed
+}
+
+// NewConn returns a connection over t. [Conn.Run] sets it going.
+func NewConn(t Transport, o Options) *Conn {
+	if o.Handle == nil {
+		o.Handle = func(_ context.Context, req *Request) (any, error) {
+			return nil, Errorf(MethodNotFound, "no method %q", req.Method)
+		}
+	}
+	if o.Grace == 0 {
+		o.Grace = 5 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	c := &Conn{
+		transport: t,
+		handle:    o.Handle,
+		grace:     max(o.Grace, 0),
+		log:       o.Logger,
+		ended:     make(chan error, 1),
+		broken:    make(chan struct{}),
+		idle:      make(chan struct{}),
+		inflight:  make(map[string]*Request),
+		calls:     make(map[string]chan<- message),
+	}
+	c.dialect.Store(&Dialect{})
+	return c
+}
+
+// SetDialect changes how messages are read and written from here on.
+func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
+
+// Run reads and serves messages until the peer has no more, ctx ends or the
+// transport breaks; then it lets requests in flight finish within the grace,
+// cancels those that have not, and closes the transport. It returns nil for the
+// first two ends and the transport's error for the third. It is called once.
+//
+// If ctx ends while requests are finishing because the peer had no more to say,
+// the grace ends too.
+func (c *Conn) Run(ctx context.Context) error {
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	go c.read()
+
+	var err error
+	hurry := ctx.Done()
+	select {
+	case err = <-c.ended:
+		c.abandonCalls()
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	case <-ctx.Done():
+		hurry = nil
+	case <-c.broken:
+		c.mu.Lock()
+		err = c.failure
+		c.mu.Unlock()
+	}
+	c.drain(hurry)
+	c.abandonCalls()
+	if closeErr := c.transport.Close(); closeErr != nil {
+		c.log.Debug("closing the transport", "error", closeErr)
+	}
+	return err
+}
+
+// drain waits for the handlers that run: for the grace, and a moment more once
+// they have been told to stop.
+func (c *Conn) drain(hurry <-chan struct{}) {
+	defer c.cancel(ErrClosed)
+	c.mu.Lock()
+	c.draining = true
+	if c.running == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.mu.Unlock()
+
+	grace := time.NewTimer(c.grace)
+	defer grace.Stop()
+	select {
+	case <-c.idle:
+		return
+	case <-grace.C:
+	case <-hurry:
+	case <-c.broken:
+	}
+	c.cancel(ErrClosed)
+	last := time.NewTimer(time.Second)
+	defer last.Stop()
+	select {
+	case <-c.idle:
+	case <-last.C:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, r := range c.inflight {
+			c.log.Warn("a request is still running at the end of the connection", "method", r.Method, "id", r.ID.String())
+		}
+	}
+}
+
+// send hands a message to the transport. If that fails, the connection is over.
+func (c *Conn) send(msg []byte) error {
+	err := c.transport.Send(msg)
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure == nil {
+		c.failure = err
+		close(c.broken)
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package jsonrpc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// DefaultMaxMessage is how large a message may be unless an option says otherwise.
+const DefaultMaxMessage = 1 << 20
+
+// LinesOptions are the choices for [NewLines]. The zero value is a good one.
+type LinesOptions struct {
+	MaxMessage int // the largest message taken, in bytes; 0 means [DefaultMaxMessage]
+}
+
+// Lines is the [Transport] of one message a line, on any reader and writer.
+//
+// Blank lines are passed over, and a carriage return before the end of a line is
+// dropped. A line over the limit is read to its end, in constant memory, and
+// reported as a [*MessageError]. What is sent while a write is under way leaves with
+// the next one, so a burst of messages takes few writes; a peer that does
+// not read slows the senders down and does not fill memory.
+type Lines struct {
+	in  *bufio.Reader
+	r   io.Reader
+	out *lineWriter
+	max int
+}
+
+// NewLines returns a transport that reads from r and writes to w. Close closes
+// both, if they can be closed.
+func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = DefaultMaxMessage
+	}
+	return &Lines{
+		in:  bufio.NewReaderSize(r, 64<<10),
+		r:   r,
+		out: newLineWriter(w),
+		max: o.MaxMessage,
+	}
+}
+
+// Send implements [Transport].
+func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
+
+// Receive implements [Transport].
+func (l *Lines) Receive() ([]byte, error) {
+	for {
+		line, err := l.line()
+		if err != nil {
+			return nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// line returns the next line as a slice of its own. The last one need not end in a newline.
+func (l *Lines) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if len(line)+len(bytes.TrimRight(part, "\r\n")) > l.max {
+			return nil, l.skip(line, part, err)
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			if len(line) > 0 {
+				return line, nil
+			}
+			return nil, io.EOF
+		default:
+			return nil, fmt.Errorf("reading a message: %w", err)
+		}
+	}
+}
+
+// skip reads on to the end of a line that is too long and says whose it was.
+func (l *Lines) skip(line, part []byte, err error) error {
+	var p peek
+	p.feed(line)
+	p.feed(part)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		part, err = l.in.ReadSlice('\n')
+		p.feed(part)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading a message: %w", err)
+	}
+	e := &MessageError{Err: Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
+	e.ID, e.Response = p.whose()
+	return e
+}
+
+// Close implements [Transport]. Output that the peer does not take within a
+// second is given up.
+func (l *Lines) Close() error {
+	flushed := l.out.close(time.Second)
+	return errors.Join(flushed, closeIfCan(l.out.w), closeIfCan(l.r))
+}
+
+func closeIfCan(v any) error {
+	if c, ok := v.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

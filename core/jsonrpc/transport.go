@@ -1,0 +1,29 @@
+package jsonrpc
+
+// A Transport carries whole messages between two peers. It knows where one ends
+// and the next begins, and nothing else about them.
+type Transport interface {
+	// Send takes a message, and is done with the slice when it returns. The
+	// message may leave later, together with others; messages keep their order. Several
+	// goroutines may call it. An error means that the transport has ended.
+	Send(msg []byte) error
+
+	// Receive returns the next message; the slice belongs to the caller. One
+	// goroutine at a time calls it. io.EOF means that the peer has nothing more to
+	// say; a [*MessageError] means that one message was lost and the next can
+	// be had; any other error means that the transport has ended.
+	Receive() ([]byte, error)
+
+	// Close sends what is waiting to be sent, then ends the transport and, if it
+	// can, a Receive that is under way.
+	Close() error
+}
+
+// A MessageError is a message that the transport could not take.
+type MessageError struct {
+	ID       ID     // of the message, if it could be seen
+	Response bool   // whether it answers a call of ours
+	Err      *Error // what the peer is told
+}
+
+func (e *MessageError) Error() string { return e.Err.Message }

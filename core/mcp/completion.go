@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// A Completer suggests values for an argument of a prompt or a variable of a
+// resource template, best first. prefix is what has been typed so far; known
+// holds arguments that have a value already. The client gets the first hundred.
+type Completer func(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
+
+// CompletePrompt sets who completes the arguments of a prompt.
+func (s *Server) CompletePrompt(name string, c Completer) error {
+	p, ok := s.prompts.get(name)
+	if !ok {
+		return fmt.Errorf("completing prompt %q: there is none", name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.complete = c
+	s.completes = true
+	return nil
+}
+
+// CompleteResource sets who completes the variables of a resource template.
+func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
+	t, ok := s.templates.get(uriTemplate)
+	if !ok {
+		return fmt.Errorf("completing resource template %q: there is none", uriTemplate)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.complete = c
+	s.completes = true
+	return nil
+}
+
+type completeParams struct {
+	Ref struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+	} `json:"ref"`
+	Argument *struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"argument"`
+	Context struct {
+		Arguments map[string]string `json:"arguments"`
+	} `json:"context"`
+}
+
+type completeResult struct {
+	Completion completion `json:"completion"`
+}
+
+type completion struct {
+	Values  []string `json:"values"`
+	Total   int      `json:"total"`
+	HasMore bool     `json:"hasMore"`
+}
+
+func (s *Server) completeArgument(ctx context.Context, _ *Call, p *completeParams) (any, error) {
+	if p.Argument == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "completion/complete needs an argument with its name and value")
+	}
+	completer, names, err := s.completerOf(p)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(names, p.Argument.Name) {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "there is no argument %q to complete; there are: %q", p.Argument.Name, names)
+	}
+	values := []string{}
+	if completer != nil {
+		found, err := completer(ctx, p.Argument.Name, p.Argument.Value, p.Context.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, found...)
+	}
+	const most = 100
+	sent := values[:min(len(values), most)]
+	return completeResult{completion{Values: sent, Total: len(values), HasMore: len(values) > most}}, nil
+}
+
+// completerOf finds what a reference refers to: who completes it and the names of its arguments.
+func (s *Server) completerOf(p *completeParams) (Completer, []string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch p.Ref.Type {
+	case "ref/prompt":
+		found, ok := s.prompts.get(p.Ref.Name)
+		if !ok {
+			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q", p.Ref.Name)
+		}
+		names := make([]string, len(found.Arguments))
+		for i, a := range found.Arguments {
+			names[i] = a.Name
+		}
+		return found.complete, names, nil
+	case "ref/resource":
+		found, ok := s.templates.get(p.Ref.URI)
+		if !ok {
+			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", p.Ref.URI)
+		}
+		return found.complete, found.uri.variables(), nil
+	}
+	return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, `a reference must be of type "ref/prompt" or "ref/resource", got %q`, p.Ref.Type)
+}

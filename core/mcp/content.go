@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// Content is one block of a tool's result or of a prompt's message: a [Text], an
+// [Image], an [Audio], an [EmbeddedResource] or a [ResourceLink].
+type Content interface {
+	json.Marshaler
+	// forRevision is the block in a form that clients of an older revision know.
+	forRevision(Revision) Content
+}
+
+// Text is plain text.
+type Text struct {
+	Text        string       `json:"text"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Meta        Meta         `json:"_meta,omitempty"`
+}
+
+// An Image is a picture.
+type Image struct {
+	Data        []byte       `json:"data"` // the file itself; it travels as base64
+	MIMEType    string       `json:"mimeType"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Meta        Meta         `json:"_meta,omitempty"`
+}
+
+// Audio is sound. Clients older than 2025-03-26 get it as an embedded resource.
+type Audio struct {
+	Data        []byte       `json:"data"` // the file itself; it travels as base64
+	MIMEType    string       `json:"mimeType"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Meta        Meta         `json:"_meta,omitempty"`
+}
+
+// An EmbeddedResource is the contents of a resource, in full.
+type EmbeddedResource struct {
+	Resource    ResourceContents `json:"resource"`
+	Annotations *Annotations     `json:"annotations,omitempty"`
+	Meta        Meta             `json:"_meta,omitempty"`
+}
+
+// A ResourceLink points to a resource that the client may read. Clients older
+// than 2025-06-18 get its address as text.
+type ResourceLink struct {
+	Resource
+}
+
+func (c Text) forRevision(r Revision) Content {
+	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
+	return c
+}
+
+func (c Image) forRevision(r Revision) Content {
+	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
+	return c
+}
+
+func (c Audio) forRevision(r Revision) Content {
+	if r < Revision20250326 {
+		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: c.Data}
+		return EmbeddedResource{Resource: sound, Annotations: c.Annotations}.forRevision(r)
+	}
+	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
+	return c
+}
+
+func (c EmbeddedResource) forRevision(r Revision) Content {
+	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
+	c.Resource.Meta = c.Resource.Meta.forRevision(r)
+	return c
+}
+
+func (c ResourceLink) forRevision(r Revision) Content {
+	if r < Revision20250618 {
+		text := c.Name + ": " + c.URI
+		if c.Description != "" {
+			text += " (" + c.Description + ")"
+		}
+		return Text{Text: text, Annotations: c.Annotations.forRevision(r)}
+	}
+	return ResourceLink{c.Resource.forRevision(r)}
+}
+
+func (m Meta) forRevision(r Revision) Meta {
+	if r < Revision20250618 {
+		return nil
+	}
+	return m
+}
+
+func renderContent(blocks []Content, r Revision) []Content {
+	rendered := make([]Content, len(blocks)) // never nil: the field is required
+	for i, block := range blocks {
+		rendered[i] = block.forRevision(r)
+	}
+	return rendered
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Text) MarshalJSON() ([]byte, error) {
+	type fields Text
+	return strictjson.Marshal(struct {
+		Type string `json:"type"`
+		fields
+	}{"text", fields(c)})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Image) MarshalJSON() ([]byte, error) {
+	type fields Image
+	return strictjson.Marshal(struct {
+		Type string `json:"type"`
+		fields
+	}{"image", fields(c)})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Audio) MarshalJSON() ([]byte, error) {
+	type fields Audio
+	return strictjson.Marshal(struct {
+		Type string `json:"type"`
+		fields
+	}{"audio", fields(c)})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c EmbeddedResource) MarshalJSON() ([]byte, error) {
+	type fields EmbeddedResource
+	return strictjson.Marshal(struct {
+		Type string `json:"type"`
+		fields
+	}{"resource", fields(c)})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c ResourceLink) MarshalJSON() ([]byte, error) {
+	return strictjson.Marshal(struct {
+		Type string `json:"type"`
+		Resource
+	}{"resource_link", c.Resource})
+}
+
+// decodeContent reads one block.
+func decodeContent(raw []byte) (Content, error) {
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := strictjson.Unmarshal(raw, &kind); err != nil {
+		return nil, err
+	}
+	switch kind.Type {
+	case "text":
+		return decodeAs[Text](raw)
+	case "image":
+		return decodeAs[Image](raw)
+	case "audio":
+		return decodeAs[Audio](raw)
+	case "resource":
+		return decodeAs[EmbeddedResource](raw)
+	case "resource_link":
+		return decodeAs[ResourceLink](raw)
+	}
+	return nil, fmt.Errorf("unknown kind of content %q", kind.Type)
+}
+
+func decodeAs[C Content](raw []byte) (Content, error) {
+	var c C
+	err := strictjson.Unmarshal(raw, &c)
+	return c, err
+}

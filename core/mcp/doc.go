@@ -1,0 +1,31 @@
+// Package mcp is a server of the Model Context Protocol.
+//
+//	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
+//	err := server.AddTool(mcp.Tool{
+//		Name:        "add",
+//		Description: "Adds two numbers.",
+//		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
+//	}, mcp.Typed(add))
+//	…
+//	err = server.ServeStdio(ctx)
+//
+// A [Server] holds tools, resources and prompts, and serves any number of sessions,
+// each in the revision of the protocol that its client speaks. What the handlers
+// return is rendered for that revision, so that they need not know it.
+//
+// # Order
+//
+// A message travels from the connection to [Session.handle], where the era of the
+// protocol and the state of the session decide whether it is taken; from there
+// through the [Hook], if there is one, to its row in the table of methods; and from
+// there to the handler. What runs handlers runs concurrently. What only changes the
+// session, such as initialize, is done in the order in which it came.
+//
+// # Errors
+//
+// An error of the protocol (an unknown tool, params of the wrong shape, a request
+// that comes too early) fails the request: nothing ran. Arguments that the schema does not
+// allow, and an error that a tool returns, make a result with IsError set instead,
+// which the model sees and can act on. A handler that returns a [jsonrpc.Error]
+// chooses the first kind.
+package mcp

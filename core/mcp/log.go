@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+)
+
+// Logger returns the server's logger for the call that ctx belongs to, or the
+// default logger outside of one. What is logged with ctx, such as by
+// InfoContext(ctx, …), goes where the server logs and, if the client asked for
+// messages of that level, to the client.
+func Logger(ctx context.Context) *slog.Logger {
+	if c := CallFrom(ctx); c != nil {
+		return c.Session.server.log
+	}
+	return slog.Default()
+}
+
+// logHandler sends records on, and those that belong to a call to its client too.
+type logHandler struct {
+	next  slog.Handler
+	name  string                            // of the logger, for the client
+	grown []func(slog.Handler) slog.Handler // attributes and groups, in order
+}
+
+// Enabled implements [slog.Handler].
+func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.next.Enabled(ctx, l) || wanted(ctx, l)
+}
+
+// wanted reports whether the client behind ctx asked for messages of that level.
+func wanted(ctx context.Context, l slog.Level) bool {
+	c := CallFrom(ctx)
+	if c == nil {
+		return false
+	}
+	level := c.Session.level.Load()
+	return level != nil && l >= level.slog()
+}
+
+// Handle implements [slog.Handler].
+func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
+	if wanted(ctx, r.Level) {
+		h.tell(ctx, r)
+	}
+	if !h.next.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return h.next.Handle(ctx, r)
+}
+
+type logParams struct {
+	Level  Level           `json:"level"`
+	Logger string          `json:"logger,omitempty"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// tell sends a record to the client: its message and attributes as one object.
+func (h *logHandler) tell(ctx context.Context, r slog.Record) {
+	var b bytes.Buffer
+	var handler slog.Handler = slog.NewJSONHandler(&b, &slog.HandlerOptions{
+		Level: r.Level,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+				return slog.Attr{} // the notification has its own place for it
+			}
+			return a
+		},
+	})
+	for _, grow := range h.grown {
+		handler = grow(handler)
+	}
+	if handler.Handle(ctx, r) != nil {
+		return
+	}
+	data := json.RawMessage(bytes.TrimSpace(b.Bytes()))
+	CallFrom(ctx).Session.notify(ctx, "notifications/message", logParams{levelOf(r.Level), h.name, data})
+}
+
+// WithAttrs implements [slog.Handler].
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.grow(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+}
+
+// WithGroup implements [slog.Handler].
+func (h *logHandler) WithGroup(name string) slog.Handler {
+	return h.grow(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+}
+
+func (h *logHandler) grow(by func(slog.Handler) slog.Handler) slog.Handler {
+	grown := append(append([]func(slog.Handler) slog.Handler(nil), h.grown...), by)
+	return &logHandler{next: by(h.next), name: h.name, grown: grown}
+}

@@ -1,0 +1,69 @@
+package mcp
+
+import "encoding/json"
+
+// Meta is what a peer attaches to an object beyond the protocol's own fields.
+type Meta map[string]any
+
+// An Implementation tells who a server or a client is.
+type Implementation struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Version     string `json:"version"`
+	Description string `json:"description,omitempty"`
+	WebsiteURL  string `json:"websiteUrl,omitempty"`
+	Icons       []Icon `json:"icons,omitempty"`
+}
+
+func (i Implementation) forRevision(r Revision) Implementation {
+	if r < Revision20250618 {
+		i.Title = ""
+	}
+	if r < Revision20251125 {
+		i.Description, i.WebsiteURL, i.Icons = "", "", nil
+	}
+	return i
+}
+
+// An Icon is a picture for something that clients show to people.
+type Icon struct {
+	Src      string   `json:"src"` // an https: or data: address
+	MIMEType string   `json:"mimeType,omitempty"`
+	Sizes    []string `json:"sizes,omitempty"` // such as "48x48", or "any"
+	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
+}
+
+// A Role is a side of a conversation with a model.
+type Role string
+
+// The roles.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+)
+
+// Annotations say for whom a piece of content is and how much it matters.
+type Annotations struct {
+	Audience     []Role   `json:"audience,omitempty"`
+	Priority     *float64 `json:"priority,omitempty"`     // from 0, optional, to 1, needed
+	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
+}
+
+func (a *Annotations) forRevision(r Revision) *Annotations {
+	if a == nil || r >= Revision20250618 || a.LastModified == "" {
+		return a
+	}
+	older := *a
+	older.LastModified = ""
+	return &older
+}
+
+// Capabilities are what a client or a server says that it can do. A capability
+// is there if its key is, whatever its value.
+type Capabilities map[string]json.RawMessage
+
+// Has reports whether the capability is declared.
+func (c Capabilities) Has(name string) bool {
+	_, ok := c[name]
+	return ok
+}

@@ -1,0 +1,119 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// A resource is a registered one.
+type resource struct {
+	Resource
+	handler ResourceHandler
+}
+
+// A template is a registered one.
+type template struct {
+	ResourceTemplate
+	uri      *uriTemplate
+	handler  ResourceHandler
+	complete Completer
+}
+
+func newResource(r Resource, h ResourceHandler) (*resource, error) {
+	u, err := url.Parse(r.URI)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("URI: %w", err)
+	case u.Scheme == "":
+		return nil, errors.New("URI: must begin with a scheme, such as note://")
+	case r.Name == "":
+		return nil, errors.New("has no name")
+	case h == nil:
+		return nil, errors.New("has no handler")
+	}
+	return &resource{r, h}, nil
+}
+
+func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
+	uri, err := parseURITemplate(t.URITemplate)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Name == "":
+		return nil, errors.New("has no name")
+	case h == nil:
+		return nil, errors.New("has no handler")
+	}
+	return &template{ResourceTemplate: t, uri: uri, handler: h}, nil
+}
+
+type uriParams struct {
+	URI *string `json:"uri"`
+}
+
+// lookUp finds who can read a resource: the one with just that address, else
+// the first template that it fits.
+func (s *Server) lookUp(uri string) (ResourceHandler, map[string]string, bool) {
+	if r, ok := s.resources.get(uri); ok {
+		return r.handler, nil, true
+	}
+	var variables map[string]string
+	t, ok := s.templates.find(func(t *template) (fits bool) {
+		variables, fits = t.uri.match(uri)
+		return fits
+	})
+	if !ok {
+		return nil, nil, false
+	}
+	return t.handler, variables, true
+}
+
+type readResult struct {
+	Contents []ResourceContents `json:"contents"`
+}
+
+func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, error) {
+	if p.URI == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
+	}
+	handler, variables, ok := s.lookUp(*p.URI)
+	if !ok {
+		return nil, NotFound(*p.URI)
+	}
+	contents, err := handler(ctx, *p.URI, variables)
+	if err != nil {
+		return nil, err
+	}
+	result := readResult{Contents: make([]ResourceContents, len(contents))}
+	for i, part := range contents {
+		if part.URI == "" {
+			part.URI = *p.URI
+		}
+		part.Meta = part.Meta.forRevision(c.Revision)
+		result.Contents[i] = part
+	}
+	return result, nil
+}
+
+func (s *Server) subscribe(_ context.Context, c *Call, p *uriParams) (any, error) {
+	if p.URI == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/subscribe needs the uri of a resource")
+	}
+	if _, _, ok := s.lookUp(*p.URI); !ok {
+		return nil, NotFound(*p.URI)
+	}
+	c.Session.changes.subscribe(*p.URI)
+	return struct{}{}, nil
+}
+
+func (s *Server) unsubscribe(_ context.Context, c *Call, p *uriParams) (any, error) {
+	if p.URI == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/unsubscribe needs the uri of a resource")
+	}
+	c.Session.changes.unsubscribe(*p.URI)
+	return struct{}{}, nil
+}

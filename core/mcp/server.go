@@ -1,0 +1,231 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// Options are what a [Server] is made with. The zero value is a good one.
+type Options struct {
+	// Instructions tell the model how to use the server as a whole.
+	Instructions string
+
+	// Hook stands around every call; nil means none.
+	Hook Hook
+
+	// PageSize is how many entries of a list are sent at once; 0 means 1,000.
+	PageSize int
+
+	// Grace is how long calls in flight may go on when a session ends; 0 means
+	// five seconds, a negative value not at all.
+	Grace time.Duration
+
+	// MaxMessage is the largest message taken, in bytes; 0 means 1 MiB.
+	MaxMessage int
+
+	// Logger is where the server logs; nil means [slog.Default]. What handlers log
+	// with [Logger] goes there too.
+	Logger *slog.Logger
+
+	// Tools, Resources and Prompts offer a kind of component before there is
+	// any of it, to clients that come early. A kind is offered in any case once
+	// something of it has been added.
+	Tools, Resources, Prompts bool
+}
+
+// A Server offers tools, resources and prompts to clients. Its methods may be
+// called by several goroutines, before and while it serves; clients are told of
+// what comes and goes.
+type Server struct {
+	info         Implementation
+	instructions string
+	hook         Hook
+	pageSize     int
+	grace        time.Duration
+	maxMessage   int
+	log          *slog.Logger
+	methods      map[string]method
+
+	tools     registry[*tool]
+	resources registry[*resource]
+	templates registry[*template]
+	prompts   registry[*prompt]
+
+	mu        sync.RWMutex
+	sessions  map[*Session]struct{}
+	offers    struct{ tools, resources, prompts bool }
+	completes bool // something has a Completer
+}
+
+// NewServer returns a server that presents itself as info.
+func NewServer(info Implementation, o Options) *Server {
+	if o.PageSize <= 0 {
+		o.PageSize = 1000
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s := &Server{
+		info:         info,
+		instructions: o.Instructions,
+		hook:         o.Hook,
+		pageSize:     o.PageSize,
+		grace:        o.Grace,
+		maxMessage:   o.MaxMessage,
+		log:          slog.New(&logHandler{next: o.Logger.Handler(), name: info.Name}),
+		sessions:     make(map[*Session]struct{}),
+	}
+	s.offers.tools, s.offers.resources, s.offers.prompts = o.Tools, o.Resources, o.Prompts
+	s.methods = s.methodTable()
+	return s
+}
+
+// AddTool offers a tool. The error says what is wrong with it: its name, a
+// schema that is none, or a tool of that name that is there already.
+func (s *Server) AddTool(t Tool, h ToolHandler) error {
+	made, err := newTool(t, h)
+	if err == nil {
+		err = s.tools.add(t.Name, made)
+	}
+	if err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	s.changed(&s.offers.tools, "notifications/tools/list_changed")
+	return nil
+}
+
+// RemoveTool takes a tool back and reports whether it was there.
+func (s *Server) RemoveTool(name string) bool {
+	removed := s.tools.remove(name)
+	if removed {
+		s.changed(&s.offers.tools, "notifications/tools/list_changed")
+	}
+	return removed
+}
+
+// AddResource offers a resource under its address.
+func (s *Server) AddResource(r Resource, h ResourceHandler) error {
+	made, err := newResource(r, h)
+	if err == nil {
+		err = s.resources.add(r.URI, made)
+	}
+	if err != nil {
+		return fmt.Errorf("resource %q: %w", r.URI, err)
+	}
+	s.changed(&s.offers.resources, "notifications/resources/list_changed")
+	return nil
+}
+
+// RemoveResource takes a resource back and reports whether it was there.
+func (s *Server) RemoveResource(uri string) bool {
+	removed := s.resources.remove(uri)
+	if removed {
+		s.changed(&s.offers.resources, "notifications/resources/list_changed")
+	}
+	return removed
+}
+
+// AddResourceTemplate offers the resources whose addresses fit a pattern. In it,
+// {name} stands for characters other than / ? and #, {+name} for any characters, and
+// {?a,b} at the end for optional parameters of a query.
+func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
+	made, err := newTemplate(t, h)
+	if err == nil {
+		err = s.templates.add(t.URITemplate, made)
+	}
+	if err != nil {
+		return fmt.Errorf("resource template %q: %w", t.Name, err)
+	}
+	s.changed(&s.offers.resources, "notifications/resources/list_changed")
+	return nil
+}
+
+// RemoveResourceTemplate takes a template back and reports whether it was there.
+func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
+	removed := s.templates.remove(uriTemplate)
+	if removed {
+		s.changed(&s.offers.resources, "notifications/resources/list_changed")
+	}
+	return removed
+}
+
+// AddPrompt offers a prompt.
+func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
+	made, err := newPrompt(p, h)
+	if err == nil {
+		err = s.prompts.add(p.Name, made)
+	}
+	if err != nil {
+		return fmt.Errorf("prompt %q: %w", p.Name, err)
+	}
+	s.changed(&s.offers.prompts, "notifications/prompts/list_changed")
+	return nil
+}
+
+// RemovePrompt takes a prompt back and reports whether it was there.
+func (s *Server) RemovePrompt(name string) bool {
+	removed := s.prompts.remove(name)
+	if removed {
+		s.changed(&s.offers.prompts, "notifications/prompts/list_changed")
+	}
+	return removed
+}
+
+// ResourceUpdated tells the clients that have subscribed to a resource that it has changed.
+func (s *Server) ResourceUpdated(uri string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for session := range s.sessions {
+		session.changes.update(uri)
+	}
+}
+
+// changed tells the clients that a list has changed; its kind is offered from now on.
+func (s *Server) changed(offer *bool, notification string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*offer = true
+	for session := range s.sessions {
+		session.changes.list(notification)
+	}
+}
+
+func (s *Server) offersTools() bool     { return s.reads(&s.offers.tools) }
+func (s *Server) offersResources() bool { return s.reads(&s.offers.resources) }
+func (s *Server) offersPrompts() bool   { return s.reads(&s.offers.prompts) }
+
+func (s *Server) offersCompletions() bool { return s.reads(&s.completes) }
+
+func (s *Server) reads(flag *bool) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return *flag
+}
+
+// Serve holds a session with the client at the other end of t, until the client
+// has no more to say, ctx ends or the transport breaks. Calls in flight get
+// the grace to finish. It returns an error only for the third of these.
+func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
+	session := &Session{server: s, log: s.log}
+	session.changes.session = session
+	session.conn = jsonrpc.NewConn(t, jsonrpc.Options{Handle: session.handle, Grace: s.grace, Logger: s.log})
+	s.mu.Lock()
+	s.sessions[session] = struct{}{}
+	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { session.state.Store(int32(Shutdown)) })
+
+	err := session.conn.Run(ctx)
+
+	stop()
+	session.state.Store(int32(Shutdown))
+	session.changes.close()
+	s.mu.Lock()
+	delete(s.sessions, session)
+	s.mu.Unlock()
+	return err
+}

@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A State is how far a session has come.
+type State int32
+
+// The states, in order. A session never goes back.
+const (
+	Created      State = iota // nothing has been agreed on
+	Initializing              // initialize has been answered
+	Operating                 // the client has sent notifications/initialized
+	Shutdown                  // the connection is ending
+)
+
+func (s State) String() string {
+	switch s {
+	case Created:
+		return "created"
+	case Initializing:
+		return "initializing"
+	case Operating:
+		return "operating"
+	}
+	return "shutdown"
+}
+
+// A Session is the conversation with one client.
+type Session struct {
+	server  *Server
+	conn    *jsonrpc.Conn
+	log     *slog.Logger
+	state   atomic.Int32
+	level   atomic.Pointer[Level] // nil until the client asks for log messages
+	changes changes
+
+	mu           sync.RWMutex // guards what initialize sets
+	revision     Revision
+	client       Implementation
+	capabilities Capabilities
+}
+
+// State returns how far the session has come.
+func (s *Session) State() State { return State(s.state.Load()) }
+
+// Revision returns the revision agreed on, or "" before initialize.
+func (s *Session) Revision() Revision {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.revision
+}
+
+// Client returns who the client says it is.
+func (s *Session) Client() Implementation {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.client
+}
+
+// ClientCapabilities returns what the client says it can do.
+func (s *Session) ClientCapabilities() Capabilities {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.capabilities
+}
+
+// handle takes every message of the client. This is the one place where the eras of the
+// protocol part: below it, methods do not know which one they serve.
+func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
+	if req.IsNotification() {
+		return nil, s.notified(req)
+	}
+	return s.handshakeRequest(ctx, req)
+}
+
+// serve runs a call through the hook and the table of methods.
+func (s *Session) serve(ctx context.Context, req *jsonrpc.Request, m method) (any, error) {
+	call, err := newCall(s, req)
+	if err != nil {
+		return nil, err
+	}
+	call.Revision = s.Revision()
+	if !m.ordered {
+		req.Release()
+	}
+	defer call.end()
+	ctx = context.WithValue(ctx, callKey{}, call)
+	run := func(ctx context.Context) (any, error) { return m.run(ctx, call) }
+	if s.server.hook == nil {
+		return run(ctx)
+	}
+	return s.server.hook(ctx, call, run)
+}
+
+// notified takes a notification. What it does not know it ignores: peers may
+// speak of things that we do not take part in.
+func (s *Session) notified(req *jsonrpc.Request) error {
+	switch req.Method {
+	case "notifications/initialized":
+		if !s.state.CompareAndSwap(int32(Initializing), int32(Operating)) {
+			return fmt.Errorf("it came in the state %q", s.State())
+		}
+	case "notifications/cancelled":
+		var p cancelledParams
+		if err := strictjson.Unmarshal(req.Params, &p); err != nil {
+			return err
+		}
+		id, err := jsonrpc.ParseID(p.RequestID)
+		if err != nil {
+			return fmt.Errorf("requestId: %w", err)
+		}
+		if s.conn.Cancel(id) {
+			s.log.Debug("the client cancelled a request", "id", id.String(), "reason", p.Reason)
+		}
+	}
+	return nil
+}
+
+// notify tells the client something. A connection that is gone is no news to
+// the handler that wanted to speak; it learns of it by its context.
+func (s *Session) notify(ctx context.Context, method string, params any) {
+	if err := s.conn.Notify(ctx, method, params); err != nil {
+		s.log.Debug("notifying the client", "method", method, "error", err)
+	}
+}

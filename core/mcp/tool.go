@@ -1,0 +1,161 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Tool is what clients are told about something that a model can call.
+type Tool struct {
+	Name         string           `json:"name"`
+	Title        string           `json:"title,omitempty"`
+	Description  string           `json:"description,omitempty"`
+	InputSchema  json.RawMessage  `json:"inputSchema"`            // an object's schema; nil means any object
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // of the structured content, if it has one
+	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
+	Icons        []Icon           `json:"icons,omitempty"`
+	Meta         Meta             `json:"_meta,omitempty"`
+}
+
+// ToolAnnotations are hints about what a tool does, for clients that want to warn or ask.
+// A nil hint leaves it to the protocol's default.
+type ToolAnnotations struct {
+	Title           string `json:"title,omitempty"`
+	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // false if nil
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // true if nil
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // false if nil
+	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // true if nil
+}
+
+// A ToolHandler runs a tool. The arguments have been checked against the input
+// schema. An error becomes a result that says so, for the model to read;
+// a [*jsonrpc.Error] instead fails the request itself. The context leads to the [Call].
+type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
+
+// A ToolResult is what a tool gives back.
+type ToolResult struct {
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"` // nil if there is none
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              Meta            `json:"_meta,omitempty"`
+}
+
+// TextResult is a result of one block of text.
+func TextResult(text string) *ToolResult {
+	return &ToolResult{Content: []Content{Text{Text: text}}}
+}
+
+// ErrorResult is the result of a tool that could not do its work.
+func ErrorResult(err error) *ToolResult {
+	return &ToolResult{Content: []Content{Text{Text: err.Error()}}, IsError: true}
+}
+
+// Text is the text of the blocks that are text, joined by newlines.
+func (r *ToolResult) Text() string {
+	text := ""
+	for _, block := range r.Content {
+		if t, ok := block.(Text); ok {
+			if text != "" {
+				text += "\n"
+			}
+			text += t.Text
+		}
+	}
+	return text
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *ToolResult) UnmarshalJSON(raw []byte) error {
+	var wire struct {
+		Content           []json.RawMessage `json:"content"`
+		StructuredContent json.RawMessage   `json:"structuredContent"`
+		IsError           bool              `json:"isError"`
+		Meta              Meta              `json:"_meta"`
+	}
+	if err := strictjson.Unmarshal(raw, &wire); err != nil {
+		return err
+	}
+	*r = ToolResult{StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
+	for i, raw := range wire.Content {
+		block, err := decodeContent(raw)
+		if err != nil {
+			return fmt.Errorf("reading content[%d]: %w", i, err)
+		}
+		r.Content = append(r.Content, block)
+	}
+	return nil
+}
+
+// Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
+// from the arguments. Its output is sent as structured content, and as text for
+// clients and models that read only text: a string as it is, anything else as JSON. A
+// function whose output is a *[ToolResult] decides for itself.
+func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
+	decoder := strictjson.NewDecoder[In]()
+	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
+		var in In
+		if err := decoder.Decode(arguments, &in); err != nil {
+			return nil, fmt.Errorf("invalid arguments: %w", err)
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		if result, ok := any(out).(*ToolResult); ok {
+			return result, nil
+		}
+		raw, err := strictjson.Marshal(out)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the output: %w", err)
+		}
+		text, isString := any(out).(string)
+		if !isString {
+			text = string(raw)
+		}
+		return &ToolResult{Content: []Content{Text{Text: text}}, StructuredContent: raw}, nil
+	}
+}
+
+// forRevision leaves out what clients of an older revision do not know.
+func (t Tool) forRevision(r Revision) Tool {
+	if r < Revision20251125 {
+		t.Icons = nil
+	}
+	if r < Revision20250618 {
+		if t.Title != "" && (t.Annotations == nil || t.Annotations.Title == "") {
+			var a ToolAnnotations
+			if t.Annotations != nil {
+				a = *t.Annotations
+			}
+			a.Title = t.Title // where this revision has it
+			t.Annotations = &a
+		}
+		t.Title, t.OutputSchema, t.Meta = "", nil, nil
+	}
+	if r < Revision20250326 {
+		t.Annotations = nil
+	}
+	return t
+}
+
+func (r *ToolResult) forRevision(rev Revision) *ToolResult {
+	older := *r
+	older.Content = renderContent(r.Content, rev)
+	older.Meta = r.Meta.forRevision(rev)
+	// Up to 2025-11-25 structured content is an object or it is not sent.
+	if rev < Revision20250618 || strictjson.First(r.StructuredContent) != '{' {
+		older.StructuredContent = nil
+	}
+	return &older
+}
+
+// A tool is a registered one.
+type tool struct {
+	Tool
+	input, output *schema.Schema // output is nil if none is declared
+	handler       ToolHandler
+}

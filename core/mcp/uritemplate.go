@@ -1,0 +1,120 @@
+package mcp
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// A uriTemplate matches addresses against a pattern: the part of RFC 6570 that
+// can be read backwards without guessing.
+//
+//	{name}       one or more characters other than / ? #
+//	{+name}      one or more characters of any kind
+//	{?a,b}       at the end: query parameters, each of them optional
+type uriTemplate struct {
+	text  string
+	path  *regexp.Regexp
+	names []string // of the variables in the path
+	query []string // of the variables in the query
+}
+
+func parseURITemplate(text string) (*uriTemplate, error) {
+	t := &uriTemplate{text: text}
+	var pattern strings.Builder
+	pattern.WriteString("^")
+	rest := text
+	for {
+		literal, tail, found := strings.Cut(rest, "{")
+		if strings.Contains(literal, "}") {
+			return nil, fmt.Errorf("URI template %q: a } without its {", text)
+		}
+		pattern.WriteString(regexp.QuoteMeta(literal))
+		if !found {
+			break
+		}
+		expression, after, closed := strings.Cut(tail, "}")
+		if !closed {
+			return nil, fmt.Errorf("URI template %q: a { without its }", text)
+		}
+		group, err := t.expression(expression, after == "")
+		if err != nil {
+			return nil, fmt.Errorf("URI template %q: %w", text, err)
+		}
+		pattern.WriteString(group)
+		rest = after
+	}
+	pattern.WriteString("$")
+	var err error
+	if t.path, err = regexp.Compile(pattern.String()); err != nil {
+		return nil, fmt.Errorf("URI template %q: %w", text, err)
+	}
+	if len(t.names)+len(t.query) == 0 {
+		return nil, fmt.Errorf("URI template %q: has no variable such as {id}; add it as a resource instead", text)
+	}
+	return t, nil
+}
+
+// expression takes what stands between braces and returns the pattern for it.
+func (t *uriTemplate) expression(e string, last bool) (string, error) {
+	if list, ok := strings.CutPrefix(e, "?"); ok {
+		if !last {
+			return "", fmt.Errorf("{%s} must stand at the end", e)
+		}
+		t.query = strings.Split(list, ",")
+		return "", t.checkNames(e, t.query)
+	}
+	group := `([^/?#]+)`
+	name, reserved := strings.CutPrefix(e, "+")
+	if reserved {
+		group = `(.+)`
+	}
+	t.names = append(t.names, name)
+	return group, t.checkNames(e, []string{name})
+}
+
+func (t *uriTemplate) checkNames(expression string, names []string) error {
+	for _, name := range names {
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name == "" {
+			return fmt.Errorf("{%s} is not understood: use {name}, {+name} or, at the end, {?a,b}", expression)
+		}
+	}
+	return nil
+}
+
+// variables returns the names of all variables, in the order in which they stand.
+func (t *uriTemplate) variables() []string {
+	return append(append([]string(nil), t.names...), t.query...)
+}
+
+// match reports whether uri fits, and returns the values of the variables in it,
+// percent-decoded. A query variable that is not there is not in the map.
+func (t *uriTemplate) match(uri string) (map[string]string, bool) {
+	path, query := uri, ""
+	if len(t.query) > 0 {
+		path, query, _ = strings.Cut(uri, "?")
+	}
+	groups := t.path.FindStringSubmatch(path)
+	if groups == nil {
+		return nil, false
+	}
+	values := make(map[string]string)
+	for i, name := range t.names {
+		value, err := url.PathUnescape(groups[i+1])
+		if err != nil {
+			return nil, false
+		}
+		values[name] = value
+	}
+	parameters, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, false
+	}
+	for _, name := range t.query {
+		if parameters.Has(name) {
+			values[name] = parameters.Get(name)
+		}
+	}
+	return values, true
+}

@@ -1,0 +1,109 @@
+package mcptest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+type addInput struct {
+	A float64 `json:"a"`
+	B float64 `json:"b"`
+}
+
+type addOutput struct {
+	Sum float64 `json:"sum"`
+}
+
+func add(_ context.Context, in addInput) (addOutput, error) {
+	return addOutput{in.A + in.B}, nil
+}
+
+func newServer(t *testing.T) *mcp.Server {
+	t.Helper()
+	s := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1"}, mcp.Options{PageSize: 1, Instructions: "Add."})
+	for _, name := range []string{"plus", "add"} {
+		err := s.AddTool(mcp.Tool{
+			Name:         name,
+			Description:  "Adds two numbers.",
+			InputSchema:  json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
+			OutputSchema: json.RawMessage(`{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"],"additionalProperties":false}`),
+		}, mcp.Typed(add))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// The three lines of the package comment.
+func TestThreeLines(t *testing.T) {
+	server := newServer(t)
+
+	client := mcptest.Connect(t, server)
+	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
+	if got := result.Text(); got != `{"sum":5}` {
+		t.Errorf("add said %s", got)
+	}
+
+	if string(result.StructuredContent) != `{"sum":5}` || result.IsError {
+		t.Errorf("result = %+v", result)
+	}
+	if client.Server.Name != "adder" || client.Revision != mcp.LatestHandshake || client.Instructions != "Add." || !client.Capabilities.Has("tools") {
+		t.Errorf("client = %+v", client)
+	}
+}
+
+func TestListsFollowPages(t *testing.T) {
+	tools := mcptest.Connect(t, newServer(t)).Tools()
+	if len(tools) != 2 || tools[0].Name != "add" || tools[1].Name != "plus" {
+		t.Errorf("tools = %+v", tools)
+	}
+}
+
+func TestProtocolErrorsAreErrors(t *testing.T) {
+	client := mcptest.Connect(t, newServer(t))
+	err := client.Call("tools/call", map[string]any{"name": "nope"}, nil)
+	if !errors.Is(err, jsonrpc.InvalidParams) {
+		t.Errorf("an unknown tool gives %v", err)
+	}
+}
+
+func TestNextWaits(t *testing.T) {
+	server := newServer(t)
+	client := mcptest.Connect(t, server)
+	client.Call("ping", nil, nil)
+	server.RemoveTool("plus")
+	client.Next("notifications/tools/list_changed")
+	if left := client.Received(); len(left) != 0 {
+		t.Errorf("still there: %v", left)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	server := newServer(t)
+	stopped := make(chan error, 1)
+	err := server.AddTool(mcp.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		<-ctx.Done()
+		stopped <- context.Cause(ctx)
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := mcptest.Connect(t, server)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := client.CallContext(ctx, "tools/call", map[string]any{"name": "wait"}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error = %v", err)
+	}
+	if cause := <-stopped; !errors.Is(cause, jsonrpc.ErrCancelled) {
+		t.Errorf("the tool stopped because of %v", cause)
+	}
+}

@@ -1,0 +1,22 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package stdfd
+
+import "syscall"
+
+// Take returns a new descriptor for the file behind fd and lets fd itself stand for
+// the file behind replacement. Programs that this one starts do not get the new one.
+func Take(fd, replacement int) (int, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	taken, err := syscall.Dup(fd)
+	if err != nil {
+		return -1, err
+	}
+	syscall.CloseOnExec(taken)
+	if err := duplicate(replacement, fd); err != nil {
+		_ = syscall.Close(taken)
+		return -1, err
+	}
+	return taken, nil
+}

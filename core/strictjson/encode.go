@@ -1,0 +1,17 @@
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Marshal is json.Marshal without the escapes that only HTML needs.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
