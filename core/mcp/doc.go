@@ -7,7 +7,7 @@
 //		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
 //	}, mcp.Typed(add))
 //	…
-//	err = server.ServeStdio(ctx)
+//	err = server.ServeStdio(ctx, os.Stdout)
 //
 // A [Server] holds tools, resources and prompts, and serves any number of sessions,
 // each in the revision of the protocol that its client speaks. What the handlers

@@ -53,9 +53,10 @@ func (a *Annotations) forRevision(r Revision) *Annotations {
 	if a == nil || r >= Revision20250618 || a.LastModified == "" {
 		return a
 	}
-	older := *a
-	older.LastModified = ""
-	return &older
+	if a.Audience == nil && a.Priority == nil {
+		return nil
+	}
+	return &Annotations{Audience: a.Audience, Priority: a.Priority}
 }
 
 // Capabilities are what a client or a server says that it can do. A capability

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,24 +15,21 @@ import (
 // interrupt or SIGTERM. Calls in flight then get the grace to finish; a second
 // signal ends the process at once. The error is nil for either end.
 //
-// Standard output carries messages of the protocol alone: from here to the end of the
-// process, whatever else is printed there goes to standard error, and whoever
-// reads standard input finds it empty. See package quiet for what is printed before.
-func (s *Server) ServeStdio(ctx context.Context) error {
-	in, out, err := takeStdio()
+// out is standard output: os.Stdout, or, in a program that imports package quiet, the
+// file that it kept. It carries messages of the protocol alone: from here to the end
+// of the process, whatever else is printed to os.Stdout goes to standard error, and
+// whoever reads os.Stdin finds it empty.
+func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
+	in, err := takeStdin()
+	if err == nil && out == os.Stdout {
+		out, err = takeStdout()
+	}
 	if err != nil {
 		return fmt.Errorf("taking standard input and output: %w", err)
 	}
-	return s.ServeProcess(ctx, in, out)
-}
-
-// ServeProcess is [Server.ServeStdio] on other ends than standard input and
-// output, which it leaves alone.
-func (s *Server) ServeProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-
-	defer outliveClient()()
+	outliveClient()
 	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.maxMessage}))
 }

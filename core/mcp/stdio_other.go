@@ -4,18 +4,24 @@ package mcp
 
 import "os"
 
-// takeStdio changes what os.Stdin and os.Stdout stand for, also for those who
-// hold on to them. Code that is not Go can still write between our messages.
-func takeStdio() (in, out *os.File, err error) {
+// What os.Stdin and os.Stdout stand for is changed, also for those who hold on to
+// them. Code that is not Go can still write between our messages.
+
+func takeStdout() (*os.File, error) {
+	out := new(os.File)
+	*out, *os.Stdout = *os.Stdout, *os.Stderr
+	return out, nil
+}
+
+func takeStdin() (*os.File, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	in, out = new(os.File), new(os.File)
-	*in, *out = *os.Stdin, *os.Stdout
-	*os.Stdin, *os.Stdout = *null, *os.Stderr
-	return in, out, nil
+	in := new(os.File)
+	*in, *os.Stdin = *os.Stdin, *null
+	return in, nil
 }
 
 // outliveClient has nothing to do here: writing to a client that is gone just fails.
-func outliveClient() func() { return func() {} }
+func outliveClient() {}

@@ -10,30 +10,33 @@ import (
 	"github.com/petrock/petrock/core/stdfd"
 )
 
-// takeStdio takes the descriptors themselves, so that neither a package that
-// holds on to os.Stdout nor code that is not Go can write between our messages.
-func takeStdio() (in, out *os.File, err error) {
+// The descriptors themselves are taken, so that neither a package that holds on to
+// os.Stdout nor code that is not Go can write between our messages.
+
+func takeStdout() (*os.File, error) {
+	fd, err := stdfd.Take(syscall.Stdout, syscall.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "stdout"), nil
+}
+
+func takeStdin() (*os.File, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer null.Close()
-	inFD, err := stdfd.Take(syscall.Stdin, int(null.Fd()))
+	fd, err := stdfd.Take(syscall.Stdin, int(null.Fd()))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	outFD, err := stdfd.Take(syscall.Stdout, syscall.Stderr)
-	if err != nil {
-		return nil, nil, err
-	}
-	return os.NewFile(uintptr(inFD), "stdin"), os.NewFile(uintptr(outFD), "stdout"), nil
+	return os.NewFile(uintptr(fd), "stdin"), nil
 }
 
 // outliveClient sees to it that writing to a client that is gone fails, and does not
 // end the process: there are calls to finish, and standard error, where they log, may
-// be gone too. The function that it returns undoes it.
-func outliveClient() func() {
-	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE)
-	return func() { signal.Stop(broken) }
+// be gone too.
+func outliveClient() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }

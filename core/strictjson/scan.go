@@ -1,6 +1,9 @@
 package strictjson
 
-import "unicode/utf8"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // MaxDepth is how many arrays and objects may stand inside each other.
 const MaxDepth = 256
@@ -170,7 +173,7 @@ func (s *scanner) open(bracket byte, what string) error {
 		return s.unexpected("where " + what + " should stand")
 	}
 	if s.depth >= MaxDepth {
-		return &Error{Depth, s.pos, "nested too deep"}
+		return &Error{Depth, s.pos, fmt.Sprintf("nested deeper than %d levels", MaxDepth)}
 	}
 	s.depth++
 	s.pos++

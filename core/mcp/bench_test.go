@@ -1,0 +1,112 @@
+package mcp_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+)
+
+func adders(t testing.TB, n int) *mcp.Server {
+	s := newServer(mcp.Options{})
+	for i := range n {
+		tool := addTool()
+		tool.Name = fmt.Sprintf("add%d", i)
+		if err := s.AddTool(tool, mcp.Typed(add)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// BenchmarkCall is one tools/call through everything but a wire.
+func BenchmarkCall(b *testing.B) {
+	for _, n := range []int{1, 1000} {
+		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
+			call := caller(b, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				call()
+			}
+		})
+	}
+}
+
+// BenchmarkCallAmongMany reports, as "ratio", what a call costs among 1,000 tools over
+// what it costs with one: medians of blocks of calls that take turns, so that
+// whatever else the machine does falls on both. The target is at most 1.1.
+func BenchmarkCallAmongMany(b *testing.B) {
+	const block = 200
+	one, many := caller(b, 1), caller(b, 1000)
+	var costs [2][]time.Duration
+	for b.Loop() {
+		for i, call := range []func(){one, many} {
+			began := time.Now()
+			for range block {
+				call()
+			}
+			costs[i] = append(costs[i], time.Since(began))
+		}
+	}
+	median := func(d []time.Duration) float64 {
+		slices.Sort(d)
+		return float64(d[len(d)/2])
+	}
+	b.ReportMetric(median(costs[1])/median(costs[0]), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// caller returns a function that calls one of n tools.
+func caller(b *testing.B, n int) func() {
+	client := connectRaw(b, adders(b, n))
+	request := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add%d","arguments":{"a":1,"b":2}}}`, n/2)
+	return func() {
+		client.send(b, request)
+		client.receive(b)
+	}
+}
+
+func BenchmarkListTools(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
+			client := connectRaw(b, adders(b, n))
+			b.ReportAllocs()
+			for b.Loop() {
+				client.send(b, []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+				client.receive(b)
+			}
+		})
+	}
+}
+
+// A long conversation ends with the memory that it had when it was short.
+func TestLongConversation(t *testing.T) {
+	client := connectRaw(t, adders(t, 10))
+	use := func() (heap uint64, goroutines int) {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc, runtime.NumGoroutine()
+	}
+	calls := 0
+	talk := func(until int) {
+		for ; calls < until; calls++ {
+			client.ask(t, []byte(`{"name":"add3","arguments":{"a":1,"b":2},"_meta":{"progressToken":1}}`))
+		}
+	}
+	talk(1_000)
+	heap, goroutines := use()
+	talk(100_000)
+	heapAfter, goroutinesAfter := use()
+	t.Logf("heap after 1,000 calls: %d KiB, after 100,000: %d KiB; goroutines: %d, %d", heap>>10, heapAfter>>10, goroutines, goroutinesAfter)
+	if heapAfter > heap+128<<10 {
+		t.Errorf("the heap grew from %d to %d bytes", heap, heapAfter)
+	}
+	if goroutinesAfter > goroutines {
+		t.Errorf("there were %d goroutines, and now %d", goroutines, goroutinesAfter)
+	}
+}

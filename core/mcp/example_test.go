@@ -1,0 +1,53 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// A server with one tool, and a client that is a few lines of text.
+func Example() {
+	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
+	err := server.AddTool(mcp.Tool{
+		Name:        "add",
+		Description: "Adds two numbers.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
+	}, mcp.Typed(add))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// A program would now call server.ServeStdio(ctx, os.Stdout).
+	client := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}
+`)
+	if err := server.Serve(context.Background(), jsonrpc.NewLines(client, os.Stdout, jsonrpc.LinesOptions{})); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"adder","version":"1.0.0"}}}
+	// {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"sum\":5}"}],"structuredContent":{"sum":5}}}
+}
+
+// A tool that decides itself what its result looks like, and tells how far it is.
+func ExampleToolHandler() {
+	handler := func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 2, "half-way")
+		mcp.Logger(ctx).InfoContext(ctx, "drawing", "arguments", string(arguments))
+		return &mcp.ToolResult{Content: []mcp.Content{
+			mcp.Text{Text: "Here it is:"},
+			mcp.Image{Data: []byte("…"), MIMEType: "image/png"},
+		}}, nil
+	}
+	result, err := handler(context.Background(), json.RawMessage(`{}`))
+	fmt.Println(result.Text(), len(result.Content), err)
+	// Output: Here it is: 2 <nil>
+}

@@ -1,0 +1,269 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+func quietLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func newServer(o mcp.Options) *mcp.Server {
+	if o.Logger == nil {
+		o.Logger = quietLogger()
+	}
+	return mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, o)
+}
+
+// What a server has nothing of it does not declare, and its methods are unknown.
+func TestOnlyWhatIsOffered(t *testing.T) {
+	tests := []struct {
+		name    string
+		options mcp.Options
+		fill    func(*mcp.Server) error
+		want    []string // capabilities
+		refused []string // methods
+	}{
+		{"nothing", mcp.Options{}, nil, []string{"logging"}, []string{"tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete"}},
+		{"a tool", mcp.Options{}, func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "t"}, nothing) }, []string{"logging", "tools"}, []string{"resources/list", "prompts/list", "completion/complete"}},
+		{"to come", mcp.Options{Tools: true, Resources: true, Prompts: true}, nil, []string{"logging", "tools", "resources", "prompts"}, []string{"completion/complete"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newServer(test.options)
+			if test.fill != nil {
+				if err := test.fill(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := mcptest.Connect(t, s)
+			if len(c.Capabilities) != len(test.want) {
+				t.Errorf("capabilities = %s, want %q", c.Capabilities, test.want)
+			}
+			for _, name := range test.want {
+				if !c.Capabilities.Has(name) {
+					t.Errorf("%s is not declared", name)
+				}
+			}
+			for _, method := range test.refused {
+				if err := c.Call(method, nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
+					t.Errorf("%s: %v", method, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	read := func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) { return nil, nil }
+	get := func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }
+	tests := []struct {
+		name string
+		add  func(*mcp.Server) error
+		want string
+	}{
+		{"no name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{}, nothing) }, `tool "": name must have 1 to 128 characters, got 0`},
+		{"long name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: strings.Repeat("x", 129)}, nothing) }, "name must have 1 to 128 characters, got 129"},
+		{"odd name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a/b"}, nothing) }, `tool "a/b": name must consist of letters, digits, '_', '-' and '.', got '/'`},
+		{"no handler", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a"}, nil) }, `tool "a": has no handler`},
+		{"broken schema", func(s *mcp.Server) error {
+			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"object","required":"x"}`)}, nothing)
+		}, `tool "a": input schema: `},
+		{"schema of no object", func(s *mcp.Server) error {
+			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"string"}`)}, nothing)
+		}, `tool "a": input schema: must say "type":"object" at its root`},
+		{"broken output schema", func(s *mcp.Server) error {
+			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"objekt"}`)}, nothing)
+		}, `tool "a": output schema: `},
+		{"output schema of no object", func(s *mcp.Server) error {
+			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"array"}`)}, nothing)
+		}, `tool "a": output schema: must say "type":"object" at its root`},
+		{"the same tool twice", func(s *mcp.Server) error {
+			return errors.Join(s.AddTool(mcp.Tool{Name: "a"}, nothing), s.AddTool(mcp.Tool{Name: "a"}, nothing))
+		}, `tool "a": is there already: remove it first to replace it`},
+		{"resource without scheme", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "x", Name: "x"}, read) }, `resource "x": URI: must begin with a scheme`},
+		{"resource with a broken address", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://%zz", Name: "x"}, read) }, `resource "a://%zz": URI: `},
+		{"resource without name", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://x"}, read) }, `resource "a://x": has no name`},
+		{"resource without handler", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://x", Name: "x"}, nil) }, `resource "a://x": has no handler`},
+		{"template without variable", func(s *mcp.Server) error {
+			return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "a://x", Name: "x"}, read)
+		}, "has no variable such as {id}"},
+		{"template without name", func(s *mcp.Server) error {
+			return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "a://{x}"}, read)
+		}, "has no name"},
+		{"prompt without handler", func(s *mcp.Server) error { return s.AddPrompt(mcp.Prompt{Name: "p"}, nil) }, `prompt "p": has no handler`},
+		{"prompt with a nameless argument", func(s *mcp.Server) error {
+			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {}}}, get)
+		}, `prompt "p": argument 2 has no name`},
+		{"prompt with an argument twice", func(s *mcp.Server) error {
+			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {Name: "a"}}}, get)
+		}, `prompt "p": argument "a" stands there twice`},
+		{"completing no prompt", func(s *mcp.Server) error { return s.CompletePrompt("p", nil) }, `completing prompt "p": there is none`},
+		{"completing no template", func(s *mcp.Server) error { return s.CompleteResource("a://{x}", nil) }, `completing resource template "a://{x}": there is none`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if err := test.add(newServer(mcp.Options{})); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error = %v\nwant   %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestRemove(t *testing.T) {
+	s := newFixture(t, mcp.Options{Logger: quietLogger()})
+	if !s.RemoveTool("add") || s.RemoveTool("add") {
+		t.Error("RemoveTool does not tell what was there")
+	}
+	if !s.RemoveResource("note://logo") || s.RemoveResource("note://logo") {
+		t.Error("RemoveResource does not tell what was there")
+	}
+	if !s.RemoveResourceTemplate("note://by-id/{id}{?page}") || s.RemoveResourceTemplate("x") {
+		t.Error("RemoveResourceTemplate does not tell what was there")
+	}
+	if !s.RemovePrompt("plain") || s.RemovePrompt("plain") {
+		t.Error("RemovePrompt does not tell what was there")
+	}
+	if err := s.AddTool(addTool(), mcp.Typed(add)); err != nil {
+		t.Errorf("adding again what was removed: %v", err)
+	}
+	c := mcptest.Connect(t, s)
+	if err := c.Call("resources/read", map[string]any{"uri": "note://by-id/1"}, nil); !errors.Is(err, mcp.ResourceNotFound) {
+		t.Errorf("reading what was removed: %v", err)
+	}
+}
+
+// The hook sees every call, in and out, and what it puts into the context is there.
+func TestHook(t *testing.T) {
+	type key struct{}
+	var mu sync.Mutex
+	var seen []string
+	s := newServer(mcp.Options{Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		if call.Target == "forbidden" {
+			return nil, jsonrpc.Errorf(-7, "not you, %s", call.Session.Client().Name)
+		}
+		result, err := next(context.WithValue(ctx, key{}, "from the hook"))
+		mu.Lock()
+		defer mu.Unlock()
+		outcome := "ok"
+		if err != nil {
+			outcome = err.Error()
+		}
+		seen = append(seen, strings.Join([]string{call.Method, call.Target, string(call.Revision), outcome}, "|"))
+		return result, err
+	}})
+	add := func(name string, h mcp.ToolHandler) {
+		if err := s.AddTool(mcp.Tool{Name: name}, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("forbidden", nothing)
+	add("asks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		return mcp.TextResult(ctx.Value(key{}).(string) + " " + mcp.CallFrom(ctx).Target + " " + string(mcp.CallFrom(ctx).Meta)), nil
+	})
+	c := mcptest.Connect(t, s)
+	var result mcp.ToolResult
+	if err := c.Call("tools/call", map[string]any{"name": "asks", "_meta": map[string]any{"x": 1}}, &result); err != nil || result.Text() != `from the hook asks {"x":1}` {
+		t.Errorf("the tool says %q, %v", result.Text(), err)
+	}
+	if err := c.Call("tools/call", map[string]any{"name": "forbidden"}, nil); !errors.Is(err, jsonrpc.Code(-7)) || err.Error() != "not you, mcptest" {
+		t.Errorf("what the hook refuses gives %v", err)
+	}
+	c.Call("tools/call", map[string]any{"name": "nobody"}, nil)
+	c.Call("ping", nil, nil)
+	c.Tools()
+	want := []string{
+		"initialize|||ok",
+		"tools/call|asks|2025-11-25|ok",
+		`tools/call|nobody|2025-11-25|unknown tool "nobody": tools/list names those there are`,
+		"ping||2025-11-25|ok",
+		"tools/list||2025-11-25|ok",
+	}
+	if !reflect.DeepEqual(seen, want) {
+		t.Errorf("the hook saw\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A session tells its handlers who is at the other end.
+func TestSession(t *testing.T) {
+	s := newServer(mcp.Options{})
+	var session *mcp.Session
+	err := s.AddTool(mcp.Tool{Name: "who"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		session = mcp.CallFrom(ctx).Session
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mcptest.ConnectWith(t, s, mcptest.Options{
+		Revision:     mcp.Revision20250326,
+		Capabilities: mcp.Capabilities{"sampling": json.RawMessage(`{}`), "unheard/of": json.RawMessage(`[1]`)},
+		Info:         mcp.Implementation{Name: "me", Version: "9"},
+	})
+	c.CallTool("who", nil)
+	if session.State() != mcp.Operating || session.Revision() != mcp.Revision20250326 || session.Client().Name != "me" {
+		t.Errorf("session: %v, %v, %+v", session.State(), session.Revision(), session.Client())
+	}
+	if caps := session.ClientCapabilities(); !caps.Has("sampling") || !caps.Has("unheard/of") || caps.Has("roots") {
+		t.Errorf("capabilities = %s", caps)
+	}
+}
+
+// One server, several sessions: each hears of changes, and each in its own revision.
+func TestSessionsBesideEachOther(t *testing.T) {
+	s := newFixture(t, mcp.Options{Logger: quietLogger()})
+	old := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
+	young := mcptest.Connect(t, s)
+	if tools := old.Tools(); tools[0].Title != "" || tools[0].OutputSchema != nil {
+		t.Errorf("the older client is told %+v", tools[0])
+	}
+	if tools := young.Tools(); tools[0].Title == "" || tools[0].OutputSchema == nil {
+		t.Errorf("the younger client is told %+v", tools[0])
+	}
+	s.RemoveTool("add")
+	s.RemovePrompt("plain")
+	s.RemoveResource("note://logo")
+	for _, c := range []*mcptest.Client{old, young} {
+		c.Next("notifications/tools/list_changed")
+		c.Next("notifications/prompts/list_changed")
+		c.Next("notifications/resources/list_changed")
+	}
+}
+
+// Registering and calling at the same time is safe; the race detector is the judge.
+func TestConcurrentUse(t *testing.T) {
+	s := newFixture(t, mcp.Options{Logger: quietLogger()})
+	var wg sync.WaitGroup
+	for i := range 4 {
+		c := mcptest.Connect(t, s)
+		wg.Go(func() {
+			for range 50 {
+				if got := c.CallTool("add", map[string]any{"a": i, "b": 1}).Text(); got == "" {
+					t.Errorf("add says nothing")
+				}
+				c.Tools()
+				c.Resources()
+			}
+		})
+		wg.Go(func() {
+			name := string(rune('a' + i))
+			for range 50 {
+				if err := s.AddTool(mcp.Tool{Name: name}, nothing); err != nil {
+					t.Error(err)
+				}
+				s.ResourceUpdated("note://readme")
+				s.RemoveTool(name)
+			}
+		})
+	}
+	wg.Wait()
+}

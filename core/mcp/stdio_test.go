@@ -1,0 +1,297 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const handshake = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+// A process is a server that runs as one.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	stderr *lockedBuffer
+}
+
+// programs is where the programs of testdata are built, once for all tests.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "petrock-mcp")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/noisy", "./testdata/late").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("building the programs of testdata: %w\n%s", err, out)
+	}
+	return dir, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := programs(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// command is a program of testdata, ready to be started.
+func command(t *testing.T, program string) *exec.Cmd {
+	t.Helper()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(filepath.Join(dir, program))
+}
+
+// start runs a program of testdata.
+func start(t *testing.T, program string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: command(t, program), stderr: &lockedBuffer{}}
+	p.cmd.Stderr = p.stderr
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewScanner(out)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cmd.Process.Kill() })
+	return p
+}
+
+func (p *process) send(lines string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, lines); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *process) call(id int, tool string) {
+	p.t.Helper()
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`+"\n", id, tool))
+}
+
+// next returns the next line, which must be a message, and its id.
+func (p *process) next() (id, line string) {
+	p.t.Helper()
+	if !p.out.Scan() {
+		p.t.Fatalf("standard output has ended: %v\nstandard error:\n%s", p.out.Err(), p.stderr)
+	}
+	var m struct {
+		JSONRPC string
+		ID      json.RawMessage
+	}
+	if err := json.Unmarshal(p.out.Bytes(), &m); err != nil || m.JSONRPC != "2.0" {
+		p.t.Fatalf("this is no message: %q", p.out.Text())
+	}
+	return string(m.ID), p.out.Text()
+}
+
+// wait waits for the end of the process, which must be a clean one, and returns what was still said.
+func (p *process) wait(within time.Duration) []string {
+	p.t.Helper()
+	began := time.Now()
+	var rest []string
+	for p.out.Scan() {
+		rest = append(rest, p.out.Text())
+	}
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Errorf("the process ended with %v\nstandard error:\n%s", err, p.stderr)
+	}
+	if took := time.Since(began); took > within {
+		p.t.Errorf("it took %v to end, more than %v", took, within)
+	}
+	return rest
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// A program that prints from init, from main, from a goroutine, from a tool, through the
+// descriptor and from a child process has a conversation in which none of it is seen.
+func TestStrayPrints(t *testing.T) {
+	p := start(t, "noisy")
+	p.send(handshake)
+	if id, line := p.next(); id != `"init"` {
+		t.Fatalf("the first line is %s", line)
+	}
+	for i := range 100 {
+		p.call(i, "talk")
+		id, line := p.next()
+		if id != fmt.Sprint(i) || !strings.Contains(line, "talked, read 0 bytes, \\u003cnil\\u003e") && !strings.Contains(line, "talked, read 0 bytes, <nil>") {
+			t.Fatalf("call %d is answered by %s", i, line)
+		}
+	}
+	p.in.Close()
+	if rest := p.wait(10 * time.Second); len(rest) != 0 {
+		t.Errorf("after the end: %q", rest)
+	}
+	for _, want := range []string{
+		"a line from init", "half a line from init", "a goroutine and its copy of os.Stdout", "a line from main",
+		"a lie", "half a line", "through package log", "through the descriptor", "from a child process",
+	} {
+		if !strings.Contains(p.stderr.String(), want) && !(runtime.GOOS == "windows" && want == "from a child process") {
+			t.Errorf("standard error lacks %q", want)
+		}
+	}
+}
+
+// Without package quiet, what came before the first message is there, a line of
+// its own, and what comes after it is not.
+func TestPrintsBeforeServing(t *testing.T) {
+	p := start(t, "late")
+	if !p.out.Scan() || p.out.Text() != "late: a line from main" {
+		t.Fatalf("the first line is %q", p.out.Text())
+	}
+	p.send(handshake)
+	p.next()
+	for i := range 10 {
+		p.call(i, "talk")
+		if id, line := p.next(); id != fmt.Sprint(i) {
+			t.Fatalf("call %d is answered by %s", i, line)
+		}
+	}
+	p.in.Close()
+	p.wait(10 * time.Second)
+}
+
+// The ways in which a process ends: all of them cleanly, with the calls in flight
+// answered if they end within the grace of two seconds.
+func TestEndOfProcess(t *testing.T) {
+	ends := map[string]func(*process){
+		"EOF": func(p *process) { p.in.Close() },
+	}
+	if runtime.GOOS != "windows" {
+		ends["SIGTERM"] = func(p *process) { p.cmd.Process.Signal(syscall.SIGTERM) }
+		ends["SIGINT"] = func(p *process) { p.cmd.Process.Signal(syscall.SIGINT) }
+		ends["EOF, then SIGTERM"] = func(p *process) {
+			p.in.Close()
+			time.AfterFunc(700*time.Millisecond, func() { p.cmd.Process.Signal(syscall.SIGTERM) })
+		}
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, "noisy")
+			p.send(handshake)
+			p.next()
+			p.call(1, "nap")
+			p.call(2, "sleep")
+			p.call(3, "stubborn")
+			p.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}` + "\n")
+			if id, line := p.next(); id != "4" {
+				t.Fatalf("the ping is answered by %s", line)
+			}
+			end(p)
+			said := strings.Join(p.wait(15*time.Second), "\n")
+			if !strings.Contains(said, "rested") || !strings.Contains(said, "woken") {
+				t.Errorf("at the end, the server said\n%s", said)
+			}
+			if !strings.Contains(p.stderr.String(), "still running") {
+				t.Error("nothing is logged about the call that did not end")
+			}
+		})
+	}
+}
+
+// A second signal is for those who do not want to wait.
+func TestSecondSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("windows has no such signals")
+	}
+	p := start(t, "noisy")
+	p.send(handshake)
+	p.next()
+	p.call(1, "stubborn")
+	p.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n")
+	p.next()
+	ended := make(chan struct{})
+	go func() {
+		// Two at once may arrive as one.
+		for tick := time.Tick(50 * time.Millisecond); ; {
+			select {
+			case <-tick:
+				p.cmd.Process.Signal(syscall.SIGTERM)
+			case <-ended:
+				return
+			}
+		}
+	}()
+	for p.out.Scan() {
+	}
+	close(ended)
+	var exit *exec.ExitError
+	if err := p.cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("the process ended with %v, not by the signal", err)
+	}
+}
+
+// A client that goes away without a word, standard error included, does not kill
+// the process half-way: it notices, and ends by itself.
+func TestClientVanishes(t *testing.T) {
+	cmd := command(t, "noisy")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, handshake)
+	if !bufio.NewScanner(out).Scan() {
+		t.Fatal("no answer to initialize")
+	}
+	out.Close()
+	stderr.Close()
+	io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk"}}`+"\n")
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && (!errors.As(err, &exit) || !exit.Exited()) {
+		t.Errorf("the process ended with %v", err)
+	}
+}

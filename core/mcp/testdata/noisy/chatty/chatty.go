@@ -1,0 +1,41 @@
+// Package chatty prints to standard output whenever it can, from its
+// initialisation on, the way a careless dependency does.
+package chatty
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// early is standard output as it was before main had a say.
+var early = os.Stdout
+
+func init() {
+	fmt.Println("chatty: a line from init")
+	fmt.Print("chatty: half a line from init")
+	log.SetOutput(os.Stdout)
+	go func() {
+		for range time.Tick(time.Millisecond) {
+			fmt.Print("chatty: a goroutine ")
+			fmt.Fprintln(early, "and its copy of os.Stdout")
+		}
+	}()
+}
+
+// Talk prints in every way there is.
+func Talk() {
+	fmt.Println(`{"jsonrpc":"2.0","id":1,"result":"a lie"}`)
+	fmt.Fprint(early, "half a line")
+	os.Stdout.WriteString("and a newline\n\n\n")
+	log.Print("through package log")
+	syscall.Write(syscall.Stdout, []byte("through the descriptor\n"))
+	child := exec.Command("echo", "from a child process")
+	child.Stdout = os.Stdout
+	if err := child.Run(); err != nil {
+		fmt.Println(err)
+	}
+}

@@ -1,0 +1,48 @@
+// Noisy is a server that keeps its conversation clean although all around it prints.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/noisy/chatty"
+	"github.com/petrock/petrock/core/quiet"
+)
+
+func main() {
+	out := os.NewFile(quiet.Stdout(), "stdout")
+	fmt.Println("noisy: a line from main")
+	server := mcp.NewServer(mcp.Implementation{Name: "noisy", Version: "1"}, mcp.Options{Grace: 2 * time.Second})
+	tools := map[string]mcp.ToolHandler{
+		"talk": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			chatty.Talk()
+			stolen, err := io.ReadAll(os.Stdin)
+			return mcp.TextResult(fmt.Sprintf("talked, read %d bytes, %v", len(stolen), err)), nil
+		},
+		// nap ends in time to be answered, sleep does not, and stubborn does not listen.
+		"nap": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			time.Sleep(500 * time.Millisecond)
+			return mcp.TextResult("rested"), nil
+		},
+		"sleep": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			<-ctx.Done()
+			return mcp.TextResult("woken"), nil
+		},
+		"stubborn": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { select {} },
+	}
+	for name, handler := range tools {
+		if err := server.AddTool(mcp.Tool{Name: name}, handler); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	if err := server.ServeStdio(context.Background(), out); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

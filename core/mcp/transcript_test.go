@@ -1,0 +1,231 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// update rewrites the expected sides of the transcripts: go test ./core/mcp -run Transcripts -update.
+var update = flag.Bool("update", false, "rewrite the transcripts with what the server says now")
+
+// TestTranscripts holds the conversations of testdata/transcripts. In each archive,
+// "client" is what the client sends, and a section for each revision is the
+// whole conversation: > for what was sent, < for what came back before all was quiet.
+//
+// A line of "client" is sent as it is, with $REVISION replaced, unless it begins with
+//
+//	@init          the handshake; its answer is left out
+//	@raw "text"    the text between the quotes, in Go's syntax
+//	@big N         a ping of N bytes
+//	@deep N        a ping with params nested N deep
+//	@advance D     lets time pass
+//	@add NAME      the server adds a tool of that name
+//	@remove NAME   the server removes it
+//	@updated URI   the server says that a resource has changed
+//	@eof           the client says no more
+//	#              a comment
+//
+// A section "page" sets the page size, a section "only" names the revisions to play.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/transcripts/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { testTranscript(t, file) })
+	}
+}
+
+func testTranscript(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revisions := mcp.HandshakeRevisions()
+	if only := section(archive, "only"); only != "" {
+		revisions = nil
+		for _, r := range strings.Fields(only) {
+			revisions = append(revisions, mcp.Revision(r))
+		}
+	}
+	for _, revision := range revisions {
+		t.Run(string(revision), func(t *testing.T) {
+			var got string
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlay(t, section(archive, "page"))
+				got = p.run(strings.ReplaceAll(section(archive, "client"), "$REVISION", string(revision)))
+			})
+			want := section(archive, string(revision))
+			switch {
+			case *update:
+				setSection(archive, string(revision), got)
+			case got != want:
+				t.Errorf("the conversation is\n%s\nand should be\n%s", got, want)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func section(a *txtar.Archive, name string) string {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+func setSection(a *txtar.Archive, name, text string) {
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		i = len(a.Files)
+		a.Files = append(a.Files, txtar.File{Name: name})
+	}
+	a.Files[i].Data = []byte(text)
+}
+
+// A play is a conversation with a server, of which everything is written down.
+type play struct {
+	t      *testing.T
+	server *mcp.Server
+	in     *io.PipeWriter
+	out    output
+	script strings.Builder
+	ended  chan error
+}
+
+func newPlay(t *testing.T, pageSize string) *play {
+	size, _ := strconv.Atoi(strings.TrimSpace(pageSize))
+	p := &play{t: t, server: newFixture(t, mcp.Options{
+		PageSize:     size,
+		Instructions: "Add before you subtract.",
+		Logger:       slog.New(slog.DiscardHandler),
+	}), ended: make(chan error, 1)}
+	r, w := io.Pipe()
+	p.in = w
+	go func() {
+		p.ended <- p.server.Serve(context.Background(), jsonrpc.NewLines(r, &p.out, jsonrpc.LinesOptions{}))
+	}()
+	return p
+}
+
+func (p *play) run(client string) string {
+	for line := range strings.Lines(client) {
+		line = strings.TrimSuffix(line, "\n")
+		if line != "" && line[0] == '#' {
+			continue
+		}
+		p.step(line)
+	}
+	p.in.Close()
+	if err := <-p.ended; err != nil {
+		p.t.Errorf("serving: %v", err)
+	}
+	p.hear()
+	return p.script.String()
+}
+
+func (p *play) step(line string) {
+	directive, argument, _ := strings.Cut(line, " ")
+	switch directive {
+	case "@init":
+		p.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + p.revision() + `","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		synctest.Wait()
+		p.out.take()
+		return
+	case "@raw":
+		raw, err := strconv.Unquote(argument)
+		if err != nil {
+			p.t.Fatalf("%s: %v", line, err)
+		}
+		p.send(raw)
+	case "@big":
+		size, _ := strconv.Atoi(argument)
+		head, tail := `{"jsonrpc":"2.0","method":"ping","params":{"pad":"`, `"},"id":"big"}`
+		p.send(head + strings.Repeat("x", size-len(head)-len(tail)) + tail)
+	case "@deep":
+		levels, _ := strconv.Atoi(argument)
+		p.send(`{"jsonrpc":"2.0","method":"ping","params":` + strings.Repeat(`{"a":`, levels-2) + "{}" + strings.Repeat("}", levels-2) + `,"id":"deep"}`)
+	case "@advance":
+		d, err := time.ParseDuration(argument)
+		if err != nil {
+			p.t.Fatalf("%s: %v", line, err)
+		}
+		time.Sleep(d)
+	case "@add":
+		if err := p.server.AddTool(mcp.Tool{Name: argument}, nothing); err != nil {
+			p.t.Fatal(err)
+		}
+	case "@remove":
+		p.server.RemoveTool(argument)
+	case "@updated":
+		p.server.ResourceUpdated(argument)
+	case "@eof":
+		p.in.Close()
+	default:
+		p.send(line)
+		line = "> " + line
+	}
+	fmt.Fprintln(&p.script, line)
+	p.hear()
+}
+
+// revision is the one that the play is about: the last element of the test's name.
+func (p *play) revision() string { return p.t.Name()[strings.LastIndex(p.t.Name(), "/")+1:] }
+
+func (p *play) send(line string) {
+	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+		p.t.Fatalf("sending %s: %v", line, err)
+	}
+}
+
+// hear writes down what the server said until nothing moves any more.
+func (p *play) hear() {
+	synctest.Wait()
+	for line := range strings.Lines(p.out.take()) {
+		fmt.Fprintf(&p.script, "< %s", line)
+	}
+}
+
+// output is what the server has written and nobody has looked at.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.buf.Reset()
+	return o.buf.String()
+}

@@ -1,0 +1,93 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// What a function of Go types returns, and what comes of it.
+func TestTyped(t *testing.T) {
+	type point struct {
+		X int8 `json:"x"`
+	}
+	tests := []struct {
+		name      string
+		handler   mcp.ToolHandler
+		arguments string
+		text      string
+		structure string
+		err       string
+	}{
+		{"struct", mcp.Typed(func(_ context.Context, in point) (point, error) { return point{in.X * 2}, nil }), `{"x":4}`, `{"x":8}`, `{"x":8}`, ""},
+		{"pointer", mcp.Typed(func(_ context.Context, in *point) (*point, error) { return in, nil }), `{"x":4}`, `{"x":4}`, `{"x":4}`, ""},
+		{"string", mcp.Typed(func(context.Context, point) (string, error) { return "<a> & b", nil }), `{}`, `<a> & b`, `"<a> & b"`, ""},
+		{"slice", mcp.Typed(func(context.Context, point) ([]int, error) { return []int{1}, nil }), `{}`, `[1]`, `[1]`, ""},
+		{"map in, any out", mcp.Typed(func(_ context.Context, in map[string]any) (any, error) { return in["k"], nil }), `{"k":[true]}`, `[true]`, `[true]`, ""},
+		{"result", mcp.Typed(func(context.Context, point) (*mcp.ToolResult, error) { return mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
+		{"error", mcp.Typed(func(context.Context, point) (point, error) { return point{}, errors.New("no") }), `{}`, "", "", "no"},
+		{"what does not fit", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"x":300}`, "", "", "invalid arguments: x: 300 does not fit in int8"},
+		{"wrong case", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"X":3}`, `{"x":0}`, `{"x":0}`, ""},
+		{"what cannot be encoded", mcp.Typed(func(context.Context, point) (chan int, error) { return nil, nil }), `{}`, "", "", "encoding the output: json: unsupported type: chan int"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			result, err := test.handler(t.Context(), json.RawMessage(test.arguments))
+			if err != nil || test.err != "" {
+				if err == nil || err.Error() != test.err {
+					t.Errorf("error = %v, want %q", err, test.err)
+				}
+				return
+			}
+			if result.Text() != test.text || string(result.StructuredContent) != test.structure {
+				t.Errorf("text %q and structure %s, want %q and %s", result.Text(), result.StructuredContent, test.text, test.structure)
+			}
+		})
+	}
+}
+
+// Whatever the params of tools/call are, the handler runs only for arguments that the
+// schema allows, and sees in Go what stands in JSON.
+func FuzzCallTool(f *testing.F) {
+	f.Add([]byte(`{"name":"add","arguments":{"a":1,"b":2}}`))
+	f.Add([]byte(`{"name":"add","arguments":{"a":1,"A":3,"b":2}}`))
+	f.Add([]byte(`{"name":"add","arguments":{"a":"1"}}`))
+	f.Add([]byte(`{"Name":"add","arguments":[],"_meta":{"progressToken":1}}`))
+	f.Add([]byte(`{"name":"add","arguments":{"a":1e400,"b":-0}}`))
+	ran := false
+	var in addInput
+	s := newServer(mcp.Options{})
+	err := s.AddTool(addTool(), mcp.Typed(func(ctx context.Context, got addInput) (addOutput, error) {
+		ran, in = true, got
+		return add(ctx, got)
+	}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	client := connectRaw(f, s)
+	f.Fuzz(func(t *testing.T, params []byte) {
+		if !json.Valid(params) || len(params) > 1<<19 {
+			return
+		}
+		ran = false
+		answer := client.ask(t, params)
+		if !ran {
+			return
+		}
+		// The model: decode with encoding/json into a map, which knows no letter case rules.
+		var p struct {
+			Arguments map[string]any `json:"arguments"`
+		}
+		if err := json.Unmarshal(params, &p); err != nil {
+			t.Fatalf("%s ran add", params)
+		}
+		a, isA := p.Arguments["a"].(float64)
+		b, isB := p.Arguments["b"].(float64)
+		if !isA || !isB || len(p.Arguments) != 2 || a != in.A || b != in.B {
+			t.Fatalf("%s ran add with %+v and was answered by %s", params, in, answer)
+		}
+	})
+}
