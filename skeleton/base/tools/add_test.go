@@ -1,0 +1,24 @@
+package tools_test
+
+import (
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/skeleton/base/tools"
+)
+
+func TestAdd(t *testing.T) {
+	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
+	if err := tools.Register(server); err != nil {
+		t.Fatal(err)
+	}
+	client := mcptest.Connect(t, server)
+	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
+	if got := result.Text(); got != `{"sum":5}` || result.IsError {
+		t.Errorf("add says %s", got)
+	}
+	if wrong := client.CallTool("add", map[string]any{"a": 2}); !wrong.IsError {
+		t.Errorf("add without b says %s", wrong.Text())
+	}
+}
