@@ -2,168 +2,125 @@ package schema
 
 import (
 	"errors"
-	"slices"
+	"strconv"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
 
+// A part is a value somewhere in a schema document.
+type part struct {
+	name     string // its key or, in an array, its index
+	raw      []byte // without space around it
+	path     strictjson.Path
+	children []*part // the members of an object or the items of an array
+	node     *node   // if it was compiled as a schema
+}
+
+func newPart(name string, raw []byte, path strictjson.Path) *part {
+	p := &part{name: name, raw: raw, path: path}
+	switch kindOf(raw) {
+	case objectKind:
+		_ = strictjson.Object(raw, func(key, value []byte) error {
+			p.children = append(p.children, newPart(string(key), value, path.Key(string(key))))
+			return nil
+		})
+	case arrayKind:
+		_ = strictjson.Array(raw, func(item []byte) error {
+			i := len(p.children)
+			p.children = append(p.children, newPart(strconv.Itoa(i), item, path.Index(i)))
+			return nil
+		})
+	}
+	return p
+}
+
+// child returns the child of that name, or nil.
+func (p *part) child(name string) *part {
+	for _, child := range p.children {
+		if child.name == name {
+			return child
+		}
+	}
+	return nil
+}
+
 // A compiler turns one document into nodes. It goes on after a fault, so that one
 // run names all of them.
 type compiler struct {
-	document *value
-	nodes    map[*value]*node
-	order    []*node // parents before children
+	document *part
+	nodes    []*node // parents before children
 	anchors  map[string]*node
-	refs     []reference // to be resolved once all anchors are known
 	errs     []error
 }
 
 // compile returns the node of a schema, the same one each time it is asked.
-func (c *compiler) compile(v *value, path strictjson.Path) *node {
-	if n, ok := c.nodes[v]; ok {
-		return n
+func (c *compiler) compile(p *part) *node {
+	if p.node != nil {
+		return p.node
 	}
-	n := &node{raw: v.raw, path: path}
-	c.nodes[v] = n
-	c.order = append(c.order, n)
-	switch v.raw[0] {
-	case 'f':
-		n.never = true
-	case '{':
-		for _, m := range v.members {
-			c.keyword(n, m.key, m.value, path.Key(m.key))
+	n := &node{part: p}
+	p.node = n
+	c.nodes = append(c.nodes, n)
+	if c.is(objectKind|booleanKind, p) {
+		n.never = p.raw[0] == 'f'
+		for _, keyword := range p.children {
+			c.keyword(n, keyword)
 		}
-	case 't':
-	default:
-		c.mustBe("a schema (an object or a boolean)", v, path)
 	}
 	return n
 }
 
-// keyword reads one keyword into n. What no group knows is an annotation.
-func (c *compiler) keyword(n *node, key string, v *value, path strictjson.Path) {
-	if wayOut := unsupported(key); wayOut != "" {
-		c.fault(path, "is not supported; "+wayOut)
-		return
-	}
-	switch key {
-	case "type":
-		n.types = c.types(v, path)
-	case "enum":
-		if v.raw[0] != '[' {
-			c.mustBe("an array", v, path)
-		} else if len(v.items) == 0 {
-			c.fault(path, "must hold at least one value")
-		} else {
-			n.literals = append(n.literals, newLiterals(v.items))
-		}
-	case "const":
-		n.literals = append(n.literals, newLiterals([]*value{v}))
-	case "$id":
-		if v != c.document.get("$id") {
-			c.fault(path, "is supported at the root alone; remove it and refer to this schema by its place or its $anchor")
-		}
-	default:
-		_ = c.objectKeyword(n, key, v, path) || c.arrayKeyword(n, key, v, path) ||
-			c.numberKeyword(n, key, v, path) || c.textKeyword(n, key, v, path) ||
-			c.combinationKeyword(n, key, v, path) || c.referenceKeyword(n, key, v, path)
-	}
+func (c *compiler) fault(p *part, message string) {
+	c.errs = append(c.errs, errors.New(Problem{p.path, message}.line()))
 }
 
-// unsupported is the way out for a keyword that asserts something this package does
-// not check, or "".
-func unsupported(key string) string {
-	switch key {
-	case "unevaluatedProperties":
-		return "use additionalProperties, beside the properties it is about"
-	case "unevaluatedItems":
-		return "use items, beside prefixItems"
-	case "$dynamicRef", "$recursiveRef":
-		return "use $ref"
-	case "$dynamicAnchor", "$recursiveAnchor":
-		return "use $anchor"
-	case "dependencies":
-		return "use dependentRequired or dependentSchemas"
-	}
-	return ""
-}
-
-func (c *compiler) fault(path strictjson.Path, message string) {
-	c.errs = append(c.errs, errors.New(Problem{path, message}.line()))
-}
-
-func (c *compiler) mustBe(want string, v *value, path strictjson.Path) {
-	c.fault(path, "must be "+want+", got "+strictjson.Describe(v.raw))
-}
-
-func (c *compiler) boolean(v *value, path strictjson.Path) bool {
-	if v.raw[0] != 't' && v.raw[0] != 'f' {
-		c.mustBe("a boolean", v, path)
-	}
-	return v.raw[0] == 't'
-}
-
-func (c *compiler) text(v *value, path strictjson.Path) (string, bool) {
-	text, ok := strictjson.Unquote(v.raw)
+// is reports whether p is of one of the kinds, and notes the fault if it is not.
+func (c *compiler) is(want kinds, p *part) bool {
+	ok := want.allow(kindOf(p.raw), p.raw)
 	if !ok {
-		c.mustBe("a string", v, path)
+		c.fault(p, wanted{kinds: want}.message(p.raw))
 	}
-	return text, ok
+	return ok
 }
 
-// texts reads an array of strings, each of them once.
-func (c *compiler) texts(v *value, path strictjson.Path) []string {
-	if v.raw[0] != '[' {
-		c.mustBe("an array of strings", v, path)
+// members reads an object.
+func (c *compiler) members(p *part) []*part {
+	if !c.is(objectKind, p) {
+		return nil
 	}
+	return p.children
+}
+
+// items reads an array of at least so many items.
+func (c *compiler) items(p *part, least int) []*part {
+	if !c.is(arrayKind, p) {
+		return nil
+	}
+	if len(p.children) < least {
+		c.fault(p, "must not be empty")
+	}
+	return p.children
+}
+
+func (c *compiler) text(p *part) (string, bool) {
+	text, _ := strictjson.Unquote(p.raw)
+	return text, c.is(stringKind, p)
+}
+
+func (c *compiler) texts(p *part) []string {
 	var all []string
-	for i, item := range v.items {
-		text, ok := c.text(item, path.Index(i))
-		if ok && slices.Contains(all, text) {
-			c.fault(path.Index(i), "stands in the list twice")
-		} else if ok {
+	for _, item := range c.items(p, 0) {
+		if text, ok := c.text(item); ok {
 			all = append(all, text)
 		}
 	}
 	return all
 }
 
-// schemas reads an array of schemas, which may not be empty.
-func (c *compiler) schemas(v *value, path strictjson.Path) []*node {
-	if v.raw[0] != '[' {
-		c.mustBe("an array of schemas", v, path)
-		return nil
-	}
-	if len(v.items) == 0 {
-		c.fault(path, "must hold at least one schema")
-	}
+func (c *compiler) schemas(p *part) []*node {
 	var all []*node
-	for i, item := range v.items {
-		all = append(all, c.compile(item, path.Index(i)))
+	for _, item := range c.items(p, 1) {
+		all = append(all, c.compile(item))
 	}
 	return all
-}
-
-// named reads an object whose members are schemas.
-func (c *compiler) named(v *value, path strictjson.Path, each func(name string, n *node)) {
-	if c.isObject(v, path) {
-		for _, m := range v.members {
-			each(m.key, c.compile(m.value, path.Key(m.key)))
-		}
-	}
-}
-
-func (c *compiler) isObject(v *value, path strictjson.Path) bool {
-	if v.raw[0] != '{' {
-		c.mustBe("an object", v, path)
-	}
-	return v.raw[0] == '{'
-}
-
-// lazily returns what *p points to, and makes it first where there is nothing.
-func lazily[T any](p **T) *T {
-	if *p == nil {
-		*p = new(T)
-	}
-	return *p
 }

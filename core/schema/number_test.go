@@ -62,7 +62,7 @@ func TestHugeExponents(t *testing.T) {
 		{"const", `{"const":1e1000000}`, `10e999999`, ""},
 		{"const bad", `{"const":1e1000000}`, `10e1000000`, "must be 1e1000000, got 10e1000000"},
 		{"unique", `{"uniqueItems":true}`, `[1e999999,10e999998]`, "must not hold the same item twice (items 0 and 1)"},
-		{"count", `{"minLength":1e999999999}`, `"x"`, "must have at least 9223372036854775807 characters, got 1"},
+		{"count", `{"minLength":1e999999999}`, `"x"`, "must have at least 2147483647 characters, got 1"},
 	})
 	long := strings.Repeat("7", 1<<20)
 	run(t, []check{
@@ -94,7 +94,7 @@ func TestDecimalAgainstRat(t *testing.T) {
 	}
 	for range 50_000 {
 		x, y := number(), number()
-		a, b := parseDecimal([]byte(x)), parseDecimal([]byte(y))
+		a, b := parseDecimal(nil, []byte(x)), parseDecimal(nil, []byte(y))
 		p, _ := new(big.Rat).SetString(x)
 		q, _ := new(big.Rat).SetString(y)
 		if got, want := a.compare(b), p.Cmp(q); got < 0 != (want < 0) || got > 0 != (want > 0) {
@@ -106,10 +106,7 @@ func TestDecimalAgainstRat(t *testing.T) {
 		if a.whole() != p.IsInt() {
 			t.Fatalf("%s is whole: %v", x, a.whole())
 		}
-		if a.whole() && a.sign() >= 0 && int64(a.int()) != p.Num().Int64() {
-			t.Fatalf("%s as int = %d", x, a.int())
-		}
-		if b.sign() > 0 {
+		if b.sign > 0 {
 			if got, want := a.multipleOf(b), new(big.Rat).Quo(p, q).IsInt(); got != want {
 				t.Fatalf("%s is a multiple of %s: %v, want %v", x, y, got, want)
 			}

@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -51,6 +50,7 @@ type place struct {
 	up    *place
 	key   []byte // where index is negative
 	index int
+	name  bool // the key itself, rather than what stands there
 }
 
 func (p *place) path() strictjson.Path {
@@ -63,31 +63,9 @@ func (p *place) path() strictjson.Path {
 	return p.up.path().Index(p.index)
 }
 
-func (p *place) depth() int {
-	depth := 0
-	for ; p != nil; p = p.up {
-		depth++
-	}
-	return depth
-}
-
 // excerpt is JSON for a message: on one line, and cut where it is long.
 func excerpt(raw []byte) string {
-	var b strings.Builder
-	quoted, escaped := false, false
-	for _, c := range raw {
-		if !quoted && (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
-			continue
-		}
-		if c == '"' && !escaped {
-			quoted = !quoted
-		}
-		escaped = c == '\\' && !escaped
-		if b.WriteByte(c); b.Len() > maxShown {
-			break
-		}
-	}
-	return cut(b.String())
+	return cut(strings.Join(strings.Fields(string(raw)), " "))
 }
 
 // cut shortens a long text, between two characters.
@@ -95,11 +73,7 @@ func cut(text string) string {
 	if len(text) <= maxShown {
 		return text
 	}
-	end := maxShown
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
 // list joins names for a message, up to a limit.

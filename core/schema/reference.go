@@ -2,7 +2,7 @@ package schema
 
 import (
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -12,94 +12,68 @@ import (
 // greatest depth of a value it bounds the stack that a validation needs.
 const maxChain = 256
 
-// A reference is a $ref that awaits its target.
-type reference struct {
-	from *node
-	to   string
-	path strictjson.Path
-}
-
-func (c *compiler) referenceKeyword(n *node, key string, v *value, path strictjson.Path) bool {
-	switch key {
-	case "$ref":
-		if to, ok := c.text(v, path); ok {
-			c.refs = append(c.refs, reference{n, to, path})
-		}
-	case "$anchor":
-		if name, ok := c.text(v, path); ok && c.anchors[name] != nil {
-			c.fault(path, "is the anchor of another schema too; anchors must differ")
-		} else if ok {
-			c.anchors[name] = n
-		}
-	case "$defs", "definitions":
-		c.named(v, path, func(string, *node) {})
-	default:
-		return false
-	}
-	return true
-}
-
-// resolveAll gives each reference its target. A target may stand where no keyword
-// looked for a schema; compiling it can add references to the list.
+// resolveAll gives each $ref its target, now that all anchors are known. A target may stand
+// where no keyword looked for a schema; compiling it can add nodes to the list.
 func (c *compiler) resolveAll() {
-	for i := 0; i < len(c.refs); i++ {
-		r := c.refs[i]
-		target, fault := c.resolve(r.to)
-		if fault != "" {
-			c.fault(r.path, fault)
+	for i := 0; i < len(c.nodes); i++ {
+		n := c.nodes[i]
+		if n.ref == nil {
 			continue
 		}
-		lazily(&r.from.combined).ref = target
+		if target, fault := c.resolve(n.ref); fault != "" {
+			c.fault(n.ref, fault)
+		} else {
+			n.allOf = slices.Insert(n.allOf, 0, target)
+		}
 	}
 }
 
-func (c *compiler) resolve(ref string) (target *node, fault string) {
-	local, ok := strings.CutPrefix(ref, "#")
+func (c *compiler) resolve(ref *part) (target *node, fault string) {
+	text, _ := strictjson.Unquote(ref.raw)
+	local, ok := strings.CutPrefix(text, "#")
 	if !ok {
-		return nil, "refers to another document, " + strconv.Quote(cut(ref)) +
-			"; copy that schema into $defs and refer to #/$defs/NAME"
+		return nil, "refers to another document, " + excerpt(ref.raw) + "; copy that schema into $defs and refer to #/$defs/NAME"
 	}
 	local, err := url.PathUnescape(local)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, "must be a valid URI reference: " + err.Error()
-	case local == "":
-		return c.compile(c.document, ""), ""
-	case local[0] == '/':
-		if v, path := c.document.lookup(local); v != nil {
-			return c.compile(v, path), ""
-		}
-	case c.anchors[local] != nil:
-		return c.anchors[local], ""
 	}
-	return nil, "refers to " + strconv.Quote(cut(ref)) + ", which is not in this document"
-}
-
-// refuseLoops reports a schema that applies itself to the same value again, which
-// would never end, and a chain of schemas that is too long.
-func (c *compiler) refuseLoops() {
-	heights := make(map[*node]int)
-	for _, n := range c.order {
-		if c.height(n, heights) > maxChain {
-			c.fault(n.path, "nested too deep: too many schemas apply to one value")
-			return
+	if n := c.anchors[local]; n != nil {
+		return n, ""
+	}
+	tokens := strings.Split(local, "/")
+	p := c.document
+	for _, token := range tokens[1:] {
+		if p != nil {
+			p = p.child(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
 		}
 	}
+	if tokens[0] != "" || p == nil {
+		return nil, "refers to " + excerpt(ref.raw) + ", which is not in this document"
+	}
+	return c.compile(p), ""
 }
 
-// height is how many schemas, n included, apply to one value through each other.
-func (c *compiler) height(n *node, heights map[*node]int) int {
+// measure returns how many schemas, n included, apply to one value through each other. It
+// refuses a chain that is too long, and a schema that applies itself to the same value
+// again, which would never end.
+func (c *compiler) measure(n *node) int {
 	const open = -1
-	switch h := heights[n]; {
-	case h == open:
-		c.fault(n.path, "refers back to itself without going into a property or an item, so checking it would never end")
+	switch {
+	case n.height > 0:
+		return n.height
+	case n.height == open:
+		c.fault(n.part, "refers back to itself without going into a property or an item, so checking it would never end")
 		return 0
-	case h > 0:
-		return h
 	}
-	heights[n] = open
+	n.height = open
 	most := 0
-	n.alongside(func(other *node) { most = max(most, c.height(other, heights)) })
-	heights[n] = most + 1
-	return most + 1
+	for _, other := range n.alongside() {
+		most = max(most, c.measure(other))
+	}
+	n.combined = most > 0
+	if n.height = most + 1; most == maxChain {
+		c.fault(n.part, "nested too deep: too many schemas apply to one value")
+	}
+	return n.height
 }

@@ -23,20 +23,16 @@ func Compile(text string) (*Schema, error) {
 	if err := strictjson.Check(raw); err != nil {
 		return nil, fmt.Errorf("reading schema: %w", err)
 	}
-	document := parse(bytes.TrimSpace(raw))
-	c := compiler{
-		document: document,
-		nodes:    make(map[*value]*node),
-		anchors:  make(map[string]*node),
-	}
-	root := c.compile(document, "")
+	c := compiler{document: newPart("", bytes.TrimSpace(raw), ""), anchors: make(map[string]*node)}
+	root := c.compile(c.document)
 	c.resolveAll()
-	c.refuseLoops()
+	for _, n := range c.nodes {
+		c.measure(n)
+	}
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err
 	}
-	kind := document.get("type")
-	object := kind != nil && kind.raw[0] == '"' && root.types == objectKind
+	object := root.types == objectKind && kindOf(c.document.child("type").raw) == stringKind
 	return &Schema{text, object, root}, nil
 }
 
@@ -50,20 +46,16 @@ func (s *Schema) RootIsObject() bool { return s.object }
 // where data is not JSON at all or holds a key twice.
 func (s *Schema) Validate(data []byte) error {
 	if err := strictjson.Check(data); err != nil {
-		return whole("reading JSON: " + err.Error())
+		return &ValidationError{Problems: []Problem{{Message: "reading JSON: " + err.Error()}}}
 	}
 	v := validation{work: allowance(len(data))}
 	v.check(s.root, bytes.TrimSpace(data), nil)
 	switch {
 	case v.work <= 0:
-		return whole("takes too much work to check against this schema; send a smaller or flatter value")
+		const message = "takes too much work to check against this schema; send a smaller or flatter value"
+		return &ValidationError{Problems: []Problem{{Message: message}}}
 	case v.failed:
 		return &ValidationError{v.problems, v.more}
 	}
 	return nil
-}
-
-// whole is the error for a problem of the input as such.
-func whole(message string) error {
-	return &ValidationError{Problems: []Problem{{Message: message}}}
 }

@@ -14,36 +14,15 @@ import (
 type textRules struct {
 	length  bounds
 	pattern *regexp.Regexp
-	format  string // date or date-time
-}
-
-func (c *compiler) textKeyword(n *node, key string, v *value, path strictjson.Path) bool {
-	switch key {
-	case "minLength":
-		lazily(&n.text).length.min, _ = c.count(v, path)
-	case "maxLength":
-		b := &lazily(&n.text).length
-		b.max, b.limited = c.count(v, path)
-	case "pattern":
-		if pattern, ok := c.text(v, path); ok {
-			lazily(&n.text).pattern = c.pattern(pattern, path)
-		}
-	case "format":
-		if format, ok := c.text(v, path); ok && (format == "date" || format == "date-time") {
-			lazily(&n.text).format = format
-		}
-	default:
-		return false
-	}
-	return true
+	format  string
 }
 
 // pattern compiles a regular expression. JSON Schema has those of JavaScript in mind, of
 // which Go leaves out what cannot be matched in linear time.
-func (c *compiler) pattern(pattern string, path strictjson.Path) *regexp.Regexp {
+func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		c.fault(path, "compiling pattern: "+err.Error()+
+		c.fault(p, "compiling pattern: "+err.Error()+
 			"; Go's regular expressions have no lookaround, no backreferences and no \\u escapes")
 	}
 	return re
@@ -51,7 +30,7 @@ func (c *compiler) pattern(pattern string, path strictjson.Path) *regexp.Regexp 
 
 func (v *validation) text(r *textRules, raw []byte, at *place) {
 	text := unquoted(raw)
-	v.within(r.length, utf8.RuneCount(text), at, "character", "characters", "")
+	v.within(r.length, utf8.RuneCount(text), at, "character", "characters", nil)
 	if r.pattern != nil && !r.pattern.Match(text) {
 		v.fail(at, func() string { return "must match the pattern " + r.pattern.String() + ", got " + excerpt(raw) })
 	}
