@@ -1,10 +1,15 @@
 package jsonrpc
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
+
+// mostInBatch is how many messages a batch may hold. Each takes far more memory than
+// its bytes, and a bad one is answered with more than it said.
+const mostInBatch = 1000
 
 // A batch gathers the answers to the messages of one array.
 type batch struct {
@@ -17,16 +22,21 @@ type batch struct {
 func (c *Conn) unpack(raw []byte) []incoming {
 	refuse := func(e *Error) []incoming { return []incoming{{fault: &fault{err: e}}} }
 	var parts [][]byte
+	n := 0
 	err := strictjson.Array(raw, func(part []byte) error {
-		parts = append(parts, part)
+		if n++; n <= mostInBatch {
+			parts = append(parts, part)
+		}
 		return nil
 	})
 	switch {
-	case err != nil:
+	case err != nil && !isDuplicate(err):
 		return refuse(broken(err))
 	case !c.dialect.Load().Batches:
 		return refuse(Errorf(InvalidRequest, "batches are not part of this protocol revision: send one message at a time"))
-	case len(parts) == 0:
+	case n > mostInBatch:
+		return refuse(Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", mostInBatch, n))
+	case n == 0:
 		return refuse(Errorf(InvalidRequest, "a batch must hold at least one message"))
 	}
 	b := &batch{}
@@ -34,24 +44,33 @@ func (c *Conn) unpack(raw []byte) []incoming {
 	for i, part := range parts {
 		m, f := parse(part)
 		list[i] = incoming{message: m, fault: f, batch: b, slot: b.missing}
-		if f != nil && !f.response || f == nil && m.method != "" && !m.id.IsZero() {
+		if f != nil && !f.response && !f.notification || f == nil && m.method != "" && !m.id.IsZero() {
 			b.missing++
 		}
 	}
 	b.answers = make([][]byte, b.missing)
+	if b.missing > 0 {
+		c.hold() // until it is answered
+	}
 	return list
 }
 
+// isDuplicate reports whether err is a key that stands twice: the fault of one
+// message of a batch, and not of the others.
+func isDuplicate(err error) bool {
+	var e *strictjson.Error
+	return errors.As(err, &e) && e.Kind == strictjson.Duplicate
+}
+
 // add puts an answer into its place; nil means that none is sent. Once all
-// are in, it returns the array of them, or nil if it would be empty.
-func (b *batch) add(slot int, answer []byte) []byte {
+// are in, it returns true and the array of them, or nil if it would be empty.
+func (b *batch) add(slot int, answer []byte) (all []byte, complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers[slot] = answer
 	if b.missing--; b.missing > 0 {
-		return nil
+		return nil, false
 	}
-	var all []byte
 	for _, a := range b.answers {
 		if a == nil {
 			continue
@@ -64,7 +83,7 @@ func (b *batch) add(slot int, answer []byte) []byte {
 		all = append(all, a...)
 	}
 	if all == nil {
-		return nil
+		return nil, true
 	}
-	return append(all, ']')
+	return append(all, ']'), true
 }

@@ -13,13 +13,17 @@ import (
 // Options are what a [Conn] is made with.
 type Options struct {
 	// Handle answers incoming requests and takes incoming notifications. See [Request]
-	// for how it is called. Its result is encoded as JSON; a [json.RawMessage] goes
-	// out as it is. nil refuses every request with [MethodNotFound].
+	// for how it is called. Its result is encoded as JSON; a [json.RawMessage] that
+	// holds good JSON goes out as it is. nil refuses every request with [MethodNotFound].
 	Handle func(ctx context.Context, req *Request) (any, error)
 
 	// Grace is how long requests in flight may go on once the connection is to
 	// end. 0 means five seconds; a negative value means not at all.
 	Grace time.Duration
+
+	// Ending is called once, when the connection begins to end. What still comes is handed
+	// to Handle, which may want to refuse it from then on. nil means nothing.
+	Ending func()
 
 	// Logger is told what the peer cannot be told. nil means [slog.Default].
 	Logger *slog.Logger
@@ -37,6 +41,7 @@ type Conn struct {
 	transport Transport
 	handle    func(ctx context.Context, req *Request) (any, error)
 	grace     time.Duration
+	ending    func()
 	log       *slog.Logger
 	dialect   atomic.Pointer[Dialect]
 
@@ -47,15 +52,22 @@ type Conn struct {
 
 	ended  chan error    // receives why reading ended
 	broken chan struct{} // closed when sending failed
+	over   chan struct{} // closed at the end of Run
+
+	// turn hands the reading to a goroutine that has served its request and waits
+	// for another; waiting counts those.
+	turn    chan struct{}
+	waiting atomic.Int32
 
 	// queue holds what is left of a batch. It belongs to the goroutine that reads.
 	queue []incoming
 
 	mu       sync.Mutex
 	inflight map[string]*Request // by the key of the id
-	running  int                 // handlers
-	draining bool                // nothing new is begun
-	idle     chan struct{}       // closed when draining and running is 0
+	running  int                 // handlers, and batches not yet answered
+	draining bool                // Run waits for running to be 0
+	idle     chan struct{}       // closed when it is
+	wasIdle  bool                // idle is closed
 	calls    map[string]chan<- message
 	lastID   int64
 	closed   bool  // no answer to a call will come
@@ -72,6 +84,9 @@ func NewConn(t Transport, o Options) *Conn {
 	if o.Grace == 0 {
 		o.Grace = 5 * time.Second
 	}
+	if o.Ending == nil {
+		o.Ending = func() {}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -79,9 +94,12 @@ func NewConn(t Transport, o Options) *Conn {
 		transport: t,
 		handle:    o.Handle,
 		grace:     max(o.Grace, 0),
+		ending:    o.Ending,
 		log:       o.Logger,
 		ended:     make(chan error, 1),
 		broken:    make(chan struct{}),
+		over:      make(chan struct{}),
+		turn:      make(chan struct{}),
 		idle:      make(chan struct{}),
 		inflight:  make(map[string]*Request),
 		calls:     make(map[string]chan<- message),
@@ -102,13 +120,13 @@ func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 // the grace ends too.
 func (c *Conn) Run(ctx context.Context) error {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer close(c.over)
 	go c.read()
 
 	var err error
 	hurry := ctx.Done()
 	select {
 	case err = <-c.ended:
-		c.abandonCalls()
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -131,12 +149,10 @@ func (c *Conn) Run(ctx context.Context) error {
 // they have been told to stop.
 func (c *Conn) drain(hurry <-chan struct{}) {
 	defer c.cancel(ErrClosed)
+	c.ending()
 	c.mu.Lock()
 	c.draining = true
-	if c.running == 0 {
-		c.mu.Unlock()
-		return
-	}
+	c.tellIdle()
 	c.mu.Unlock()
 
 	grace := time.NewTimer(c.grace)

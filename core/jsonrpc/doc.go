@@ -28,5 +28,10 @@
 //     nesting beyond [strictjson.MaxDepth]. Invalid UTF-8 is a [ParseError].
 //   - params may be an object or an array; null counts as absent.
 //   - An array of messages is a batch where [Dialect] allows it, else an [InvalidRequest].
-//   - Nothing is ever said in answer to a response or a notification, however broken.
+//     It is refused as a whole if it is not JSON, nested too deep, or longer than 1000
+//     messages; otherwise each message is answered for itself.
+//   - Nothing is ever said in answer to a response or a notification, however broken,
+//     as long as it can be told for one. What is not JSON at all, or too large to be
+//     read, is answered unless it looks like a response.
+//   - A response that is broken fails the call that waits for it.
 package jsonrpc

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -19,9 +20,12 @@ func IntID(n int64) ID {
 	return ID{strconv.FormatInt(n, 10)}
 }
 
+// whiteSpace is what JSON may have around a value; Unicode has more.
+const whiteSpace = " \t\r\n"
+
 // ParseID reads an id from its JSON.
 func ParseID(raw []byte) (ID, error) {
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.Trim(raw, whiteSpace)
 	if _, ok := strictjson.Unquote(raw); ok || isInteger(raw) {
 		return ID{string(raw)}, nil
 	}
@@ -54,11 +58,12 @@ func (id *ID) UnmarshalJSON(raw []byte) error {
 
 // key is what two spellings of the same id have in common.
 func (id ID) key() string {
-	for i := range len(id.raw) {
-		if id.raw[i] == '\\' {
-			text, _ := strictjson.Unquote([]byte(id.raw))
-			return string(strictjson.AppendString(nil, text))
-		}
+	switch {
+	case id.raw == "-0":
+		return "0"
+	case strings.Contains(id.raw, `\`):
+		text, _ := strictjson.Unquote([]byte(id.raw))
+		return `"` + text + `"`
 	}
 	return id.raw
 }

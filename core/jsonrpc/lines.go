@@ -55,7 +55,7 @@ func (l *Lines) Receive() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
+		if line = bytes.Trim(line, whiteSpace); len(line) > 0 {
 			return line, nil
 		}
 	}
@@ -66,10 +66,10 @@ func (l *Lines) line() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := l.in.ReadSlice('\n')
-		if len(line)+len(bytes.TrimRight(part, "\r\n")) > l.max {
-			return nil, l.skip(line, part, err)
-		}
 		line = append(line, part...)
+		if len(line) > l.max+len("\r\n") || len(bytes.TrimRight(line, "\r\n")) > l.max {
+			return nil, l.skip(line, err)
+		}
 		switch {
 		case err == nil:
 			return line, nil
@@ -86,20 +86,19 @@ func (l *Lines) line() ([]byte, error) {
 }
 
 // skip reads on to the end of a line that is too long and says whose it was.
-func (l *Lines) skip(line, part []byte, err error) error {
+func (l *Lines) skip(start []byte, err error) error {
 	var p peek
-	p.feed(line)
-	p.feed(part)
+	p.feed(start)
 	for errors.Is(err, bufio.ErrBufferFull) {
+		var part []byte
 		part, err = l.in.ReadSlice('\n')
 		p.feed(part)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("reading a message: %w", err)
 	}
-	e := &MessageError{Err: Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
-	e.ID, e.Response = p.whose()
-	return e
+	f := p.whose()
+	return &MessageError{f.id, f.response, Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
 }
 
 // Close implements [Transport]. Output that the peer does not take within a

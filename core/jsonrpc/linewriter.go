@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"runtime"
@@ -42,7 +43,10 @@ func (l *lineWriter) send(msg []byte) error {
 	if l.err != nil {
 		return l.err
 	}
-	l.waiting = append(append(l.waiting, msg...), '\n')
+	start := len(l.waiting)
+	l.waiting = append(l.waiting, msg...)
+	spaceOut(l.waiting[start:])
+	l.waiting = append(l.waiting, '\n')
 	if l.writing {
 		return nil
 	}
@@ -55,6 +59,15 @@ func (l *lineWriter) send(msg []byte) error {
 	}
 	l.done()
 	return l.err
+}
+
+// spaceOut turns the line breaks in a message into spaces. In JSON they are only
+// ever white space between values.
+func spaceOut(msg []byte) {
+	for i := bytes.IndexByte(msg, '\n'); i >= 0; i = bytes.IndexByte(msg, '\n') {
+		msg[i] = ' '
+		msg = msg[i+1:]
+	}
 }
 
 // flush makes one write of all that waits. It is called with mu held and returns
@@ -94,13 +107,14 @@ func (l *lineWriter) done() {
 	}
 }
 
-// close refuses further messages and waits at most patience for those under way.
+// close waits at most patience for the messages under way and refuses further ones.
 func (l *lineWriter) close(patience time.Duration) error {
 	l.mu.Lock()
 	if !l.writing {
+		err := l.err
 		l.refuse()
 		l.mu.Unlock()
-		return nil
+		return err
 	}
 	if l.idle == nil {
 		l.idle = make(chan struct{})

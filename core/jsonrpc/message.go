@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -18,17 +19,17 @@ type message struct {
 }
 
 // A faulty message is answered with an error that carries the id, if there is
-// one to be seen; what looks like a response is not answered at all.
+// one to be seen; what looks like a response or a notification is not answered at all.
 type fault struct {
-	id       ID
-	response bool
-	err      *Error
+	id           ID
+	response     bool
+	notification bool
+	err          *Error
 }
 
 // envelope is what stands at the top level of a message.
 type envelope struct {
 	version, id, method, params, result, err []byte
-	ids                                      int
 }
 
 func (e *envelope) member(key, value []byte) error {
@@ -37,7 +38,6 @@ func (e *envelope) member(key, value []byte) error {
 		e.version = value
 	case "id":
 		e.id = value
-		e.ids++
 	case "method":
 		e.method = value
 	case "params":
@@ -60,19 +60,20 @@ func parse(raw []byte) (message, *fault) {
 	}
 	var e envelope
 	if err := strictjson.Object(raw, e.member); err != nil {
-		f := &fault{err: broken(err)}
-		if f.err.Code == InvalidRequest {
-			// Well-formed, so the rest of it tells whom to answer.
-			var p peek
-			p.feed(raw)
-			f.id, f.response = p.whose()
+		var p peek
+		p.feed(raw)
+		f := p.whose()
+		f.err = broken(err)
+		if f.err.Code == ParseError && !f.response {
+			// Only a call of ours that waits is worth a guess at what was meant.
+			f = fault{err: f.err}
 		}
-		return message{}, f
+		return message{}, &f
 	}
 	m, err := e.message()
 	if err != nil {
 		id, _ := ParseID(e.id)
-		return message{}, &fault{id, e.isResponse(), Errorf(InvalidRequest, "%v", err)}
+		return message{}, &fault{id, e.isResponse(), e.isNotification(), Errorf(InvalidRequest, "%v", err)}
 	}
 	return m, nil
 }
@@ -88,6 +89,10 @@ func broken(err error) *Error {
 
 func (e *envelope) isResponse() bool {
 	return e.method == nil && (e.result != nil || e.err != nil)
+}
+
+func (e *envelope) isNotification() bool {
+	return strictjson.First(e.method) == '"' && e.id == nil
 }
 
 // message checks that the parts make a request, a notification or a response.
@@ -111,10 +116,13 @@ func (e *envelope) message() (m message, err error) {
 	if !ok {
 		return m, errors.New(`"method" must be a string`)
 	}
+	if method == "" {
+		return m, errors.New(`"method" must not be empty`)
+	}
 	m.method = method
 	switch strictjson.First(e.params) {
 	case '{', '[':
-		m.params = e.params
+		m.params = slices.Clip(e.params) // what follows may be another message of the batch
 	case 0, 'n':
 	default:
 		return m, fmt.Errorf(`"params" must be an object or an array, got %s`, strictjson.Describe(e.params))
@@ -128,6 +136,9 @@ func (e *envelope) response(m message) (message, error) {
 	}
 	m.result = e.result
 	if e.err != nil {
+		if strictjson.First(e.err) != '{' {
+			return m, fmt.Errorf("the error of a response must be an object, got %s", strictjson.Describe(e.err))
+		}
 		m.err = new(Error)
 		if err := strictjson.Unmarshal(e.err, m.err); err != nil {
 			return m, fmt.Errorf("reading the error of a response: %w", err)
@@ -136,10 +147,10 @@ func (e *envelope) response(m message) (message, error) {
 	return m, nil
 }
 
-// marshal encodes v, unless it is JSON already.
+// marshal encodes v. What claims to be JSON already is checked and left as it is.
 func marshal(v any) (json.RawMessage, error) {
 	if raw, ok := v.(json.RawMessage); ok && raw != nil {
-		return raw, nil
+		return raw, strictjson.Check(raw)
 	}
 	return strictjson.Marshal(v)
 }

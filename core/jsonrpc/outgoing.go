@@ -11,8 +11,9 @@ import (
 
 // Call sends a request, waits for the answer and decodes its result into result,
 // which may be nil. An error of the peer is returned as an [*Error]. If ctx
-// ends first, Call returns its error at once and the answer is dropped when it comes; telling
-// the peer is up to the caller, who knows how.
+// ends first, Call returns the cause at once and the answer is dropped when it comes; telling
+// the peer is up to the caller, who knows how. A peer that does not read may keep Call
+// from sending, and then ctx is looked at only afterwards.
 //
 // params must encode to an object or an array; nil sends none.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
@@ -60,7 +61,8 @@ func (c *Conn) CallID(ctx context.Context, method string, params, result any) (I
 	}
 }
 
-// Notify sends a notification. It returns when the transport has taken it.
+// Notify sends a notification. It returns when the transport has taken it,
+// whatever becomes of the context.
 func (c *Conn) Notify(_ context.Context, method string, params any) error {
 	raw, err := encodeParams(method, params)
 	if err != nil {

@@ -1,24 +1,28 @@
 package jsonrpc
 
+import "github.com/petrock/petrock/core/strictjson"
+
 // peek looks through a message that will not be read, in constant memory, for
-// what an answer to it needs: its id, and whether it is itself an answer. It
+// what an answer to it needs: its id, and whether it wants one at all. It
 // takes the message in pieces of any size and trusts nothing about it.
 type peek struct {
 	depth    int
-	quoted   bool // inside a string
-	escaped  bool // behind a backslash
-	wantKey  bool // the next string at the top level is a key
-	inKey    bool
-	key      []byte // of the member being read, as far as it matters
+	quoted   bool   // inside a string
+	escaped  bool   // behind a backslash
+	wantKey  bool   // the next string at the top level is a key
+	inKey    bool   // inside that key
+	raw      []byte // the key being read, with its quotes, as far as it matters
+	key      string // of the member whose value is being read
 	id       []byte
 	ids      int
 	tooLong  bool // the id is longer than anyone's
 	isCall   bool // there is a "method"
+	isNamed  bool // and it is a string
 	isAnswer bool // there is a "result" or an "error"
 }
 
 const (
-	longestKey = len("method")
+	longestKey = len(`"method"`) * len(`\u0000`) // every letter may be escaped
 	longestID  = 256
 )
 
@@ -36,19 +40,17 @@ func (p *peek) step(c byte) {
 		p.quoted = true
 		p.inKey = p.depth == 1 && p.wantKey
 		if p.inKey {
-			p.key = p.key[:0]
+			p.raw = append(p.raw[:0], c)
 		} else {
 			p.collect(c)
 		}
 	case c == '{' || c == '[':
 		p.depth++
-		if p.depth == 1 {
-			p.wantKey = c == '{'
-		}
+		p.wantKey = c == '{' && p.depth == 1
 	case c == '}' || c == ']':
 		p.depth--
 	case p.depth == 1 && c == ',':
-		p.wantKey = true
+		p.key, p.wantKey = "", true
 	case p.depth == 1 && c == ':':
 		p.wantKey = false
 		p.member()
@@ -61,24 +63,20 @@ func (p *peek) inString(c byte) {
 	end := c == '"' && !p.escaped
 	p.escaped = c == '\\' && !p.escaped
 	switch {
-	case end:
-		p.quoted = false
-		if !p.inKey {
-			p.collect(c)
-		}
-		p.inKey = false
-	case p.inKey:
-		if len(p.key) <= longestKey {
-			p.key = append(p.key, c)
-		}
-	default:
+	case !p.inKey:
 		p.collect(c)
+	case len(p.raw) < longestKey:
+		p.raw = append(p.raw, c)
+	}
+	if end {
+		p.quoted, p.inKey = false, false
 	}
 }
 
 // member takes note of a key at the top level; its value comes next.
 func (p *peek) member() {
-	switch string(p.key) {
+	p.key, _ = strictjson.Unquote(p.raw)
+	switch p.key {
 	case "id":
 		p.ids++
 		p.id = p.id[:0]
@@ -89,23 +87,28 @@ func (p *peek) member() {
 	}
 }
 
-// collect keeps a byte of the id's value and forgets all others.
+// collect keeps a byte of the id's value and forgets nearly all others.
 func (p *peek) collect(c byte) {
-	if p.depth != 1 || p.wantKey || string(p.key) != "id" {
-		return
-	}
-	if len(p.id) >= longestID {
+	switch {
+	case p.depth != 1 || p.wantKey:
+	case p.key == "method":
+		p.isNamed = p.isNamed || c == '"'
+	case p.key == "id" && len(p.id) >= longestID:
 		p.tooLong = true
-		return
+	case p.key == "id":
+		p.id = append(p.id, c)
 	}
-	p.id = append(p.id, c)
 }
 
-// whose returns the id, if there is exactly one good one, and whether the
-// message is a response.
-func (p *peek) whose() (id ID, response bool) {
-	if p.ids == 1 && !p.tooLong {
-		id, _ = ParseID(p.id)
+// whose returns what there is to know: the id, if there is exactly one good one,
+// and whether the message is one that nobody answers.
+func (p *peek) whose() fault {
+	f := fault{
+		response:     p.isAnswer && !p.isCall,
+		notification: p.isNamed && p.ids == 0,
 	}
-	return id, p.isAnswer && !p.isCall
+	if p.ids == 1 && !p.tooLong {
+		f.id, _ = ParseID(p.id)
+	}
+	return f
 }

@@ -38,7 +38,7 @@ func (r *Request) InBatch() bool { return r.batch != nil }
 // Calling it again does nothing.
 func (r *Request) Release() {
 	if r.released.CompareAndSwap(false, true) {
-		go r.conn.read()
+		r.conn.passTurn()
 	}
 }
 

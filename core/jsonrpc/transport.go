@@ -23,7 +23,7 @@ type Transport interface {
 type MessageError struct {
 	ID       ID     // of the message, if it could be seen
 	Response bool   // whether it answers a call of ours
-	Err      *Error // what the peer is told
+	Err      *Error // what the peer is told, unless it is an answer
 }
 
 func (e *MessageError) Error() string { return e.Err.Message }

@@ -1,0 +1,83 @@
+package jsonrpc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+func BenchmarkRequest(b *testing.B) {
+	for _, size := range []int{10, 10_000} {
+		b.Run(fmt.Sprintf("params=%d", size), func(b *testing.B) {
+			line := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"` + strings.Repeat("x", size) + `"}}` + "\n")
+			in, requests := io.Pipe()
+			answers, out := io.Pipe()
+			conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Handle: echo})
+			done := make(chan error, 1)
+			go func() { done <- conn.Run(context.Background()) }()
+			buf := make([]byte, 64<<10)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(line)))
+			for b.Loop() {
+				if _, err := requests.Write(line); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := answers.Read(buf); err != nil {
+					b.Fatal(err)
+				}
+			}
+			requests.Close()
+			if err := <-done; err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+func BenchmarkBurst(b *testing.B) {
+	const n = 1000
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"a":1}}`+"\n", i)
+	}
+	for _, release := range []bool{false, true} {
+		b.Run(fmt.Sprintf("released=%t", release), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				conn := NewConn(NewLines(strings.NewReader(in.String()), io.Discard, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+					if release {
+						req.Release()
+					}
+					return echo(ctx, req)
+				}})
+				if err := conn.Run(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+		})
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	line := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"` + strings.Repeat("x", 200) + `"}}`)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		if _, f := parse(line); f != nil {
+			b.Fatal(f.err)
+		}
+	}
+}
+
+func BenchmarkPeek(b *testing.B) {
+	line := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"` + strings.Repeat("x", 64<<10) + `"}}`)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		var p peek
+		p.feed(line)
+	}
+}

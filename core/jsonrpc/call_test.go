@@ -1,0 +1,262 @@
+package jsonrpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCallsInBothDirections(t *testing.T) {
+	answer := func(who string) Options {
+		return Options{Handle: func(_ context.Context, req *Request) (any, error) {
+			return map[string]string{who: req.Method}, nil
+		}}
+	}
+	left, right := link(t, answer("left"), answer("right"))
+	var got map[string]string
+	if err := left.Call(t.Context(), "a", nil, &got); err != nil || got["right"] != "a" {
+		t.Errorf("left calls: %v, %v", got, err)
+	}
+	if err := right.Call(t.Context(), "b", []int{1}, &got); err != nil || got["left"] != "b" {
+		t.Errorf("right calls: %v, %v", got, err)
+	}
+}
+
+func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
+	handle := func(ctx context.Context, req *Request) (any, error) {
+		req.Release()
+		return echo(ctx, req)
+	}
+	left, right := link(t, Options{Handle: handle}, Options{Handle: handle})
+	var wg sync.WaitGroup
+	for _, conn := range []*Conn{left, right} {
+		for i := range 100 {
+			wg.Go(func() {
+				var got []int
+				if err := conn.Call(t.Context(), "m", []int{i}, &got); err != nil || len(got) != 1 || got[0] != i {
+					t.Errorf("call %d: %v, %v", i, got, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// Each side calls back while it handles, down to 0; no handler releases by itself.
+func TestHandlersMayCallBack(t *testing.T) {
+	var left, right *Conn
+	down := func(conn **Conn) Options {
+		return Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+			var n []int
+			if err := json.Unmarshal(req.Params, &n); err != nil {
+				return nil, err
+			}
+			if n[0] == 0 {
+				return []int{0}, nil
+			}
+			var below []int
+			if err := (*conn).Call(ctx, "down", []int{n[0] - 1}, &below); err != nil {
+				return nil, err
+			}
+			return []int{below[0] + 1}, nil
+		}}
+	}
+	left, right = link(t, down(&left), down(&right))
+	var wg sync.WaitGroup
+	for _, conn := range []*Conn{left, right} {
+		wg.Go(func() {
+			var got []int
+			if err := conn.Call(t.Context(), "down", []int{20}, &got); err != nil || got[0] != 20 {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestCallReturnsTheErrorOfThePeer(t *testing.T) {
+	left, _ := link(t, Options{}, Options{Handle: func(context.Context, *Request) (any, error) {
+		return nil, &Error{Code: 7, Message: "no luck", Data: json.RawMessage(`{"a":1}`)}
+	}})
+	err := left.Call(t.Context(), "m", nil, nil)
+	var e *Error
+	if !errors.As(err, &e) || e.Code != 7 || e.Message != "no luck" || string(e.Data) != `{"a":1}` {
+		t.Errorf("got %#v", err)
+	}
+	if !errors.Is(err, Code(7)) || errors.Is(err, Code(8)) || !errors.Is(err, &Error{Code: 7}) {
+		t.Error("errors.Is does not go by the code")
+	}
+}
+
+func TestCallWithoutHandlerIsMethodNotFound(t *testing.T) {
+	left, _ := link(t, Options{}, Options{})
+	if err := left.Call(t.Context(), "m", nil, nil); !errors.Is(err, MethodNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCallEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		id, err := p.conn.CallID(ctx, "m", nil, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+		p.expect(id.String() + ` "m" `)
+		// The late answer is dropped, and the connection goes on.
+		p.send(`{"jsonrpc":"2.0","id":`+id.String()+`,"result":1}`, `{"jsonrpc":"2.0","id":5,"method":"m"}`)
+		p.expect(`5 {}`)
+		p.end()
+	})
+}
+
+func TestCallOnAClosedConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, Options{})
+		waiting := make(chan error, 1)
+		go func() { waiting <- p.conn.Call(t.Context(), "m", nil, nil) }()
+		p.expect(`1 "m" `)
+		p.end()
+		if err := <-waiting; !errors.Is(err, ErrClosed) {
+			t.Errorf("a call that waited: %v", err)
+		}
+		if err := p.conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("a later call: %v", err)
+		}
+		if err := p.conn.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("a later notification: %v", err)
+		}
+	})
+}
+
+// Responses that answer no call are dropped without a word, and never reach a handler.
+func TestStrayResponsesAreIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, Options{})
+		p.send(
+			`{"jsonrpc":"2.0","id":99,"result":{}}`,
+			`{"jsonrpc":"2.0","id":"1","error":{"code":1,"message":"m"}}`,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`,
+			`{"jsonrpc":"2.0","error":{"code":1,"message":"m"}}`,
+			`{"jsonrpc":"2.0","id":null,"result":null}`,
+			`{"jsonrpc":"2.0","id":1.5,"result":null}`,
+			`{"jsonrpc":"1.0","id":7,"result":null}`,
+			`{"jsonrpc":"2.0","id":7,"result":"`+"\xff"+`"}`,
+		)
+		p.expectNothing()
+		p.end()
+	})
+}
+
+func TestAnswerOfAnotherSpellingIsNotTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, Options{})
+		done := make(chan int, 1)
+		go func() {
+			var n int
+			if err := p.conn.Call(t.Context(), "m", nil, &n); err != nil {
+				t.Error(err)
+			}
+			done <- n
+		}()
+		p.expect(`1 "m" `)
+		p.send(`{"jsonrpc":"2.0","id":"1","result":1}`, `{"jsonrpc":"2.0","id":1,"result":2}`, `{"jsonrpc":"2.0","id":1,"result":3}`)
+		if n := <-done; n != 2 {
+			t.Errorf("got %d", n)
+		}
+		p.end()
+	})
+}
+
+func TestMalformedResponseFailsTheCall(t *testing.T) {
+	for _, response := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}`,
+		`{"id":1,"result":1}`,
+		`{"jsonrpc":"1.0","id":1,"result":1}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}`,
+		`{"jsonrpc":"2.0","id":1,"result":1,"result":2}`,
+		`{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`,
+		`{"jsonrpc":"2.0","id":1,"error":"bad"}`,
+		`{"jsonrpc":"2.0","id":1,"error":null}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":"bad","message":"m"}}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"m"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":"` + "\xff" + `"}`,
+		`{"jsonrpc":"2.0","id":1,"result":nonsense}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(t, Options{})
+			failed := make(chan error, 1)
+			go func() { failed <- p.conn.Call(t.Context(), "m", nil, nil) }()
+			p.expect(`1 "m" `)
+			p.send(response)
+			p.expectNothing()
+			select {
+			case err := <-failed:
+				if err == nil || err.Error() == "" {
+					t.Errorf("%s: got %v", response, err)
+				}
+			default:
+				t.Errorf("%s: the call still waits", response)
+			}
+			p.end()
+		})
+	}
+}
+
+func TestResultThatDoesNotFit(t *testing.T) {
+	left, _ := link(t, Options{}, Options{Handle: echo})
+	var n struct {
+		A int `json:"a"`
+	}
+	if err := left.Call(t.Context(), "m", map[string]string{"a": "x"}, &n); err == nil || !strings.Contains(err.Error(), "a: must be a whole number") {
+		t.Errorf("got %v", err)
+	}
+	var raw json.RawMessage
+	if err := left.Call(t.Context(), "m", map[string]string{"a": "<x>"}, &raw); err != nil || string(raw) != `{"a":"<x>"}` {
+		t.Errorf("got %s, %v", raw, err)
+	}
+}
+
+func TestParamsMustBeStructured(t *testing.T) {
+	left, _ := link(t, Options{}, Options{Handle: echo})
+	for _, params := range []any{1, "x", true, json.RawMessage("null"), json.RawMessage(""), json.RawMessage("{"), make(chan int)} {
+		if err := left.Call(t.Context(), "m", params, nil); err == nil || !strings.Contains(err.Error(), "encoding the params of m") {
+			t.Errorf("Call with %v: %v", params, err)
+		}
+		if err := left.Notify(t.Context(), "m", params); err == nil {
+			t.Errorf("Notify with %v passed", params)
+		}
+	}
+}
+
+func TestNotifications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		p := newPeer(t, Options{Handle: func(_ context.Context, req *Request) (any, error) {
+			if !req.IsNotification() || req.InBatch() || req.ID.String() != "" {
+				t.Errorf("%s: not a plain notification", req.Method)
+			}
+			got = append(got, req.Method+string(req.Params))
+			return "dropped", errors.New("dropped too")
+		}})
+		for i := range 3 {
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"m","params":[%d]}`, i))
+		}
+		p.expectNothing()
+		equal(t, got, "m[0]", "m[1]", "m[2]")
+		if err := p.conn.Notify(t.Context(), "hello", map[string]int{"a": 1}); err != nil {
+			t.Error(err)
+		}
+		p.expect(`- "hello" {"a":1}`)
+		p.end()
+	})
+}

@@ -1,0 +1,121 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		causes := make(chan error, 1)
+		p := newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+			req.Release()
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return "a result all the same", nil
+		}})
+		for _, test := range []struct{ id, cancel string }{
+			{`1`, `1`}, {`"a"`, `"\u0061"`}, {`"\u0061"`, `"a"`}, {`12345678901234567890`, `12345678901234567890`}, {"\"\u2028\"", `"\u2028"`},
+		} {
+			p.send(`{"jsonrpc":"2.0","id":` + test.id + `,"method":"m"}`)
+			synctest.Wait()
+			for _, other := range []ID{{}, IntID(2), {`"1"`}, {`12345678901234567891`}, {`"b"`}} {
+				if p.conn.Cancel(other) {
+					t.Errorf("%s: %s was there to cancel", test.id, other)
+				}
+			}
+			if !p.conn.Cancel(ID{test.cancel}) {
+				t.Fatalf("%s was not there to cancel", test.id)
+			}
+			if err := <-causes; !errors.Is(err, ErrCancelled) {
+				t.Errorf("%s: the cause is %v", test.id, err)
+			}
+			p.expectNothing()
+			if p.conn.Cancel(ID{test.id}) {
+				t.Errorf("%s was there to cancel again", test.id)
+			}
+		}
+		p.end()
+	})
+}
+
+func TestContextEndsWithTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept context.Context
+		type key struct{}
+		ours, theirs := Pipe()
+		conn := NewConn(theirs, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+			kept = ctx
+			return ctx.Value(key{}), ctx.Err()
+		}})
+		done := make(chan error, 1)
+		go func() { done <- conn.Run(context.WithValue(t.Context(), key{}, "value")) }()
+		_ = ours.Send([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
+		if line, _ := ours.Receive(); gist(t, line) != `1 "value"` {
+			t.Errorf("got %s", line)
+		}
+		synctest.Wait()
+		if kept.Err() == nil {
+			t.Error("the context outlives the handler")
+		}
+		ours.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Whoever wins, there is one answer if nothing was cancelled, and none if it was.
+func TestCancelRacesWithTheAnswer(t *testing.T) {
+	ours, theirs := Pipe()
+	var begun atomic.Int64
+	conn := NewConn(theirs, Options{Handle: func(_ context.Context, req *Request) (any, error) {
+		req.Release()
+		begun.Add(1)
+		return struct{}{}, nil
+	}})
+	done := make(chan error, 1)
+	go func() { done <- conn.Run(t.Context()) }()
+	cancelled := map[string]bool{}
+	const n = 500
+	for i := range n {
+		if err := ours.Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m"}`, i)); err != nil {
+			t.Fatal(err)
+		}
+		for !cancelled[IntID(int64(i)).String()] && begun.Load() <= int64(i) {
+			cancelled[IntID(int64(i)).String()] = conn.Cancel(IntID(int64(i)))
+			runtime.Gosched()
+		}
+	}
+	ours.(*pipe).out.close()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]int{}
+	for {
+		line, err := ours.Receive()
+		if err != nil {
+			break
+		}
+		var id int
+		if _, err := fmt.Sscanf(gist(t, line), "%d {}", &id); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		answers[fmt.Sprint(id)]++
+	}
+	for i := range n {
+		id := fmt.Sprint(i)
+		want := 1
+		if cancelled[id] {
+			want = 0
+		}
+		if answers[id] != want {
+			t.Errorf("%s: %d answers, cancelled %t", id, answers[id], cancelled[id])
+		}
+	}
+}

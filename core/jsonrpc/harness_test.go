@@ -1,0 +1,210 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// echo answers with the params, and refuses methods that begin with "no".
+func echo(_ context.Context, req *Request) (any, error) {
+	if strings.HasPrefix(req.Method, "no") {
+		return nil, Errorf(MethodNotFound, "no method %q", req.Method)
+	}
+	if req.Params == nil {
+		return struct{}{}, nil
+	}
+	return req.Params, nil
+}
+
+// talk runs a connection over input, one message a line, to its end, and returns the gist
+// of each line of output.
+func talk(t testing.TB, o Options, d Dialect, input string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if o.Handle == nil {
+		o.Handle = echo
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	conn := NewConn(NewLines(strings.NewReader(input), &out, LinesOptions{}), o)
+	conn.SetDialect(d)
+	if err := conn.Run(t.Context()); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	return gists(t, out.String())
+}
+
+func gists(t testing.TB, output string) []string {
+	t.Helper()
+	var all []string
+	for line := range strings.Lines(output) {
+		all = append(all, gist(t, []byte(strings.TrimSuffix(line, "\n"))))
+	}
+	return all
+}
+
+// gist is what matters of a message: its id as it stands, or "-" for none, then the
+// result, the code of the error, or the method. A batch is that of each, in brackets.
+func gist(t testing.TB, line []byte) string {
+	t.Helper()
+	if len(line) > 0 && line[0] == '[' {
+		var list []json.RawMessage
+		if err := json.Unmarshal(line, &list); err != nil {
+			t.Fatalf("output is not JSON: %v\n%s", err, line)
+		}
+		var parts []string
+		for _, part := range list {
+			parts = append(parts, gist(t, part))
+		}
+		return "[" + strings.Join(parts, "; ") + "]"
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(line, &m); err != nil {
+		t.Fatalf("output is not a JSON object: %v\n%s", err, line)
+	}
+	if string(m["jsonrpc"]) != `"2.0"` {
+		t.Fatalf("output without jsonrpc 2.0: %s", line)
+	}
+	id := "-"
+	if raw, ok := m["id"]; ok {
+		id = string(raw)
+	}
+	switch {
+	case m["method"] != nil:
+		return fmt.Sprintf("%s %s %s", id, m["method"], m["params"])
+	case m["result"] != nil && m["error"] == nil:
+		return fmt.Sprintf("%s %s", id, m["result"])
+	case m["error"] != nil && m["result"] == nil:
+		var e Error
+		if err := json.Unmarshal(m["error"], &e); err != nil || e.Message == "" {
+			t.Fatalf("a bad error object: %v\n%s", err, line)
+		}
+		return fmt.Sprintf("%s error %d", id, e.Code)
+	}
+	t.Fatalf("output is neither call nor answer: %s", line)
+	return ""
+}
+
+// A peer is the other end of a connection, played by the test message by message.
+type peer struct {
+	t    testing.TB
+	conn *Conn
+	wire Transport
+	stop context.CancelFunc
+	done chan error // receives what Run returned
+}
+
+// newPeer sets a connection going. It must be called inside a synctest bubble,
+// and what it started must have ended when the bubble does.
+func newPeer(t testing.TB, o Options) *peer {
+	if o.Handle == nil {
+		o.Handle = echo
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	ours, theirs := Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	p := &peer{t, NewConn(theirs, o), ours, stop, make(chan error, 1)}
+	go func() { p.done <- p.conn.Run(ctx) }()
+	return p
+}
+
+func (p *peer) send(lines ...string) {
+	p.t.Helper()
+	for _, line := range lines {
+		if err := p.wire.Send([]byte(line)); err != nil {
+			p.t.Fatalf("sending %s: %v", line, err)
+		}
+	}
+}
+
+// expect waits for messages with these gists, in this order.
+func (p *peer) expect(want ...string) {
+	p.t.Helper()
+	for _, w := range want {
+		line, err := p.wire.Receive()
+		if err != nil {
+			p.t.Fatalf("waiting for %s: %v", w, err)
+		}
+		if got := gist(p.t, line); got != w {
+			p.t.Fatalf("got %s, want %s", got, w)
+		}
+	}
+}
+
+// expectNothing checks that no message comes until all goroutines wait.
+func (p *peer) expectNothing() {
+	p.t.Helper()
+	synctest.Wait()
+	q := p.wire.(*pipe).in
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.msgs) > 0 {
+		p.t.Fatalf("unexpected message: %s", q.msgs[0])
+	}
+}
+
+// end closes the peer's side and waits for Run to return nil, with nothing more said.
+func (p *peer) end() {
+	p.t.Helper()
+	p.wire.(*pipe).out.close()
+	if err := <-p.done; err != nil {
+		p.t.Errorf("Run: %v", err)
+	}
+	if line, err := p.wire.Receive(); !errors.Is(err, io.EOF) {
+		p.t.Errorf("said at the end: %s", line)
+	}
+	p.stop()
+}
+
+// link runs two connections to each other until the test ends, and returns them.
+func link(t testing.TB, a, b Options) (*Conn, *Conn) {
+	quiet := slog.New(slog.DiscardHandler)
+	a.Logger, b.Logger = quiet, quiet
+	one, other := Pipe()
+	left, right := NewConn(one, a), NewConn(other, b)
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = left.Run(ctx) })
+	wg.Go(func() { _ = right.Run(ctx) })
+	t.Cleanup(func() { stop(); wg.Wait() })
+	return left, right
+}
+
+// equal compares two lists of gists.
+func equal(t testing.TB, got []string, want ...string) {
+	t.Helper()
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// serveUntil serves input to w over a reader that never ends, and returns what Run did.
+func serveUntil(t testing.TB, input string, w io.Writer, d Dialect) error {
+	t.Helper()
+	more, _ := io.Pipe()
+	conn := NewConn(NewLines(&closing{io.MultiReader(strings.NewReader(input), more), more}, w, LinesOptions{}),
+		Options{Handle: echo, Logger: slog.New(slog.DiscardHandler)})
+	conn.SetDialect(d)
+	return conn.Run(t.Context())
+}
+
+type closing struct {
+	io.Reader
+	io.Closer
+}

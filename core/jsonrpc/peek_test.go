@@ -1,0 +1,111 @@
+package jsonrpc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// plainly is what whose should return for a valid object, by reading it properly.
+func plainly(raw []byte) (f fault, ok bool) {
+	var e envelope
+	ids, named := 0, false
+	err := strictjson.Object(raw, func(key, value []byte) error {
+		if string(key) == "id" {
+			ids++
+		}
+		named = named || string(key) == "method" && value[0] == '"'
+		return e.member(key, value)
+	})
+	if err != nil && !isDuplicate(err) {
+		return fault{}, false
+	}
+	if ids == 1 && len(e.id) <= longestID {
+		f.id, _ = ParseID(e.id)
+	}
+	f.response = e.isResponse()
+	f.notification = named && ids == 0
+	return f, true
+}
+
+func TestPeekIsNotFooled(t *testing.T) {
+	tests := []struct {
+		in   string
+		want fault
+	}{
+		{`{"id":1,"method":"m"}`, fault{id: IntID(1)}},
+		{`{"method":"m","params":{"id":2},"id":1}`, fault{id: IntID(1)}},
+		{`{"a":"\"id\":2,","b":["id",{"id":3}],"id" : "x y" }`, fault{id: ID{`"x y"`}}},
+		{`{"\\":"\\","id":1}`, fault{id: IntID(1)}},
+		{`{"a\"id":2,"id\\":3,"id":1}`, fault{id: IntID(1)}},
+		{`{"\u0069\u0064":1,"\u0072\u0065\u0073\u0075\u006c\u0074":1}`, fault{id: IntID(1), response: true}},
+		{`{"ID":1,"Result":1}`, fault{}},
+		{`{"id":1,"id":1}`, fault{}},
+		{`{"id":null}`, fault{}},
+		{`{"id":[1]}`, fault{}},
+		{`{"id":"` + strings.Repeat("x", 254) + `"}`, fault{id: ID{`"` + strings.Repeat("x", 254) + `"`}}},
+		{`{"id":"` + strings.Repeat("x", 255) + `"}`, fault{}},
+		{`{"id":1,"error":{}}`, fault{id: IntID(1), response: true}},
+		{`{"id":1,"error":{},"method":"m"}`, fault{id: IntID(1)}},
+		{`{"params":{"method":"m","result":1}}`, fault{}},
+		{`{"method":"m"}`, fault{notification: true}},
+		{`{"method":1}`, fault{}},
+		{`{"method":["m"]}`, fault{}},
+		{`["id",{"id":1}]`, fault{}},
+		{`"id"`, fault{}},
+	}
+	for _, test := range tests {
+		for size := 1; size <= len(test.in); size++ {
+			var p peek
+			for part := range chunks(test.in, size) {
+				p.feed([]byte(part))
+			}
+			if got := p.whose(); got != test.want {
+				t.Fatalf("%s in pieces of %d: got %+v, want %+v", test.in, size, got, test.want)
+			}
+		}
+	}
+}
+
+func chunks(s string, size int) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(s) > 0 {
+			n := min(size, len(s))
+			if !yield(s[:n]) {
+				return
+			}
+			s = s[n:]
+		}
+	}
+}
+
+func FuzzPeek(f *testing.F) {
+	for _, seed := range []string{
+		`{"id":1,"method":"m"}`, `{"\u0069d":"\"","result":{"id":[{"id":2}]}}`, `{"id":1,"id":2,"error":{}}`,
+		`{"a":{},"b":[],"id" : -5 ,"method":1}`, `{"method":"","x":"\\"}`, `[{"id":1}]`, `{"":"","id":null}`, `{"result" :1,"id": "a b"}`,
+	} {
+		f.Add([]byte(seed), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, size uint8) {
+		var p peek
+		for part := range chunks(string(raw), int(size)+1) {
+			p.feed([]byte(part))
+		}
+		got := p.whose()
+		if cap(p.id) > 2*longestID || cap(p.raw) > 2*longestKey {
+			t.Fatalf("it keeps %d and %d bytes", cap(p.id), cap(p.raw))
+		}
+		if strictjson.First(raw) != '{' {
+			return
+		}
+		if want, ok := plainly(raw); ok && got != want {
+			t.Fatalf("%s: got %+v, want %+v", raw, got, want)
+		}
+		// What parse refuses, it refuses on behalf of the same one.
+		_, bad := parse(raw)
+		if bad != nil && bad.err.Code == InvalidRequest && (bad.id != got.id && len(bad.id.raw) <= longestID || bad.response != got.response || bad.notification != got.notification) {
+			t.Fatalf("%s: parse says %+v, peek %+v", raw, *bad, got)
+		}
+	})
+}

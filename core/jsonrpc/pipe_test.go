@@ -1,0 +1,36 @@
+package jsonrpc
+
+import (
+	"errors"
+	"io"
+	"testing"
+)
+
+func TestPipe(t *testing.T) {
+	a, b := Pipe()
+	msg := []byte("1")
+	if err := a.Send(msg); err != nil {
+		t.Fatal(err)
+	}
+	msg[0] = 'x' // the slice is the sender's again
+	if err := a.Send([]byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1", "2"} {
+		if got, err := b.Receive(); string(got) != want || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	if _, err := b.Receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+	if err := b.Send(msg); !errors.Is(err, ErrClosed) {
+		t.Errorf("sending to one who left: %v", err)
+	}
+	if err := a.Send(msg); !errors.Is(err, ErrClosed) {
+		t.Errorf("sending after Close: %v", err)
+	}
+}
