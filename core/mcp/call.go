@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -23,8 +24,9 @@ type Call struct {
 
 // A Hook stands around every call: it may look at it, refuse it, give next a
 // context with more in it, and see what came of it. It is the place for identity,
-// metrics, tracing and rate limits. Calls run concurrently; those that only change the
-// session run one after the other, and a hook that waits in one of them holds up the rest.
+// metrics, tracing and rate limits. Calls run concurrently, but for the few that are
+// done in the order in which they came (initialize, ping, logging/setLevel and
+// subscriptions): a hook that waits in one of those holds up all others.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
 // callKey is the key of a context's call.
@@ -45,9 +47,10 @@ func newCall(s *Session, req *jsonrpc.Request) (*Call, error) {
 	case '[':
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
+	target := targetKey(req.Method)
 	err := strictjson.Object(req.Params, func(key, value []byte) error {
 		switch string(key) {
-		case "name", "uri":
+		case target:
 			c.Target, _ = strictjson.Unquote(value)
 		case "_meta":
 			if strictjson.First(value) != '{' {
@@ -61,6 +64,18 @@ func newCall(s *Session, req *jsonrpc.Request) (*Call, error) {
 		return nil, err
 	}
 	return c, c.readMeta()
+}
+
+// targetKey is the param that names what a method is about. A hook may decide by
+// it, so it must be the very one that the method goes by.
+func targetKey(method string) string {
+	switch method {
+	case "tools/call", "prompts/get":
+		return "name"
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		return "uri"
+	}
+	return ""
 }
 
 // readMeta takes from _meta what the protocol puts there.
@@ -83,7 +98,8 @@ func (c *Call) readMeta() error {
 
 // progress is what a client has been told about a call that it wants to follow.
 type progress struct {
-	token jsonrpc.ID // zero if the client did not ask
+	token jsonrpc.ID      // zero if the client did not ask
+	of    context.Context // of the request: when it ends, nobody waits any more
 
 	mu   sync.Mutex
 	any  bool
@@ -104,13 +120,13 @@ type progressParams struct {
 // time, or if the call is over.
 func Progress(ctx context.Context, done, total float64, message string) {
 	c := CallFrom(ctx)
-	if c == nil || c.progress.token.IsZero() || ctx.Err() != nil {
+	if c == nil || c.progress.token.IsZero() || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
 		return
 	}
 	p := &c.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over || p.any && done <= p.last {
+	if p.over || p.of.Err() != nil || p.any && done <= p.last {
 		return
 	}
 	p.any, p.last = true, done
@@ -122,9 +138,6 @@ func Progress(ctx context.Context, done, total float64, message string) {
 
 // end makes further progress of the call unsayable: its answer is on its way.
 func (c *Call) end() {
-	if c.progress.token.IsZero() {
-		return
-	}
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
 	c.progress.over = true

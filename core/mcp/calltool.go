@@ -24,7 +24,10 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	made := &tool{Tool: t, handler: h}
-	var err error
+	err := encodable(t)
+	if err != nil {
+		return nil, err
+	}
 	if made.input, err = schema.Compile(string(t.InputSchema)); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
@@ -41,6 +44,24 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 		return nil, errors.New(`output schema: must say "type":"object" at its root: revisions up to 2025-11-25 know no other structured content`)
 	}
 	return made, nil
+}
+
+// encodable reports why a description cannot be sent, such as for a function in its
+// Meta: better now than in every list that it is part of.
+func encodable(description any) error {
+	if _, err := strictjson.Marshal(description); err != nil {
+		return fmt.Errorf("cannot be sent to clients: %w", err)
+	}
+	return nil
+}
+
+// short is what a client sent, for an error that is sent back to it.
+func short(text string) string {
+	const most = 100
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // checkName holds names to what every client accepts.
@@ -70,7 +91,7 @@ func (s *Server) callTool(ctx context.Context, c *Call, p *callToolParams) (any,
 	}
 	t, ok := s.tools.get(*p.Name)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", *p.Name)
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", short(*p.Name))
 	}
 	switch strictjson.First(p.Arguments) {
 	case '{':
@@ -83,18 +104,26 @@ func (s *Server) callTool(ctx context.Context, c *Call, p *callToolParams) (any,
 	if err != nil {
 		return nil, err
 	}
-	return result.forRevision(c.Revision), nil
+	if err := t.checkOutput(result); err != nil {
+		// The tool has run, so the model should know that something came of it.
+		Logger(ctx).Error("a tool broke its own rules", "tool", t.Name, "error", err)
+		result = ErrorResult(err)
+	}
+	rendered, err := result.forRevision(c.Revision)
+	if err != nil {
+		return nil, fmt.Errorf("the result of %s: %w", t.Name, err)
+	}
+	return rendered, nil
 }
 
-// call checks the arguments, runs the handler and checks what it returns.
+// call checks the arguments and runs the handler.
 func (t *tool) call(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
 	if err := t.input.Validate(arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
 	result, err := t.handler(ctx, arguments)
 	if err != nil {
-		var protocol *jsonrpc.Error
-		if errors.As(err, &protocol) {
+		if isProtocolError(err) {
 			return nil, err
 		}
 		return ErrorResult(err), nil
@@ -102,14 +131,30 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage) (*ToolResult
 	if result == nil {
 		result = &ToolResult{}
 	}
+	return result, nil
+}
+
+func isProtocolError(err error) bool {
+	var e *jsonrpc.Error
+	var code jsonrpc.Code
+	return errors.As(err, &e) || errors.As(err, &code)
+}
+
+// checkOutput holds what a tool returned against what it promised.
+func (t *tool) checkOutput(result *ToolResult) error {
 	if t.output == nil || result.IsError {
-		return result, nil
+		return nil
 	}
 	if result.StructuredContent == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the tool %s declares an output schema and returned no structured content", t.Name)
+		return fmt.Errorf("the tool %s declares an output schema and returned no structured content", t.Name)
 	}
-	if err := t.output.Validate(result.StructuredContent); err != nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the tool %s returned what its output schema does not allow:\n%v", t.Name, err)
+	err := t.output.Validate(result.StructuredContent)
+	if err == nil {
+		return nil
 	}
-	return result, nil
+	hint := ""
+	if strings.Contains(err.Error(), "must be an array, got null") {
+		hint = "\n(a nil slice is null in JSON: return an empty one)"
+	}
+	return fmt.Errorf("the tool %s returned what its output schema does not allow:\n%w%s", t.Name, err, hint)
 }

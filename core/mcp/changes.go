@@ -2,14 +2,19 @@ package mcp
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 )
 
-// burst is how long changes are gathered before the client is told of them: long
-// enough for a program that registers many things at once, too short to notice.
-const burst = 10 * time.Millisecond
+// A client is told of changes once there has been none for settle, and in any
+// case latest after the first: long enough for a program that registers many things
+// at once, too short to notice.
+const (
+	settle = 10 * time.Millisecond
+	latest = 200 * time.Millisecond
+)
 
 // changes gathers what a client is to be told has changed, so that a burst of
 // changes makes one notification of each kind.
@@ -17,29 +22,32 @@ type changes struct {
 	session *Session
 
 	mu         sync.Mutex
-	lists      []string        // notifications to send, without repeats
-	updated    []string        // addresses of resources, without repeats
+	lists      map[string]bool // kinds of components, such as tools
+	updated    map[string]bool // addresses of resources
 	subscribed map[string]bool // addresses of resources
-	timer      *time.Timer     // running while there is something to send
+	timer      *time.Timer     // nil while there is nothing to send
+	began      time.Time       // when the timer was first set
 	closed     bool
 }
 
-// list notes that a list has changed; method is the notification that says so.
-func (c *changes) list(method string) {
+func newChanges(s *Session) *changes {
+	return &changes{session: s, lists: map[string]bool{}, updated: map[string]bool{}, subscribed: map[string]bool{}}
+}
+
+// list notes that the list of a kind has changed.
+func (c *changes) list(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !slices.Contains(c.lists, method) {
-		c.lists = append(c.lists, method)
-		c.schedule()
-	}
+	c.lists[kind] = true
+	c.schedule()
 }
 
 // update notes that a resource has changed, if the client wants to know.
 func (c *changes) update(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.subscribed[uri] && !slices.Contains(c.updated, uri) {
-		c.updated = append(c.updated, uri)
+	if c.subscribed[uri] {
+		c.updated[uri] = true
 		c.schedule()
 	}
 }
@@ -47,9 +55,6 @@ func (c *changes) update(uri string) {
 func (c *changes) subscribe(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.subscribed == nil {
-		c.subscribed = make(map[string]bool)
-	}
 	c.subscribed[uri] = true
 }
 
@@ -57,19 +62,27 @@ func (c *changes) unsubscribe(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.subscribed, uri)
+	delete(c.updated, uri)
 }
 
 func (c *changes) schedule() {
-	if c.timer == nil && !c.closed {
-		c.timer = time.AfterFunc(burst, c.send)
+	switch {
+	case c.closed:
+	case c.timer == nil:
+		c.began = time.Now()
+		c.timer = time.AfterFunc(settle, c.send)
+	case time.Since(c.began) < latest-settle:
+		c.timer.Reset(settle)
 	}
 }
 
-// send tells the client of all that has gathered.
+// send tells the client of all that has gathered and concerns it.
 func (c *changes) send() {
 	c.mu.Lock()
-	lists, updated := c.lists, c.updated
-	c.lists, c.updated, c.timer = nil, nil, nil
+	lists, updated := slices.Sorted(maps.Keys(c.lists)), slices.Sorted(maps.Keys(c.updated))
+	clear(c.lists)
+	clear(c.updated)
+	c.timer = nil
 	closed := c.closed
 	c.mu.Unlock()
 	// A client that is not there yet, or not any more, has no use for it.
@@ -77,8 +90,10 @@ func (c *changes) send() {
 		return
 	}
 	ctx := context.Background()
-	for _, method := range lists {
-		c.session.notify(ctx, method, nil)
+	for _, kind := range lists {
+		if c.session.offers(kind) {
+			c.session.notify(ctx, "notifications/"+kind+"/list_changed", nil)
+		}
 	}
 	for _, uri := range updated {
 		c.session.notify(ctx, "notifications/resources/updated", map[string]string{"uri": uri})

@@ -22,7 +22,7 @@ func (s *Server) CompletePrompt(name string, c Completer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.complete = c
-	s.completes = true
+	s.offers.completions = true
 	return nil
 }
 
@@ -35,7 +35,7 @@ func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.complete = c
-	s.completes = true
+	s.offers.completions = true
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (s *Server) completeArgument(ctx context.Context, _ *Call, p *completeParam
 		return nil, err
 	}
 	if !slices.Contains(names, p.Argument.Name) {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "there is no argument %q to complete; there are: %q", p.Argument.Name, names)
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "there is no argument %q to complete; there are: %q", short(p.Argument.Name), names)
 	}
 	values := []string{}
 	if completer != nil {
@@ -96,7 +96,7 @@ func (s *Server) completerOf(p *completeParams) (Completer, []string, error) {
 	case "ref/prompt":
 		found, ok := s.prompts.get(p.Ref.Name)
 		if !ok {
-			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q", p.Ref.Name)
+			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q", short(p.Ref.Name))
 		}
 		names := make([]string, len(found.Arguments))
 		for i, a := range found.Arguments {
@@ -106,9 +106,9 @@ func (s *Server) completerOf(p *completeParams) (Completer, []string, error) {
 	case "ref/resource":
 		found, ok := s.templates.get(p.Ref.URI)
 		if !ok {
-			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", p.Ref.URI)
+			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", short(p.Ref.URI))
 		}
 		return found.complete, found.uri.variables(), nil
 	}
-	return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, `a reference must be of type "ref/prompt" or "ref/resource", got %q`, p.Ref.Type)
+	return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, `a reference must be of type "ref/prompt" or "ref/resource", got %q`, short(p.Ref.Type))
 }

@@ -57,11 +57,13 @@ func (c Text) forRevision(r Revision) Content {
 }
 
 func (c Image) forRevision(r Revision) Content {
+	c.Data = notNil(c.Data)
 	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
 	return c
 }
 
 func (c Audio) forRevision(r Revision) Content {
+	c.Data = notNil(c.Data)
 	if r < Revision20250326 {
 		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: c.Data}
 		return EmbeddedResource{Resource: sound, Annotations: c.Annotations}.forRevision(r)
@@ -87,6 +89,14 @@ func (c ResourceLink) forRevision(r Revision) Content {
 	return ResourceLink{c.Resource.forRevision(r)}
 }
 
+// notNil makes nothing an empty string in JSON, where it would be null.
+func notNil(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
 func (m Meta) forRevision(r Revision) Meta {
 	if r < Revision20250618 {
 		return nil
@@ -94,12 +104,15 @@ func (m Meta) forRevision(r Revision) Meta {
 	return m
 }
 
-func renderContent(blocks []Content, r Revision) []Content {
+func renderContent(blocks []Content, r Revision) ([]Content, error) {
 	rendered := make([]Content, len(blocks)) // never nil: the field is required
 	for i, block := range blocks {
+		if block == nil {
+			return nil, fmt.Errorf("content[%d] is nil", i)
+		}
 		rendered[i] = block.forRevision(r)
 	}
-	return rendered
+	return rendered, nil
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -41,7 +41,7 @@ func Example() {
 func ExampleToolHandler() {
 	handler := func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 		mcp.Progress(ctx, 1, 2, "half-way")
-		mcp.Logger(ctx).InfoContext(ctx, "drawing", "arguments", string(arguments))
+		mcp.Logger(ctx).Debug("drawing", "arguments", string(arguments))
 		return &mcp.ToolResult{Content: []mcp.Content{
 			mcp.Text{Text: "Here it is:"},
 			mcp.Image{Data: []byte("…"), MIMEType: "image/png"},

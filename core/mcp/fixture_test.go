@@ -85,6 +85,9 @@ func fixtureTools() map[string]mcp.ToolHandler {
 		"refuses": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 			return nil, fmt.Errorf("looking at the clock: %w", jsonrpc.Errorf(-5, "come back tomorrow"))
 		},
+		"codes": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			return nil, fmt.Errorf("not these: %w", jsonrpc.InvalidParams)
+		},
 		"panics": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { panic("oh") },
 		"greets": mcp.Typed(func(context.Context, struct{}) (string, error) { return "hello <&> “you”", nil }),
 		"waits": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -95,6 +98,19 @@ func fixtureTools() map[string]mcp.ToolHandler {
 				return mcp.TextResult("that was long"), nil
 			}
 		},
+		"naps": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			time.Sleep(time.Second)
+			return mcp.TextResult("rested"), nil
+		},
+		"empty": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			return &mcp.ToolResult{Content: []mcp.Content{mcp.Image{}, mcp.Audio{}, mcp.Text{}, mcp.EmbeddedResource{}}}, nil
+		},
+		"nil": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			return &mcp.ToolResult{Content: []mcp.Content{mcp.Text{}, nil}}, nil
+		},
+		"structures": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			return &mcp.ToolResult{StructuredContent: json.RawMessage(`{"only":"this"}`)}, nil
+		},
 		"reports": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 			for _, done := range []float64{0, 1, 1, 0.5, 2} {
 				mcp.Progress(ctx, done, 2, fmt.Sprintf("step %g", done))
@@ -104,7 +120,7 @@ func fixtureTools() map[string]mcp.ToolHandler {
 		"logs": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 			log := mcp.Logger(ctx).With("tool", "logs").WithGroup("detail")
 			log.DebugContext(ctx, "looking", "n", 1)
-			log.InfoContext(ctx, "found", "n", 2)
+			log.Info("found", "n", 2)
 			log.ErrorContext(ctx, "lost", "error", errors.New("gone"))
 			return mcp.TextResult("logged"), nil
 		},
@@ -144,6 +160,9 @@ func addResources(s *mcp.Server, must func(error)) {
 	}))
 	must(s.AddResource(mcp.Resource{URI: "note://fails", Name: "fails"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
 		return nil, errors.New("the disk is on fire")
+	}))
+	must(s.AddResource(mcp.Resource{URI: "note://nothing", Name: "nothing"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return nil, nil
 	}))
 	must(s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://by-id/{id}{?page}", Name: "note", Title: "A note"}, read("note ")))
 	must(s.CompleteResource("note://by-id/{id}{?page}", func(_ context.Context, argument, prefix string, known map[string]string) ([]string, error) {

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
@@ -16,32 +18,32 @@ func (s *Session) handshakeRequest(ctx context.Context, req *jsonrpc.Request) (a
 		}
 		return s.serve(ctx, req, method{run: typed(s.initialize), ordered: true})
 	}
-	if err := s.ready(req.Method); err != nil {
-		return nil, err
-	}
-	m, ok := s.server.methods[req.Method]
-	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", req.Method)
-	}
-	if m.offered != nil && !m.offered() {
-		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server offers nothing of that kind", req.Method)
+	m, known := s.server.methods[req.Method]
+	if err := s.ready(req.Method, m, known); err != nil {
+		m.run = func(context.Context, *Call) (any, error) { return nil, err }
 	}
 	return s.serve(ctx, req, m)
 }
 
 // ready reports whether the session has come far enough for a request, and says
 // what is missing if it has not.
-func (s *Session) ready(method string) error {
-	if method == "ping" {
+func (s *Session) ready(name string, m method, known bool) error {
+	state := s.State()
+	switch {
+	case name == "ping":
 		return nil
-	}
-	switch s.State() {
-	case Created:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came before the handshake: send initialize first, then notifications/initialized", method)
-	case Initializing:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too early: send notifications/initialized first", method)
-	case Shutdown:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too late: the session is shutting down", method)
+	case state == Shutdown:
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too late: the session is shutting down", name)
+	case strings.HasPrefix(name, "notifications/"):
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification: send it without an id", name)
+	case state == Created:
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came before the handshake: send initialize first, then notifications/initialized", name)
+	case state == Initializing:
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too early: send notifications/initialized first", name)
+	case !known:
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", short(name))
+	case m.capability != "" && !s.offers(m.capability):
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not offer %s", name, m.capability)
 	}
 	return nil
 }
@@ -54,7 +56,7 @@ type initializeParams struct {
 
 type initializeResult struct {
 	ProtocolVersion Revision       `json:"protocolVersion"`
-	Capabilities    any            `json:"capabilities"`
+	Capabilities    Capabilities   `json:"capabilities"`
 	ServerInfo      Implementation `json:"serverInfo"`
 	Instructions    string         `json:"instructions,omitempty"`
 }
@@ -62,40 +64,57 @@ type initializeResult struct {
 // initialize agrees on a revision. A client that leaves out who it is or what it
 // can do is taken for one that can do nothing; one that names no revision is refused.
 func (s *Session) initialize(_ context.Context, _ *Call, p *initializeParams) (any, error) {
-	if s.State() != Created {
+	switch s.State() {
+	case Created:
+	case Shutdown:
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize came too late: the session is shutting down")
+	default:
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize came again: this session has been initialized")
 	}
 	if p.ProtocolVersion == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", LatestHandshake)
 	}
 	revision := negotiate(*p.ProtocolVersion)
+	offered := s.server.capabilities()
 	s.mu.Lock()
-	s.revision, s.client, s.capabilities = revision, p.ClientInfo, p.Capabilities
+	s.revision, s.client, s.capabilities, s.offered = revision, p.ClientInfo, p.Capabilities, offered
 	s.mu.Unlock()
-	s.state.Store(int32(Initializing))
+	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
 	return initializeResult{
 		ProtocolVersion: revision,
-		Capabilities:    s.server.capabilities(revision),
+		Capabilities:    offered.forRevision(revision),
 		ServerInfo:      s.server.info.forRevision(revision),
 		Instructions:    s.server.instructions,
 	}, nil
 }
 
-// capabilities is what the server offers, in the words of a handshake revision.
-func (s *Server) capabilities(r Revision) map[string]json.RawMessage {
-	c := map[string]json.RawMessage{"logging": json.RawMessage(`{}`)}
-	if s.offersTools() {
+// capabilities is what the server offers now.
+func (s *Server) capabilities() Capabilities {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	c := Capabilities{"logging": json.RawMessage(`{}`)}
+	if s.offers.tools {
 		c["tools"] = json.RawMessage(`{"listChanged":true}`)
 	}
-	if s.offersResources() {
+	if s.offers.resources {
 		c["resources"] = json.RawMessage(`{"subscribe":true,"listChanged":true}`)
 	}
-	if s.offersPrompts() {
+	if s.offers.prompts {
 		c["prompts"] = json.RawMessage(`{"listChanged":true}`)
 	}
-	if s.offersCompletions() && r >= Revision20250326 {
+	if s.offers.completions {
 		c["completions"] = json.RawMessage(`{}`)
 	}
 	return c
+}
+
+// forRevision leaves out the one capability that came with a later revision than its method.
+func (c Capabilities) forRevision(r Revision) Capabilities {
+	if r >= Revision20250326 {
+		return c
+	}
+	older := maps.Clone(c)
+	delete(older, "completions")
+	return older
 }

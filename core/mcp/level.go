@@ -65,7 +65,7 @@ type setLevelParams struct {
 
 func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, error) {
 	if !slices.Contains(levels(), p.Level) {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; there are: %q", p.Level, levels())
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; there are: %q", short(string(p.Level)), levels())
 	}
 	c.Session.level.Store(&p.Level)
 	return struct{}{}, nil

@@ -7,42 +7,38 @@ import (
 	"log/slog"
 )
 
-// Logger returns the server's logger for the call that ctx belongs to, or the
-// default logger outside of one. What is logged with ctx, such as by
-// InfoContext(ctx, …), goes where the server logs and, if the client asked for
-// messages of that level, to the client.
+// Logger returns the logger of the call that ctx belongs to, or the default logger
+// outside of one. What is logged goes where the server logs and, if the client
+// asked for messages of that level, to the client.
 func Logger(ctx context.Context) *slog.Logger {
-	if c := CallFrom(ctx); c != nil {
-		return c.Session.server.log
+	c := CallFrom(ctx)
+	if c == nil {
+		return slog.Default()
 	}
-	return slog.Default()
+	return slog.New(&logHandler{next: c.Session.server.log.Handler(), session: c.Session})
 }
 
-// logHandler sends records on, and those that belong to a call to its client too.
+// logHandler sends records on, and to the client of a session too.
 type logHandler struct {
-	next  slog.Handler
-	name  string                            // of the logger, for the client
-	grown []func(slog.Handler) slog.Handler // attributes and groups, in order
+	next    slog.Handler
+	session *Session
+	grown   []func(slog.Handler) slog.Handler // attributes and groups, in order
 }
 
 // Enabled implements [slog.Handler].
 func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return h.next.Enabled(ctx, l) || wanted(ctx, l)
+	return h.next.Enabled(ctx, l) || h.wanted(l)
 }
 
-// wanted reports whether the client behind ctx asked for messages of that level.
-func wanted(ctx context.Context, l slog.Level) bool {
-	c := CallFrom(ctx)
-	if c == nil {
-		return false
-	}
-	level := c.Session.level.Load()
+// wanted reports whether the client asked for messages of that level.
+func (h *logHandler) wanted(l slog.Level) bool {
+	level := h.session.level.Load()
 	return level != nil && l >= level.slog()
 }
 
 // Handle implements [slog.Handler].
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
-	if wanted(ctx, r.Level) {
+	if h.wanted(r.Level) {
 		h.tell(ctx, r)
 	}
 	if !h.next.Enabled(ctx, r.Level) {
@@ -76,7 +72,7 @@ func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 		return
 	}
 	data := json.RawMessage(bytes.TrimSpace(b.Bytes()))
-	CallFrom(ctx).Session.notify(ctx, "notifications/message", logParams{levelOf(r.Level), h.name, data})
+	h.session.notify(ctx, "notifications/message", logParams{levelOf(r.Level), h.session.server.info.Name, data})
 }
 
 // WithAttrs implements [slog.Handler].
@@ -91,5 +87,5 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 
 func (h *logHandler) grow(by func(slog.Handler) slog.Handler) slog.Handler {
 	grown := append(append([]func(slog.Handler) slog.Handler(nil), h.grown...), by)
-	return &logHandler{next: by(h.next), name: h.name, grown: grown}
+	return &logHandler{next: by(h.next), session: h.session, grown: grown}
 }

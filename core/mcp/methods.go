@@ -15,24 +15,24 @@ type method struct {
 	run func(ctx context.Context, c *Call) (any, error)
 	// ordered keeps it in the order of messages; others run beside each other.
 	ordered bool
-	// offered reports whether the server offers what the method belongs to; nil means always.
-	offered func() bool
+	// capability is what the client must have been told of; "" means nothing.
+	capability string
 }
 
 // methodTable lists the methods that all revisions have in common.
 func (s *Server) methodTable() map[string]method {
 	return map[string]method{
 		"ping":                     {run: ping, ordered: true},
-		"tools/list":               {run: typed(s.listTools), offered: s.offersTools},
-		"tools/call":               {run: typed(s.callTool), offered: s.offersTools},
-		"resources/list":           {run: typed(s.listResources), offered: s.offersResources},
-		"resources/templates/list": {run: typed(s.listTemplates), offered: s.offersResources},
-		"resources/read":           {run: typed(s.readResource), offered: s.offersResources},
-		"resources/subscribe":      {run: typed(s.subscribe), ordered: true, offered: s.offersResources},
-		"resources/unsubscribe":    {run: typed(s.unsubscribe), ordered: true, offered: s.offersResources},
-		"prompts/list":             {run: typed(s.listPrompts), offered: s.offersPrompts},
-		"prompts/get":              {run: typed(s.getPrompt), offered: s.offersPrompts},
-		"completion/complete":      {run: typed(s.completeArgument), offered: s.offersCompletions},
+		"tools/list":               {run: typed(s.listTools), capability: "tools"},
+		"tools/call":               {run: typed(s.callTool), capability: "tools"},
+		"resources/list":           {run: typed(s.listResources), capability: "resources"},
+		"resources/templates/list": {run: typed(s.listTemplates), capability: "resources"},
+		"resources/read":           {run: typed(s.readResource), capability: "resources"},
+		"resources/subscribe":      {run: typed(s.subscribe), ordered: true, capability: "resources"},
+		"resources/unsubscribe":    {run: typed(s.unsubscribe), ordered: true, capability: "resources"},
+		"prompts/list":             {run: typed(s.listPrompts), capability: "prompts"},
+		"prompts/get":              {run: typed(s.getPrompt), capability: "prompts"},
+		"completion/complete":      {run: typed(s.completeArgument), capability: "completions"},
 		"logging/setLevel":         {run: typed(s.setLevel), ordered: true},
 	}
 }

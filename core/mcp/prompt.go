@@ -100,7 +100,7 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 			return nil, fmt.Errorf("argument %q stands there twice", a.Name)
 		}
 	}
-	return &prompt{Prompt: p, handler: h}, nil
+	return &prompt{Prompt: p, handler: h}, encodable(p)
 }
 
 type getPromptParams struct {
@@ -114,7 +114,7 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	}
 	found, ok := s.prompts.get(*p.Name)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q: prompts/list names those there are", *p.Name)
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q: prompts/list names those there are", short(*p.Name))
 	}
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
@@ -124,12 +124,15 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 		return nil, err
 	}
 	rendered := PromptResult{Messages: []PromptMessage{}}
-	if result != nil {
-		rendered.Description = result.Description
-		rendered.Meta = result.Meta.forRevision(c.Revision)
-		for _, m := range result.Messages {
-			rendered.Messages = append(rendered.Messages, PromptMessage{m.Role, m.Content.forRevision(c.Revision)})
+	if result == nil {
+		return rendered, nil
+	}
+	rendered.Description, rendered.Meta = result.Description, result.Meta
+	for i, m := range result.Messages {
+		if m.Content == nil {
+			return nil, fmt.Errorf("messages[%d] of the prompt %s has no content", i, found.Name)
 		}
+		rendered.Messages = append(rendered.Messages, PromptMessage{m.Role, m.Content.forRevision(c.Revision)})
 	}
 	return rendered, nil
 }
@@ -145,7 +148,7 @@ func (p *prompt) check(arguments map[string]string) error {
 	}
 	for name := range arguments {
 		if !slices.Contains(known, name) {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "the prompt %s has no argument %q; it takes: %s", p.Name, name, strings.Join(known, ", "))
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "the prompt %s has no argument %q; it takes: %s", p.Name, short(name), strings.Join(known, ", "))
 		}
 	}
 	return nil

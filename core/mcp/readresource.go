@@ -35,7 +35,7 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	return &resource{r, h}, nil
+	return &resource{r, h}, encodable(r)
 }
 
 func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
@@ -48,7 +48,7 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	return &template{ResourceTemplate: t, uri: uri, handler: h}, nil
+	return &template{ResourceTemplate: t, uri: uri, handler: h}, encodable(t)
 }
 
 type uriParams struct {
@@ -85,6 +85,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		return nil, NotFound(*p.URI)
 	}
 	contents, err := handler(ctx, *p.URI, variables)
+	if err == nil && len(contents) == 0 {
+		err = NotFound(*p.URI)
+	}
 	if err != nil {
 		return nil, err
 	}

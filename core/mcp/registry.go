@@ -110,7 +110,7 @@ func parseCursor(cursor string) (last string, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	last, ours := strings.CutPrefix(string(raw), cursorMark)
 	if err != nil || !ours {
-		return "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q: use the nextCursor of the page before, or none", cursor)
+		return "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q: use the nextCursor of the page before, or none", short(cursor))
 	}
 	return last, nil
 }

@@ -48,8 +48,9 @@ type ResourceContents struct {
 
 // A ResourceHandler reads a resource. variables holds what stands in the
 // address for the variables of the template, percent-decoded, and is nil for a
-// resource that has none. Its error fails the request; [NotFound] is the one for a
-// resource that is not there.
+// resource that has none. A client may have put anything there, "/" and ".."
+// included: what leads to files goes through [os.Root]. Its error fails the request;
+// [NotFound] is the one for a resource that is not there, and so is returning nothing.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
 
 // NotFound is the error for a resource that is not there.
@@ -58,7 +59,7 @@ func NotFound(uri string) error {
 	if err != nil {
 		data = nil
 	}
-	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", uri), Data: data}
+	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}
 }
 
 // resourceWire is the form in which contents travel.

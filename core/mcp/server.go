@@ -33,8 +33,9 @@ type Options struct {
 	Logger *slog.Logger
 
 	// Tools, Resources and Prompts offer a kind of component before there is
-	// any of it, to clients that come early. A kind is offered in any case once
-	// something of it has been added.
+	// any of it. A client learns in the handshake what is offered, and that
+	// holds for its whole session: without this, a kind that comes later does not
+	// exist for the clients that came before. What is there already is always offered.
 	Tools, Resources, Prompts bool
 }
 
@@ -56,10 +57,9 @@ type Server struct {
 	templates registry[*template]
 	prompts   registry[*prompt]
 
-	mu        sync.RWMutex
-	sessions  map[*Session]struct{}
-	offers    struct{ tools, resources, prompts bool }
-	completes bool // something has a Completer
+	mu       sync.RWMutex
+	sessions map[*Session]struct{}
+	offers   struct{ tools, resources, prompts, completions bool }
 }
 
 // NewServer returns a server that presents itself as info.
@@ -77,7 +77,7 @@ func NewServer(info Implementation, o Options) *Server {
 		pageSize:     o.PageSize,
 		grace:        o.Grace,
 		maxMessage:   o.MaxMessage,
-		log:          slog.New(&logHandler{next: o.Logger.Handler(), name: info.Name}),
+		log:          o.Logger,
 		sessions:     make(map[*Session]struct{}),
 	}
 	s.offers.tools, s.offers.resources, s.offers.prompts = o.Tools, o.Resources, o.Prompts
@@ -95,7 +95,7 @@ func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	s.changed(&s.offers.tools, "notifications/tools/list_changed")
+	s.changed(&s.offers.tools, "tools")
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (s *Server) AddTool(t Tool, h ToolHandler) error {
 func (s *Server) RemoveTool(name string) bool {
 	removed := s.tools.remove(name)
 	if removed {
-		s.changed(&s.offers.tools, "notifications/tools/list_changed")
+		s.changed(&s.offers.tools, "tools")
 	}
 	return removed
 }
@@ -117,7 +117,7 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	if err != nil {
 		return fmt.Errorf("resource %q: %w", r.URI, err)
 	}
-	s.changed(&s.offers.resources, "notifications/resources/list_changed")
+	s.changed(&s.offers.resources, "resources")
 	return nil
 }
 
@@ -125,14 +125,14 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 func (s *Server) RemoveResource(uri string) bool {
 	removed := s.resources.remove(uri)
 	if removed {
-		s.changed(&s.offers.resources, "notifications/resources/list_changed")
+		s.changed(&s.offers.resources, "resources")
 	}
 	return removed
 }
 
 // AddResourceTemplate offers the resources whose addresses fit a pattern. In it,
-// {name} stands for characters other than / ? and #, {+name} for any characters, and
-// {?a,b} at the end for optional parameters of a query.
+// {name} stands for characters other than / ? and # (but %2F is one of them), {+name} for
+// any characters, and {?a,b} at the end for optional parameters of a query.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
 	if err == nil {
@@ -141,7 +141,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) erro
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.Name, err)
 	}
-	s.changed(&s.offers.resources, "notifications/resources/list_changed")
+	s.changed(&s.offers.resources, "resources")
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) erro
 func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
 	removed := s.templates.remove(uriTemplate)
 	if removed {
-		s.changed(&s.offers.resources, "notifications/resources/list_changed")
+		s.changed(&s.offers.resources, "resources")
 	}
 	return removed
 }
@@ -163,7 +163,7 @@ func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	if err != nil {
 		return fmt.Errorf("prompt %q: %w", p.Name, err)
 	}
-	s.changed(&s.offers.prompts, "notifications/prompts/list_changed")
+	s.changed(&s.offers.prompts, "prompts")
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 func (s *Server) RemovePrompt(name string) bool {
 	removed := s.prompts.remove(name)
 	if removed {
-		s.changed(&s.offers.prompts, "notifications/prompts/list_changed")
+		s.changed(&s.offers.prompts, "prompts")
 	}
 	return removed
 }
@@ -186,25 +186,13 @@ func (s *Server) ResourceUpdated(uri string) {
 }
 
 // changed tells the clients that a list has changed; its kind is offered from now on.
-func (s *Server) changed(offer *bool, notification string) {
+func (s *Server) changed(offer *bool, kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*offer = true
 	for session := range s.sessions {
-		session.changes.list(notification)
+		session.changes.list(kind)
 	}
-}
-
-func (s *Server) offersTools() bool     { return s.reads(&s.offers.tools) }
-func (s *Server) offersResources() bool { return s.reads(&s.offers.resources) }
-func (s *Server) offersPrompts() bool   { return s.reads(&s.offers.prompts) }
-
-func (s *Server) offersCompletions() bool { return s.reads(&s.completes) }
-
-func (s *Server) reads(flag *bool) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return *flag
 }
 
 // Serve holds a session with the client at the other end of t, until the client
@@ -212,17 +200,19 @@ func (s *Server) reads(flag *bool) bool {
 // the grace to finish. It returns an error only for the third of these.
 func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 	session := &Session{server: s, log: s.log}
-	session.changes.session = session
-	session.conn = jsonrpc.NewConn(t, jsonrpc.Options{Handle: session.handle, Grace: s.grace, Logger: s.log})
+	session.changes = newChanges(session)
+	session.conn = jsonrpc.NewConn(t, jsonrpc.Options{
+		Handle: session.handle,
+		Ending: func() { session.state.Store(int32(Shutdown)) },
+		Grace:  s.grace,
+		Logger: s.log,
+	})
 	s.mu.Lock()
 	s.sessions[session] = struct{}{}
 	s.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() { session.state.Store(int32(Shutdown)) })
 
 	err := session.conn.Run(ctx)
 
-	stop()
-	session.state.Store(int32(Shutdown))
 	session.changes.close()
 	s.mu.Lock()
 	delete(s.sessions, session)

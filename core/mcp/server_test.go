@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
@@ -87,6 +90,9 @@ func TestAddRefuses(t *testing.T) {
 		{"output schema of no object", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"array"}`)}, nothing)
 		}, `tool "a": output schema: must say "type":"object" at its root`},
+		{"what cannot be sent", func(s *mcp.Server) error {
+			return s.AddTool(mcp.Tool{Name: "a", Meta: mcp.Meta{"f": func() {}}}, nothing)
+		}, `tool "a": cannot be sent to clients: json: unsupported type: func()`},
 		{"the same tool twice", func(s *mcp.Server) error {
 			return errors.Join(s.AddTool(mcp.Tool{Name: "a"}, nothing), s.AddTool(mcp.Tool{Name: "a"}, nothing))
 		}, `tool "a": is there already: remove it first to replace it`},
@@ -178,19 +184,93 @@ func TestHook(t *testing.T) {
 	if err := c.Call("tools/call", map[string]any{"name": "forbidden"}, nil); !errors.Is(err, jsonrpc.Code(-7)) || err.Error() != "not you, mcptest" {
 		t.Errorf("what the hook refuses gives %v", err)
 	}
+	if err := c.Call("tools/call", map[string]any{"name": "forbidden", "uri": "harmless", "_meta": map[string]any{"name": "harmless"}}, nil); !errors.Is(err, jsonrpc.Code(-7)) {
+		t.Errorf("what is hidden from the hook gives %v", err)
+	}
 	c.Call("tools/call", map[string]any{"name": "nobody"}, nil)
+	c.Call("no/such/method", nil, nil)
 	c.Call("ping", nil, nil)
 	c.Tools()
 	want := []string{
 		"initialize|||ok",
 		"tools/call|asks|2025-11-25|ok",
 		`tools/call|nobody|2025-11-25|unknown tool "nobody": tools/list names those there are`,
+		`no/such/method||2025-11-25|unknown method "no/such/method"`,
 		"ping||2025-11-25|ok",
 		"tools/list||2025-11-25|ok",
 	}
 	if !reflect.DeepEqual(seen, want) {
 		t.Errorf("the hook saw\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// A hook that returns nothing still answers with an object.
+func TestHookReturnsNothing(t *testing.T) {
+	s := newServer(mcp.Options{Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		if call.Method == "ping" {
+			return nil, nil
+		}
+		return next(ctx)
+	}})
+	var result json.RawMessage
+	if err := mcptest.Connect(t, s).Call("ping", nil, &result); err != nil || string(result) != "{}" {
+		t.Errorf("ping gives %s, %v", result, err)
+	}
+}
+
+// What a client was not told of in the handshake does not exist for it.
+func TestOffersHoldForASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(mcp.Options{Tools: true})
+		early := mcptest.Connect(t, s)
+		get := func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }
+		if err := errors.Join(s.AddPrompt(mcp.Prompt{Name: "p"}, get), s.AddTool(mcp.Tool{Name: "t"}, nothing)); err != nil {
+			t.Fatal(err)
+		}
+		early.Next("notifications/tools/list_changed")
+		synctest.Wait()
+		if more := early.Received(); len(more) != 0 {
+			t.Errorf("the early client is told %v", more)
+		}
+		if err := early.Call("prompts/list", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
+			t.Errorf("the early client's prompts/list gives %v", err)
+		}
+		if late := mcptest.Connect(t, s); len(late.Prompts()) != 1 {
+			t.Error("the late client does not see the prompt")
+		}
+	})
+}
+
+// However long it takes to register things one after the other, it is one burst.
+func TestBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(mcp.Options{Tools: true})
+		c := mcptest.Connect(t, s)
+		for i := range 30 {
+			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i)}, nothing); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := c.Received(); len(got) != 1 {
+			t.Errorf("30 changes in 150 ms make %d notifications", len(got))
+		}
+		// A server that never comes to rest still tells of it.
+		for i := range 100 {
+			s.RemoveTool(fmt.Sprint("t", i%30))
+			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i%30)}, nothing); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := c.Received(); len(got) < 3 || len(got) > 5 {
+			t.Errorf("changes for half a second make %d notifications", len(got)-1)
+		}
+	})
 }
 
 // A session tells its handlers who is at the other end.

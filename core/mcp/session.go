@@ -19,7 +19,7 @@ const (
 	Created      State = iota // nothing has been agreed on
 	Initializing              // initialize has been answered
 	Operating                 // the client has sent notifications/initialized
-	Shutdown                  // the connection is ending
+	Shutdown                  // the connection is ending; calls in flight may finish
 )
 
 func (s State) String() string {
@@ -41,12 +41,13 @@ type Session struct {
 	log     *slog.Logger
 	state   atomic.Int32
 	level   atomic.Pointer[Level] // nil until the client asks for log messages
-	changes changes
+	changes *changes
 
 	mu           sync.RWMutex // guards what initialize sets
 	revision     Revision
 	client       Implementation
-	capabilities Capabilities
+	capabilities Capabilities // of the client
+	offered      Capabilities // of the server, as this client was told
 }
 
 // State returns how far the session has come.
@@ -66,6 +67,13 @@ func (s *Session) Client() Implementation {
 	return s.client
 }
 
+// offers reports whether the client was told of a capability of the server.
+func (s *Session) offers(capability string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.offered.Has(capability)
+}
+
 // ClientCapabilities returns what the client says it can do.
 func (s *Session) ClientCapabilities() Capabilities {
 	s.mu.RLock()
@@ -82,7 +90,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	return s.handshakeRequest(ctx, req)
 }
 
-// serve runs a call through the hook and the table of methods.
+// serve runs a method for a request, with the hook around it.
 func (s *Session) serve(ctx context.Context, req *jsonrpc.Request, m method) (any, error) {
 	call, err := newCall(s, req)
 	if err != nil {
@@ -92,13 +100,17 @@ func (s *Session) serve(ctx context.Context, req *jsonrpc.Request, m method) (an
 	if !m.ordered {
 		req.Release()
 	}
+	call.progress.of = ctx
 	defer call.end()
 	ctx = context.WithValue(ctx, callKey{}, call)
-	run := func(ctx context.Context) (any, error) { return m.run(ctx, call) }
 	if s.server.hook == nil {
-		return run(ctx)
+		return m.run(ctx, call)
 	}
-	return s.server.hook(ctx, call, run)
+	result, err := s.server.hook(ctx, call, func(ctx context.Context) (any, error) { return m.run(ctx, call) })
+	if result == nil && err == nil {
+		result = struct{}{} // a result is always an object
+	}
+	return result, err
 }
 
 // notified takes a notification. What it does not know it ignores: peers may

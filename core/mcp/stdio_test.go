@@ -37,6 +37,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/noisy", "./testdata/late").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("building the programs of testdata: %w\n%s", err, out)
@@ -44,10 +45,13 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, err
 })
 
+// built is the folder to remove when all tests are done, if any.
+var built string
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := programs(); err == nil {
-		os.RemoveAll(dir)
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }

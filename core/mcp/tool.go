@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/petrock/petrock/core/schema"
@@ -32,8 +33,9 @@ type ToolAnnotations struct {
 }
 
 // A ToolHandler runs a tool. The arguments have been checked against the input
-// schema. An error becomes a result that says so, for the model to read;
-// a [*jsonrpc.Error] instead fails the request itself. The context leads to the [Call].
+// schema. An error becomes a result that says so, for the model to read; a
+// [*jsonrpc.Error] or a [jsonrpc.Code] instead fails the request itself. The context
+// leads to the [Call].
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
 
 // A ToolResult is what a tool gives back.
@@ -68,6 +70,14 @@ func (r *ToolResult) Text() string {
 	return text
 }
 
+// Decode fills v, a pointer, from the structured content.
+func (r *ToolResult) Decode(v any) error {
+	if r.StructuredContent == nil {
+		return errors.New("the result has no structured content")
+	}
+	return strictjson.Unmarshal(r.StructuredContent, v)
+}
+
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	var wire struct {
@@ -93,7 +103,7 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 // Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
 // from the arguments. Its output is sent as structured content, and as text for
 // clients and models that read only text: a string as it is, anything else as JSON. A
-// function whose output is a *[ToolResult] decides for itself.
+// function whose output is a [ToolResult], or a pointer to one, decides for itself.
 func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 	decoder := strictjson.NewDecoder[In]()
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
@@ -105,8 +115,11 @@ func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 		if err != nil {
 			return nil, err
 		}
-		if result, ok := any(out).(*ToolResult); ok {
+		switch result := any(out).(type) {
+		case *ToolResult:
 			return result, nil
+		case ToolResult:
+			return &result, nil
 		}
 		raw, err := strictjson.Marshal(out)
 		if err != nil {
@@ -142,15 +155,22 @@ func (t Tool) forRevision(r Revision) Tool {
 	return t
 }
 
-func (r *ToolResult) forRevision(rev Revision) *ToolResult {
-	older := *r
-	older.Content = renderContent(r.Content, rev)
-	older.Meta = r.Meta.forRevision(rev)
-	// Up to 2025-11-25 structured content is an object or it is not sent.
-	if rev < Revision20250618 || strictjson.First(r.StructuredContent) != '{' {
-		older.StructuredContent = nil
+// forRevision renders a result. What is structured is always there as text too, for
+// clients that know no structured content, or none but objects.
+func (r *ToolResult) forRevision(rev Revision) (*ToolResult, error) {
+	rendered := *r
+	blocks := r.Content
+	if len(blocks) == 0 && r.StructuredContent != nil {
+		blocks = []Content{Text{Text: string(r.StructuredContent)}}
 	}
-	return &older
+	var err error
+	if rendered.Content, err = renderContent(blocks, rev); err != nil {
+		return nil, err
+	}
+	if rev < Revision20250618 || strictjson.First(r.StructuredContent) != '{' {
+		rendered.StructuredContent = nil
+	}
+	return &rendered, nil
 }
 
 // A tool is a registered one.

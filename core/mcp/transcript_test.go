@@ -40,6 +40,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 //	@add NAME      the server adds a tool of that name
 //	@remove NAME   the server removes it
 //	@updated URI   the server says that a resource has changed
+//	@stop          the server is told to stop
 //	@eof           the client says no more
 //	#              a comment
 //
@@ -114,6 +115,7 @@ type play struct {
 	in     *io.PipeWriter
 	out    output
 	script strings.Builder
+	stop   context.CancelFunc
 	ended  chan error
 }
 
@@ -126,8 +128,10 @@ func newPlay(t *testing.T, pageSize string) *play {
 	}), ended: make(chan error, 1)}
 	r, w := io.Pipe()
 	p.in = w
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
 	go func() {
-		p.ended <- p.server.Serve(context.Background(), jsonrpc.NewLines(r, &p.out, jsonrpc.LinesOptions{}))
+		p.ended <- p.server.Serve(ctx, jsonrpc.NewLines(r, &p.out, jsonrpc.LinesOptions{}))
 	}()
 	return p
 }
@@ -141,6 +145,7 @@ func (p *play) run(client string) string {
 		p.step(line)
 	}
 	p.in.Close()
+	defer p.stop()
 	if err := <-p.ended; err != nil {
 		p.t.Errorf("serving: %v", err)
 	}
@@ -184,6 +189,8 @@ func (p *play) step(line string) {
 		p.server.RemoveTool(argument)
 	case "@updated":
 		p.server.ResourceUpdated(argument)
+	case "@stop":
+		p.stop()
 	case "@eof":
 		p.in.Close()
 	default:

@@ -28,6 +28,7 @@ func TestTyped(t *testing.T) {
 		{"slice", mcp.Typed(func(context.Context, point) ([]int, error) { return []int{1}, nil }), `{}`, `[1]`, `[1]`, ""},
 		{"map in, any out", mcp.Typed(func(_ context.Context, in map[string]any) (any, error) { return in["k"], nil }), `{"k":[true]}`, `[true]`, `[true]`, ""},
 		{"result", mcp.Typed(func(context.Context, point) (*mcp.ToolResult, error) { return mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
+		{"result by value", mcp.Typed(func(context.Context, point) (mcp.ToolResult, error) { return *mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
 		{"error", mcp.Typed(func(context.Context, point) (point, error) { return point{}, errors.New("no") }), `{}`, "", "", "no"},
 		{"what does not fit", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"x":300}`, "", "", "invalid arguments: x: 300 does not fit in int8"},
 		{"wrong case", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"X":3}`, `{"x":0}`, `{"x":0}`, ""},
@@ -46,6 +47,17 @@ func TestTyped(t *testing.T) {
 				t.Errorf("text %q and structure %s, want %q and %s", result.Text(), result.StructuredContent, test.text, test.structure)
 			}
 		})
+	}
+}
+
+func TestDecode(t *testing.T) {
+	result := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":3,"SUM":4}`)}
+	var out addOutput
+	if err := result.Decode(&out); err != nil || out.Sum != 3 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if err := mcp.TextResult("x").Decode(&out); err == nil {
+		t.Error("there is nothing to decode, and nothing is said")
 	}
 }
 

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // A uriTemplate matches addresses against a pattern: the part of RFC 6570 that
 // can be read backwards without guessing.
 //
-//	{name}       one or more characters other than / ? #
+//	{name}       one or more characters other than / ? #, unless they are escaped
 //	{+name}      one or more characters of any kind
 //	{?a,b}       at the end: query parameters, each of them optional
 type uriTemplate struct {
@@ -23,7 +24,7 @@ type uriTemplate struct {
 func parseURITemplate(text string) (*uriTemplate, error) {
 	t := &uriTemplate{text: text}
 	var pattern strings.Builder
-	pattern.WriteString("^")
+	pattern.WriteString("(?s)^")
 	rest := text
 	for {
 		literal, tail, found := strings.Cut(rest, "{")
@@ -75,12 +76,26 @@ func (t *uriTemplate) expression(e string, last bool) (string, error) {
 }
 
 func (t *uriTemplate) checkNames(expression string, names []string) error {
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) || t.has(name) > 1 {
+			return fmt.Errorf("{%s}: the variable %s stands there twice", expression, name)
+		}
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name == "" {
 			return fmt.Errorf("{%s} is not understood: use {name}, {+name} or, at the end, {?a,b}", expression)
 		}
 	}
 	return nil
+}
+
+// has counts how often a variable stands in the template.
+func (t *uriTemplate) has(name string) int {
+	n := 0
+	for _, v := range t.variables() {
+		if v == name {
+			n++
+		}
+	}
+	return n
 }
 
 // variables returns the names of all variables, in the order in which they stand.

@@ -20,6 +20,7 @@ func TestURITemplate(t *testing.T) {
 		{"note://{id}", "note://..", map[string]string{"id": ".."}},
 		{"a.b://{x}/c", "a.b://1/c", map[string]string{"x": "1"}},
 		{"a.b://{x}/c", "aXb://1/c", nil},
+		{"file:///{+path}", "file:///a\nb", map[string]string{"path": "a\nb"}},
 		{"file:///{+path}", "file:///a/b/c.txt", map[string]string{"path": "a/b/c.txt"}},
 		{"x://{a}/{b}-{c}", "x://1/2-3", map[string]string{"a": "1", "b": "2", "c": "3"}},
 		{"app://log{?after,limit}", "app://log", map[string]string{}},
@@ -42,7 +43,7 @@ func TestURITemplate(t *testing.T) {
 }
 
 func TestURITemplateRefuses(t *testing.T) {
-	for _, template := range []string{"", "note://7", "note://{", "note://{id", "note://id}", "note://{}", "note://{a b}", "note://{/path}", "note://{id*}", "note://{?a}/b", "note://{?}", "note://{a,b}", "note://{#x}", "x://{{a}}"} {
+	for _, template := range []string{"", "note://7", "note://{", "note://{id", "note://id}", "note://{}", "note://{a b}", "note://{/path}", "note://{id*}", "note://{?a}/b", "note://{?}", "note://{a,b}", "note://{#x}", "x://{{a}}", "x://{a}/{a}", "x://{a}{?a}", "x://y{?a,a}"} {
 		if got, err := parseURITemplate(template); err == nil {
 			t.Errorf("%q is taken as %+v", template, got)
 		}

@@ -9,13 +9,17 @@
 //	func main() {
 //		out := os.NewFile(quiet.Stdout(), "stdout")
 //		…
+//		err := server.ServeStdio(ctx, out)
 //	}
+//
+// os.Stdout is standard error then, for main too: whatever it wants to say there, such as
+// a help text, it writes to out.
 //
 // Go initialises a package after those that it imports, and otherwise in the order of
 // their paths. quiet imports next to nothing, so that it comes before package os, and so
 // before anything that can print, in a module whose path sorts before "time":
-// github.com/… does. In a module with a later path, a package whose path sorts before
-// that of quiet may still come first.
+// github.com/… does. In a module with a later path, such as one called weather, a
+// dependency that prints while it is initialised may still come first.
 //
 // Only a main package should import it: in a test, say, standard output is wanted.
 package quiet

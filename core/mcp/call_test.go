@@ -1,0 +1,91 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+// Progress stops with its call, however it ends and whoever still tries to report it.
+func TestProgressAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(mcp.Options{})
+		var left context.Context
+		err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+			left = context.WithoutCancel(ctx)
+			mcp.Progress(ctx, math.NaN(), 0, "")
+			mcp.Progress(ctx, 1, math.Inf(1), "")
+			mcp.Progress(ctx, 1, 0, "")
+			if strings.Contains(string(arguments), "wait") {
+				<-ctx.Done()
+				mcp.Progress(left, 2, 0, "")
+			}
+			return nil, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := mcptest.Connect(t, s)
+		params := map[string]any{"name": "work", "_meta": map[string]any{"progressToken": 1}}
+		if err := c.Call("tools/call", params, nil); err != nil {
+			t.Fatal(err)
+		}
+		mcp.Progress(left, 3, 0, "")
+		params["arguments"] = map[string]any{"wait": true}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.CallContext(ctx, "tools/call", params, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		mcp.Progress(left, 4, 0, "")
+		mcp.Progress(context.Background(), 5, 0, "outside of any call")
+		synctest.Wait()
+		if got := c.Received(); len(got) != 2 {
+			t.Errorf("the client is told %s", got)
+		}
+	})
+}
+
+// A call's logger needs no context, and goes to the server's log by the server's rules and
+// to the client by the client's.
+func TestLogger(t *testing.T) {
+	var log strings.Builder
+	s := newServer(mcp.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	err := s.AddTool(mcp.Tool{Name: "log"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Logger(ctx).Info("for the client")
+		mcp.Logger(ctx).With("k", 1).Warn("for both")
+		mcp.Logger(ctx).Log(ctx, slog.LevelError+4, "critical")
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mcptest.Connect(t, s)
+	if err := c.Call("logging/setLevel", map[string]any{"level": "debug"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.CallTool("log", nil)
+	for _, want := range []string{
+		`{"level":"info","logger":"s","data":{"msg":"for the client"}}`,
+		`{"level":"warning","logger":"s","data":{"msg":"for both","k":1}}`,
+		`{"level":"critical","logger":"s","data":{"msg":"critical"}}`,
+	} {
+		if got := c.Next("notifications/message"); string(got.Params) != want {
+			t.Errorf("the client is told %s, want %s", got.Params, want)
+		}
+	}
+	if strings.Contains(log.String(), "for the client") || !strings.Contains(log.String(), `msg="for both" k=1`) {
+		t.Errorf("the log is\n%s", &log)
+	}
+	mcp.Logger(context.Background()).Debug("outside of any call")
+}
