@@ -106,7 +106,8 @@ func TestLongConversation(t *testing.T) {
 	if heapAfter > heap+128<<10 {
 		t.Errorf("the heap grew from %d to %d bytes", heap, heapAfter)
 	}
-	if goroutinesAfter > goroutines {
+	// A connection keeps a few goroutines to take turns in reading.
+	if goroutinesAfter > goroutines+4 {
 		t.Errorf("there were %d goroutines, and now %d", goroutines, goroutinesAfter)
 	}
 }
