@@ -28,10 +28,11 @@ func (s *Session) handshakeRequest(ctx context.Context, req *jsonrpc.Request) (a
 // ready reports whether the session has come far enough for a request, and says
 // what is missing if it has not.
 func (s *Session) ready(name string, m method, known bool) error {
-	state := s.State()
-	switch {
-	case name == "ping":
+	if name == "ping" {
 		return nil
+	}
+	name = short(name)
+	switch state := s.State(); {
 	case state == Shutdown:
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too late: the session is shutting down", name)
 	case strings.HasPrefix(name, "notifications/"):
@@ -41,7 +42,7 @@ func (s *Session) ready(name string, m method, known bool) error {
 	case state == Initializing:
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too early: send notifications/initialized first", name)
 	case !known:
-		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", short(name))
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
 	case m.capability != "" && !s.offers(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not offer %s", name, m.capability)
 	}

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -23,14 +22,14 @@ type method struct {
 func (s *Server) methodTable() map[string]method {
 	return map[string]method{
 		"ping":                     {run: ping, ordered: true},
-		"tools/list":               {run: typed(s.listTools), capability: "tools"},
+		"tools/list":               {run: typed(lister(s, &s.tools, "tools")), capability: "tools"},
 		"tools/call":               {run: typed(s.callTool), capability: "tools"},
-		"resources/list":           {run: typed(s.listResources), capability: "resources"},
-		"resources/templates/list": {run: typed(s.listTemplates), capability: "resources"},
+		"resources/list":           {run: typed(lister(s, &s.resources, "resources")), capability: "resources"},
+		"resources/templates/list": {run: typed(lister(s, &s.templates, "resourceTemplates")), capability: "resources"},
 		"resources/read":           {run: typed(s.readResource), capability: "resources"},
 		"resources/subscribe":      {run: typed(s.subscribe), ordered: true, capability: "resources"},
 		"resources/unsubscribe":    {run: typed(s.unsubscribe), ordered: true, capability: "resources"},
-		"prompts/list":             {run: typed(s.listPrompts), capability: "prompts"},
+		"prompts/list":             {run: typed(lister(s, &s.prompts, "prompts")), capability: "prompts"},
 		"prompts/get":              {run: typed(s.getPrompt), capability: "prompts"},
 		"completion/complete":      {run: typed(s.completeArgument), capability: "completions"},
 		"logging/setLevel":         {run: typed(s.setLevel), ordered: true},
@@ -59,74 +58,4 @@ func paramsError(method string, err error) error {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", method, err)
 	}
 	return err
-}
-
-type listParams struct {
-	Cursor *string `json:"cursor"`
-}
-
-type listToolsResult struct {
-	Tools      []Tool `json:"tools"`
-	NextCursor string `json:"nextCursor,omitempty"`
-}
-
-func (s *Server) listTools(_ context.Context, c *Call, p *listParams) (any, error) {
-	page, next, err := s.tools.page(p.Cursor, s.pageSize)
-	if err != nil {
-		return nil, err
-	}
-	return listToolsResult{rendered(page, func(t *tool) Tool { return t.forRevision(c.Revision) }), next}, nil
-}
-
-type listResourcesResult struct {
-	Resources  []Resource `json:"resources"`
-	NextCursor string     `json:"nextCursor,omitempty"`
-}
-
-func (s *Server) listResources(_ context.Context, c *Call, p *listParams) (any, error) {
-	page, next, err := s.resources.page(p.Cursor, s.pageSize)
-	if err != nil {
-		return nil, err
-	}
-	return listResourcesResult{rendered(page, func(r *resource) Resource { return r.forRevision(c.Revision) }), next}, nil
-}
-
-type listTemplatesResult struct {
-	ResourceTemplates []ResourceTemplate `json:"resourceTemplates"`
-	NextCursor        string             `json:"nextCursor,omitempty"`
-}
-
-func (s *Server) listTemplates(_ context.Context, c *Call, p *listParams) (any, error) {
-	page, next, err := s.templates.page(p.Cursor, s.pageSize)
-	if err != nil {
-		return nil, err
-	}
-	return listTemplatesResult{rendered(page, func(t *template) ResourceTemplate { return t.forRevision(c.Revision) }), next}, nil
-}
-
-type listPromptsResult struct {
-	Prompts    []Prompt `json:"prompts"`
-	NextCursor string   `json:"nextCursor,omitempty"`
-}
-
-func (s *Server) listPrompts(_ context.Context, c *Call, p *listParams) (any, error) {
-	page, next, err := s.prompts.page(p.Cursor, s.pageSize)
-	if err != nil {
-		return nil, err
-	}
-	return listPromptsResult{rendered(page, func(p *prompt) Prompt { return p.forRevision(c.Revision) }), next}, nil
-}
-
-func rendered[From, To any](from []From, render func(From) To) []To {
-	to := make([]To, len(from)) // never nil: the field is required
-	for i, item := range from {
-		to[i] = render(item)
-	}
-	return to
-}
-
-// cancelledParams is what notifications/cancelled carries.
-type cancelledParams struct {
-	RequestID json.RawMessage `json:"requestId"`
-	Reason    string          `json:"reason"`
 }

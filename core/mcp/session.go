@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -111,6 +112,12 @@ func (s *Session) serve(ctx context.Context, req *jsonrpc.Request, m method) (an
 		result = struct{}{} // a result is always an object
 	}
 	return result, err
+}
+
+// cancelledParams is what notifications/cancelled carries.
+type cancelledParams struct {
+	RequestID json.RawMessage `json:"requestId"`
+	Reason    string          `json:"reason"`
 }
 
 // notified takes a notification. What it does not know it ignores: peers may
