@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
-	"os"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -29,9 +28,11 @@ func Example() {
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}
 `)
-	if err := server.Serve(context.Background(), jsonrpc.NewLines(client, os.Stdout, jsonrpc.LinesOptions{})); err != nil {
+	var out strings.Builder
+	if err := server.Serve(context.Background(), jsonrpc.NewLines(client, &out, jsonrpc.LinesOptions{})); err != nil {
 		log.Fatal(err)
 	}
+	fmt.Print(out.String())
 	// Output:
 	// {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"adder","version":"1.0.0"}}}
 	// {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"sum\":5}"}],"structuredContent":{"sum":5}}}

@@ -1,0 +1,60 @@
+package jsonrpc_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// A server that answers whatever comes over a pair of streams.
+func Example() {
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"hello"}
+{"jsonrpc":"2.0","id":"two","method":"hello"}
+this is not JSON
+`)
+	var out strings.Builder
+	lines := jsonrpc.NewLines(in, &out, jsonrpc.LinesOptions{})
+	conn := jsonrpc.NewConn(lines, jsonrpc.Options{
+		Handle: func(ctx context.Context, req *jsonrpc.Request) (any, error) {
+			return map[string]string{"you called": req.Method}, nil
+		},
+	})
+	if err := conn.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(out.String())
+	// Output:
+	// {"jsonrpc":"2.0","id":1,"result":{"you called":"hello"}}
+	// {"jsonrpc":"2.0","id":"two","result":{"you called":"hello"}}
+	// {"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON: unexpected \"h\" inside true at byte 1"}}
+}
+
+// Two peers in one process: each may call the other.
+func ExampleConn_Call() {
+	here, there := jsonrpc.Pipe()
+	server := jsonrpc.NewConn(there, jsonrpc.Options{
+		Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
+			if req.Method != "double" {
+				return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %q", req.Method)
+			}
+			return []string{string(req.Params), string(req.Params)}, nil
+		},
+	})
+	client := jsonrpc.NewConn(here, jsonrpc.Options{})
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go server.Run(ctx)
+	go client.Run(ctx)
+
+	var twice []string
+	err := client.Call(ctx, "double", []int{7}, &twice)
+	fmt.Println(twice, err)
+	err = client.Call(ctx, "triple", nil, nil)
+	fmt.Println(err)
+	// Output:
+	// [[7] [7]] <nil>
+	// no method "triple"
+}
