@@ -140,7 +140,7 @@ func (c *Conn) Run(ctx context.Context) error {
 	c.drain(hurry)
 	c.abandonCalls()
 	if closeErr := c.transport.Close(); closeErr != nil {
-		c.log.Debug("closing the transport", "error", closeErr)
+		c.log.Warn("closing the transport", "error", closeErr)
 	}
 	return err
 }

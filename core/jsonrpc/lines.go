@@ -22,8 +22,8 @@ type LinesOptions struct {
 // Blank lines are passed over, and a carriage return before the end of a line is
 // dropped. A line over the limit is read to its end, in constant memory, and
 // reported as a [*MessageError]. What is sent while a write is under way leaves with
-// the next one, so a burst of messages takes few writes; a peer that does
-// not read slows the senders down and does not fill memory.
+// the next one, so a burst of messages takes few writes. From a peer that does not take
+// what is sent to it, nothing is read either: it slows us down and does not fill memory.
 type Lines struct {
 	in  *bufio.Reader
 	r   io.Reader
@@ -50,8 +50,10 @@ func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
 // Receive implements [Transport].
 func (l *Lines) Receive() ([]byte, error) {
+	l.out.awaitRoom()
 	for {
 		line, err := l.line()
+		l.out.burst.Store(l.in.Buffered() > 0)
 		if err != nil {
 			return nil, err
 		}
@@ -101,8 +103,8 @@ func (l *Lines) skip(start []byte, err error) error {
 	return &MessageError{f.id, f.response, Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
 }
 
-// Close implements [Transport]. Output that the peer does not take within a
-// second is given up.
+// Close implements [Transport]. Output is given up once the peer has taken none of
+// it for a second.
 func (l *Lines) Close() error {
 	flushed := l.out.close(time.Second)
 	return errors.Join(flushed, closeIfCan(l.out.w), closeIfCan(l.r))

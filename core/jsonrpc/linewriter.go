@@ -6,24 +6,28 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
 	mostWaiting = 1 << 20  // above so many bytes, senders wait for the writer
 	mostKept    = 64 << 10 // a larger buffer is not kept for the next write
+	mostWritten = 64 << 10 // of this many bytes at once the peer must take some
 )
 
 // lineWriter writes messages, a line each, for several senders. Whoever finds no
 // write under way does it, for all who come in the meantime.
 type lineWriter struct {
-	w io.Writer
+	w     io.Writer
+	burst atomic.Bool // more messages have come in and are about to be answered
 
 	mu      sync.Mutex
 	room    *sync.Cond // on mu: there may be room in waiting again
 	waiting []byte
 	spare   []byte
 	writing bool
+	written int64         // bytes that the peer has taken
 	idle    chan struct{} // closed when nothing is being written; made on demand
 	err     error
 }
@@ -70,24 +74,41 @@ func spaceOut(msg []byte) {
 	}
 }
 
-// flush makes one write of all that waits. It is called with mu held and returns
-// with it held, but lets it go while writing.
+// flush writes all that waits. It is called with mu held and returns with it held,
+// but lets it go while writing.
 func (l *lineWriter) flush() {
-	l.mu.Unlock()
-	runtime.Gosched() // the rest of a burst may be on its way: let it come along
-	l.mu.Lock()
+	if l.burst.Load() {
+		// There is more to be answered: let it come along.
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
+	}
 	out := l.waiting
 	l.waiting, l.spare = l.spare[:0], nil
-	l.mu.Unlock()
-	_, err := l.w.Write(out)
-	l.mu.Lock()
+	for rest := out; len(rest) > 0 && l.err == nil; {
+		piece := rest[:min(len(rest), mostWritten)]
+		rest = rest[len(piece):]
+		l.mu.Unlock()
+		n, err := l.w.Write(piece)
+		l.mu.Lock()
+		l.written += int64(n)
+		if err != nil && l.err == nil {
+			l.err = fmt.Errorf("writing a message: %w", err)
+		}
+	}
 	if cap(out) <= mostKept {
 		l.spare = out
 	}
-	if err != nil && l.err == nil {
-		l.err = fmt.Errorf("writing a message: %w", err)
-	}
 	l.room.Broadcast()
+}
+
+// awaitRoom waits while there is more to be written than the peer takes.
+func (l *lineWriter) awaitRoom() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.waiting) > mostWaiting && l.err == nil {
+		l.room.Wait()
+	}
 }
 
 func (l *lineWriter) flushAll() {
@@ -107,7 +128,8 @@ func (l *lineWriter) done() {
 	}
 }
 
-// close waits at most patience for the messages under way and refuses further ones.
+// close waits for the messages under way, as long as the peer takes some of them within
+// patience, and refuses further ones.
 func (l *lineWriter) close(patience time.Duration) error {
 	l.mu.Lock()
 	if !l.writing {
@@ -119,21 +141,30 @@ func (l *lineWriter) close(patience time.Duration) error {
 	if l.idle == nil {
 		l.idle = make(chan struct{})
 	}
-	idle := l.idle
+	idle, written := l.idle, l.written
 	l.mu.Unlock()
 
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	var err error
-	select {
-	case <-idle:
-	case <-timer.C:
-		err = fmt.Errorf("writing the last messages: the peer took none of them for %v", patience)
+	tick := time.NewTicker(patience)
+	defer tick.Stop()
+	for {
+		select {
+		case <-idle:
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		if l.writing && l.written > written {
+			written = l.written
+			l.mu.Unlock()
+			continue
+		}
+		err := l.err
+		if l.writing && err == nil {
+			err = fmt.Errorf("writing the last messages: the peer took none of them for %v", patience)
+		}
+		l.refuse()
+		l.mu.Unlock()
+		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refuse()
-	return err
 }
 
 func (l *lineWriter) refuse() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -34,10 +33,10 @@ func (c *Conn) CallID(ctx context.Context, method string, params, result any) (I
 		return ID{}, fmt.Errorf("calling %s: %w", method, err)
 	}
 	defer c.leave(id)
+	c.releaseOf(ctx) // before sending: the peer may not read until it has been read from
 	if err := c.send(appendRequest(nil, id, method, raw)); err != nil {
 		return id, fmt.Errorf("calling %s: %w", method, err)
 	}
-	c.releaseOf(ctx)
 	select {
 	case m, ok := <-answer:
 		switch {
@@ -96,7 +95,7 @@ func (c *Conn) enter(answer chan<- message) (ID, error) {
 		return ID{}, ErrClosed
 	}
 	c.lastID++
-	id := ID{strconv.FormatInt(c.lastID, 10)}
+	id := IntID(c.lastID)
 	c.calls[id.key()] = answer
 	return id, nil
 }

@@ -56,6 +56,33 @@ func TestProgressAfterTheEnd(t *testing.T) {
 	})
 }
 
+// late reports progress while the result it is part of is being encoded.
+type late struct{ ctx context.Context }
+
+func (l late) MarshalJSON() ([]byte, error) {
+	mcp.Progress(l.ctx, 2, 0, "")
+	return []byte(`1`), nil
+}
+
+// Once a handler has returned, its answer is on its way, and progress would come too late.
+func TestProgressAfterTheResult(t *testing.T) {
+	s := newServer(mcp.Options{})
+	err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 0, "")
+		return &mcp.ToolResult{Meta: mcp.Meta{"late": late{ctx}}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mcptest.Connect(t, s)
+	if err := c.Call("tools/call", map[string]any{"name": "work", "_meta": map[string]any{"progressToken": 1}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Received(); len(got) != 1 {
+		t.Errorf("the client is told %s", got)
+	}
+}
+
 // A call's logger needs no context, and goes to the server's log by the server's rules and
 // to the client by the client's.
 func TestLogger(t *testing.T) {
@@ -65,6 +92,7 @@ func TestLogger(t *testing.T) {
 		mcp.Logger(ctx).Info("for the client")
 		mcp.Logger(ctx).With("k", 1).Warn("for both")
 		mcp.Logger(ctx).Log(ctx, slog.LevelError+4, "critical")
+		mcp.Logger(ctx).Info("water", "level", 5, "time", "noon", "msg", "mine", slog.Group("g", "msg", 1))
 		return nil, nil
 	})
 	if err != nil {
@@ -79,6 +107,7 @@ func TestLogger(t *testing.T) {
 		`{"level":"info","logger":"s","data":{"msg":"for the client"}}`,
 		`{"level":"warning","logger":"s","data":{"msg":"for both","k":1}}`,
 		`{"level":"critical","logger":"s","data":{"msg":"critical"}}`,
+		`{"level":"info","logger":"s","data":{"msg":"water","level":5,"time":"noon","msg_":"mine","g":{"msg":1}}}`,
 	} {
 		if got := c.Next("notifications/message"); string(got.Params) != want {
 			t.Errorf("the client is told %s, want %s", got.Params, want)

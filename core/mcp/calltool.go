@@ -85,7 +85,7 @@ type callToolParams struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func (s *Server) callTool(ctx context.Context, c *Call, p *callToolParams) (any, error) {
+func (s *Server) callTool(ctx context.Context, _ *Call, p *callToolParams) (any, error) {
 	if p.Name == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "tools/call needs the name of a tool")
 	}
@@ -109,11 +109,7 @@ func (s *Server) callTool(ctx context.Context, c *Call, p *callToolParams) (any,
 		Logger(ctx).Error("a tool broke its own rules", "tool", t.Name, "error", err)
 		result = ErrorResult(err)
 	}
-	rendered, err := result.forRevision(c.Revision)
-	if err != nil {
-		return nil, fmt.Errorf("the result of %s: %w", t.Name, err)
-	}
-	return rendered, nil
+	return result, nil
 }
 
 // call checks the arguments and runs the handler.

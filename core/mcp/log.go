@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"time"
 )
 
 // Logger returns the logger of the call that ctx belongs to, or the default logger
@@ -56,11 +57,19 @@ type logParams struct {
 // tell sends a record to the client: its message and attributes as one object.
 func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 	var b bytes.Buffer
+	r.Time = time.Time{} // not sent
+	own := true
 	var handler slog.Handler = slog.NewJSONHandler(&b, &slog.HandlerOptions{
 		Level: r.Level,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+			switch {
+			case len(groups) > 0:
+			case own && a.Key == slog.LevelKey:
 				return slog.Attr{} // the notification has its own place for it
+			case own && a.Key == slog.MessageKey:
+				own = false // what follows is the caller's
+			case a.Key == slog.MessageKey:
+				a.Key += "_" // no key may stand twice
 			}
 			return a
 		},

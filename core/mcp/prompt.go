@@ -108,7 +108,7 @@ type getPromptParams struct {
 	Arguments map[string]string `json:"arguments"`
 }
 
-func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (any, error) {
+func (s *Server) getPrompt(ctx context.Context, _ *Call, p *getPromptParams) (any, error) {
 	if p.Name == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "prompts/get needs the name of a prompt")
 	}
@@ -120,19 +120,21 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 		return nil, err
 	}
 	result, err := found.handler(ctx, p.Arguments)
-	if err != nil {
-		return nil, err
-	}
-	rendered := PromptResult{Messages: []PromptMessage{}}
 	if result == nil {
-		return rendered, nil
+		result = &PromptResult{}
 	}
-	rendered.Description, rendered.Meta = result.Description, result.Meta
-	for i, m := range result.Messages {
+	return result, err
+}
+
+// render shows a prompt to a client.
+func (p *PromptResult) render(c *Call) (any, error) {
+	rendered := *p
+	rendered.Messages = make([]PromptMessage, len(p.Messages)) // never nil: the field is required
+	for i, m := range p.Messages {
 		if m.Content == nil {
-			return nil, fmt.Errorf("messages[%d] of the prompt %s has no content", i, found.Name)
+			return nil, fmt.Errorf("messages[%d] of the prompt %s has no content", i, c.Target)
 		}
-		rendered.Messages = append(rendered.Messages, PromptMessage{m.Role, m.Content.forRevision(c.Revision)})
+		rendered.Messages[i] = PromptMessage{m.Role, m.Content.forRevision(c.Revision)}
 	}
 	return rendered, nil
 }

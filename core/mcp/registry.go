@@ -53,12 +53,6 @@ func (r *registry[T]) get(name string) (T, bool) {
 	return item, ok
 }
 
-func (r *registry[T]) size() int {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return len(r.names)
-}
-
 // find returns the first item, in the order of names, that match accepts.
 func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 	r.mu.RLock()

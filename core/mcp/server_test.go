@@ -204,17 +204,41 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// A hook that returns nothing still answers with an object.
-func TestHookReturnsNothing(t *testing.T) {
-	s := newServer(mcp.Options{Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+// What a hook returns in place of a result is rendered as a result is.
+func TestHookAnswers(t *testing.T) {
+	var targets []string
+	s := newFixture(t, mcp.Options{Logger: quietLogger(), Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		if call.Target != "" {
+			targets = append(targets, call.Target)
+		}
+		switch call.Target {
+		case "add":
+			return &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":0}`)}, nil
+		case "greet":
+			return &mcp.PromptResult{}, nil
+		}
 		if call.Method == "ping" {
 			return nil, nil
 		}
 		return next(ctx)
 	}})
-	var result json.RawMessage
-	if err := mcptest.Connect(t, s).Call("ping", nil, &result); err != nil || string(result) != "{}" {
-		t.Errorf("ping gives %s, %v", result, err)
+	c := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
+	for _, test := range []struct{ method, params, want string }{
+		{"ping", `{}`, `{}`},
+		{"tools/call", `{"name":"add"}`, `{"content":[{"type":"text","text":"{\"sum\":0}"}]}`},
+		{"prompts/get", `{"name":"greet","uri":"x"}`, `{"messages":[]}`},
+		{"resources/read", `{"name":"add","uri":"note://readme"}`, `{"contents":[{"uri":"note://readme","mimeType":"text/plain","text":"hello"}]}`},
+		{"resources/subscribe", `{"uri":"note://logo"}`, `{}`},
+		{"resources/unsubscribe", `{"uri":"note://logo"}`, `{}`},
+		{"tools/list", `{"name":"add"}`, ""},
+	} {
+		var result json.RawMessage
+		if err := c.Call(test.method, json.RawMessage(test.params), &result); err != nil || test.want != "" && string(result) != test.want {
+			t.Errorf("%s gives %s, %v, want %s", test.method, result, err, test.want)
+		}
+	}
+	if want := []string{"add", "greet", "note://readme", "note://logo", "note://logo"}; !reflect.DeepEqual(targets, want) {
+		t.Errorf("the hook saw the targets %q, want %q", targets, want)
 	}
 }
 

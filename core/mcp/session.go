@@ -104,14 +104,22 @@ func (s *Session) serve(ctx context.Context, req *jsonrpc.Request, m method) (an
 	call.progress.of = ctx
 	defer call.end()
 	ctx = context.WithValue(ctx, callKey{}, call)
-	if s.server.hook == nil {
-		return m.run(ctx, call)
+	result, err := s.server.around(ctx, call, func(ctx context.Context) (any, error) { return m.run(ctx, call) })
+	if err != nil {
+		return nil, err
 	}
-	result, err := s.server.hook(ctx, call, func(ctx context.Context) (any, error) { return m.run(ctx, call) })
-	if result == nil && err == nil {
-		result = struct{}{} // a result is always an object
+	switch result := result.(type) {
+	case nil:
+		return struct{}{}, nil // a result is always an object
+	case rendered:
+		return result.render(call)
 	}
-	return result, err
+	return result, nil
+}
+
+// A rendered result looks different to clients of different revisions.
+type rendered interface {
+	render(*Call) (any, error)
 }
 
 // cancelledParams is what notifications/cancelled carries.

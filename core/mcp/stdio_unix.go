@@ -34,9 +34,9 @@ func takeStdin() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "stdin"), nil
 }
 
-// outliveClient sees to it that writing to a client that is gone fails, and does not
-// end the process: there are calls to finish, and standard error, where they log, may
-// be gone too.
+// outliveClient sees to it that writing to a client that is gone fails, and does not kill
+// the process: calls are told to stop, and what they still do or log, to a standard error
+// that may be gone too, is done in order.
 func outliveClient() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }

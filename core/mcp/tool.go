@@ -155,19 +155,19 @@ func (t Tool) forRevision(r Revision) Tool {
 	return t
 }
 
-// forRevision renders a result. What is structured is always there as text too, for
-// clients that know no structured content, or none but objects.
-func (r *ToolResult) forRevision(rev Revision) (*ToolResult, error) {
+// render shows a result to a client. What is structured is always there as text too,
+// for clients that know no structured content, or none but objects.
+func (r *ToolResult) render(c *Call) (any, error) {
 	rendered := *r
 	blocks := r.Content
 	if len(blocks) == 0 && r.StructuredContent != nil {
 		blocks = []Content{Text{Text: string(r.StructuredContent)}}
 	}
 	var err error
-	if rendered.Content, err = renderContent(blocks, rev); err != nil {
-		return nil, err
+	if rendered.Content, err = renderContent(blocks, c.Revision); err != nil {
+		return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
 	}
-	if rev < Revision20250618 || strictjson.First(r.StructuredContent) != '{' {
+	if c.Revision < Revision20250618 || strictjson.First(r.StructuredContent) != '{' {
 		rendered.StructuredContent = nil
 	}
 	return &rendered, nil

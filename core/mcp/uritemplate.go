@@ -15,14 +15,13 @@ import (
 //	{+name}      one or more characters of any kind
 //	{?a,b}       at the end: query parameters, each of them optional
 type uriTemplate struct {
-	text  string
 	path  *regexp.Regexp
 	names []string // of the variables in the path
 	query []string // of the variables in the query
 }
 
 func parseURITemplate(text string) (*uriTemplate, error) {
-	t := &uriTemplate{text: text}
+	t := &uriTemplate{}
 	var pattern strings.Builder
 	pattern.WriteString("(?s)^")
 	rest := text
@@ -50,6 +49,9 @@ func parseURITemplate(text string) (*uriTemplate, error) {
 	var err error
 	if t.path, err = regexp.Compile(pattern.String()); err != nil {
 		return nil, fmt.Errorf("URI template %q: %w", text, err)
+	}
+	if before, _, _ := strings.Cut(text, "{?"); len(t.query) > 0 && strings.Contains(before, "?") {
+		return nil, fmt.Errorf("URI template %q: a query must consist of {?a,b} alone", text)
 	}
 	if len(t.names)+len(t.query) == 0 {
 		return nil, fmt.Errorf("URI template %q: has no variable such as {id}; add it as a resource instead", text)

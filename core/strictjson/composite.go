@@ -63,7 +63,7 @@ func decodeKey(text string, k reflect.Value) error {
 			k.SetInt(n)
 			return nil
 		}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		if n, err := strconv.ParseUint(text, 10, k.Type().Bits()); err == nil {
 			k.SetUint(n)
 			return nil

@@ -22,9 +22,10 @@ func NewDecoder[T any]() *Decoder[T] {
 }
 
 // Decode fills v from data, by the rules of encoding/json and its struct tags but
-// for these: keys match exactly, the rules of this package hold throughout, and a
-// whole number may be written 3.0 or 3e2. Unknown keys are ignored. It returns an
-// [*Error] for input that is not acceptable JSON and a [*TypeError], with the
+// for these: keys match exactly, the rules of this package hold throughout, a whole
+// number may be written 3.0 or 3e2, bytes are a base64 string and a json.Number is a
+// number and nothing else, and what an interface held is not decoded into. Unknown
+// keys are ignored. It returns an [*Error] for input that is not acceptable JSON and a [*TypeError], with the
 // path, for what does not fit; v may then be filled in part.
 func (d *Decoder[T]) Decode(data []byte, v *T) error {
 	if err := Check(data); err != nil {
@@ -63,13 +64,19 @@ func (p plans) of(t reflect.Type) decoder {
 	return *d
 }
 
+// decodesItself reports whether a type brings its own decoding.
+func decodesItself(t reflect.Type) bool {
+	ptr := reflect.PointerTo(t)
+	return ptr.Implements(reflect.TypeFor[json.Unmarshaler]()) || ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
 func (p plans) make(t reflect.Type) decoder {
-	switch ptr := reflect.PointerTo(t); {
+	switch {
 	case t.Kind() == reflect.Pointer:
 		return decodePointer(p.of(t.Elem()))
-	case ptr.Implements(reflect.TypeFor[json.Unmarshaler]()):
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return decodeUnmarshaler
-	case ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+	case decodesItself(t):
 		return notNull(decodeText)
 	case t == reflect.TypeFor[json.Number]():
 		return notNull(decodeNumber)
@@ -90,7 +97,7 @@ func (p plans) make(t reflect.Type) decoder {
 	case reflect.Map:
 		return decodeMap(t, p.of(t.Elem()))
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 && !reflect.PointerTo(t.Elem()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		if t.Elem().Kind() == reflect.Uint8 && !decodesItself(t.Elem()) {
 			return decodeBytes
 		}
 		return decodeSlice(p.of(t.Elem()))
@@ -169,16 +176,8 @@ func decodeInt(raw []byte, v reflect.Value) error {
 	if !isNumber(raw) {
 		return mismatch("a whole number", raw)
 	}
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if err != nil {
-		f, ferr := strconv.ParseFloat(string(raw), 64)
-		// Beyond 2^53 a float no longer tells whole numbers apart.
-		if ferr != nil || f != float64(int64(f)) || f > 1<<53 || f < -1<<53 || errors.Is(err, strconv.ErrRange) {
-			return unfit(raw, v.Type())
-		}
-		n = int64(f)
-	}
-	if v.OverflowInt(n) {
+	n, err := strconv.ParseInt(wholeNumber(raw), 10, 64)
+	if err != nil || v.OverflowInt(n) {
 		return unfit(raw, v.Type())
 	}
 	v.SetInt(n)
@@ -189,15 +188,8 @@ func decodeUint(raw []byte, v reflect.Value) error {
 	if !isNumber(raw) {
 		return mismatch("a whole number", raw)
 	}
-	n, err := strconv.ParseUint(string(raw), 10, 64)
-	if err != nil {
-		f, ferr := strconv.ParseFloat(string(raw), 64)
-		if ferr != nil || f < 0 || f > 1<<53 || f != float64(uint64(f)) || errors.Is(err, strconv.ErrRange) {
-			return unfit(raw, v.Type())
-		}
-		n = uint64(f)
-	}
-	if v.OverflowUint(n) {
+	n, err := strconv.ParseUint(wholeNumber(raw), 10, 64)
+	if err != nil || v.OverflowUint(n) {
 		return unfit(raw, v.Type())
 	}
 	v.SetUint(n)
@@ -216,9 +208,10 @@ func decodeFloat(raw []byte, v reflect.Value) error {
 	return nil
 }
 
-// decodeAny decodes into an interface. There are no struct fields below one, so
-// encoding/json's way with keys does no harm.
+// decodeAny decodes into an interface, whatever it held. There are no struct fields
+// below one, so encoding/json's way with keys does no harm.
 func decodeAny(raw []byte, v reflect.Value) error {
+	v.SetZero()
 	return typeError(json.Unmarshal(raw, v.Addr().Interface()))
 }
 

@@ -133,6 +133,9 @@ func decodeQuoted(inside decoder) decoder {
 		if err := Check([]byte(text)); err != nil {
 			return &TypeError{Msg: "must hold a JSON value: " + err.Error()}
 		}
-		return inside(trim([]byte(text)), v)
+		if isSpace(text[0]) || isSpace(text[len(text)-1]) {
+			return &TypeError{Msg: "must hold a JSON value without space around it"}
+		}
+		return inside([]byte(text), v)
 	}
 }

@@ -181,8 +181,8 @@ func (s *scanner) open(bracket byte, what string) error {
 	return nil
 }
 
-// accept takes c if it is next. After a comma, a colon or an opening bracket the
-// space behind it goes too; a closing one ends its level.
+// accept takes c if it is next. After a comma or a colon the space behind it goes
+// too; a closing bracket ends its level.
 func (s *scanner) accept(c byte) bool {
 	if s.pos >= len(s.data) || s.data[s.pos] != c {
 		return false

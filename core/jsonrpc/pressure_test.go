@@ -1,0 +1,150 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// steadyWriter takes a second for each write: slow, but it does take it.
+type steadyWriter struct{ bytes.Buffer }
+
+func (w *steadyWriter) Write(p []byte) (int, error) {
+	time.Sleep(900 * time.Millisecond)
+	return w.Buffer.Write(p)
+}
+
+// A peer that reads slowly still gets everything that was to be said, however long it takes.
+func TestSlowPeerGetsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var input strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&input, `{"jsonrpc":"2.0","id":%d,"method":"m","params":["%s"]}`+"\n", i, strings.Repeat("x", 20_000))
+		}
+		out := &steadyWriter{}
+		conn := NewConn(NewLines(strings.NewReader(input.String()), out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+			req.Release()
+			return echo(ctx, req)
+		}})
+		if err := conn.Run(t.Context()); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if n := len(gists(t, out.String())); n != 40 {
+			t.Errorf("%d of 40 answers came out", n)
+		}
+	})
+}
+
+// A peer that sends and does not read is not read from for ever.
+func TestPeerThatDoesNotReadIsNotReadFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, requests := io.Pipe()
+		fromConn, out := io.Pipe() // nobody reads it for now
+		conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
+			req.Release()
+			return echo(ctx, req)
+		}})
+		done := make(chan error, 1)
+		go func() { done <- conn.Run(t.Context()) }()
+		line := []byte(`{"jsonrpc":"2.0","method":"m","id":1,"params":["` + strings.Repeat("x", 10_000) + `"]}` + "\n")
+		sent := 0
+		go func() {
+			for ; sent < 10_000; sent++ {
+				request := bytes.Replace(line, []byte(`"id":1`), fmt.Appendf(nil, `"id":%d`, sent), 1)
+				if _, err := requests.Write(request); err != nil {
+					return
+				}
+			}
+			requests.Close()
+		}()
+		synctest.Wait()
+		if sent > 2*mostWaiting/len(line)+10 {
+			t.Errorf("%d messages of %d bytes were taken from a peer that takes none", sent, len(line))
+		}
+		// Once it reads, everything goes on.
+		var all bytes.Buffer
+		go io.Copy(&all, fromConn)
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		synctest.Wait()
+		if n := bytes.Count(all.Bytes(), []byte("\n")); n != 10_000 {
+			t.Errorf("%d of 10,000 answers came out", n)
+		}
+	})
+}
+
+// Two peers that call each other from their handlers, over streams that hold nothing: neither
+// may wait to be read from before it reads.
+func TestCallsCrossOnUnbufferedStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inA, outB := io.Pipe()
+		inB, outA := io.Pipe()
+		var conns [2]*Conn
+		for i, lines := range []*Lines{NewLines(inA, outA, LinesOptions{}), NewLines(inB, outB, LinesOptions{})} {
+			conns[i] = NewConn(lines, Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
+				if req.Method == "leaf" {
+					req.Release()
+					return struct{}{}, nil
+				}
+				return struct{}{}, conns[i].Call(ctx, "leaf", nil, nil)
+			}})
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running, calling sync.WaitGroup
+		for _, conn := range conns {
+			running.Go(func() { _ = conn.Run(ctx) })
+			calling.Go(func() {
+				if err := conn.Call(ctx, "root", nil, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calling.Wait()
+		stop()
+		running.Wait()
+	})
+}
+
+// After a burst of requests at once, the goroutines that served them are gone, but for a few.
+func TestBurstLeavesFewGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	ours, theirs := Pipe()
+	all := make(chan struct{})
+	conn := NewConn(theirs, Options{Logger: slog.New(slog.DiscardHandler), Handle: func(_ context.Context, req *Request) (any, error) {
+		req.Release()
+		<-all
+		return struct{}{}, nil
+	}})
+	done := make(chan error, 1)
+	go func() { done <- conn.Run(t.Context()) }()
+	const n = 500
+	for i := range n {
+		_ = ours.Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m"}`, i))
+	}
+	close(all)
+	for range n {
+		if _, err := ours.Receive(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for runtime.NumGoroutine() > before+mostIdle+3 && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	if left := runtime.NumGoroutine() - before; left > mostIdle+3 {
+		t.Errorf("%d goroutines are left", left)
+	}
+	_ = ours.Close()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
