@@ -89,16 +89,14 @@ func TestCallsCrossOnUnbufferedStreams(t *testing.T) {
 		inA, outB := io.Pipe()
 		inB, outA := io.Pipe()
 		var conns [2]*Conn
-		var both sync.WaitGroup // handlers that are about to call
-		both.Add(2)
+		ready := make(chan struct{}) // closed when both handlers are about to call
 		for i, lines := range []*Lines{NewLines(inA, outA, LinesOptions{}), NewLines(inB, outB, LinesOptions{})} {
 			conns[i] = NewConn(lines, Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
 				if req.Method == "leaf" {
 					req.Release()
 					return struct{}{}, nil
 				}
-				both.Done()
-				both.Wait()
+				<-ready
 				return struct{}{}, conns[i].Call(ctx, "leaf", nil, nil)
 			}})
 		}
@@ -112,6 +110,8 @@ func TestCallsCrossOnUnbufferedStreams(t *testing.T) {
 				}
 			})
 		}
+		synctest.Wait()
+		close(ready)
 		calling.Wait()
 		stop()
 		running.Wait()
