@@ -15,11 +15,12 @@
 //
 // # Order
 //
-// A message travels from the connection to [Session.handle], where the era of the
+// A message travels from the connection to Session.handle, where the era of the
 // protocol and the state of the session decide whether it is taken; from there
-// through the [Hook], if there is one, to its row in the table of methods; and from
-// there to the handler. What runs handlers runs concurrently. What only changes the
-// session, such as initialize, is done in the order in which it came.
+// through the [Hook], if there is one, to its row in the table of methods; from there
+// to the handler; and what the handler returns is rendered on the way back. Handlers
+// run concurrently. What only changes the session, such as initialize, is done in the
+// order in which it came.
 //
 // # Errors
 //
