@@ -29,6 +29,7 @@ type lineWriter struct {
 	writing bool
 	written int64         // bytes that the peer has taken
 	idle    chan struct{} // closed when nothing is being written; made on demand
+	closing bool          // no further messages are taken
 	err     error
 }
 
@@ -41,11 +42,12 @@ func newLineWriter(w io.Writer) *lineWriter {
 func (l *lineWriter) send(msg []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.waiting) > mostWaiting && l.err == nil {
-		l.room.Wait()
-	}
+	l.roomMade()
 	if l.err != nil {
 		return l.err
+	}
+	if l.closing {
+		return ErrClosed
 	}
 	start := len(l.waiting)
 	l.waiting = append(l.waiting, msg...)
@@ -106,7 +108,12 @@ func (l *lineWriter) flush() {
 func (l *lineWriter) awaitRoom() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.waiting) > mostWaiting && l.err == nil {
+	l.roomMade()
+}
+
+// roomMade returns when there is room, or when waiting for it is of no use. mu is held.
+func (l *lineWriter) roomMade() {
+	for len(l.waiting) > mostWaiting && l.err == nil && !l.closing {
 		l.room.Wait()
 	}
 }
@@ -128,48 +135,36 @@ func (l *lineWriter) done() {
 	}
 }
 
-// close waits for the messages under way, as long as the peer takes some of them within
-// patience, and refuses further ones.
+// close refuses further messages and waits for those under way, as long as the peer
+// takes some of them within patience. What it has not taken by then is given up.
 func (l *lineWriter) close(patience time.Duration) error {
 	l.mu.Lock()
-	if !l.writing {
-		err := l.err
-		l.refuse()
-		l.mu.Unlock()
-		return err
+	defer l.mu.Unlock()
+	l.closing = true
+	l.room.Broadcast()
+	for l.writing && l.err == nil {
+		before := l.written
+		l.awaitIdle(patience)
+		if l.writing && l.written == before && l.err == nil {
+			l.err = fmt.Errorf("%w: the peer took none of the last messages for %v", ErrClosed, patience)
+		}
 	}
+	return l.err
+}
+
+// awaitIdle waits, for a while at most, until nothing is being written. It is called with
+// mu held and returns with it held.
+func (l *lineWriter) awaitIdle(most time.Duration) {
 	if l.idle == nil {
 		l.idle = make(chan struct{})
 	}
-	idle, written := l.idle, l.written
+	idle := l.idle
 	l.mu.Unlock()
-
-	tick := time.NewTicker(patience)
-	defer tick.Stop()
-	for {
-		select {
-		case <-idle:
-		case <-tick.C:
-		}
-		l.mu.Lock()
-		if l.writing && l.written > written {
-			written = l.written
-			l.mu.Unlock()
-			continue
-		}
-		err := l.err
-		if l.writing && err == nil {
-			err = fmt.Errorf("writing the last messages: the peer took none of them for %v", patience)
-		}
-		l.refuse()
-		l.mu.Unlock()
-		return err
+	defer l.mu.Lock()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
 	}
-}
-
-func (l *lineWriter) refuse() {
-	if l.err == nil {
-		l.err = ErrClosed
-	}
-	l.room.Broadcast()
 }

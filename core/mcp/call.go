@@ -47,12 +47,12 @@ func newCall(s *Session, req *jsonrpc.Request) (*Call, error) {
 	case '[':
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
-	target := targetKey(req.Method)
+	target, hasTarget := targetKey(req.Method)
 	err := strictjson.Object(req.Params, func(key, value []byte) error {
-		switch string(key) {
-		case target:
+		switch {
+		case hasTarget && string(key) == target:
 			c.Target, _ = strictjson.Unquote(value)
-		case "_meta":
+		case string(key) == "_meta":
 			if strictjson.First(value) != '{' {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta must be an object, got %s", strictjson.Describe(value))
 			}
@@ -66,16 +66,16 @@ func newCall(s *Session, req *jsonrpc.Request) (*Call, error) {
 	return c, c.readMeta()
 }
 
-// targetKey is the param that names what a method is about. A hook may decide by
-// it, so it must be the very one that the method goes by.
-func targetKey(method string) string {
+// targetKey is the param that names what a method is about, if it is about one
+// thing. A hook may decide by it, so it must be the very one that the method goes by.
+func targetKey(method string) (key string, ok bool) {
 	switch method {
 	case "tools/call", "prompts/get":
-		return "name"
+		return "name", true
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return "uri"
+		return "uri", true
 	}
-	return ""
+	return "", false
 }
 
 // readMeta takes from _meta what the protocol puts there.

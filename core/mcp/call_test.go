@@ -93,6 +93,7 @@ func TestLogger(t *testing.T) {
 		mcp.Logger(ctx).With("k", 1).Warn("for both")
 		mcp.Logger(ctx).Log(ctx, slog.LevelError+4, "critical")
 		mcp.Logger(ctx).Info("water", "level", 5, "time", "noon", "msg", "mine", slog.Group("g", "msg", 1))
+		mcp.Logger(ctx).With("msg", "kept", "level", 7).Info("fire")
 		return nil, nil
 	})
 	if err != nil {
@@ -108,6 +109,7 @@ func TestLogger(t *testing.T) {
 		`{"level":"warning","logger":"s","data":{"msg":"for both","k":1}}`,
 		`{"level":"critical","logger":"s","data":{"msg":"critical"}}`,
 		`{"level":"info","logger":"s","data":{"msg":"water","level":5,"time":"noon","msg_":"mine","g":{"msg":1}}}`,
+		`{"level":"info","logger":"s","data":{"msg":"fire","msg_":"kept","level":7}}`,
 	} {
 		if got := c.Next("notifications/message"); string(got.Params) != want {
 			t.Errorf("the client is told %s, want %s", got.Params, want)

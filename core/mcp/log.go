@@ -58,7 +58,7 @@ type logParams struct {
 func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 	var b bytes.Buffer
 	r.Time = time.Time{} // not sent
-	own := true
+	own := false         // whether an attribute is slog's, and not the caller's
 	var handler slog.Handler = slog.NewJSONHandler(&b, &slog.HandlerOptions{
 		Level: r.Level,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
@@ -67,7 +67,7 @@ func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 			case own && a.Key == slog.LevelKey:
 				return slog.Attr{} // the notification has its own place for it
 			case own && a.Key == slog.MessageKey:
-				own = false // what follows is the caller's
+				own = false // it is the last of them
 			case a.Key == slog.MessageKey:
 				a.Key += "_" // no key may stand twice
 			}
@@ -77,6 +77,7 @@ func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 	for _, grow := range h.grown {
 		handler = grow(handler)
 	}
+	own = true
 	if handler.Handle(ctx, r) != nil {
 		return
 	}

@@ -230,7 +230,7 @@ func TestHookAnswers(t *testing.T) {
 		{"resources/read", `{"name":"add","uri":"note://readme"}`, `{"contents":[{"uri":"note://readme","mimeType":"text/plain","text":"hello"}]}`},
 		{"resources/subscribe", `{"uri":"note://logo"}`, `{}`},
 		{"resources/unsubscribe", `{"uri":"note://logo"}`, `{}`},
-		{"tools/list", `{"name":"add"}`, ""},
+		{"tools/list", `{"name":"add","":"add"}`, ""},
 	} {
 		var result json.RawMessage
 		if err := c.Call(test.method, json.RawMessage(test.params), &result); err != nil || test.want != "" && string(result) != test.want {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -78,8 +77,8 @@ func (t *uriTemplate) expression(e string, last bool) (string, error) {
 }
 
 func (t *uriTemplate) checkNames(expression string, names []string) error {
-	for i, name := range names {
-		if slices.Contains(names[:i], name) || t.has(name) > 1 {
+	for _, name := range names {
+		if t.has(name) > 1 {
 			return fmt.Errorf("{%s}: the variable %s stands there twice", expression, name)
 		}
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name == "" {
