@@ -67,6 +67,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	defer s.unwatch(listener)
 	c.tell(ctx, "notifications/subscriptions/acknowledged", acknowledgedParams{meta, granted})
 	listener.begin()
+	c.req.Release() // and not before: what comes next may change something
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

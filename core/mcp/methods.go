@@ -38,7 +38,7 @@ func (s *Server) methodTable() map[string]method {
 	return map[string]method{
 		"ping":                     {run: ping, ordered: true, in: handshakeEra},
 		"server/discover":          {run: s.discover, ordered: true, in: statelessEra, cached: true},
-		"subscriptions/listen":     {run: typed(s.listen), in: statelessEra},
+		"subscriptions/listen":     {run: typed(s.listen), ordered: true, in: statelessEra},
 		"tools/list":               {run: typed(lister(s, &s.tools, "tools")), capability: "tools", cached: true},
 		"tools/call":               {run: typed(s.callTool), capability: "tools", asks: true},
 		"resources/list":           {run: typed(lister(s, &s.resources, "resources")), capability: "resources", cached: true},

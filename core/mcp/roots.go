@@ -26,7 +26,8 @@ func (l *RootList) needs() need {
 	return need{capability: "roots", since: Revision20241105}
 }
 
-func (l *RootList) request(Revision) (string, any, error) { return "roots/list", nil, nil }
+// request has params although none are needed: some clients cannot do without.
+func (l *RootList) request(Revision) (string, any, error) { return "roots/list", struct{}{}, nil }
 
 func (l *RootList) answer(raw json.RawMessage) error {
 	var result struct {

@@ -13,6 +13,7 @@ import (
 
 // The codes of revision 2026-07-28.
 const (
+	HeaderMismatch     jsonrpc.Code = -32020 // over HTTP, a header says something else than the request
 	MissingCapability  jsonrpc.Code = -32021 // the client cannot do what the request needs
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names a revision that is not served this way
 )
