@@ -203,6 +203,9 @@ func (c *Conn) finish(r *Request, reply []byte) {
 	c.mu.Unlock()
 	if !r.IsNotification() {
 		c.answer(r.batch, r.slot, reply)
+		if r.after != nil && reply != nil {
+			r.after()
+		}
 	}
 	c.letGo()
 }

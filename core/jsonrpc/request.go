@@ -26,6 +26,7 @@ type Request struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool // guarded by conn.mu
 	released  atomic.Bool
+	after     func()
 }
 
 // IsNotification reports whether no answer is wanted.
@@ -66,3 +67,6 @@ func (c *Conn) releaseOf(ctx context.Context) {
 		r.Release()
 	}
 }
+
+// AfterAnswer has f called once the answer has been handed to the transport.
+func (r *Request) AfterAnswer(f func()) { r.after = f }

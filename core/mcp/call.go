@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -17,10 +16,47 @@ type Call struct {
 	Params   json.RawMessage // as they came; nil if there were none
 	Meta     json.RawMessage // the _meta of the params; nil if there was none
 	Revision Revision        // in which the call is served; empty for initialize
-	Session  *Session
 
+	// Session is the session that the call is part of. It is nil in revisions that have
+	// none, where a call stands for itself.
+	Session *Session
+
+	via      *Session // where the call came from, in any revision
+	req      *jsonrpc.Request
+	client   *client
+	meta     metaFields
+	level    *Level // of log messages that the client wants for this call alone
 	progress progress
+	cache    Cache // how long the answer holds, if it is one that is kept
+	dialogue dialogue
+
+	mu   sync.Mutex
+	ctx  context.Context // of the request: when it ends, nobody waits any more
+	over bool
 }
+
+// A client is what is known about who calls: agreed on in the handshake, or
+// told with the request.
+type client struct {
+	info         Implementation
+	capabilities Capabilities
+}
+
+// metaFields are the members of _meta that the protocol itself puts there, as they came.
+type metaFields struct {
+	version, capabilities, info, level json.RawMessage
+}
+
+// The keys of those members.
+const (
+	metaPrefix       = "io.modelcontextprotocol/"
+	metaVersion      = metaPrefix + "protocolVersion"
+	metaCapabilities = metaPrefix + "clientCapabilities"
+	metaClientInfo   = metaPrefix + "clientInfo"
+	metaLogLevel     = metaPrefix + "logLevel"
+	metaServerInfo   = metaPrefix + "serverInfo"
+	metaSubscription = metaPrefix + "subscriptionId"
+)
 
 // A Hook stands around every call: it may look at it, refuse it, give next a
 // context with more in it, and see what came of it. It is the place for identity,
@@ -38,9 +74,26 @@ func CallFrom(ctx context.Context) *Call {
 	return c
 }
 
+// Client returns who the client says it is. It may say nothing, or anything: no
+// decision should rest on it.
+func (c *Call) Client() Implementation {
+	if c.client == nil {
+		return Implementation{}
+	}
+	return c.client.info
+}
+
+// ClientCapabilities returns what the client says it can do.
+func (c *Call) ClientCapabilities() Capabilities {
+	if c.client == nil {
+		return nil
+	}
+	return c.client.capabilities
+}
+
 // newCall reads what is common to the params of all requests.
-func newCall(s *Session, req *jsonrpc.Request) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, Session: s}
+func (s *Session) newCall(req *jsonrpc.Request) (*Call, error) {
+	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req}
 	switch strictjson.First(req.Params) {
 	case 0:
 		return c, nil
@@ -57,6 +110,10 @@ func newCall(s *Session, req *jsonrpc.Request) (*Call, error) {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta must be an object, got %s", strictjson.Describe(value))
 			}
 			c.Meta = value
+		case string(key) == "inputResponses":
+			c.dialogue.responses = value
+		case string(key) == "requestState":
+			c.dialogue.state = value
 		}
 		return nil
 	})
@@ -84,61 +141,41 @@ func (c *Call) readMeta() error {
 		return nil
 	}
 	return strictjson.Object(c.Meta, func(key, value []byte) error {
-		if string(key) != "progressToken" {
-			return nil
+		switch string(key) {
+		case "progressToken":
+			token, err := jsonrpc.ParseID(value)
+			if err != nil {
+				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or a whole number, got %s", strictjson.Describe(value))
+			}
+			c.progress.token = token
+		case metaVersion:
+			c.meta.version = value
+		case metaCapabilities:
+			c.meta.capabilities = value
+		case metaClientInfo:
+			c.meta.info = value
+		case metaLogLevel:
+			c.meta.level = value
 		}
-		token, err := jsonrpc.ParseID(value)
-		if err != nil {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or a whole number, got %s", strictjson.Describe(value))
-		}
-		c.progress.token = token
 		return nil
 	})
 }
 
-// progress is what a client has been told about a call that it wants to follow.
-type progress struct {
-	token jsonrpc.ID      // zero if the client did not ask
-	of    context.Context // of the request: when it ends, nobody waits any more
-
-	mu   sync.Mutex
-	any  bool
-	last float64
-	over bool
+// tell sends the client a notification that belongs to this call, unless the call is
+// over: its answer is on its way, or nobody waits for it any more. It reports whether it did.
+func (c *Call) tell(ctx context.Context, method string, params any) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over || c.ctx.Err() != nil {
+		return false
+	}
+	c.via.notify(ctx, method, params)
+	return true
 }
 
-type progressParams struct {
-	Token    jsonrpc.ID `json:"progressToken"`
-	Progress float64    `json:"progress"`
-	Total    float64    `json:"total,omitempty"`
-	Message  string     `json:"message,omitempty"`
-}
-
-// Progress tells the client how far the call that ctx belongs to has come: done of
-// total, or of an unknown total if that is 0, with a message that may be empty. It
-// does nothing if the client did not ask, if done is not more than the last
-// time, or if the call is over.
-func Progress(ctx context.Context, done, total float64, message string) {
-	c := CallFrom(ctx)
-	if c == nil || c.progress.token.IsZero() || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
-		return
-	}
-	p := &c.progress
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over || p.of.Err() != nil || p.any && done <= p.last {
-		return
-	}
-	p.any, p.last = true, done
-	if c.Revision < Revision20250326 {
-		message = ""
-	}
-	c.Session.notify(ctx, "notifications/progress", progressParams{p.token, done, total, message})
-}
-
-// end makes further progress of the call unsayable: its answer is on its way.
+// end makes all further word of the call unsayable.
 func (c *Call) end() {
-	c.progress.mu.Lock()
-	defer c.progress.mu.Unlock()
-	c.progress.over = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
 }

@@ -19,7 +19,8 @@ const (
 // changes gathers what a client is to be told has changed, so that a burst of
 // changes makes one notification of each kind.
 type changes struct {
-	session *Session
+	wants func(kind string) bool   // whether the client is to be told that a list has changed
+	tell  func(method, uri string) // uri is empty for a list
 
 	mu         sync.Mutex
 	lists      map[string]bool // kinds of components, such as tools
@@ -27,11 +28,22 @@ type changes struct {
 	subscribed map[string]bool // addresses of resources
 	timer      *time.Timer     // nil while there is nothing to send
 	began      time.Time       // when the timer was first set
-	closed     bool
+	open       bool            // begin has been called, and close has not
 }
 
-func newChanges(s *Session) *changes {
-	return &changes{session: s, lists: map[string]bool{}, updated: map[string]bool{}, subscribed: map[string]bool{}}
+// newChanges returns changes that gather, and are told from begin on.
+func newChanges(wants func(kind string) bool, tell func(method, uri string)) *changes {
+	return &changes{wants: wants, tell: tell, lists: map[string]bool{}, updated: map[string]bool{}, subscribed: map[string]bool{}}
+}
+
+// begin lets the client be told, also of what has gathered so far.
+func (c *changes) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = true
+	if len(c.lists)+len(c.updated) > 0 {
+		c.schedule()
+	}
 }
 
 // list notes that the list of a kind has changed.
@@ -67,7 +79,7 @@ func (c *changes) unsubscribe(uri string) {
 
 func (c *changes) schedule() {
 	switch {
-	case c.closed:
+	case !c.open:
 	case c.timer == nil:
 		c.began = time.Now()
 		c.timer = time.AfterFunc(settle, c.send)
@@ -83,28 +95,57 @@ func (c *changes) send() {
 	clear(c.lists)
 	clear(c.updated)
 	c.timer = nil
-	closed := c.closed
+	open := c.open
 	c.mu.Unlock()
-	// A client that is not there yet, or not any more, has no use for it.
-	if closed || c.session.State() != Operating {
+	if !open {
 		return
 	}
-	ctx := context.Background()
 	for _, kind := range lists {
-		if c.session.offers(kind) {
-			c.session.notify(ctx, "notifications/"+kind+"/list_changed", nil)
+		if c.wants(kind) {
+			c.tell("notifications/"+kind+"/list_changed", "")
 		}
 	}
 	for _, uri := range updated {
-		c.session.notify(ctx, "notifications/resources/updated", map[string]string{"uri": uri})
+		c.tell("notifications/resources/updated", uri)
 	}
 }
 
 func (c *changes) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
+	c.open = false
 	if c.timer != nil {
 		c.timer.Stop()
 	}
+}
+
+// sessionChanges are those that the client of a session is told of: of the lists that it was
+// offered, once its session operates. Before and after it has no use for them.
+func sessionChanges(s *Session) *changes {
+	return newChanges(func(kind string) bool {
+		return s.agreement().offered.Has(kind)
+	}, func(method, uri string) {
+		if s.State() != Operating {
+			return
+		}
+		var params any
+		if uri != "" {
+			params = map[string]string{"uri": uri}
+		}
+		s.notify(context.Background(), method, params)
+	})
+}
+
+// watch has changes told of from here on.
+func (s *Server) watch(c *changes) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers[c] = struct{}{}
+}
+
+func (s *Server) unwatch(c *changes) {
+	s.mu.Lock()
+	delete(s.watchers, c)
+	s.mu.Unlock()
+	c.close()
 }

@@ -22,7 +22,7 @@ func (s *Server) CompletePrompt(name string, c Completer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.complete = c
-	s.offers.completions = true
+	s.offers["completions"] = true
 	return nil
 }
 
@@ -35,7 +35,7 @@ func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.complete = c
-	s.offers.completions = true
+	s.offers["completions"] = true
 	return nil
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // Content is one block of a tool's result or of a prompt's message: a [Text], an
-// [Image], an [Audio], an [EmbeddedResource] or a [ResourceLink].
+// [Image], an [Audio], an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may
+// also be a [ToolUse] or a [ToolUseResult].
 type Content interface {
 	json.Marshaler
 	// forRevision is the block in a form that clients of an older revision know.
@@ -159,6 +160,19 @@ func (c ResourceLink) MarshalJSON() ([]byte, error) {
 	}{"resource_link", c.Resource})
 }
 
+// decodeBlocks reads blocks.
+func decodeBlocks(all []json.RawMessage) ([]Content, error) {
+	var blocks []Content
+	for i, raw := range all {
+		block, err := decodeContent(raw)
+		if err != nil {
+			return nil, fmt.Errorf("reading content[%d]: %w", i, err)
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks, nil
+}
+
 // decodeContent reads one block.
 func decodeContent(raw []byte) (Content, error) {
 	var kind struct {
@@ -178,6 +192,8 @@ func decodeContent(raw []byte) (Content, error) {
 		return decodeAs[EmbeddedResource](raw)
 	case "resource_link":
 		return decodeAs[ResourceLink](raw)
+	case "tool_use":
+		return decodeAs[ToolUse](raw)
 	}
 	return nil, fmt.Errorf("unknown kind of content %q", kind.Type)
 }

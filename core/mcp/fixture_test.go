@@ -63,6 +63,7 @@ func newFixture(t testing.TB, o mcp.Options) *mcp.Server {
 	for name, handler := range fixtureTools() {
 		must(s.AddTool(mcp.Tool{Name: name, Description: "For tests."}, handler))
 	}
+	must(s.AddTool(mcp.Tool{Name: "counts", OutputSchema: json.RawMessage(`{"type":"integer"}`)}, mcp.Typed(func(context.Context, struct{}) (int, error) { return 412, nil })))
 	must(s.AddTool(mcp.Tool{Name: "lies", OutputSchema: json.RawMessage(addOutputSchema)}, func(_ context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 		return &mcp.ToolResult{StructuredContent: arguments}, nil
 	}))

@@ -11,18 +11,14 @@ import (
 
 // handshakeRequest takes a request of the era in which client and server begin by
 // agreeing on a revision and on what each can do.
-func (s *Session) handshakeRequest(ctx context.Context, req *jsonrpc.Request) (any, error) {
-	if req.Method == "initialize" {
-		if req.InBatch() {
-			return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch")
-		}
-		return s.serve(ctx, req, method{run: typed(s.initialize), ordered: true})
+func (s *Session) handshakeRequest(ctx context.Context, call *Call) (any, error) {
+	agreed := s.agreement()
+	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
+	if call.Method == "initialize" {
+		return s.serve(ctx, call, method{run: typed(s.initialize), ordered: true}, nil)
 	}
-	m, known := s.server.methods[req.Method]
-	if err := s.ready(req.Method, m, known); err != nil {
-		m.run = func(context.Context, *Call) (any, error) { return nil, err }
-	}
-	return s.serve(ctx, req, m)
+	m, known := s.server.methods[call.Method]
+	return s.serve(ctx, call, m, s.ready(call.Method, m, known && m.in != statelessEra))
 }
 
 // ready reports whether the session has come far enough for a request, and says
@@ -38,12 +34,12 @@ func (s *Session) ready(name string, m method, known bool) error {
 	case strings.HasPrefix(name, "notifications/"):
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification: send it without an id", name)
 	case state == Created:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came before the handshake: send initialize first, then notifications/initialized", name)
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s came before the handshake: send initialize first, then notifications/initialized; or name the revision with every request, as %q and %q in params._meta", name, metaVersion, metaCapabilities)
 	case state == Initializing:
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too early: send notifications/initialized first", name)
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
-	case m.capability != "" && !s.offers(m.capability):
+	case m.capability != "" && !s.agreement().offered.Has(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not offer %s", name, m.capability)
 	}
 	return nil
@@ -64,7 +60,10 @@ type initializeResult struct {
 
 // initialize agrees on a revision. A client that leaves out who it is or what it
 // can do is taken for one that can do nothing; one that names no revision is refused.
-func (s *Session) initialize(_ context.Context, _ *Call, p *initializeParams) (any, error) {
+func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
+	if c.req.InBatch() {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch")
+	}
 	switch s.State() {
 	case Created:
 	case Shutdown:
@@ -77,9 +76,7 @@ func (s *Session) initialize(_ context.Context, _ *Call, p *initializeParams) (a
 	}
 	revision := negotiate(*p.ProtocolVersion)
 	offered := s.server.capabilities()
-	s.mu.Lock()
-	s.revision, s.client, s.capabilities, s.offered = revision, p.ClientInfo, p.Capabilities, offered
-	s.mu.Unlock()
+	s.agreed.Store(&agreement{client{p.ClientInfo, p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
 	return initializeResult{
@@ -90,22 +87,28 @@ func (s *Session) initialize(_ context.Context, _ *Call, p *initializeParams) (a
 	}, nil
 }
 
+// offered reports whether the server offers a capability now.
+func (s *Server) offered(capability string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.offers[capability]
+}
+
 // capabilities is what the server offers now.
 func (s *Server) capabilities() Capabilities {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	c := Capabilities{"logging": json.RawMessage(`{}`)}
-	if s.offers.tools {
-		c["tools"] = json.RawMessage(`{"listChanged":true}`)
-	}
-	if s.offers.resources {
-		c["resources"] = json.RawMessage(`{"subscribe":true,"listChanged":true}`)
-	}
-	if s.offers.prompts {
-		c["prompts"] = json.RawMessage(`{"listChanged":true}`)
-	}
-	if s.offers.completions {
-		c["completions"] = json.RawMessage(`{}`)
+	for kind, offered := range s.offers {
+		switch {
+		case !offered:
+		case kind == "completions":
+			c[kind] = json.RawMessage(`{}`)
+		case kind == "resources":
+			c[kind] = json.RawMessage(`{"subscribe":true,"listChanged":true}`)
+		default:
+			c[kind] = json.RawMessage(`{"listChanged":true}`)
+		}
 	}
 	return c
 }

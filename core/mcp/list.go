@@ -11,7 +11,14 @@ type listed interface {
 	describe(Revision) any
 }
 
-func (t *tool) describe(r Revision) any     { return t.Tool.forRevision(r) }
+func (t *tool) describe(r Revision) any {
+	shown := t.Tool.forRevision(r)
+	if r < Revision20260728 && t.output != nil && !t.output.RootIsObject() {
+		shown.OutputSchema = nil
+	}
+	return shown
+}
+
 func (r *resource) describe(v Revision) any { return r.Resource.forRevision(v) }
 func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevision(r) }
 func (p *prompt) describe(r Revision) any   { return p.Prompt.forRevision(r) }
@@ -27,6 +34,7 @@ func lister[T listed](s *Server, from *registry[T], field string) func(context.C
 		if err != nil {
 			return nil, err
 		}
+		c.cache = s.lists
 		entries := make([]any, len(items)) // never nil: the field is required
 		for i, item := range items {
 			entries[i] = item.describe(c.Revision)

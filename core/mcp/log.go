@@ -10,20 +10,21 @@ import (
 
 // Logger returns the logger of the call that ctx belongs to, or the default logger
 // outside of one. What is logged goes where the server logs and, if the client
-// asked for messages of that level, to the client.
+// asked for messages of that level, to the client: once for its session or, in a revision
+// without sessions, with the call and until the call is over.
 func Logger(ctx context.Context) *slog.Logger {
 	c := CallFrom(ctx)
 	if c == nil {
 		return slog.Default()
 	}
-	return slog.New(&logHandler{next: c.Session.server.log.Handler(), session: c.Session})
+	return slog.New(&logHandler{next: c.via.log.Handler(), call: c})
 }
 
-// logHandler sends records on, and to the client of a session too.
+// logHandler sends records on, and to the client of a call too.
 type logHandler struct {
-	next    slog.Handler
-	session *Session
-	grown   []func(slog.Handler) slog.Handler // attributes and groups, in order
+	next  slog.Handler
+	call  *Call
+	grown []func(slog.Handler) slog.Handler // attributes and groups, in order
 }
 
 // Enabled implements [slog.Handler].
@@ -33,7 +34,10 @@ func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
 
 // wanted reports whether the client asked for messages of that level.
 func (h *logHandler) wanted(l slog.Level) bool {
-	level := h.session.level.Load()
+	level := h.call.level
+	if h.call.Session != nil {
+		level = h.call.Session.level.Load()
+	}
 	return level != nil && l >= level.slog()
 }
 
@@ -82,7 +86,12 @@ func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 		return
 	}
 	data := json.RawMessage(bytes.TrimSpace(b.Bytes()))
-	h.session.notify(ctx, "notifications/message", logParams{levelOf(r.Level), h.session.server.info.Name, data})
+	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, data}
+	if h.call.Session != nil {
+		h.call.Session.notify(ctx, "notifications/message", params) // also after the call
+		return
+	}
+	h.call.tell(ctx, "notifications/message", params)
 }
 
 // WithAttrs implements [slog.Handler].
@@ -97,5 +106,5 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 
 func (h *logHandler) grow(by func(slog.Handler) slog.Handler) slog.Handler {
 	grown := append(append([]func(slog.Handler) slog.Handler(nil), h.grown...), by)
-	return &logHandler{next: by(h.next), session: h.session, grown: grown}
+	return &logHandler{next: by(h.next), call: h.call, grown: grown}
 }

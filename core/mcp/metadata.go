@@ -1,7 +1,5 @@
 package mcp
 
-import "encoding/json"
-
 // Meta is what a peer attaches to an object beyond the protocol's own fields.
 type Meta map[string]any
 
@@ -57,14 +55,4 @@ func (a *Annotations) forRevision(r Revision) *Annotations {
 		return nil
 	}
 	return &Annotations{Audience: a.Audience, Priority: a.Priority}
-}
-
-// Capabilities are what a client or a server says that it can do. A capability
-// is there if its key is, whatever its value.
-type Capabilities map[string]json.RawMessage
-
-// Has reports whether the capability is declared.
-func (c Capabilities) Has(name string) bool {
-	_, ok := c[name]
-	return ok
 }

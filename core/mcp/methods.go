@@ -14,25 +14,42 @@ type method struct {
 	run func(ctx context.Context, c *Call) (any, error)
 	// ordered keeps it in the order of messages; others run beside each other.
 	ordered bool
-	// capability is what the client must have been told of; "" means nothing.
+	// capability is what the server must have offered; "" means nothing.
 	capability string
+	// in is the era that has the method, if not both do.
+	in era
+	// cached results tell a client of the stateless era how long they hold.
+	cached bool
+	// asks allows its handlers to answer with questions in the stateless era.
+	asks bool
 }
 
-// methodTable lists the methods that all revisions have in common.
+// An era is one of the two ways in which revisions of the protocol work.
+type era int
+
+const (
+	bothEras era = iota
+	handshakeEra
+	statelessEra
+)
+
+// methodTable lists the methods, but for initialize, which makes a session.
 func (s *Server) methodTable() map[string]method {
 	return map[string]method{
-		"ping":                     {run: ping, ordered: true},
-		"tools/list":               {run: typed(lister(s, &s.tools, "tools")), capability: "tools"},
-		"tools/call":               {run: typed(s.callTool), capability: "tools"},
-		"resources/list":           {run: typed(lister(s, &s.resources, "resources")), capability: "resources"},
-		"resources/templates/list": {run: typed(lister(s, &s.templates, "resourceTemplates")), capability: "resources"},
-		"resources/read":           {run: typed(s.readResource), capability: "resources"},
-		"resources/subscribe":      {run: typed(s.subscribe), ordered: true, capability: "resources"},
-		"resources/unsubscribe":    {run: typed(s.unsubscribe), ordered: true, capability: "resources"},
-		"prompts/list":             {run: typed(lister(s, &s.prompts, "prompts")), capability: "prompts"},
-		"prompts/get":              {run: typed(s.getPrompt), capability: "prompts"},
+		"ping":                     {run: ping, ordered: true, in: handshakeEra},
+		"server/discover":          {run: s.discover, ordered: true, in: statelessEra, cached: true},
+		"subscriptions/listen":     {run: typed(s.listen), in: statelessEra},
+		"tools/list":               {run: typed(lister(s, &s.tools, "tools")), capability: "tools", cached: true},
+		"tools/call":               {run: typed(s.callTool), capability: "tools", asks: true},
+		"resources/list":           {run: typed(lister(s, &s.resources, "resources")), capability: "resources", cached: true},
+		"resources/templates/list": {run: typed(lister(s, &s.templates, "resourceTemplates")), capability: "resources", cached: true},
+		"resources/read":           {run: typed(s.readResource), capability: "resources", cached: true, asks: true},
+		"resources/subscribe":      {run: typed(s.subscribe), ordered: true, capability: "resources", in: handshakeEra},
+		"resources/unsubscribe":    {run: typed(s.unsubscribe), ordered: true, capability: "resources", in: handshakeEra},
+		"prompts/list":             {run: typed(lister(s, &s.prompts, "prompts")), capability: "prompts", cached: true},
+		"prompts/get":              {run: typed(s.getPrompt), capability: "prompts", asks: true},
 		"completion/complete":      {run: typed(s.completeArgument), capability: "completions"},
-		"logging/setLevel":         {run: typed(s.setLevel), ordered: true},
+		"logging/setLevel":         {run: typed(s.setLevel), ordered: true, in: handshakeEra},
 	}
 }
 

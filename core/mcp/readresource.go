@@ -57,9 +57,9 @@ type uriParams struct {
 
 // lookUp finds who can read a resource: the one with just that address, else
 // the first template that it fits.
-func (s *Server) lookUp(uri string) (ResourceHandler, map[string]string, bool) {
+func (s *Server) lookUp(uri string) (found readable, ok bool) {
 	if r, ok := s.resources.get(uri); ok {
-		return r.handler, nil, true
+		return readable{r.handler, nil, r.Cache}, true
 	}
 	var variables map[string]string
 	t, ok := s.templates.find(func(t *template) (fits bool) {
@@ -67,9 +67,16 @@ func (s *Server) lookUp(uri string) (ResourceHandler, map[string]string, bool) {
 		return fits
 	})
 	if !ok {
-		return nil, nil, false
+		return readable{}, false
 	}
-	return t.handler, variables, true
+	return readable{t.handler, variables, t.Cache}, true
+}
+
+// readable is what lookUp finds.
+type readable struct {
+	handler   ResourceHandler
+	variables map[string]string // of the template; nil if it is none
+	cache     Cache
 }
 
 type readResult struct {
@@ -80,11 +87,12 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
 	}
-	handler, variables, ok := s.lookUp(*p.URI)
+	found, ok := s.lookUp(*p.URI)
 	if !ok {
 		return nil, NotFound(*p.URI)
 	}
-	contents, err := handler(ctx, *p.URI, variables)
+	c.cache = found.cache
+	contents, err := found.handler(ctx, *p.URI, found.variables)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(*p.URI)
 	}
@@ -106,7 +114,7 @@ func (s *Server) subscribe(_ context.Context, c *Call, p *uriParams) (any, error
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/subscribe needs the uri of a resource")
 	}
-	if _, _, ok := s.lookUp(*p.URI); !ok {
+	if _, ok := s.lookUp(*p.URI); !ok {
 		return nil, NotFound(*p.URI)
 	}
 	c.Session.changes.subscribe(*p.URI)

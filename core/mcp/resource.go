@@ -22,6 +22,7 @@ type Resource struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
+	Cache       Cache        `json:"-"` // how long clients may keep what they have read
 }
 
 // A ResourceTemplate describes the resources whose addresses fit a pattern, such
@@ -35,6 +36,7 @@ type ResourceTemplate struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
+	Cache       Cache        `json:"-"` // how long clients may keep what they have read
 }
 
 // ResourceContents is a resource, or a part of one, as it is read: text or a blob.

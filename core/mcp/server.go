@@ -2,12 +2,14 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Options are what a [Server] is made with. The zero value is a good one.
@@ -37,6 +39,10 @@ type Options struct {
 	// holds for its whole session: without this, a kind that comes later does not
 	// exist for the clients that came before. What is there already is always offered.
 	Tools, Resources, Prompts bool
+
+	// Lists tells clients how long they may keep what the server says of itself and its
+	// lists of components. See [Resource] for what is read.
+	Lists Cache
 }
 
 // A Server offers tools, resources and prompts to clients. Its methods may be
@@ -50,7 +56,10 @@ type Server struct {
 	grace        time.Duration
 	maxMessage   int
 	log          *slog.Logger
+	lists        Cache
+	card         json.RawMessage // the name that results are signed with
 	methods      map[string]method
+	states       *stateKeeper
 
 	tools     registry[*tool]
 	resources registry[*resource]
@@ -58,8 +67,8 @@ type Server struct {
 	prompts   registry[*prompt]
 
 	mu       sync.RWMutex
-	sessions map[*Session]struct{}
-	offers   struct{ tools, resources, prompts, completions bool }
+	watchers map[*changes]struct{}
+	offers   map[string]bool // kinds of components, and completions
 }
 
 // NewServer returns a server that presents itself as info.
@@ -78,9 +87,12 @@ func NewServer(info Implementation, o Options) *Server {
 		grace:        o.Grace,
 		maxMessage:   o.MaxMessage,
 		log:          o.Logger,
-		sessions:     make(map[*Session]struct{}),
+		lists:        o.Lists,
+		states:       newStateKeeper(),
+		watchers:     make(map[*changes]struct{}),
+		offers:       map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
-	s.offers.tools, s.offers.resources, s.offers.prompts = o.Tools, o.Resources, o.Prompts
+	s.card, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version}) // strings, which cannot fail
 	s.methods = s.methodTable()
 	return s
 }
@@ -103,7 +115,7 @@ func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	s.changed(&s.offers.tools, "tools")
+	s.changed("tools")
 	return nil
 }
 
@@ -111,7 +123,7 @@ func (s *Server) AddTool(t Tool, h ToolHandler) error {
 func (s *Server) RemoveTool(name string) bool {
 	removed := s.tools.remove(name)
 	if removed {
-		s.changed(&s.offers.tools, "tools")
+		s.changed("tools")
 	}
 	return removed
 }
@@ -125,7 +137,7 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	if err != nil {
 		return fmt.Errorf("resource %q: %w", r.URI, err)
 	}
-	s.changed(&s.offers.resources, "resources")
+	s.changed("resources")
 	return nil
 }
 
@@ -133,7 +145,7 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 func (s *Server) RemoveResource(uri string) bool {
 	removed := s.resources.remove(uri)
 	if removed {
-		s.changed(&s.offers.resources, "resources")
+		s.changed("resources")
 	}
 	return removed
 }
@@ -149,7 +161,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) erro
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.Name, err)
 	}
-	s.changed(&s.offers.resources, "resources")
+	s.changed("resources")
 	return nil
 }
 
@@ -157,7 +169,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) erro
 func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
 	removed := s.templates.remove(uriTemplate)
 	if removed {
-		s.changed(&s.offers.resources, "resources")
+		s.changed("resources")
 	}
 	return removed
 }
@@ -171,7 +183,7 @@ func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	if err != nil {
 		return fmt.Errorf("prompt %q: %w", p.Name, err)
 	}
-	s.changed(&s.offers.prompts, "prompts")
+	s.changed("prompts")
 	return nil
 }
 
@@ -179,7 +191,7 @@ func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 func (s *Server) RemovePrompt(name string) bool {
 	removed := s.prompts.remove(name)
 	if removed {
-		s.changed(&s.offers.prompts, "prompts")
+		s.changed("prompts")
 	}
 	return removed
 }
@@ -188,42 +200,35 @@ func (s *Server) RemovePrompt(name string) bool {
 func (s *Server) ResourceUpdated(uri string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for session := range s.sessions {
-		session.changes.update(uri)
+	for w := range s.watchers {
+		w.update(uri)
 	}
 }
 
 // changed tells the clients that a list has changed; its kind is offered from now on.
-func (s *Server) changed(offer *bool, kind string) {
+func (s *Server) changed(kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*offer = true
-	for session := range s.sessions {
-		session.changes.list(kind)
+	s.offers[kind] = true
+	for w := range s.watchers {
+		w.list(kind)
 	}
 }
 
-// Serve holds a session with the client at the other end of t, until the client
+// Serve holds a conversation with the client at the other end of t, until the client
 // has no more to say, ctx ends or the transport breaks. Calls in flight get
 // the grace to finish. It returns an error only for the third of these.
 func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
-	session := &Session{server: s, log: s.log}
-	session.changes = newChanges(session)
+	session := &Session{server: s, log: s.log, ending: make(chan struct{})}
 	session.conn = jsonrpc.NewConn(t, jsonrpc.Options{
 		Handle: session.handle,
-		Ending: func() { session.state.Store(int32(Shutdown)) },
+		Ending: session.end,
 		Grace:  s.grace,
 		Logger: s.log,
 	})
-	s.mu.Lock()
-	s.sessions[session] = struct{}{}
-	s.mu.Unlock()
-
-	err := session.conn.Run(ctx)
-
-	session.changes.close()
-	s.mu.Lock()
-	delete(s.sessions, session)
-	s.mu.Unlock()
-	return err
+	session.changes = sessionChanges(session)
+	session.changes.begin()
+	s.watch(session.changes)
+	defer s.unwatch(session.changes)
+	return session.conn.Run(ctx)
 }

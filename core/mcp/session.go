@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -35,7 +34,9 @@ func (s State) String() string {
 	return "shutdown"
 }
 
-// A Session is the conversation with one client.
+// A Session is the conversation with one client, from its handshake to its end. The
+// requests of a revision without a handshake come over the same connection and are
+// not part of it.
 type Session struct {
 	server  *Server
 	conn    *jsonrpc.Conn
@@ -43,76 +44,88 @@ type Session struct {
 	state   atomic.Int32
 	level   atomic.Pointer[Level] // nil until the client asks for log messages
 	changes *changes
+	ending  chan struct{} // closed when the connection begins to end
+	agreed  atomic.Pointer[agreement]
+}
 
-	mu           sync.RWMutex // guards what initialize sets
-	revision     Revision
-	client       Implementation
-	capabilities Capabilities // of the client
-	offered      Capabilities // of the server, as this client was told
+// An agreement is what the handshake came to.
+type agreement struct {
+	client
+	revision Revision
+	offered  Capabilities // of the server, as this client was told
+}
+
+// agreement is never nil; before initialize nothing is in it.
+func (s *Session) agreement() *agreement {
+	if a := s.agreed.Load(); a != nil {
+		return a
+	}
+	return &agreement{}
 }
 
 // State returns how far the session has come.
 func (s *Session) State() State { return State(s.state.Load()) }
 
 // Revision returns the revision agreed on, or "" before initialize.
-func (s *Session) Revision() Revision {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.revision
-}
+func (s *Session) Revision() Revision { return s.agreement().revision }
 
 // Client returns who the client says it is.
-func (s *Session) Client() Implementation {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.client
-}
-
-// offers reports whether the client was told of a capability of the server.
-func (s *Session) offers(capability string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.offered.Has(capability)
-}
+func (s *Session) Client() Implementation { return s.agreement().info }
 
 // ClientCapabilities returns what the client says it can do.
-func (s *Session) ClientCapabilities() Capabilities {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.capabilities
+func (s *Session) ClientCapabilities() Capabilities { return s.agreement().capabilities }
+
+// end is called when the connection begins to end.
+func (s *Session) end() {
+	s.state.Store(int32(Shutdown))
+	close(s.ending)
 }
 
 // handle takes every message of the client. This is the one place where the eras of the
-// protocol part: below it, methods do not know which one they serve.
+// protocol part: a request that names its revision is of the era in which each does,
+// any other is part of a session. Below it, methods do not know which one they serve.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
 	if req.IsNotification() {
 		return nil, s.notified(req)
 	}
-	return s.handshakeRequest(ctx, req)
+	call, err := s.newCall(req)
+	if err != nil {
+		return nil, err
+	}
+	if call.meta.version != nil {
+		return s.statelessRequest(ctx, call)
+	}
+	return s.handshakeRequest(ctx, call)
 }
 
-// serve runs a method for a request, with the hook around it.
-func (s *Session) serve(ctx context.Context, req *jsonrpc.Request, m method) (any, error) {
-	call, err := newCall(s, req)
-	if err != nil {
-		return nil, err
-	}
-	call.Revision = s.Revision()
+// serve runs a method for a call, with the hook around it. A refusal, if there is one,
+// stands in for the method, so that the hook sees what is refused too.
+func (s *Session) serve(ctx context.Context, call *Call, m method, refusal error) (any, error) {
 	if !m.ordered {
-		req.Release()
+		call.req.Release()
 	}
-	call.progress.of = ctx
+	call.ctx = ctx
 	defer call.end()
 	ctx = context.WithValue(ctx, callKey{}, call)
-	result, err := s.server.around(ctx, call, func(ctx context.Context) (any, error) { return m.run(ctx, call) })
+	run := func(ctx context.Context) (any, error) {
+		if refusal != nil {
+			return nil, refusal
+		}
+		result, err := m.run(ctx, call)
+		if open := call.dialogue.open(); open != nil {
+			return open, nil // whatever the handler made of it
+		}
+		return result, err
+	}
+	result, err := s.server.around(ctx, call, run)
 	if err != nil {
 		return nil, err
 	}
-	switch result := result.(type) {
+	switch r := result.(type) {
 	case nil:
 		return struct{}{}, nil // a result is always an object
 	case rendered:
-		return result.render(call)
+		return r.render(call)
 	}
 	return result, nil
 }

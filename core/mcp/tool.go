@@ -16,7 +16,7 @@ type Tool struct {
 	Title        string           `json:"title,omitempty"`
 	Description  string           `json:"description,omitempty"`
 	InputSchema  json.RawMessage  `json:"inputSchema"`            // an object's schema; nil means any object
-	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // of the structured content, if it has one
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // of the structured content, if it has one; only revision 2026-07-28 knows others than objects'
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Icons        []Icon           `json:"icons,omitempty"`
 	Meta         Meta             `json:"_meta,omitempty"`
@@ -57,9 +57,11 @@ func ErrorResult(err error) *ToolResult {
 }
 
 // Text is the text of the blocks that are text, joined by newlines.
-func (r *ToolResult) Text() string {
+func (r *ToolResult) Text() string { return textOf(r.Content) }
+
+func textOf(blocks []Content) string {
 	text := ""
-	for _, block := range r.Content {
+	for _, block := range blocks {
 		if t, ok := block.(Text); ok {
 			if text != "" {
 				text += "\n"
@@ -89,15 +91,9 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	if err := strictjson.Unmarshal(raw, &wire); err != nil {
 		return err
 	}
-	*r = ToolResult{StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
-	for i, raw := range wire.Content {
-		block, err := decodeContent(raw)
-		if err != nil {
-			return fmt.Errorf("reading content[%d]: %w", i, err)
-		}
-		r.Content = append(r.Content, block)
-	}
-	return nil
+	content, err := decodeBlocks(wire.Content)
+	*r = ToolResult{content, wire.StructuredContent, wire.IsError, wire.Meta}
+	return err
 }
 
 // Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
@@ -167,7 +163,8 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	if rendered.Content, err = renderContent(blocks, c.Revision); err != nil {
 		return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
 	}
-	if c.Revision < Revision20250618 || strictjson.First(r.StructuredContent) != '{' {
+	known := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
+	if !known {
 		rendered.StructuredContent = nil
 	}
 	return &rendered, nil

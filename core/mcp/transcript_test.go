@@ -2,13 +2,16 @@ package mcp_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +35,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 //
 // A line of "client" is sent as it is, with $REVISION replaced, unless it begins with
 //
-//	@init          the handshake; its answer is left out
+//	@init [JSON]   the handshake, with these capabilities; its answer is left out
 //	@raw "text"    the text between the quotes, in Go's syntax
 //	@big N         a ping of N bytes
 //	@deep N        a ping with params nested N deep
@@ -44,7 +47,12 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 //	@eof           the client says no more
 //	#              a comment
 //
-// A section "page" sets the page size, a section "only" names the revisions to play.
+// What differs each time is written as $STATE1, $STATE2 and so on for a requestState, and can be sent
+// back so; and as $ID for an elicitationId. $ASKED stands for the id of the latest request of the server.
+//
+// A section "page" sets the page size, a section "asking" adds the tools that ask, a section "only" names the revisions to play, and a
+// section "also" those to play besides as a client without a handshake: requests that do not
+// say so themselves get the _meta that they need.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -61,17 +69,16 @@ func testTranscript(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	revisions := mcp.HandshakeRevisions()
-	if only := section(archive, "only"); only != "" {
-		revisions = nil
-		for _, r := range strings.Fields(only) {
-			revisions = append(revisions, mcp.Revision(r))
-		}
+	if slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == "only" }) {
+		revisions = revisionsOf(archive, "only")
 	}
-	for _, revision := range revisions {
+	also := revisionsOf(archive, "also")
+	for _, revision := range append(revisions, also...) {
 		t.Run(string(revision), func(t *testing.T) {
 			var got string
 			synctest.Test(t, func(t *testing.T) {
-				p := newPlay(t, section(archive, "page"))
+				p := newPlay(t, section(archive, "page"), section(archive, "asking") != "")
+				p.stateless = slices.Contains(also, revision)
 				got = p.run(strings.ReplaceAll(section(archive, "client"), "$REVISION", string(revision)))
 			})
 			want := section(archive, string(revision))
@@ -88,6 +95,14 @@ func testTranscript(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func revisionsOf(a *txtar.Archive, name string) []mcp.Revision {
+	var list []mcp.Revision
+	for _, r := range strings.Fields(section(a, name)) {
+		list = append(list, mcp.Revision(r))
+	}
+	return list
 }
 
 func section(a *txtar.Archive, name string) string {
@@ -117,15 +132,26 @@ type play struct {
 	script strings.Builder
 	stop   context.CancelFunc
 	ended  chan error
+
+	stateless bool     // there is no handshake
+	states    []string // each requestState that has come
+	asked     string   // the id of the latest request of the server
 }
 
-func newPlay(t *testing.T, pageSize string) *play {
+func newPlay(t *testing.T, pageSize string, asking bool) *play {
 	size, _ := strconv.Atoi(strings.TrimSpace(pageSize))
 	p := &play{t: t, server: newFixture(t, mcp.Options{
 		PageSize:     size,
 		Instructions: "Add before you subtract.",
 		Logger:       slog.New(slog.DiscardHandler),
 	}), ended: make(chan error, 1)}
+	if asking {
+		for name, handler := range askingTools() {
+			if err := p.server.AddTool(mcp.Tool{Name: name}, handler); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	r, w := io.Pipe()
 	p.in = w
 	ctx, stop := context.WithCancel(context.Background())
@@ -157,7 +183,11 @@ func (p *play) step(line string) {
 	directive, argument, _ := strings.Cut(line, " ")
 	switch directive {
 	case "@init":
-		p.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + p.revision() + `","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		if p.stateless {
+			return
+		}
+		capabilities := cmp.Or(argument, "{}")
+		p.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + p.revision() + `","capabilities":` + capabilities + `,"clientInfo":{"name":"c","version":"1"}}}`)
 		p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		synctest.Wait()
 		p.out.take()
@@ -194,7 +224,15 @@ func (p *play) step(line string) {
 	case "@eof":
 		p.in.Close()
 	default:
-		p.send(line)
+		sent := line
+		for i, state := range p.states {
+			sent = strings.ReplaceAll(sent, fmt.Sprintf("$STATE%d", i+1), state)
+		}
+		sent = strings.ReplaceAll(sent, "$ASKED", cmp.Or(p.asked, "0"))
+		if p.stateless {
+			sent = p.introduce(sent)
+		}
+		p.send(sent)
 		line = "> " + line
 	}
 	fmt.Fprintln(&p.script, line)
@@ -214,8 +252,49 @@ func (p *play) send(line string) {
 func (p *play) hear() {
 	synctest.Wait()
 	for line := range strings.Lines(p.out.take()) {
+		line = regexp.MustCompile(`"requestState":"[^"]*"`).ReplaceAllStringFunc(line, func(state string) string {
+			p.states = append(p.states, strings.Split(state, `"`)[3])
+			return fmt.Sprintf(`"requestState":"$STATE%d"`, len(p.states))
+		})
+		line = regexp.MustCompile(`"elicitationId":"[^"]*"`).ReplaceAllString(line, `"elicitationId":"$$ID"`)
+		if request := regexp.MustCompile(`^{"jsonrpc":"2.0","id":(\d+),"method":`).FindStringSubmatch(line); request != nil {
+			p.asked = request[1]
+		}
 		fmt.Fprintf(&p.script, "< %s", line)
 	}
+}
+
+// introduce adds to a request what those of the stateless era say of themselves, unless it
+// says some of it already, is no request, or no JSON.
+func (p *play) introduce(line string) string {
+	var message map[string]any
+	d := json.NewDecoder(strings.NewReader(line))
+	d.UseNumber()
+	if d.Decode(&message) != nil || message["id"] == nil || message["method"] == nil || strings.Contains(line, "io.modelcontextprotocol/") {
+		return line
+	}
+	params, ok := message["params"].(map[string]any)
+	if _, given := message["params"]; given && !ok {
+		return line
+	}
+	if !ok {
+		params = map[string]any{}
+	}
+	meta, ok := params["_meta"].(map[string]any)
+	if _, given := params["_meta"]; given && !ok {
+		return line
+	}
+	if !ok {
+		meta = map[string]any{}
+	}
+	meta["io.modelcontextprotocol/protocolVersion"] = mcp.Revision20260728
+	meta["io.modelcontextprotocol/clientCapabilities"] = map[string]any{}
+	params["_meta"], message["params"] = meta, params
+	sent, err := json.Marshal(message)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(sent)
 }
 
 // output is what the server has written and nobody has looked at.

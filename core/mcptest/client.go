@@ -9,15 +9,16 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Options are the choices for [ConnectWith]. The zero value is what [Connect] uses.
 type Options struct {
-	Revision     mcp.Revision       // to ask for; "" means the newest that has a handshake
+	Revision     mcp.Revision       // to speak; "" means the newest that has a handshake
 	Capabilities mcp.Capabilities   // to declare
 	Info         mcp.Implementation // who the client says it is
 
-	// Handle answers requests of the server; nil refuses them.
+	// Handle answers what the server asks; nil refuses it.
 	Handle func(ctx context.Context, method string, params json.RawMessage) (any, error)
 }
 
@@ -36,6 +37,7 @@ type Client struct {
 	ctx           context.Context
 	conn          *jsonrpc.Conn
 	notifications *inbox
+	stateless     *stateless // nil in a session
 }
 
 // Connect starts a session with s, ready for calls.
@@ -58,7 +60,18 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	}
 	c := &Client{t: t, ctx: t.Context(), notifications: newInbox()}
 	c.start(s, o)
+	if o.Revision > mcp.LatestHandshake {
+		c.stateless = newStateless(o)
+		c.discover()
+		return c
+	}
+	c.handshake(o)
+	return c
+}
 
+// handshake begins a session.
+func (c *Client) handshake(o Options) {
+	c.t.Helper()
 	var agreed struct {
 		ProtocolVersion mcp.Revision       `json:"protocolVersion"`
 		ServerInfo      mcp.Implementation `json:"serverInfo"`
@@ -73,7 +86,6 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	c.Revision, c.Server = agreed.ProtocolVersion, agreed.ServerInfo
 	c.Capabilities, c.Instructions = agreed.Capabilities, agreed.Instructions
 	c.Notify("notifications/initialized", nil)
-	return c
 }
 
 // start sets both ends going and sees to it that they end with the test.
@@ -116,11 +128,22 @@ func (c *Client) Call(method string, params, result any) error {
 
 // CallContext is [Client.Call]; when ctx ends, it tells the server to cancel the request.
 func (c *Client) CallContext(ctx context.Context, method string, params, result any) error {
-	id, err := c.conn.CallID(ctx, method, params, result)
+	id, err := c.call(ctx, method, params, result)
 	if ctx.Err() != nil && !id.IsZero() {
 		c.Notify("notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
 	}
 	return err
+}
+
+func (c *Client) call(ctx context.Context, method string, params, result any) (jsonrpc.ID, error) {
+	if c.stateless == nil {
+		return c.conn.CallID(ctx, method, params, result)
+	}
+	raw, id, err := c.stateless.call(ctx, c, method, params)
+	if err != nil || result == nil {
+		return id, err
+	}
+	return id, strictjson.Unmarshal(raw, result)
 }
 
 // Notify sends any notification.

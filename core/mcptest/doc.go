@@ -6,8 +6,8 @@
 //		t.Errorf("add said %s", got)
 //	}
 //
-// The client goes through the handshake, and the whole of the protocol lies between it
-// and the tool: arguments are checked, results are rendered, errors are what a client
-// sees. What goes wrong beyond that fails the test at once; a test that is about
+// The client goes through the handshake, or does without in a revision that has none,
+// and the whole of the protocol lies between it and the tool: arguments are checked, results
+// are rendered, errors are what a client sees, questions are answered by [Options].Handle. What goes wrong beyond that fails the test at once; a test that is about
 // errors of the protocol uses [Client.Call]. The session ends with the test.
 package mcptest

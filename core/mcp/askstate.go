@@ -1,0 +1,169 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+const (
+	// stateLife is how long a client, and the person in front of it, may take to answer.
+	stateLife = time.Hour
+	// stateWindow is how many states may be out at a time: an older one counts as expired.
+	stateWindow = 1 << 16
+)
+
+// A stateKeeper makes the requestState that goes with questions and comes back with their
+// answers, and recognises it. The state is signed, holds for one call of just the
+// same method and params, for a time, and once. Only its number is remembered here.
+type stateKeeper struct {
+	key []byte
+
+	mu     sync.Mutex
+	issued uint64                   // how many there have been
+	used   [stateWindow / 64]uint64 // a bit for each of the latest
+}
+
+func newStateKeeper() *stateKeeper {
+	k := &stateKeeper{key: make([]byte, sha256.Size)}
+	rand.Read(k.key) // never fails
+	return k
+}
+
+// A dialogueState is what a requestState says.
+type dialogueState struct {
+	Number  uint64                     `json:"n"`
+	Expires int64                      `json:"e"` // in seconds since 1970
+	Call    []byte                     `json:"c"` // a digest of the call
+	Asked   []string                   `json:"q"` // keys of the open questions
+	Answers map[string]json.RawMessage `json:"a,omitempty"`
+}
+
+func (s *dialogueState) expects(key string) bool { return slices.Contains(s.Asked, key) }
+
+// seal makes the state for the questions that a call ends with.
+func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest) (string, error) {
+	digest, err := callDigest(c)
+	if err != nil {
+		return "", err
+	}
+	payload, err := strictjson.Marshal(dialogueState{
+		Number:  k.issue(),
+		Expires: time.Now().Add(stateLife).Unix(),
+		Call:    digest,
+		Asked:   slices.Sorted(maps.Keys(questions)),
+		Answers: c.dialogue.answers,
+	})
+	if err != nil {
+		return "", err
+	}
+	text := base64.RawURLEncoding.EncodeToString(payload)
+	return text + "." + base64.RawURLEncoding.EncodeToString(k.sign(text)), nil
+}
+
+func (k *stateKeeper) sign(text string) []byte {
+	mac := hmac.New(sha256.New, k.key)
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+// open reads a state that came with a call, and uses it up. Its errors say what is wrong with it.
+func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
+	text, signature, _ := strings.Cut(state, ".")
+	sum, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	if err != nil || !hmac.Equal(sum, k.sign(text)) {
+		return nil, errors.New("is not one that this server gave")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	var s dialogueState
+	if err := strictjson.Unmarshal(payload, &s); err != nil {
+		return nil, err
+	}
+	digest, err := callDigest(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case !hmac.Equal(digest, s.Call):
+		return nil, errors.New("was given for another call: method and params must be the same")
+	case time.Now().Unix() >= s.Expires:
+		return nil, errors.New("has expired")
+	}
+	return &s, k.redeem(s.Number)
+}
+
+// issue returns the number of a new state.
+func (k *stateKeeper) issue() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.issued++
+	word, bit := place(k.issued)
+	k.used[word] &^= bit
+	return k.issued
+}
+
+// redeem uses up the state of that number.
+func (k *stateKeeper) redeem(number uint64) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if number+stateWindow <= k.issued {
+		return errors.New("has expired")
+	}
+	word, bit := place(number)
+	if k.used[word]&bit != 0 {
+		return errors.New("has been used")
+	}
+	k.used[word] |= bit
+	return nil
+}
+
+// place is where the bit of a number is.
+func place(number uint64) (word int, bit uint64) {
+	at := number % stateWindow
+	return int(at / 64), 1 << (at % 64)
+}
+
+// callDigest stands for a call without its _meta and answers: what must be the same when
+// it comes again, however its JSON is written. Absent arguments are empty ones.
+func callDigest(c *Call) ([]byte, error) {
+	params := make(map[string]any)
+	err := strictjson.Object(c.Params, func(key, value []byte) error {
+		switch string(key) {
+		case "_meta", "inputResponses", "requestState":
+			return nil
+		}
+		var v any
+		d := json.NewDecoder(bytes.NewReader(value))
+		d.UseNumber() // large ones that differ are not the same
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		if empty, ok := v.(map[string]any); v == nil || ok && len(empty) == 0 {
+			return nil
+		}
+		params[string(key)] = v
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, err := strictjson.Marshal([]any{c.Method, params}) // with its keys in order
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	return sum[:], nil
+}

@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func stateCall(params string) *Call {
+	return &Call{Method: "tools/call", Params: json.RawMessage(params)}
+}
+
+// A state is refused once so many newer ones have been given that its number is forgotten.
+func TestStateWindow(t *testing.T) {
+	k := newStateKeeper()
+	c := stateCall(`{"name":"a"}`)
+	first, err := k.seal(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := k.seal(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range stateWindow - 1 {
+		k.issue()
+	}
+	if _, err := k.open(c, first); err == nil || err.Error() != "has expired" {
+		t.Errorf("the first gives %v", err)
+	}
+	if _, err := k.open(c, second); err != nil {
+		t.Errorf("the second gives %v", err)
+	}
+	if _, err := k.open(c, second); err == nil || err.Error() != "has been used" {
+		t.Errorf("the second, again, gives %v", err)
+	}
+}
+
+// Large numbers that look the same as floating-point numbers are different ones.
+func TestStateTellsNumbersApart(t *testing.T) {
+	k := newStateKeeper()
+	state, err := k.seal(stateCall(`{"name":"delete","arguments":{"id":9007199254740993}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.open(stateCall(`{"name":"delete","arguments":{"id":9007199254740992}}`), state); err == nil {
+		t.Error("a state for one id was taken for another")
+	}
+}
+
+// Another server, or the same one started again, gave a state that this one does not know.
+func TestStateOfAnotherServer(t *testing.T) {
+	c := stateCall(`{}`)
+	state, err := newStateKeeper().seal(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newStateKeeper().open(c, state); err == nil {
+		t.Error("it was taken")
+	}
+}
+
+// No change of a state goes unnoticed, and none breaks anything.
+func FuzzState(f *testing.F) {
+	k := newStateKeeper()
+	c := stateCall(`{"name":"a"}`)
+	state, err := k.seal(c, map[string]inputRequest{"q": {Method: "roots/list"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{"", ".", "a.b", "e30.", strings.ToUpper(state), "=", "\xff.\x00"} {
+		f.Add(seed, 0)
+	}
+	f.Add(state, len(state))
+	f.Fuzz(func(t *testing.T, text string, keep int) {
+		if keep > 0 && keep < len(state) {
+			text = state[:keep] + text
+		}
+		if text == state {
+			return
+		}
+		if _, err := k.open(c, text); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	})
+}
+
+// The time that a state is good for is counted from its own making.
+func TestStateLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newStateKeeper()
+		c := stateCall(`{}`)
+		state, err := k.seal(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(stateLife)
+		if _, err := k.open(c, state); err == nil || err.Error() != "has expired" {
+			t.Errorf("after %v: %v", stateLife, err)
+		}
+	})
+}

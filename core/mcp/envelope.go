@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Cache tells clients how long they may keep what they have read. The zero value
+// has them ask again each time. Revisions before 2026-07-28 know nothing of it.
+type Cache struct {
+	TTL    time.Duration // how long it holds
+	Public bool          // whether it is the same for everyone who may ask
+}
+
+// envelop gives a result the form that it has in the stateless era: it says what kind of
+// result it is, who gave it and, if it is one that is kept, for how long.
+func (s *Server) envelop(c *Call, m method, result any) (json.RawMessage, error) {
+	raw, err := strictjson.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result of %s: %w", c.Method, err)
+	}
+	var kind, meta, rest []byte
+	err = strictjson.Object(raw, func(key, value []byte) error {
+		switch string(key) {
+		case "resultType":
+			kind = value
+		case "_meta":
+			meta = value
+		default:
+			rest = appendMember(rest, string(key), value)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the result of %s is not an object: %w", c.Method, err)
+	}
+	out := []byte(`{"resultType":`)
+	if kind != nil {
+		out = append(out, kind...)
+	} else {
+		out = append(out, `"complete"`...)
+	}
+	if m.cached && kind == nil {
+		out = append(out, `,"ttlMs":`...)
+		out = strconv.AppendInt(out, max(c.cache.TTL, 0).Milliseconds(), 10)
+		scope := "private"
+		if c.cache.Public {
+			scope = "public"
+		}
+		out = appendMember(append(out, ','), "cacheScope", strictjson.AppendString(nil, scope))
+	}
+	if rest != nil {
+		out = append(append(out, ','), rest...)
+	}
+	if meta, err = s.signMeta(meta); err != nil {
+		return nil, fmt.Errorf("the _meta of the result of %s: %w", c.Method, err)
+	}
+	out = appendMember(append(out, ','), "_meta", meta)
+	return append(out, '}'), nil
+}
+
+// signMeta adds who the server is to the _meta of a result, unless that says it already.
+func (s *Server) signMeta(meta []byte) ([]byte, error) {
+	own := []byte{}
+	signed := false
+	if meta != nil && meta[0] != 'n' {
+		err := strictjson.Object(meta, func(key, value []byte) error {
+			signed = signed || string(key) == metaServerInfo
+			own = appendMember(own, string(key), value)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !signed {
+		own = appendMember(own, metaServerInfo, s.card)
+	}
+	return append(append([]byte{'{'}, own...), '}'), nil
+}
+
+// appendMember appends a member of an object, with a comma before it unless it is the first.
+func appendMember(dst []byte, key string, value []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != ',' {
+		dst = append(dst, ',')
+	}
+	dst = append(strictjson.AppendString(dst, key), ':')
+	return append(dst, value...)
+}

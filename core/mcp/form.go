@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A formField is a property of a form, as far as its rules go.
+type formField struct {
+	Type    string          `json:"type"`
+	Enum    json.RawMessage `json:"enum"`
+	OneOf   []titled        `json:"oneOf"`
+	Default json.RawMessage `json:"default"`
+	Items   *struct {
+		Enum  json.RawMessage `json:"enum"`
+		AnyOf []titled        `json:"anyOf"`
+	} `json:"items"`
+}
+
+// A titled value is one of several, with what a person reads instead of it.
+type titled struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// eachField calls f for every property of a form, in order.
+func eachField(form json.RawMessage, f func(name string, raw json.RawMessage, field formField) error) error {
+	var root struct {
+		Type       string          `json:"type"`
+		Properties json.RawMessage `json:"properties"`
+	}
+	if err := strictjson.Unmarshal(form, &root); err != nil {
+		return err
+	}
+	if root.Type != "object" || strictjson.First(root.Properties) != '{' {
+		return errors.New(`must say "type":"object" and have properties`)
+	}
+	return strictjson.Object(root.Properties, func(key, raw []byte) error {
+		var field formField
+		if err := strictjson.Unmarshal(raw, &field); err != nil {
+			return fmt.Errorf("properties.%s: %w", key, err)
+		}
+		if err := f(string(key), raw, field); err != nil {
+			return fmt.Errorf("properties.%s: %w", key, err)
+		}
+		return nil
+	})
+}
+
+// formFor checks a form, and gives it the shape in which clients of a revision know it.
+func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
+	var fields []byte
+	err := eachField(form, func(name string, raw json.RawMessage, field formField) error {
+		if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, field.Type) {
+			return fmt.Errorf("a form has strings, numbers, integers, booleans and arrays of choices, not the type %q", field.Type)
+		}
+		if field.Type == "array" && (field.Items == nil || field.Items.Enum == nil && field.Items.AnyOf == nil) {
+			return errors.New("an array in a form is a choice: its items need enum, or anyOf with const and title")
+		}
+		if r < Revision20251125 {
+			var err error
+			if raw, err = olderField(raw, field); err != nil {
+				return fmt.Errorf("%w in revision %s", err, r)
+			}
+		}
+		fields = appendMember(fields, name, raw)
+		return nil
+	})
+	if err != nil || r >= Revision20251125 {
+		return form, err
+	}
+	return replaceMembers(form, func(key string, value []byte) (string, []byte) {
+		if key == "properties" {
+			value = append(append([]byte{'{'}, fields...), '}')
+		}
+		return key, value
+	})
+}
+
+// olderField says a property in the words of 2025-06-18, where only booleans have a default, a
+// choice is an enum with enumNames beside it, and there is one choice at a time.
+func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
+	if field.Type == "array" {
+		return nil, errors.New("several of a list cannot be chosen")
+	}
+	older, err := replaceMembers(raw, func(key string, value []byte) (string, []byte) {
+		switch {
+		case key == "default" && field.Type != "boolean":
+			return "", nil
+		case key == "oneOf":
+			var values []string
+			for _, choice := range field.OneOf {
+				values = append(values, choice.Const)
+			}
+			encoded, _ := strictjson.Marshal(values) // strings, which cannot fail
+			return "enum", encoded
+		}
+		return key, value
+	})
+	if err != nil || field.OneOf == nil {
+		return older, err
+	}
+	var names []string
+	for _, choice := range field.OneOf {
+		names = append(names, choice.Title)
+	}
+	encoded, err := strictjson.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	return append(appendMember(older[:len(older)-1], "enumNames", encoded), '}'), nil
+}
+
+// replaceMembers writes an object anew, with what replace makes of each member. An empty key
+// leaves it out.
+func replaceMembers(object json.RawMessage, replace func(key string, value []byte) (string, []byte)) (json.RawMessage, error) {
+	var members []byte
+	err := strictjson.Object(object, func(key, value []byte) error {
+		if key, value := replace(string(key), value); key != "" {
+			members = appendMember(members, key, value)
+		}
+		return nil
+	})
+	return append(append([]byte{'{'}, members...), '}'), err
+}
+
+// fillDefaults adds the defaults of a form to what was filled in, where that says nothing.
+func fillDefaults(form, content json.RawMessage) (json.RawMessage, error) {
+	filled := map[string]json.RawMessage{}
+	if content != nil {
+		if err := strictjson.Unmarshal(content, &filled); err != nil {
+			return nil, fmt.Errorf("content: %w", err)
+		}
+	}
+	err := eachField(form, func(name string, _ json.RawMessage, field formField) error {
+		if _, ok := filled[name]; !ok && field.Default != nil {
+			filled[name] = field.Default
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return strictjson.Marshal(filled)
+}

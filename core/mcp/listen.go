@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// notificationFilter is what a client wants to be told of, or is going to be.
+type notificationFilter struct {
+	Tools     bool     `json:"toolsListChanged,omitempty"`
+	Prompts   bool     `json:"promptsListChanged,omitempty"`
+	Resources bool     `json:"resourcesListChanged,omitempty"`
+	URIs      []string `json:"resourceSubscriptions,omitempty"`
+}
+
+func (f notificationFilter) wants(kind string) bool {
+	switch kind {
+	case "tools":
+		return f.Tools
+	case "prompts":
+		return f.Prompts
+	case "resources":
+		return f.Resources
+	}
+	return false
+}
+
+type listenParams struct {
+	Notifications *notificationFilter `json:"notifications"`
+}
+
+// subscriptionMeta says to which subscription a message belongs.
+type subscriptionMeta struct {
+	ID jsonrpc.ID `json:"io.modelcontextprotocol/subscriptionId"`
+}
+
+type acknowledgedParams struct {
+	Meta          subscriptionMeta   `json:"_meta"`
+	Notifications notificationFilter `json:"notifications"`
+}
+
+type listenedParams struct {
+	Meta subscriptionMeta `json:"_meta"`
+	URI  string           `json:"uri,omitempty"`
+}
+
+type listenResult struct {
+	Meta subscriptionMeta `json:"_meta"`
+}
+
+// listen tells the client of changes until it cancels the request or the connection ends.
+// What it will be told of is said first: what the server does not offer is left out.
+func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, error) {
+	if p.Notifications == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications, which says what to tell of")
+	}
+	granted := s.grant(*p.Notifications)
+	meta := subscriptionMeta{c.req.ID}
+	listener := newChanges(granted.wants, func(method, uri string) {
+		c.tell(ctx, method, listenedParams{meta, uri})
+	})
+	for _, uri := range granted.URIs {
+		listener.subscribe(uri)
+	}
+	s.watch(listener)
+	defer s.unwatch(listener)
+	c.tell(ctx, "notifications/subscriptions/acknowledged", acknowledgedParams{meta, granted})
+	listener.begin()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-c.via.ending:
+	}
+	c.req.AfterAnswer(func() {
+		c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID, "reason": "the server is shutting down"})
+	})
+	return listenResult{meta}, nil
+}
+
+// grant is what of a client's wishes can be fulfilled.
+func (s *Server) grant(wish notificationFilter) notificationFilter {
+	granted := notificationFilter{
+		Tools:     wish.Tools && s.offered("tools"),
+		Prompts:   wish.Prompts && s.offered("prompts"),
+		Resources: wish.Resources && s.offered("resources"),
+	}
+	for _, uri := range wish.URIs {
+		if _, ok := s.lookUp(uri); ok {
+			granted.URIs = append(granted.URIs, uri)
+		}
+	}
+	return granted
+}

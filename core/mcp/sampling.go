@@ -1,0 +1,208 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Sampling asks the client to have its model go on with a conversation.
+type Sampling struct {
+	Key              string // see [Ask]
+	Messages         []SamplingMessage
+	MaxTokens        int // of the answer; must be more than 0
+	SystemPrompt     string
+	Temperature      *float64
+	StopSequences    []string
+	ModelPreferences *ModelPreferences
+	Tools            []Tool // that the model may use; from revision 2025-11-25 on
+	ToolChoice       string // "auto", "required" or "none"; "" leaves it to the client
+	Metadata         Meta   // for the provider of the model
+
+	Answer SampledMessage
+}
+
+// A SamplingMessage is one message of a conversation. Its content is [Text], [Image] or
+// [Audio], or [ToolUse] and [ToolUseResult]. Several blocks become several messages for clients
+// older than 2025-11-25.
+type SamplingMessage struct {
+	Role    Role
+	Content []Content
+}
+
+// A SampledMessage is what the model said.
+type SampledMessage struct {
+	Role       Role
+	Content    []Content
+	Model      string // that said it
+	StopReason string // such as endTurn, maxTokens or toolUse; may be empty
+}
+
+// Text is the text of the blocks that are text, joined by newlines.
+func (m *SampledMessage) Text() string { return textOf(m.Content) }
+
+// ModelPreferences say what kind of model is wanted. Priorities go from 0 to 1.
+type ModelPreferences struct {
+	Hints                []ModelHint `json:"hints,omitempty"` // best first
+	CostPriority         *float64    `json:"costPriority,omitempty"`
+	SpeedPriority        *float64    `json:"speedPriority,omitempty"`
+	IntelligencePriority *float64    `json:"intelligencePriority,omitempty"`
+}
+
+// A ModelHint is a name, or a part of one.
+type ModelHint struct {
+	Name string `json:"name,omitempty"`
+}
+
+func (s *Sampling) name() string { return s.Key }
+
+func (s *Sampling) needs() need {
+	if s.Tools != nil || s.ToolChoice != "" {
+		return need{capability: "sampling", part: "tools", since: Revision20251125}
+	}
+	return need{capability: "sampling", since: Revision20241105}
+}
+
+type samplingParams struct {
+	Messages         []samplingWire    `json:"messages"`
+	MaxTokens        int               `json:"maxTokens"`
+	SystemPrompt     string            `json:"systemPrompt,omitempty"`
+	Temperature      *float64          `json:"temperature,omitempty"`
+	StopSequences    []string          `json:"stopSequences,omitempty"`
+	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
+	Metadata         Meta              `json:"metadata,omitempty"`
+	Tools            []Tool            `json:"tools,omitempty"`
+	ToolChoice       map[string]string `json:"toolChoice,omitempty"`
+}
+
+type samplingWire struct {
+	Role    Role `json:"role"`
+	Content any  `json:"content"` // a block, or several
+}
+
+func (s *Sampling) request(r Revision) (string, any, error) {
+	if s.MaxTokens <= 0 {
+		return "", nil, errors.New("MaxTokens must be more than 0")
+	}
+	p := samplingParams{
+		MaxTokens:        s.MaxTokens,
+		SystemPrompt:     s.SystemPrompt,
+		Temperature:      s.Temperature,
+		StopSequences:    s.StopSequences,
+		ModelPreferences: s.ModelPreferences,
+		Metadata:         s.Metadata,
+		Tools:            s.Tools,
+	}
+	if s.ToolChoice != "" {
+		p.ToolChoice = map[string]string{"mode": s.ToolChoice}
+	}
+	for i, m := range s.Messages {
+		for j, block := range m.Content {
+			if err := maySample(block, r); err != nil {
+				return "", nil, fmt.Errorf("content[%d] of message %d: %w", j, i, err)
+			}
+		}
+		blocks, err := renderContent(m.Content, r)
+		switch {
+		case err != nil:
+			return "", nil, err
+		case len(blocks) > 1 && r >= Revision20251125:
+			p.Messages = append(p.Messages, samplingWire{m.Role, blocks})
+			continue
+		}
+		for _, block := range blocks {
+			p.Messages = append(p.Messages, samplingWire{m.Role, block})
+		}
+	}
+	if len(p.Messages) == 0 {
+		return "", nil, errors.New("there must be a message with content")
+	}
+	return "sampling/createMessage", p, nil
+}
+
+// maySample reports why a block cannot be part of a message to a model.
+func maySample(block Content, r Revision) error {
+	switch block.(type) {
+	case Text, Image:
+		return nil
+	case Audio:
+		if r >= Revision20250326 {
+			return nil
+		}
+	case ToolUse, ToolUseResult:
+		if r >= Revision20251125 {
+			return nil
+		}
+	}
+	return fmt.Errorf("a message to a model cannot hold %T in revision %s", block, r)
+}
+
+func (s *Sampling) answer(raw json.RawMessage) error {
+	var wire struct {
+		Role       Role            `json:"role"`
+		Content    json.RawMessage `json:"content"`
+		Model      string          `json:"model"`
+		StopReason string          `json:"stopReason"`
+	}
+	if err := strictjson.Unmarshal(raw, &wire); err != nil {
+		return err
+	}
+	blocks := []json.RawMessage{wire.Content}
+	switch strictjson.First(wire.Content) {
+	case '[':
+		if err := strictjson.Unmarshal(wire.Content, &blocks); err != nil {
+			return err
+		}
+	case '{':
+	default:
+		return errors.New("content must be a block or several")
+	}
+	content, err := decodeBlocks(blocks)
+	s.Answer = SampledMessage{wire.Role, content, wire.Model, wire.StopReason}
+	return err
+}
+
+// A ToolUse is a model's wish to use a tool that it was offered in a [Sampling].
+type ToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Meta  Meta            `json:"_meta,omitempty"`
+}
+
+// A ToolUseResult tells a model what came of its [ToolUse]. A message that holds one holds
+// nothing else.
+type ToolUseResult struct {
+	ToolUseID         string          `json:"toolUseId"`
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              Meta            `json:"_meta,omitempty"`
+}
+
+func (c ToolUse) forRevision(Revision) Content { return c }
+
+func (c ToolUseResult) forRevision(Revision) Content {
+	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
+	return c
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c ToolUse) MarshalJSON() ([]byte, error) {
+	type fields ToolUse
+	return strictjson.Marshal(struct {
+		Type string `json:"type"`
+		fields
+	}{"tool_use", fields(c)})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c ToolUseResult) MarshalJSON() ([]byte, error) {
+	type fields ToolUseResult
+	return strictjson.Marshal(struct {
+		Type string `json:"type"`
+		fields
+	}{"tool_result", fields(c)})
+}

@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// The codes of revision 2026-07-28.
+const (
+	MissingCapability  jsonrpc.Code = -32021 // the client cannot do what the request needs
+	UnsupportedVersion jsonrpc.Code = -32022 // the request names a revision that is not served this way
+)
+
+// statelessRequest takes a request of the era in which each one says in which revision it is
+// and what its client can do. Nothing is kept from one to the next.
+func (s *Session) statelessRequest(ctx context.Context, call *Call) (any, error) {
+	call.Revision = Latest
+	m, known := s.server.methods[call.Method]
+	refusal := s.admit(call, m, known && m.in != handshakeEra)
+	result, err := s.serve(ctx, call, m, refusal)
+	if err != nil {
+		return nil, statelessError(err)
+	}
+	return s.server.envelop(call, m, result)
+}
+
+// admit reads what the request says of itself, and says what is wrong with it.
+func (s *Session) admit(call *Call, m method, known bool) error {
+	if err := call.introduce(); err != nil {
+		return err
+	}
+	name := short(call.Method)
+	switch {
+	case s.State() == Shutdown:
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too late: the server is shutting down", name)
+	case call.req.InBatch():
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s knows no batches: send %s on its own", call.Revision, name)
+	case strings.HasPrefix(name, "notifications/"):
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification: send it without an id", name)
+	case !known:
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
+	case m.capability != "" && !s.server.offered(m.capability):
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not offer %s", name, m.capability)
+	case m.asks:
+		return call.readAnswers()
+	}
+	return nil
+}
+
+// introduce reads from _meta who calls, what the client can do and in which revision it speaks.
+func (c *Call) introduce() error {
+	version, ok := strictjson.Unquote(c.meta.version)
+	if !ok {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", metaVersion, strictjson.Describe(c.meta.version))
+	}
+	if Revision(version) != Latest {
+		return unsupported(version)
+	}
+	who := &client{}
+	for _, field := range []struct {
+		key   string
+		value []byte
+		into  any
+	}{{metaCapabilities, c.meta.capabilities, &who.capabilities}, {metaClientInfo, c.meta.info, &who.info}} {
+		switch strictjson.First(field.value) {
+		case 0:
+			if field.key == metaCapabilities {
+				return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", field.key)
+			}
+		case '{':
+			if err := strictjson.Unmarshal(field.value, field.into); err != nil {
+				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: %v", field.key, err)
+			}
+		default:
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", field.key, strictjson.Describe(field.value))
+		}
+	}
+	c.client = who
+	return c.readLevel()
+}
+
+// readLevel reads which log messages the client wants for this call.
+func (c *Call) readLevel() error {
+	if c.meta.level == nil {
+		return nil
+	}
+	text, _ := strictjson.Unquote(c.meta.level)
+	level := Level(text)
+	if !slices.Contains(levels(), level) {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; there are: %q", metaLogLevel, levels())
+	}
+	c.level = &level
+	return nil
+}
+
+// unsupported is the error for a revision that requests cannot name.
+func unsupported(version string) error {
+	data, err := strictjson.Marshal(struct {
+		Supported []Revision `json:"supported"`
+		Requested string     `json:"requested"`
+	}{Revisions(), short(version)})
+	if err != nil {
+		return err
+	}
+	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
+	if slices.Contains(HandshakeRevisions(), Revision(version)) {
+		msg = "revision " + version + " begins with initialize; requests that name their revision are of " + string(Latest)
+	}
+	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
+}
+
+// statelessError gives an error the code that it has in this era.
+func statelessError(err error) error {
+	if !errors.Is(err, ResourceNotFound) {
+		return err
+	}
+	renamed := jsonrpc.Error{Message: err.Error()}
+	var e *jsonrpc.Error
+	if errors.As(err, &e) {
+		renamed = *e
+	}
+	renamed.Code = jsonrpc.InvalidParams
+	return &renamed
+}
+
+type discoverResult struct {
+	Meta              Meta         `json:"_meta"`
+	SupportedVersions []Revision   `json:"supportedVersions"`
+	Capabilities      Capabilities `json:"capabilities"`
+	Instructions      string       `json:"instructions,omitempty"`
+}
+
+func (s *Server) discover(_ context.Context, c *Call) (any, error) {
+	c.cache = s.lists
+	who := Meta{metaServerInfo: s.info} // all of it; other results only say its name
+	return discoverResult{who, Revisions(), s.capabilities(), s.instructions}, nil
+}
