@@ -13,7 +13,7 @@ import (
 )
 
 func TestLists(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, nil)
 		wantAll(t, collect(t, s.Tools(t.Context(), nil), func(v *mcp.Tool) string { return v.Name }),
 			"add", "blocks", "count", "fail", "refuse", "revision", "say", "switch", "touch", "wait", "waits")
@@ -25,7 +25,7 @@ func TestLists(t *testing.T) {
 }
 
 func TestCall(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, nil)
 		result := call(t, s, "add", map[string]any{"a": 2, "b": 40})
 		if got := textOf(t, result); got != `{"sum":42}` {
@@ -43,7 +43,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestBlocks(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, nil)
 		var kinds []string
 		for _, block := range call(t, s, "blocks", nil).Content {
@@ -63,7 +63,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, nil)
 		if r := call(t, s, "fail", nil); !r.IsError || textOf(t, r) != "no luck today" {
 			t.Errorf("the tool's error: %+v", r)
@@ -95,7 +95,7 @@ func wantCode(t *testing.T, err error, code int64) {
 }
 
 func TestReadAndGet(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, nil)
 		read := func(uri string) *mcp.ResourceContents {
 			t.Helper()
@@ -122,7 +122,7 @@ func TestReadAndGet(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, nil)
 		r, err := s.Complete(t.Context(), &mcp.CompleteParams{
 			Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "greet"},
@@ -146,7 +146,7 @@ func TestComplete(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		heard := make(chan *mcp.ProgressNotificationParams, 10)
 		s := connect(t, version, &mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { heard <- r.Params },
@@ -170,7 +170,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, nil)
 		counts := func() (n struct{ Started, Cancelled int }) {
 			t.Helper()
@@ -195,7 +195,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestListChanged(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		heard := make(chan string, 10)
 		s := connect(t, version, &mcp.ClientOptions{
 			ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { heard <- "tools" },
@@ -213,7 +213,7 @@ func TestListChanged(t *testing.T) {
 }
 
 func TestSubscribe(t *testing.T) {
-	eachEra(t, func(t *testing.T, version string) {
+	eachRevision(t, func(t *testing.T, version string) {
 		heard := make(chan string, 10)
 		s := connect(t, version, &mcp.ClientOptions{
 			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { heard <- r.Params.URI },

@@ -7,12 +7,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stateless is the revision that has no handshake.
-const stateless = "2026-07-28"
-
-// handshakes are the revisions that have one.
-var handshakes = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
-
 func TestInitialize(t *testing.T) {
 	for _, version := range handshakes {
 		t.Run(version, func(t *testing.T) {

@@ -30,8 +30,7 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	fixture = filepath.Join(dir, "fixture")
-	args := append([]string{"build", "-o", fixture}, buildArgs...)
-	if out, err := exec.Command("go", append(args, "./fixture")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", fixture, "./fixture").CombinedOutput(); err != nil {
 		panic("building the fixture: " + string(out))
 	}
 	return m.Run()
@@ -155,10 +154,15 @@ func wantAll(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// eachEra runs a test with the client left to choose, with every revision that has a
-// handshake and with the one that has none.
-func eachEra(t *testing.T, test func(t *testing.T, version string)) {
-	for _, version := range versions {
+// stateless is the revision that has no handshake.
+const stateless = "2026-07-28"
+
+// handshakes are the revisions that have one.
+var handshakes = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// eachRevision runs a test in every revision.
+func eachRevision(t *testing.T, test func(t *testing.T, version string)) {
+	for _, version := range append([]string{stateless}, handshakes...) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			test(t, version)

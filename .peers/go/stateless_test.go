@@ -1,5 +1,3 @@
-//go:build ask
-
 package peers_test
 
 import (
@@ -39,7 +37,17 @@ func TestLevelOfRequest(t *testing.T) {
 	}
 }
 
-// What one request says about the client holds for that request alone.
+// A client that would rather speak a revision that is not there yet is told what there is.
+func TestFromTheFuture(t *testing.T) {
+	s := connect(t, "2099-01-01", nil)
+	if got := s.InitializeResult().ProtocolVersion; got != stateless {
+		t.Errorf("agreed on %s", got)
+	}
+	if got := textOf(t, call(t, s, "revision", nil)); got != stateless {
+		t.Errorf("called in the revision %s", got)
+	}
+}
+
 func TestRoundsByHand(t *testing.T) {
 	o := answerAll(nil)
 	o.MultiRoundTrip = &mcp.MultiRoundTripOptions{Disabled: true}

@@ -7,9 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const fixture = process.env.PEERS_FIXTURE;
 assert.ok(fixture, 'PEERS_FIXTURE must name the fixture, as the script run does');
 
-// Whether the server can ask the client, and speaks the stateless revision.
-export const asks = process.env.PEERS_ASK === '1';
-
 const patience = 10_000;
 
 // eventually waits until so() holds.

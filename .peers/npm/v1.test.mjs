@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import * as types from '@modelcontextprotocol/sdk/types.js';
 
 import { features, handshakeFeatures } from './features.mjs';
-import { asks, fixture } from './fixture.mjs';
+import { fixture } from './fixture.mjs';
 import { questions } from './questions.mjs';
 
 // This client goes by schemas where the protocol goes by names.
@@ -43,4 +43,4 @@ async function connect(t, { capabilities = {}, handlers = {}, notifications = {}
 const of = { name: 'v1', revision: '2025-11-25', stateless: false, notFound: -32002 };
 features(of, connect);
 handshakeFeatures(of, connect);
-if (asks) questions(of, connect);
+questions(of, connect);
