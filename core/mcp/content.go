@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -58,15 +59,13 @@ func (c Text) forRevision(r Revision) Content {
 }
 
 func (c Image) forRevision(r Revision) Content {
-	c.Data = notNil(c.Data)
 	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
 	return c
 }
 
 func (c Audio) forRevision(r Revision) Content {
-	c.Data = notNil(c.Data)
 	if r < Revision20250326 {
-		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: c.Data}
+		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: notNil(c.Data)}
 		return EmbeddedResource{Resource: sound, Annotations: c.Annotations}.forRevision(r)
 	}
 	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
@@ -105,15 +104,40 @@ func (m Meta) forRevision(r Revision) Meta {
 	return m
 }
 
+// renderContent gives blocks the form that clients of a revision know. The newest know all.
 func renderContent(blocks []Content, r Revision) ([]Content, error) {
-	rendered := make([]Content, len(blocks)) // never nil: the field is required
+	if i := slices.Index(blocks, nil); i >= 0 {
+		return nil, fmt.Errorf("content[%d] is nil", i)
+	}
+	if r >= Revision20251125 {
+		return blocks, nil
+	}
+	rendered := make([]Content, len(blocks))
 	for i, block := range blocks {
-		if block == nil {
-			return nil, fmt.Errorf("content[%d] is nil", i)
-		}
 		rendered[i] = block.forRevision(r)
 	}
 	return rendered, nil
+}
+
+// appendContent appends blocks as a JSON array.
+func appendContent(dst []byte, blocks []Content) ([]byte, error) {
+	dst = append(dst, '[')
+	for i, block := range blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if text, ok := block.(Text); ok && text.Annotations == nil && text.Meta == nil {
+			dst = append(dst, `{"type":"text","text":`...)
+			dst = append(strictjson.AppendString(dst, text.Text), '}')
+			continue
+		}
+		raw, err := block.MarshalJSON()
+		if err != nil {
+			return dst, fmt.Errorf("content[%d]: %w", i, err)
+		}
+		dst = append(dst, raw...)
+	}
+	return append(dst, ']'), nil
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -128,6 +152,7 @@ func (c Text) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (c Image) MarshalJSON() ([]byte, error) {
 	type fields Image
+	c.Data = notNil(c.Data)
 	return strictjson.Marshal(struct {
 		Type string `json:"type"`
 		fields
@@ -137,6 +162,7 @@ func (c Image) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (c Audio) MarshalJSON() ([]byte, error) {
 	type fields Audio
+	c.Data = notNil(c.Data)
 	return strictjson.Marshal(struct {
 		Type string `json:"type"`
 		fields

@@ -52,3 +52,35 @@ func ExampleToolHandler() {
 	fmt.Println(result.Text(), len(result.Content), err)
 	// Output: Here it is: 2 <nil>
 }
+
+// A tool that asks before it acts. It runs in every revision that knows forms: in a session it
+// waits for the answer, without one it runs again when the answer has come.
+func ExampleAsk() {
+	remove := func(ctx context.Context, in struct{}) (string, error) {
+		sure := mcp.Elicitation{
+			Key:     "sure",
+			Message: "Remove all notes?",
+			Schema:  json.RawMessage(`{"type":"object","properties":{"keepStarred":{"type":"boolean","default":true}}}`),
+		}
+		if err := mcp.Ask(ctx, &sure); err != nil {
+			return "", err
+		}
+		if sure.Action != mcp.Accept {
+			return "nothing was removed", nil
+		}
+		return "removed with " + string(sure.Content), nil
+	}
+	server := mcp.NewServer(mcp.Implementation{Name: "notes", Version: "1.0.0"}, mcp.Options{})
+	if err := server.AddTool(mcp.Tool{Name: "remove_all"}, mcp.Typed(remove)); err != nil {
+		log.Fatal(err)
+	}
+	client := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove_all","inputResponses":{"sure":{"action":"accept","content":{}}},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}
+`)
+	var out strings.Builder
+	if err := server.Serve(context.Background(), jsonrpc.NewLines(client, &out, jsonrpc.LinesOptions{})); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(out.String())
+	// Output:
+	// {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"removed with {\"keepStarred\":true}"}],"structuredContent":"removed with {\"keepStarred\":true}","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"notes","version":"1.0.0"}}}}
+}

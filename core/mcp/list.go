@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"sync"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -9,6 +11,8 @@ import (
 // A listed component can tell clients of any revision about itself.
 type listed interface {
 	describe(Revision) any
+	// kept is where its descriptions are kept, encoded.
+	kept() *descriptions
 }
 
 func (t *tool) describe(r Revision) any {
@@ -23,6 +27,34 @@ func (r *resource) describe(v Revision) any { return r.Resource.forRevision(v) }
 func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevision(r) }
 func (p *prompt) describe(r Revision) any   { return p.Prompt.forRevision(r) }
 
+// descriptions are what clients are told about a component, by revision. It never
+// changes, and lists are asked for far more often than components are made.
+type descriptions struct {
+	mu sync.Mutex
+	of map[Revision]json.RawMessage
+}
+
+func (d *descriptions) kept() *descriptions { return d }
+
+// appendDescription appends what clients of a revision are told about a component.
+func appendDescription(dst []byte, item listed, r Revision) ([]byte, error) {
+	d := item.kept()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	raw, ok := d.of[r]
+	if !ok {
+		var err error
+		if raw, err = strictjson.Marshal(item.describe(r)); err != nil {
+			return dst, err
+		}
+		if d.of == nil {
+			d.of = make(map[Revision]json.RawMessage)
+		}
+		d.of[r] = raw
+	}
+	return append(dst, raw...), nil
+}
+
 type listParams struct {
 	Cursor *string `json:"cursor"`
 }
@@ -35,32 +67,38 @@ func lister[T listed](s *Server, from *registry[T], field string) func(context.C
 			return nil, err
 		}
 		c.cache = s.lists
-		entries := make([]any, len(items)) // never nil: the field is required
-		for i, item := range items {
-			entries[i] = item.describe(c.Revision)
-		}
-		return listResult{field, entries, next}, nil
+		return listResult[T]{field, items, next, c.Revision}, nil
 	}
 }
 
 // A listResult is one page of a list.
-type listResult struct {
-	field   string
-	entries []any
-	next    string // the cursor of the next page; "" if this is the last
+type listResult[T listed] struct {
+	field    string
+	items    []T
+	next     string // the cursor of the next page; "" if this is the last
+	revision Revision
+}
+
+// AppendJSON appends the page as JSON.
+func (l listResult[T]) AppendJSON(dst []byte) ([]byte, error) {
+	dst = strictjson.AppendString(append(dst, '{'), l.field)
+	dst = append(dst, ':', '[')
+	for i, item := range l.items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = appendDescription(dst, item, l.revision); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, ']')
+	if l.next != "" {
+		dst = append(dst, `,"nextCursor":`...)
+		dst = strictjson.AppendString(dst, l.next)
+	}
+	return append(dst, '}'), nil
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (l listResult) MarshalJSON() ([]byte, error) {
-	entries, err := strictjson.Marshal(l.entries)
-	if err != nil {
-		return nil, err
-	}
-	out := append([]byte{'{'}, strictjson.AppendString(nil, l.field)...)
-	out = append(append(out, ':'), entries...)
-	if l.next != "" {
-		out = append(out, `,"nextCursor":`...)
-		out = strictjson.AppendString(out, l.next)
-	}
-	return append(out, '}'), nil
-}
+func (l listResult[T]) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil) }

@@ -81,6 +81,7 @@ func (p Prompt) forRevision(r Revision) Prompt {
 // A prompt is a registered one.
 type prompt struct {
 	Prompt
+	descriptions
 	handler  PromptHandler
 	complete Completer
 }

@@ -12,12 +12,14 @@ import (
 // A resource is a registered one.
 type resource struct {
 	Resource
+	descriptions
 	handler ResourceHandler
 }
 
 // A template is a registered one.
 type template struct {
 	ResourceTemplate
+	descriptions
 	uri      *uriTemplate
 	handler  ResourceHandler
 	complete Completer
@@ -35,7 +37,7 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	return &resource{r, h}, encodable(r)
+	return &resource{Resource: r, handler: h}, encodable(r)
 }
 
 func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {

@@ -182,12 +182,8 @@ type ToolUseResult struct {
 	Meta              Meta            `json:"_meta,omitempty"`
 }
 
-func (c ToolUse) forRevision(Revision) Content { return c }
-
-func (c ToolUseResult) forRevision(Revision) Content {
-	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
-	return c
-}
+func (c ToolUse) forRevision(Revision) Content       { return c }
+func (c ToolUseResult) forRevision(Revision) Content { return c }
 
 // MarshalJSON implements [json.Marshaler].
 func (c ToolUse) MarshalJSON() ([]byte, error) {
@@ -201,6 +197,7 @@ func (c ToolUse) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (c ToolUseResult) MarshalJSON() ([]byte, error) {
 	type fields ToolUseResult
+	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
 	return strictjson.Marshal(struct {
 		Type string `json:"type"`
 		fields

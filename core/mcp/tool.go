@@ -40,10 +40,10 @@ type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResu
 
 // A ToolResult is what a tool gives back.
 type ToolResult struct {
-	Content           []Content       `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent,omitempty"` // nil if there is none
-	IsError           bool            `json:"isError,omitempty"`
-	Meta              Meta            `json:"_meta,omitempty"`
+	Content           []Content
+	StructuredContent json.RawMessage // nil if there is none
+	IsError           bool
+	Meta              Meta
 }
 
 // TextResult is a result of one block of text.
@@ -79,6 +79,34 @@ func (r *ToolResult) Decode(v any) error {
 	}
 	return strictjson.Unmarshal(r.StructuredContent, v)
 }
+
+// AppendJSON appends the result as JSON.
+func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
+	dst, err := appendContent(append(dst, `{"content":`...), r.Content)
+	if err != nil {
+		return dst, err
+	}
+	if r.StructuredContent != nil {
+		if err := strictjson.Check(r.StructuredContent); err != nil {
+			return dst, fmt.Errorf("structuredContent: %w", err)
+		}
+		dst = appendMember(dst, "structuredContent", r.StructuredContent)
+	}
+	if r.IsError {
+		dst = append(dst, `,"isError":true`...)
+	}
+	if len(r.Meta) > 0 {
+		meta, err := strictjson.Marshal(r.Meta)
+		if err != nil {
+			return dst, fmt.Errorf("_meta: %w", err)
+		}
+		dst = appendMember(dst, "_meta", meta)
+	}
+	return append(dst, '}'), nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r ToolResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *ToolResult) UnmarshalJSON(raw []byte) error {
@@ -155,12 +183,11 @@ func (t Tool) forRevision(r Revision) Tool {
 // for clients that know no structured content, or none but objects.
 func (r *ToolResult) render(c *Call) (any, error) {
 	rendered := *r
-	blocks := r.Content
-	if len(blocks) == 0 && r.StructuredContent != nil {
-		blocks = []Content{Text{Text: string(r.StructuredContent)}}
+	if len(rendered.Content) == 0 && r.StructuredContent != nil {
+		rendered.Content = []Content{Text{Text: string(r.StructuredContent)}}
 	}
 	var err error
-	if rendered.Content, err = renderContent(blocks, c.Revision); err != nil {
+	if rendered.Content, err = renderContent(rendered.Content, c.Revision); err != nil {
 		return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
 	}
 	known := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
@@ -173,6 +200,7 @@ func (r *ToolResult) render(c *Call) (any, error) {
 // A tool is a registered one.
 type tool struct {
 	Tool
+	descriptions
 	input, output *schema.Schema // output is nil if none is declared
 	handler       ToolHandler
 }
