@@ -1,0 +1,46 @@
+// The TypeScript SDK's first client, which knows the handshake alone.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+
+import { features, handshakeFeatures } from './features.mjs';
+import { fixture } from './fixture.mjs';
+import { questions } from './questions.mjs';
+
+// This client goes by schemas where the protocol goes by names.
+const schemas = new Map(Object.values(types).filter((schema) => schema?.shape?.method).map((schema) => [schema.shape.method.value ?? schema.shape.method.def?.values?.[0], schema]));
+
+function schema(method) {
+  if (!schemas.has(method)) throw new Error(`the SDK has no schema for ${method}`);
+  return schemas.get(method);
+}
+
+async function connect(t, { capabilities = {}, handlers = {}, notifications = {} } = {}) {
+  const client = new Client({ name: 'v1-peer', version: '1' }, { capabilities });
+  for (const [method, f] of Object.entries(handlers)) client.setRequestHandler(schema(method), async (request) => f(request.params));
+  for (const [method, f] of Object.entries(notifications)) client.setNotificationHandler(schema(method), async (notification) => f(notification.params));
+  const transport = new StdioClientTransport({ command: fixture, stderr: 'ignore' });
+  let revision;
+  transport.setProtocolVersion = (version) => (revision = version);
+  await client.connect(transport);
+  t.after(() => client.close());
+  return {
+    client,
+    revision: () => revision,
+    call: (params, options) => client.callTool(params, undefined, options),
+    async all(list, key) {
+      const found = [];
+      for (let cursor; ; ) {
+        const page = await client[list]({ cursor });
+        found.push(...page[key]);
+        if ((cursor = page.nextCursor) === undefined) return found;
+      }
+    },
+  };
+}
+
+const of = { name: 'v1', revision: '2025-11-25', stateless: false, notFound: -32002 };
+features(of, connect);
+handshakeFeatures(of, connect);
+questions(of, connect);
