@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"errors"
 	"sync"
 
@@ -15,6 +16,7 @@ const mostInBatch = 1000
 type batch struct {
 	mu      sync.Mutex
 	answers [][]byte // in the order of the messages
+	after   []func() // to be called when the answers have gone
 	missing int
 }
 
@@ -62,14 +64,15 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &e) && e.Kind == strictjson.Duplicate
 }
 
-// add puts an answer into its place; nil means that none is sent. Once all
-// are in, it returns true and the array of them, or nil if it would be empty.
-func (b *batch) add(slot int, answer []byte) (all []byte, complete bool) {
+// add puts an answer into its place; nil means that none is sent. Once all are in, it returns
+// true, the array of them, or nil if it would be empty, and what is to be called after it.
+func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow []func(), complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.answers[slot] = answer
+	b.answers[slot] = bytes.Clone(answer)
+	b.after = append(b.after, after...)
 	if b.missing--; b.missing > 0 {
-		return nil, false
+		return nil, nil, false
 	}
 	for _, a := range b.answers {
 		if a == nil {
@@ -83,7 +86,7 @@ func (b *batch) add(slot int, answer []byte) (all []byte, complete bool) {
 		all = append(all, a...)
 	}
 	if all == nil {
-		return nil, true
+		return nil, nil, true
 	}
-	return append(all, ']'), true
+	return append(all, ']'), b.after, true
 }

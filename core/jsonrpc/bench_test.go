@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 )
@@ -42,14 +43,19 @@ func BenchmarkBurst(b *testing.B) {
 	for i := range n {
 		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"a":1}}`+"\n", i)
 	}
-	for _, release := range []bool{false, true} {
-		b.Run(fmt.Sprintf("released=%t", release), func(b *testing.B) {
+	for _, way := range []struct {
+		name  string
+		begin func(*Request)
+	}{
+		{"ordered", func(*Request) {}},
+		{"declared", (*Request).MayTakeLong},
+		{"released", (*Request).Release},
+	} {
+		b.Run(way.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				conn := NewConn(NewLines(strings.NewReader(in.String()), io.Discard, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
-					if release {
-						req.Release()
-					}
+					way.begin(req)
 					return echo(ctx, req)
 				}})
 				if err := conn.Run(context.Background()); err != nil {
@@ -57,6 +63,54 @@ func BenchmarkBurst(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+		})
+	}
+}
+
+// One request after the other over pipes of the system. The floor is a line echoed by a bare loop.
+func BenchmarkSequential(b *testing.B) {
+	line := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}` + "\n")
+	serve := func(begin func(*Request)) func(in, out *os.File) {
+		return func(in, out *os.File) {
+			conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+				begin(req)
+				return echo(ctx, req)
+			}})
+			_ = conn.Run(context.Background())
+		}
+	}
+	for _, way := range []struct {
+		name string
+		run  func(in, out *os.File)
+	}{
+		{"floor", func(in, out *os.File) { _, _ = io.Copy(struct{ io.Writer }{out}, struct{ io.Reader }{in}) }},
+		{"declared", serve((*Request).MayTakeLong)},
+		{"released", serve((*Request).Release)},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			in, requests, err := os.Pipe()
+			if err != nil {
+				b.Fatal(err)
+			}
+			answers, out, err := os.Pipe()
+			if err != nil {
+				b.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() { defer close(done); way.run(in, out) }()
+			buf := make([]byte, 1024)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := requests.Write(line); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := answers.Read(buf); err != nil {
+					b.Fatal(err)
+				}
+			}
+			requests.Close()
+			<-done
+			answers.Close()
 		})
 	}
 }

@@ -47,7 +47,6 @@ func TestCancel(t *testing.T) {
 func TestContextEndsWithTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept context.Context
-		type key struct{}
 		ours, theirs := Pipe()
 		conn := NewConn(theirs, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			kept = ctx

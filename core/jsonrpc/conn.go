@@ -14,7 +14,8 @@ import (
 type Options struct {
 	// Handle answers incoming requests and takes incoming notifications. See [Request]
 	// for how it is called. Its result is encoded as JSON; a [json.RawMessage] that
-	// holds good JSON goes out as it is. nil refuses every request with [MethodNotFound].
+	// holds good JSON goes out as it is, and an [Appender] writes itself.
+	// nil refuses every request with [MethodNotFound].
 	Handle func(ctx context.Context, req *Request) (any, error)
 
 	// Grace is how long requests in flight may go on once the connection is to
@@ -24,6 +25,10 @@ type Options struct {
 	// Ending is called once, when the connection begins to end. What still comes is handed
 	// to Handle, which may want to refuse it from then on. nil means nothing.
 	Ending func()
+
+	// MaxInFlight is how many requests may be in flight at once; one more is refused.
+	// 0 means 10,000.
+	MaxInFlight int
 
 	// Logger is told what the peer cannot be told. nil means [slog.Default].
 	Logger *slog.Logger
@@ -39,8 +44,10 @@ type Dialect struct {
 // A Conn is one conversation. Its methods may be called by several goroutines.
 type Conn struct {
 	transport Transport
+	held      holder // the transport, if it is one
 	handle    func(ctx context.Context, req *Request) (any, error)
 	grace     time.Duration
+	most      int // requests in flight
 	ending    func()
 	log       *slog.Logger
 	dialect   atomic.Pointer[Dialect]
@@ -49,6 +56,8 @@ type Conn struct {
 	// context given to Run, and outlives it by the grace.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	gone   *liveContext // for requests whose handler has returned
+	watch  watchdog
 
 	ended  chan error    // receives why reading ended
 	broken chan struct{} // closed when sending failed
@@ -62,11 +71,12 @@ type Conn struct {
 	// queue holds what is left of a batch. It belongs to the goroutine that reads.
 	queue []incoming
 
+	running  atomic.Int64  // handlers, and batches not yet answered
+	draining atomic.Bool   // Run waits for running to be 0
+	idle     chan struct{} // closed when it is
+
 	mu       sync.Mutex
 	inflight map[string]*Request // by the key of the id
-	running  int                 // handlers, and batches not yet answered
-	draining bool                // Run waits for running to be 0
-	idle     chan struct{}       // closed when it is
 	wasIdle  bool                // idle is closed
 	calls    map[string]chan<- message
 	lastID   int64
@@ -84,6 +94,9 @@ func NewConn(t Transport, o Options) *Conn {
 	if o.Grace == 0 {
 		o.Grace = 5 * time.Second
 	}
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = 10_000
+	}
 	if o.Ending == nil {
 		o.Ending = func() {}
 	}
@@ -94,6 +107,7 @@ func NewConn(t Transport, o Options) *Conn {
 		transport: t,
 		handle:    o.Handle,
 		grace:     max(o.Grace, 0),
+		most:      o.MaxInFlight,
 		ending:    o.Ending,
 		log:       o.Logger,
 		ended:     make(chan error, 1),
@@ -104,6 +118,8 @@ func NewConn(t Transport, o Options) *Conn {
 		inflight:  make(map[string]*Request),
 		calls:     make(map[string]chan<- message),
 	}
+	c.held, _ = t.(holder)
+	c.watch.tooLong = c.tooLong
 	c.dialect.Store(&Dialect{})
 	return c
 }
@@ -120,7 +136,10 @@ func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 // the grace ends too.
 func (c *Conn) Run(ctx context.Context) error {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.gone = newLiveContext(context.WithoutCancel(ctx))
+	c.gone.cancel(nil)
 	defer close(c.over)
+	defer c.watch.stop()
 	go c.read()
 
 	var err error
@@ -150,10 +169,8 @@ func (c *Conn) Run(ctx context.Context) error {
 func (c *Conn) drain(hurry <-chan struct{}) {
 	defer c.cancel(ErrClosed)
 	c.ending()
-	c.mu.Lock()
-	c.draining = true
+	c.draining.Store(true)
 	c.tellIdle()
-	c.mu.Unlock()
 
 	grace := time.NewTimer(c.grace)
 	defer grace.Stop()
@@ -180,7 +197,11 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 
 // send hands a message to the transport. If that fails, the connection is over.
 func (c *Conn) send(msg []byte) error {
-	err := c.transport.Send(msg)
+	return c.sent(c.transport.Send(msg))
+}
+
+// sent takes note of what became of sending.
+func (c *Conn) sent(err error) error {
 	if err == nil {
 		return nil
 	}

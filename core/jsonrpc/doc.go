@@ -13,6 +13,9 @@
 // handlers, and decides what a bad message is answered with. What messages mean
 // is the business of the handler.
 //
+// A request is served by the goroutine that read it, without a switch to another, as long as
+// it is quick; [Request] says how order is kept, and how a slow one lets the reading go on.
+//
 // # Decisions
 //
 // Where JSON-RPC leaves a choice, or a peer breaks its rules, this is what happens:
@@ -33,5 +36,7 @@
 //   - Nothing is ever said in answer to a response or a notification, however broken,
 //     as long as it can be told for one. What is not JSON at all, or too large to be
 //     read, is answered unless it looks like a response.
+//   - A request beyond [Options].MaxInFlight is refused with an [InternalError]. Notifications
+//     and responses are never refused for their number.
 //   - A response that is broken fails the call that waits for it.
 package jsonrpc

@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -20,6 +19,7 @@ type incoming struct {
 // read serves messages until there are no more. When a handler that it runs has
 // released the reading to another goroutine, it waits for its turn to come again.
 func (c *Conn) read() {
+	var buf []byte // of an answer that has gone, for the next one
 	for {
 		in, err := c.next()
 		if err != nil {
@@ -27,7 +27,19 @@ func (c *Conn) read() {
 			c.ended <- err
 			return
 		}
-		if !c.serve(in) && !c.awaitTurn() {
+		reads := true
+		switch {
+		case in.fault != nil:
+			reads = c.refuse(in)
+		case in.method == "":
+			c.deliver(in.message)
+		default:
+			r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot}
+			if buf, reads = c.run(r, buf[:0]); cap(buf) > mostKept {
+				buf = nil
+			}
+		}
+		if !reads && !c.awaitTurn() {
 			return
 		}
 	}
@@ -84,22 +96,9 @@ func (c *Conn) next() (incoming, error) {
 	return in, nil
 }
 
-// serve deals with one message and reports whether this goroutine is still the one that reads.
-func (c *Conn) serve(in incoming) bool {
-	switch {
-	case in.fault != nil:
-		c.refuse(in)
-	case in.method == "":
-		c.deliver(in.message)
-	default:
-		r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot}
-		return c.run(r)
-	}
-	return true
-}
-
-// refuse answers a message that is not a good one, if it is one to be answered.
-func (c *Conn) refuse(in incoming) {
+// refuse answers a message that is not a good one, if it is one to be answered, and
+// reports whether this goroutine is still the one that reads.
+func (c *Conn) refuse(in incoming) bool {
 	f := in.fault
 	switch {
 	case f.response:
@@ -107,121 +106,141 @@ func (c *Conn) refuse(in incoming) {
 		if !f.id.IsZero() {
 			c.deliver(message{id: f.id, err: f.err})
 		}
-		return
+		return true
 	case f.notification:
 		c.log.Warn("a notification was not understood", "error", f.err)
-		return
-	}
-	c.answer(in.batch, in.slot, appendError(nil, f.id, f.err, c.dialect.Load().NullID))
-}
-
-// run calls the handler of a request or notification and answers the request.
-func (c *Conn) run(r *Request) bool {
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	r.cancel = cancel
-	defer cancel(nil)
-	if err := c.begin(r); err != nil {
-		c.answer(r.batch, r.slot, appendError(nil, ID{}, err, c.dialect.Load().NullID))
 		return true
 	}
-	c.finish(r, c.invoke(context.WithValue(ctx, requestKey{}, r), r))
-	// From here on it is too late to release: a goroutine that the handler left
-	// behind might still try to.
-	return r.released.CompareAndSwap(false, true)
+	return c.refuseRequest(&Request{conn: c, batch: in.batch, slot: in.slot}, f.id, f.err)
 }
 
-// begin enters a request among those in flight, or says why it cannot be.
-func (c *Conn) begin(r *Request) *Error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// refuseRequest answers a request that no handler sees.
+func (c *Conn) refuseRequest(r *Request, id ID, err *Error) bool {
+	c.watch.begin(r)
+	c.answer(r, appendError(nil, id, err, c.dialect.Load().NullID))
+	return r.turn.CompareAndSwap(keepsTurn, servedTurn)
+}
+
+// run calls the handler of a request or notification and answers the request. It returns
+// the buffer of the answer, and whether this goroutine is still the one that reads.
+func (c *Conn) run(r *Request, buf []byte) ([]byte, bool) {
+	if id, err := c.begin(r); err != nil {
+		return buf, c.refuseRequest(r, id, err)
+	}
+	c.watch.begin(r)
+	reply := c.invoke(r, buf)
+	c.finish(r, reply)
+	// From here on it is too late to release: a goroutine that the handler left
+	// behind might still try to.
+	return reply, r.turn.CompareAndSwap(keepsTurn, servedTurn)
+}
+
+// begin enters a request among those in flight, or says why it cannot be, and under
+// which id.
+func (c *Conn) begin(r *Request) (ID, *Error) {
 	if !r.IsNotification() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		key := r.ID.key()
-		if c.inflight[key] != nil {
-			return Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
+		switch {
+		case c.inflight[key] != nil:
+			return ID{}, Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
+		case len(c.inflight) >= c.most:
+			return r.ID, Errorf(InternalError, "%d requests are in flight, the most there may be: wait for an answer before the next request", c.most)
 		}
 		c.inflight[key] = r
 	}
-	c.running++
-	return nil
+	c.hold()
+	return r.ID, nil
+}
+
+// tooLong deals with a request that keeps the reading, see [watchdog].
+func (c *Conn) tooLong(r *Request) {
+	if r.declared.Load() {
+		r.Release()
+	} else if c.held != nil {
+		// The order forbids to read on, but nothing has to wait for it that is to go out.
+		c.held.flush()
+	}
 }
 
 // hold makes Run wait for one thing more.
-func (c *Conn) hold() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running++
-}
+func (c *Conn) hold() { c.running.Add(1) }
 
 // letGo is the end of what begin or hold began.
 func (c *Conn) letGo() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running--
-	c.tellIdle()
+	if c.running.Add(-1) == 0 && c.draining.Load() {
+		c.tellIdle()
+	}
 }
 
-// tellIdle tells Run, once, that there is nothing to wait for. mu is held.
+// tellIdle tells Run, once, that there is nothing to wait for, if so.
 func (c *Conn) tellIdle() {
-	if c.draining && c.running == 0 && !c.wasIdle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running.Load() == 0 && !c.wasIdle {
 		c.wasIdle = true
 		close(c.idle)
 	}
 }
 
-// invoke calls the handler and encodes its answer. A panic in either ends the
+// invoke calls the handler and encodes its answer into buf. A panic in either ends the
 // request and nothing else.
-func (c *Conn) invoke(ctx context.Context, r *Request) (reply []byte) {
+func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
 		p := recover()
-		c.log.Error("a handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
-		reply = c.reply(r, nil, Errorf(InternalError, "internal error in %s", r.Method))
+		c.logPanic(r, p)
+		reply = c.reply(nil, r, nil, Errorf(InternalError, "internal error in %s", r.Method))
 		if p == nil {
 			// runtime.Goexit: this goroutine ends here, so another has to read on.
 			c.finish(r, reply)
 			r.Release()
 		}
 	}()
-	result, err := c.handle(ctx, r)
-	reply = c.reply(r, result, err)
+	result, err := c.handle((*requestContext)(r), r)
+	reply = c.reply(buf, r, result, err)
 	returned = true
 	return reply
 }
 
-// finish takes a request from among those in flight and sends its answer, if one is wanted.
-func (c *Conn) finish(r *Request, reply []byte) {
-	c.mu.Lock()
-	if !r.IsNotification() {
-		delete(c.inflight, r.ID.key())
-		if r.cancelled {
-			reply = nil
-		}
-	}
-	c.mu.Unlock()
-	if !r.IsNotification() {
-		c.answer(r.batch, r.slot, reply)
-		if r.after != nil && reply != nil {
-			r.after()
-		}
-	}
-	c.letGo()
+func (c *Conn) logPanic(r *Request, p any) {
+	c.log.Error("a handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
-// reply encodes the answer to a request; a notification has none.
-func (c *Conn) reply(r *Request, result any, err error) []byte {
+// finish takes a request from among those in flight and sends its answer, if one is wanted.
+func (c *Conn) finish(r *Request, reply []byte) {
+	defer c.letGo()
+	c.mu.Lock()
+	r.endContext()
+	wanted := !r.IsNotification()
+	if wanted {
+		delete(c.inflight, r.ID.key())
+	}
+	if r.cancelled {
+		reply = nil
+	}
+	c.mu.Unlock()
+	if wanted {
+		c.answer(r, reply)
+	}
+}
+
+// reply appends the answer to a request to dst; a notification has none.
+func (c *Conn) reply(dst []byte, r *Request, result any, err error) []byte {
 	if r.IsNotification() {
 		if err != nil {
 			c.log.Warn("a notification was not understood", "method", r.Method, "error", err)
 		}
-		return nil
+		return dst
 	}
 	if err == nil {
-		raw, encodeErr := marshal(result)
+		reply, encodeErr := appendResult(dst, r.ID, result)
 		if encodeErr == nil {
-			return appendResult(make([]byte, 0, len(raw)+64), r.ID, raw)
+			return reply
 		}
 		c.log.Error("encoding a result", "method", r.Method, "error", encodeErr)
 		err = fmt.Errorf("encoding the result of %s: %w", r.Method, encodeErr)
@@ -231,20 +250,56 @@ func (c *Conn) reply(r *Request, result any, err error) []byte {
 		c.log.Error("the data of an error is not JSON", "method", r.Method, "error", err)
 		e = &Error{Code: e.Code, Message: e.Message}
 	}
-	return appendError(nil, r.ID, e, false)
+	return appendError(dst, r.ID, e, false)
 }
 
 // answer sends a reply, or puts it into its batch. A nil reply is none.
-func (c *Conn) answer(b *batch, slot int, reply []byte) {
-	if b != nil {
-		all, complete := b.add(slot, reply)
-		if complete {
-			defer c.letGo()
+func (c *Conn) answer(r *Request, reply []byte) {
+	after := r.after
+	if reply == nil {
+		after = nil
+	}
+	if r.batch != nil {
+		var complete bool
+		if reply, after, complete = r.batch.add(r.slot, reply, after); !complete {
+			return
 		}
-		reply = all
+		defer c.letGo()
 	}
-	if reply != nil {
-		// An error is kept by send and ends Run.
-		_ = c.send(reply)
+	if reply == nil || c.deal(r, reply) != nil {
+		return // an error is kept by sent and ends Run
 	}
+	for _, f := range after {
+		c.follow(r, f)
+	}
+}
+
+// deal hands an answer to the transport. Once it has its place among the others, the
+// reading need not wait for it to be taken.
+func (c *Conn) deal(r *Request, reply []byte) error {
+	if c.held == nil {
+		return c.send(reply)
+	}
+	if err := c.held.put(reply); err != nil {
+		return c.sent(err)
+	}
+	r.declare()
+	return c.sent(c.held.push())
+}
+
+// follow calls what is to come behind an answer. A panic ends that and nothing else.
+func (c *Conn) follow(r *Request, f func()) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		p := recover()
+		c.logPanic(r, p)
+		if p == nil {
+			r.Release() // as in invoke
+		}
+	}()
+	f()
+	returned = true
 }

@@ -21,14 +21,19 @@ type LinesOptions struct {
 //
 // Blank lines are passed over, and a carriage return before the end of a line is
 // dropped. A line over the limit is read to its end, in constant memory, and
-// reported as a [*MessageError]. What is sent while a write is under way leaves with
-// the next one, so a burst of messages takes few writes. From a peer that does not take
-// what is sent to it, nothing is read either: it slows us down and does not fill memory.
+// reported as a [*MessageError].
+//
+// A burst of messages takes few writes: what is sent while whole lines have come and
+// not been received yet is held back, for a moment, until they have; and what is sent
+// while a write is under way leaves with the next one. Who stops receiving in the midst of
+// a burst must [Lines.Close] before all is sent. From a peer that does not take what is sent
+// to it, nothing is read either: it slows us down and does not fill memory.
 type Lines struct {
-	in  *bufio.Reader
-	r   io.Reader
-	out *lineWriter
-	max int
+	in   *bufio.Reader
+	more bool // in holds another whole line
+	r    io.Reader
+	out  *lineWriter
+	max  int
 }
 
 // NewLines returns a transport that reads from r and writes to w. Close closes
@@ -48,12 +53,23 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 // Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
+func (l *Lines) put(msg []byte) error { return l.out.put(msg) }
+
+func (l *Lines) push() error { return l.out.push() }
+
+func (l *Lines) flush() { l.out.endBurst() }
+
 // Receive implements [Transport].
 func (l *Lines) Receive() ([]byte, error) {
 	l.out.awaitRoom()
 	for {
+		if !l.more {
+			l.out.endBurst() // reading may block now
+		}
 		line, err := l.line()
-		l.out.burst.Store(l.in.Buffered() > 0)
+		whole, _ := l.in.Peek(l.in.Buffered())
+		l.more = bytes.IndexByte(whole, '\n') >= 0
+		l.out.burst.Store(l.more)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 const (
 	mostWaiting = 1 << 20  // above so many bytes, senders wait for the writer
+	mostHeld    = 32 << 10 // from so many bytes on, a goroutine of its own writes them
 	mostKept    = 64 << 10 // a larger buffer is not kept for the next write
 	mostWritten = 64 << 10 // of this many bytes at once the peer must take some
 )
@@ -19,8 +19,9 @@ const (
 // lineWriter writes messages, a line each, for several senders. Whoever finds no
 // write under way does it, for all who come in the meantime.
 type lineWriter struct {
-	w     io.Writer
-	burst atomic.Bool // more messages have come in and are about to be answered
+	w       io.Writer
+	burst   atomic.Bool // more messages have come in and are about to be answered
+	crowded atomic.Bool // there is no room in waiting
 
 	mu      sync.Mutex
 	room    *sync.Cond // on mu: there may be room in waiting again
@@ -40,6 +41,14 @@ func newLineWriter(w io.Writer) *lineWriter {
 }
 
 func (l *lineWriter) send(msg []byte) error {
+	if err := l.put(msg); err != nil {
+		return err
+	}
+	return l.push()
+}
+
+// put takes a message and leaves the writing to push.
+func (l *lineWriter) put(msg []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.roomMade()
@@ -53,18 +62,45 @@ func (l *lineWriter) send(msg []byte) error {
 	l.waiting = append(l.waiting, msg...)
 	spaceOut(l.waiting[start:])
 	l.waiting = append(l.waiting, '\n')
-	if l.writing {
-		return nil
+	l.crowded.Store(len(l.waiting) > mostWaiting)
+	return nil
+}
+
+// push sees to it that what waits is written: here, if it is little; by somebody else, if
+// that is being done or it is much; or later, in a burst.
+func (l *lineWriter) push() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.writing || len(l.waiting) == 0:
+	case len(l.waiting) >= mostHeld:
+		l.startWriting()
+	case !l.burst.Load():
+		l.writing = true
+		l.flush()
+		if len(l.waiting) == 0 {
+			l.done()
+		} else {
+			go l.flushAll() // the others' messages are not this sender's business
+		}
 	}
-	l.writing = true
-	l.flush()
-	if len(l.waiting) > 0 {
-		// The others' messages are not this sender's business.
-		go l.flushAll()
-		return l.err
-	}
-	l.done()
 	return l.err
+}
+
+// endBurst has written what a burst held back.
+func (l *lineWriter) endBurst() {
+	l.burst.Store(false)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.startWriting()
+}
+
+// startWriting lets a goroutine write what waits, unless that is being done. mu is held.
+func (l *lineWriter) startWriting() {
+	if !l.writing && len(l.waiting) > 0 && l.err == nil {
+		l.writing = true
+		go l.flushAll()
+	}
 }
 
 // spaceOut turns the line breaks in a message into spaces. In JSON they are only
@@ -79,14 +115,9 @@ func spaceOut(msg []byte) {
 // flush writes all that waits. It is called with mu held and returns with it held,
 // but lets it go while writing.
 func (l *lineWriter) flush() {
-	if l.burst.Load() {
-		// There is more to be answered: let it come along.
-		l.mu.Unlock()
-		runtime.Gosched()
-		l.mu.Lock()
-	}
 	out := l.waiting
 	l.waiting, l.spare = l.spare[:0], nil
+	l.crowded.Store(false)
 	for rest := out; len(rest) > 0 && l.err == nil; {
 		piece := rest[:min(len(rest), mostWritten)]
 		rest = rest[len(piece):]
@@ -106,6 +137,9 @@ func (l *lineWriter) flush() {
 
 // awaitRoom waits while there is more to be written than the peer takes.
 func (l *lineWriter) awaitRoom() {
+	if !l.crowded.Load() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.roomMade()
@@ -142,6 +176,7 @@ func (l *lineWriter) close(patience time.Duration) error {
 	defer l.mu.Unlock()
 	l.closing = true
 	l.room.Broadcast()
+	l.startWriting()
 	for l.writing && l.err == nil {
 		before := l.written
 		l.awaitIdle(patience)

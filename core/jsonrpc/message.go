@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -147,12 +148,24 @@ func (e *envelope) response(m message) (message, error) {
 	return m, nil
 }
 
-// marshal encodes v. What claims to be JSON already is checked and left as it is.
-func marshal(v any) (json.RawMessage, error) {
-	if raw, ok := v.(json.RawMessage); ok && raw != nil {
-		return raw, strictjson.Check(raw)
+// An Appender is a value that writes its own JSON.
+type Appender interface {
+	// AppendJSON appends exactly one JSON value to dst. What it appends is sent as it
+	// is and not checked. If it returns an error, what it appended is dropped.
+	AppendJSON(dst []byte) ([]byte, error)
+}
+
+// appendJSON encodes v. What claims to be JSON already is checked and left as it is.
+func appendJSON(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case json.RawMessage:
+		if v != nil {
+			return append(dst, v...), strictjson.Check(v)
+		}
+	case Appender:
+		return v.AppendJSON(dst)
 	}
-	return strictjson.Marshal(v)
+	return strictjson.Append(dst, v)
 }
 
 func appendRequest(dst []byte, id ID, method string, params json.RawMessage) []byte {
@@ -171,12 +184,12 @@ func appendRequest(dst []byte, id ID, method string, params json.RawMessage) []b
 	return append(dst, '}')
 }
 
-func appendResult(dst []byte, id ID, result json.RawMessage) []byte {
+func appendResult(dst []byte, id ID, result any) ([]byte, error) {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, id.raw...)
 	dst = append(dst, `,"result":`...)
-	dst = append(dst, result...)
-	return append(dst, '}')
+	dst, err := appendJSON(dst, result)
+	return append(dst, '}'), err
 }
 
 func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
@@ -188,7 +201,7 @@ func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
 		dst = append(dst, id.raw...)
 	}
 	dst = append(dst, `,"error":{"code":`...)
-	dst = fmt.Appendf(dst, "%d", int(e.Code))
+	dst = strconv.AppendInt(dst, int64(e.Code), 10)
 	dst = append(dst, `,"message":`...)
 	dst = strictjson.AppendString(dst, e.Message)
 	if len(e.Data) > 0 {

@@ -77,7 +77,7 @@ func encodeParams(method string, params any) (json.RawMessage, error) {
 	if params == nil {
 		return nil, nil
 	}
-	raw, err := marshal(params)
+	raw, err := appendJSON(nil, params)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the params of %s: %w", method, err)
 	}

@@ -32,6 +32,20 @@ type refusing struct{}
 
 func (refusing) MarshalJSON() ([]byte, error) { return nil, errors.New("not today") }
 
+// appending is a result that writes itself, and fails or panics at the end if it is told to.
+type appending string
+
+func (a appending) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `"half`...)
+	switch a {
+	case "fail":
+		return dst, errors.New("not today")
+	case "panic":
+		panic("nor ever")
+	}
+	return append(dst, `way"`...), nil
+}
+
 func TestResults(t *testing.T) {
 	tests := []struct {
 		result any
@@ -50,6 +64,9 @@ func TestResults(t *testing.T) {
 		{refusing{}, `1 error -32603`},
 		{panicky{}, `1 error -32603`},
 		{map[string]any{"a": panicky{}}, `1 error -32603`},
+		{appending(""), `1 "halfway"`},
+		{appending("fail"), `1 error -32603`},
+		{appending("panic"), `1 error -32603`},
 	}
 	for _, test := range tests {
 		handle := func(_ context.Context, req *Request) (any, error) { return test.result, nil }

@@ -4,7 +4,8 @@ package jsonrpc
 // and the next begins, and nothing else about them.
 type Transport interface {
 	// Send takes a message, and is done with the slice when it returns. The
-	// message may leave later, together with others; messages keep their order. Several
+	// message may leave later, together with others, but does not wait for another call than
+	// the next Receive; messages keep their order. Several
 	// goroutines may call it. An error means that the transport has ended.
 	Send(msg []byte) error
 
@@ -17,6 +18,19 @@ type Transport interface {
 	// Close sends what is waiting to be sent, then ends the transport and, if it
 	// can, a Receive that is under way.
 	Close() error
+}
+
+// A holder is a transport that holds messages back while more come in, so that their
+// answers leave together. With it a message can be given its place first and sent afterwards.
+type holder interface {
+	// put takes a message as Send does, but leaves the sending to push or flush.
+	put(msg []byte) error
+
+	// push sends what was put, unless it is better held back for now.
+	push() error
+
+	// flush ends holding back until the next Receive, and does not wait for the peer.
+	flush()
 }
 
 // A MessageError is a message that the transport could not take.

@@ -7,8 +7,13 @@ import (
 
 // Marshal is json.Marshal without the escapes that only HTML needs.
 func Marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	return Append(nil, v)
+}
+
+// Append appends what [Marshal] makes of v to dst.
+func Append(dst []byte, v any) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err

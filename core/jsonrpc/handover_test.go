@@ -1,0 +1,291 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// other is a message whose handler shows that the reading went on.
+const other = `{"jsonrpc":"2.0","method":"other"}`
+
+type key struct{}
+
+// A request is released when it says so or, once it has declared that it may take long, by
+// what shows that it does; else it keeps the order, whatever it does.
+func TestHandOver(t *testing.T) {
+	look := func(ctx context.Context) { _ = ctx.Err() }
+	tests := []struct {
+		name   string
+		do     func(ctx context.Context, req *Request)
+		atOnce bool // without any time passing
+		later  bool
+	}{
+		{"nothing", func(context.Context, *Request) {}, false, false},
+		{"Release", func(_ context.Context, req *Request) { req.Release() }, true, true},
+		{"Err", func(ctx context.Context, _ *Request) { look(ctx) }, false, false},
+		{"Done", func(ctx context.Context, _ *Request) { ctx.Done() }, false, false},
+		{"declared", func(_ context.Context, req *Request) { req.MayTakeLong() }, false, true},
+		{"declared, Value", func(ctx context.Context, req *Request) {
+			req.MayTakeLong()
+			ctx.Value(key{})
+			_ = context.WithoutCancel(ctx).Err()
+		}, false, true},
+		{"declared, Err", func(ctx context.Context, req *Request) { req.MayTakeLong(); look(ctx) }, true, true},
+		{"declared, Done", func(ctx context.Context, req *Request) { req.MayTakeLong(); ctx.Done() }, true, true},
+		{"declared, Err of a value", func(ctx context.Context, req *Request) {
+			ctx = context.WithValue(ctx, key{}, 1)
+			req.MayTakeLong()
+			look(ctx)
+		}, true, true},
+		{"declared, derived", func(ctx context.Context, req *Request) {
+			req.MayTakeLong()
+			_, cancel := context.WithTimeout(ctx, time.Hour)
+			cancel()
+		}, true, true},
+		{"derived, declared", func(ctx context.Context, req *Request) {
+			_, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Hour, cancel)
+			req.MayTakeLong()
+		}, true, true},
+		{"declared, AfterFunc", func(ctx context.Context, req *Request) {
+			req.MayTakeLong()
+			context.AfterFunc(ctx, func() {})
+		}, true, true},
+		{"declared late", func(_ context.Context, req *Request) {
+			time.Sleep(time.Second) // longer than the watchdog stays awake
+			req.MayTakeLong()
+		}, false, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var others atomic.Int32
+				pass := make(chan struct{})
+				var released bool
+				p := newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+					if req.Method == "other" {
+						others.Add(1)
+						return nil, nil
+					}
+					test.do(ctx, req)
+					<-pass
+					released = req.Released()
+					return struct{}{}, nil
+				}})
+				p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`, other)
+				synctest.Wait()
+				if got := others.Load() == 1; got != test.atOnce {
+					t.Errorf("at once: %t", got)
+				}
+				time.Sleep(2 * time.Second)
+				if got := others.Load() == 1; got != test.later {
+					t.Errorf("later: %t", got)
+				}
+				close(pass)
+				p.expect(`1 {}`)
+				if released != test.later {
+					t.Errorf("Released: %t", released)
+				}
+				p.end()
+				if n := others.Load(); n != 1 {
+					t.Errorf("the other message was handled %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// A quick request is not released at its end, nor afterwards.
+func TestQuickRequestIsNeverReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept *Request
+		p := newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+			req.MayTakeLong()
+			kept = req
+			return echo(ctx, req)
+		}})
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		p.expect(`1 {}`)
+		synctest.Wait()
+		kept.Release()
+		if kept.Released() {
+			t.Error("released after its end")
+		}
+		p.end()
+	})
+}
+
+// The watchdog sleeps while nothing comes, wakes for the next request, and is gone with Run.
+func TestWatchdogSleeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, Options{})
+		w := &p.conn.watch
+		for range 3 {
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+			p.expect(`1 {}`)
+			if !w.awake.Load() {
+				t.Error("it sleeps while there is something to do")
+			}
+			time.Sleep(time.Second)
+			if w.awake.Load() || w.timer.Stop() {
+				t.Error("it is awake while there is nothing to do")
+			}
+		}
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		p.expect(`1 {}`)
+		p.end()
+		if w.timer.Stop() {
+			t.Error("the timer is left running")
+		}
+	})
+}
+
+// An answer that the peer does not take yet does not keep the reading, as long as there is
+// room, and is never overtaken by later ones where the handlers keep the order.
+func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
+	for _, size := range []int{10, 200_000} { // with room, and without
+		synctest.Test(t, func(t *testing.T) {
+			var input strings.Builder
+			var want []string
+			for i := range 20 {
+				fmt.Fprintf(&input, `{"jsonrpc":"2.0","id":%d,"method":"m","params":[%d]}`+"\n", i, i)
+				want = append(want, fmt.Sprintf(`%d "%s"`, i, strings.Repeat("x", size)))
+			}
+			out := &slowWriter{t: t}
+			var begun []time.Duration
+			start := time.Now()
+			conn := NewConn(NewLines(oneLine{strings.NewReader(input.String())}, out, LinesOptions{}), Options{Handle: func(context.Context, *Request) (any, error) {
+				begun = append(begun, time.Since(start))
+				return strings.Repeat("x", size), nil
+			}})
+			if err := conn.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+			equal(t, gists(t, out.String()), want...)
+			if begun[4] >= time.Millisecond {
+				t.Errorf("the reading waited for the first write: number 4 began after %v", begun[4])
+			}
+		})
+	}
+}
+
+// oneLine hands out what it reads in pieces that hold one line at most: no burst.
+type oneLine struct{ r *strings.Reader }
+
+func (o oneLine) Read(p []byte) (int, error) {
+	for i := range p {
+		c, err := o.r.ReadByte()
+		if err != nil {
+			return i, err
+		}
+		if p[i] = c; c == '\n' {
+			return i + 1, nil
+		}
+	}
+	return len(p), nil
+}
+
+func TestMaxInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{}), release: true}
+		p := newPeer(t, Options{Handle: g.handle, MaxInFlight: 2})
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","id":2,"method":"m"}`, `{"jsonrpc":"2.0","id":3,"method":"m"}`)
+		line, err := p.wire.Receive()
+		if err != nil || gist(t, line) != `3 error -32603` || !strings.Contains(string(line), "2 requests are in flight") {
+			t.Errorf("got %s, %v", line, err)
+		}
+		// What is no request still comes through.
+		called := make(chan error, 1)
+		go func() { called <- p.conn.Call(t.Context(), "back", nil, nil) }()
+		p.expect(`1 "back" `)
+		p.send(`{"jsonrpc":"2.0","method":"n"}`, `{"jsonrpc":"2.0","id":1,"result":null}`)
+		if err := <-called; err != nil {
+			t.Error(err)
+		}
+		if n := g.count(); n != 3 {
+			t.Errorf("%d handlers have begun, want two of requests and one of a notification", n)
+		}
+		close(g.pass)
+		synctest.Wait()
+		p.send(`{"jsonrpc":"2.0","id":4,"method":"m"}`)
+		seen := map[string]bool{}
+		for range 3 {
+			line, _ := p.wire.Receive()
+			seen[gist(t, line)] = true
+		}
+		if !seen[`1 {}`] || !seen[`2 {}`] || !seen[`4 {}`] {
+			t.Errorf("got %v", seen)
+		}
+		p.end()
+	})
+}
+
+// Two peers that flood each other with requests, over streams that hold nothing and with
+// handlers that keep the order: neither waits for ever to be read from.
+func TestFloodInBothDirections(t *testing.T) {
+	for _, declare := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			handle := func(ctx context.Context, req *Request) (any, error) {
+				if declare {
+					req.MayTakeLong()
+				}
+				return echo(ctx, req)
+			}
+			left, right, stop := linkStreams(t, handle)
+			defer stop()
+			defer time.AfterFunc(time.Minute, stop).Stop() // fails the calls, if they wait for each other
+			var calls sync.WaitGroup
+			for _, conn := range []*Conn{left, right} {
+				for range 200 {
+					calls.Go(func() {
+						if err := conn.Call(t.Context(), "m", []string{strings.Repeat("x", 1000)}, nil); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+			}
+			calls.Wait()
+		})
+	}
+}
+
+func TestAfterAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *peer
+		tell := func(what string) func() {
+			return func() { _ = p.conn.Notify(context.Background(), what, nil) }
+		}
+		p = newPeer(t, Options{Handle: func(_ context.Context, req *Request) (any, error) {
+			req.AfterAnswer(tell("a"))
+			req.AfterAnswer(tell("b"))
+			switch req.Method {
+			case "cancelled":
+				p.conn.Cancel(req.ID)
+			case "error":
+				return nil, errors.New("no")
+			case "panic":
+				req.AfterAnswer(func() { panic("afterwards") })
+			}
+			return struct{}{}, nil
+		}})
+		p.conn.SetDialect(Dialect{Batches: true})
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		p.expect(`1 {}`, `- "a" `, `- "b" `)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"error"}`)
+		p.expect(`1 error -32603`, `- "a" `, `- "b" `)
+		p.send(`{"jsonrpc":"2.0","method":"m"}`, `{"jsonrpc":"2.0","id":2,"method":"cancelled"}`)
+		p.expectNothing()
+		p.send(`[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"cancelled"},{"jsonrpc":"2.0","id":3,"method":"m"}]`)
+		p.expect(`[1 {}; 3 {}]`, `- "a" `, `- "b" `, `- "a" `, `- "b" `)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"panic"}`, `{"jsonrpc":"2.0","id":2,"method":"m"}`)
+		p.expect(`1 {}`, `- "a" `, `- "b" `, `2 {}`, `- "a" `, `- "b" `)
+		p.end()
+	})
+}

@@ -1,0 +1,148 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// linkStreams runs two connections with the same handler over streams that hold nothing,
+// until stop is called.
+func linkStreams(t testing.TB, handle func(context.Context, *Request) (any, error)) (left, right *Conn, stop func()) {
+	inLeft, outRight := io.Pipe()
+	inRight, outLeft := io.Pipe()
+	o := Options{Handle: handle, Logger: slog.New(slog.DiscardHandler)}
+	left = NewConn(NewLines(inLeft, outLeft, LinesOptions{}), o)
+	right = NewConn(NewLines(inRight, outRight, LinesOptions{}), o)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = left.Run(ctx) })
+	wg.Go(func() { _ = right.Run(ctx) })
+	return left, right, func() { cancel(); wg.Wait() }
+}
+
+// safeBuffer may be looked at while it is written to.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// What a burst holds back leaves as soon as nobody is about to receive more.
+func TestNothingIsHeldForLong(t *testing.T) {
+	request := func(id int, method string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s"}`+"\n", id, method)
+	}
+	for _, test := range []struct {
+		name, input  string
+		atOnce, soon []string
+	}{
+		{"all answered", request(1, "m") + request(2, "m"), []string{`1 {}`, `2 {}`}, nil},
+		{"last is a notification", request(1, "m") + `{"jsonrpc":"2.0","method":"m"}` + "\n", []string{`1 {}`}, nil},
+		{"last is a response", request(1, "m") + `{"jsonrpc":"2.0","id":1,"result":1}` + "\n", []string{`1 {}`}, nil},
+		{"half a line follows", request(1, "m") + request(2, "m")[:10], []string{`1 {}`}, nil},
+		{"blank lines follow", request(1, "m") + "\n\n \n", []string{`1 {}`}, nil},
+		{"then one that keeps the order", request(1, "m") + request(2, "block") + request(3, "m"), nil, []string{`1 {}`}},
+		{"then one that may take long", request(1, "m") + request(2, "declare") + request(3, "m"), nil, []string{`1 {}`, `3 {}`}},
+		{"then one that is released", request(1, "m") + request(2, "release") + request(3, "m"), []string{`1 {}`, `3 {}`}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				out := &safeBuffer{}
+				in, requests := io.Pipe()
+				pass := make(chan struct{})
+				conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+					switch req.Method {
+					case "release":
+						req.Release()
+						<-pass
+					case "declare":
+						req.MayTakeLong()
+						<-pass
+					case "block":
+						<-pass
+					}
+					return struct{}{}, nil
+				}})
+				done := make(chan error, 1)
+				go func() { done <- conn.Run(t.Context()) }()
+				_, _ = io.WriteString(requests, test.input)
+				synctest.Wait()
+				equal(t, gists(t, out.String()), test.atOnce...)
+				time.Sleep(2 * lookEvery)
+				synctest.Wait()
+				equal(t, gists(t, out.String()), append(test.atOnce, test.soon...)...)
+				// While the order is kept, what others send is no longer held back.
+				if err := conn.Notify(t.Context(), "n", nil); err != nil {
+					t.Error(err)
+				}
+				if !strings.HasSuffix(out.String(), `"method":"n"}`+"\n") {
+					t.Errorf("the notification is held back: %s", out.String())
+				}
+				close(pass)
+				requests.Close()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A burst with large answers does not gather them all.
+func TestLongBurstIsWrittenMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 20
+		out := &safeBuffer{}
+		var input strings.Builder
+		for i := range n {
+			fmt.Fprintf(&input, `{"jsonrpc":"2.0","id":%d,"method":"m"}`+"\n", i)
+		}
+		served := 0
+		conn := NewConn(NewLines(strings.NewReader(input.String()), out, LinesOptions{}), Options{Handle: func(context.Context, *Request) (any, error) {
+			if served++; served == n {
+				synctest.Wait()
+				if len(out.String()) < n/2*10_000 {
+					t.Errorf("only %d bytes are out", len(out.String()))
+				}
+			}
+			return strings.Repeat("x", 10_000), nil
+		}})
+		if err := conn.Run(t.Context()); err != nil || len(gists(t, out.String())) != n {
+			t.Errorf("Run: %v, %d answers", err, len(gists(t, out.String())))
+		}
+	})
+}
+
+// Close sends what a burst held back.
+func TestCloseInTheMidstOfABurst(t *testing.T) {
+	var out bytes.Buffer
+	l := NewLines(strings.NewReader("1\n2\n"), &out, LinesOptions{})
+	if _, err := l.Receive(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Send([]byte(`"held"`)); err != nil || out.Len() > 0 {
+		t.Errorf("Send: %v, out %q", err, out.String())
+	}
+	if err := l.Close(); err != nil || out.String() != "\"held\"\n" {
+		t.Errorf("Close: %v, out %q", err, out.String())
+	}
+}
