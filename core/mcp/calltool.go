@@ -48,7 +48,7 @@ type callToolParams struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func (s *Server) callTool(ctx context.Context, _ *Call, p *callToolParams) (any, error) {
+func (s *Server) callTool(ctx context.Context, c *Call, p *callToolParams) (any, error) {
 	if p.Name == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "tools/call needs the name of a tool")
 	}
@@ -63,7 +63,7 @@ func (s *Server) callTool(ctx context.Context, _ *Call, p *callToolParams) (any,
 	default:
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the arguments of %s must be an object, got %s", t.Name, strictjson.Describe(p.Arguments))
 	}
-	result, err := t.call(ctx, p.Arguments)
+	result, err := t.call(ctx, c, p.Arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +76,13 @@ func (s *Server) callTool(ctx context.Context, _ *Call, p *callToolParams) (any,
 }
 
 // call checks the arguments and runs the handler.
-func (t *tool) call(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
+func (t *tool) call(ctx context.Context, c *Call, arguments json.RawMessage) (*ToolResult, error) {
 	if err := t.input.Validate(arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
+	end := t.pace.begin(c.req)
 	result, err := t.handler(ctx, arguments)
+	end()
 	if err != nil {
 		if isProtocolError(err) {
 			return nil, err

@@ -64,7 +64,7 @@ type completion struct {
 	HasMore bool     `json:"hasMore"`
 }
 
-func (s *Server) completeArgument(ctx context.Context, _ *Call, p *completeParams) (any, error) {
+func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParams) (any, error) {
 	if p.Argument == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "completion/complete needs an argument with its name and value")
 	}
@@ -77,6 +77,7 @@ func (s *Server) completeArgument(ctx context.Context, _ *Call, p *completeParam
 	}
 	values := []string{}
 	if completer != nil {
+		c.req.Release()
 		found, err := completer(ctx, p.Argument.Name, p.Argument.Value, p.Context.Arguments)
 		if err != nil {
 			return nil, err

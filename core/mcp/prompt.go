@@ -82,6 +82,7 @@ func (p Prompt) forRevision(r Revision) Prompt {
 type prompt struct {
 	Prompt
 	descriptions
+	pace
 	handler  PromptHandler
 	complete Completer
 }
@@ -109,7 +110,7 @@ type getPromptParams struct {
 	Arguments map[string]string `json:"arguments"`
 }
 
-func (s *Server) getPrompt(ctx context.Context, _ *Call, p *getPromptParams) (any, error) {
+func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (any, error) {
 	if p.Name == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "prompts/get needs the name of a prompt")
 	}
@@ -120,7 +121,9 @@ func (s *Server) getPrompt(ctx context.Context, _ *Call, p *getPromptParams) (an
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
 	}
+	end := found.pace.begin(c.req)
 	result, err := found.handler(ctx, p.Arguments)
+	end()
 	if result == nil {
 		result = &PromptResult{}
 	}

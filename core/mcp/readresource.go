@@ -13,6 +13,7 @@ import (
 type resource struct {
 	Resource
 	descriptions
+	pace
 	handler ResourceHandler
 }
 
@@ -20,6 +21,7 @@ type resource struct {
 type template struct {
 	ResourceTemplate
 	descriptions
+	pace
 	uri      *uriTemplate
 	handler  ResourceHandler
 	complete Completer
@@ -61,7 +63,7 @@ type uriParams struct {
 // the first template that it fits.
 func (s *Server) lookUp(uri string) (found readable, ok bool) {
 	if r, ok := s.resources.get(uri); ok {
-		return readable{r.handler, nil, r.Cache}, true
+		return readable{r.handler, nil, r.Cache, &r.pace}, true
 	}
 	var variables map[string]string
 	t, ok := s.templates.find(func(t *template) (fits bool) {
@@ -71,7 +73,7 @@ func (s *Server) lookUp(uri string) (found readable, ok bool) {
 	if !ok {
 		return readable{}, false
 	}
-	return readable{t.handler, variables, t.Cache}, true
+	return readable{t.handler, variables, t.Cache, &t.pace}, true
 }
 
 // readable is what lookUp finds.
@@ -79,6 +81,7 @@ type readable struct {
 	handler   ResourceHandler
 	variables map[string]string // of the template; nil if it is none
 	cache     Cache
+	pace      *pace
 }
 
 type readResult struct {
@@ -94,7 +97,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		return nil, NotFound(*p.URI)
 	}
 	c.cache = found.cache
+	end := found.pace.begin(c.req)
 	contents, err := found.handler(ctx, *p.URI, found.variables)
+	end()
 	if err == nil && len(contents) == 0 {
 		err = NotFound(*p.URI)
 	}

@@ -102,7 +102,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 // stands in for the method, so that the hook sees what is refused too.
 func (s *Session) serve(ctx context.Context, call *Call, m method, refusal error) (any, error) {
 	if !m.ordered {
-		call.req.Release()
+		call.req.MayTakeLong()
 	}
 	call.ctx = ctx
 	defer call.end()

@@ -201,6 +201,7 @@ func (r *ToolResult) render(c *Call) (any, error) {
 type tool struct {
 	Tool
 	descriptions
+	pace
 	input, output *schema.Schema // output is nil if none is declared
 	handler       ToolHandler
 }
