@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/bench/internal/canned"
+)
+
+// TestMain makes a server of the test binary, if the environment says which.
+func TestMain(m *testing.M) {
+	if kind := os.Getenv("BENCH_TEST_SERVER"); kind != "" {
+		serveAs(kind)
+		os.Exit(3)
+	}
+	os.Exit(m.Run())
+}
+
+// serveAs is a server with a fault, after the first few messages.
+func serveAs(kind string) {
+	switch kind {
+	case "right":
+		canned.Serve(os.Stdin, os.Stdout)
+		os.Exit(0)
+	case "dies":
+		canned.Serve(io.LimitReader(os.Stdin, 5000), os.Stdout)
+		fmt.Fprintln(os.Stderr, "out of luck")
+	case "hangs":
+		canned.Serve(io.LimitReader(os.Stdin, 5000), os.Stdout)
+		time.Sleep(time.Hour)
+	case "stays":
+		canned.Serve(os.Stdin, os.Stdout)
+		time.Sleep(time.Hour)
+	case "errs":
+		canned.Serve(os.Stdin, changed{`"sum":5.5}}`, `"sum":5.6}}`})
+	case "repeats":
+		canned.Serve(os.Stdin, changed{`"id":10000009`, `"id":10000008`})
+	}
+}
+
+// changed writes to standard output, with something replaced.
+type changed struct{ old, new string }
+
+func (c changed) Write(p []byte) (int, error) {
+	_, err := os.Stdout.Write(bytes.ReplaceAll(p, []byte(c.old), []byte(c.new)))
+	return len(p), err
+}
+
+// asServer returns a server of a kind.
+func asServer(t *testing.T, kind string) server {
+	t.Setenv("BENCH_TEST_SERVER", kind)
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server{name: kind, path: path}
+}
+
+func TestMeasureStart(t *testing.T) {
+	got, err := measureStart(t.Context(), asServer(t, "right"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ready <= 0 || got.cpu <= 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestMeasureLoad(t *testing.T) {
+	for _, inFlight := range []int{1, 64} {
+		l, err := measureLoad(t.Context(), asServer(t, "right"), 40*time.Millisecond, inFlight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.calls < inFlight || l.total < l.calls+inFlight || l.elapsed < 40*time.Millisecond || l.cpu <= 0 || l.peak < 1<<20 {
+			t.Errorf("with %d in flight: %+v", inFlight, l)
+		}
+	}
+}
+
+func TestMeasureLatency(t *testing.T) {
+	samples, err := measureLatency(t.Context(), asServer(t, "right"), situations[0], options{idlePings: 3})
+	if err != nil || len(samples) != 3 {
+		t.Errorf("samples %v, error %v", samples, err)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for kind, want := range map[string][]string{
+		"dies":    {"it ended while calling add", "exit status 3", "out of luck"},
+		"errs":    {"without the sum 5.5"},
+		"repeats": {"a second answer to 10000008"},
+	} {
+		_, err := measureLoad(t.Context(), asServer(t, kind), 40*time.Millisecond, 4)
+		for _, part := range append(want, kind+": ") {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: error %v, want one with %q", kind, err, part)
+			}
+		}
+	}
+}
+
+func TestHangs(t *testing.T) {
+	c, err := connect(t.Context(), asServer(t, "hangs"), "testing", 300*time.Millisecond, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &generator{client: c, calls: newCalls(4), inFlight: 4}
+	if _, err = g.run(time.Minute); err == nil || !strings.Contains(err.Error(), "hangs: it hung while testing, and was killed after 300ms") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestStays(t *testing.T) {
+	c, err := connect(t.Context(), asServer(t, "stays"), "testing", 300*time.Millisecond, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.stop(); err == nil || !strings.Contains(err.Error(), "did not end when its input did") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	_, err := measureLoad(ctx, asServer(t, "right"), time.Minute, 4)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 5*time.Second {
+		t.Errorf("error %v after %v", err, time.Since(begun))
+	}
+}
+
+func TestParsePeak(t *testing.T) {
+	got, err := parsePeak([]byte("VmPeak:\t    3060 kB\nVmHWM:\t    1752 kB\nVmRSS:\t 1 kB\n"))
+	if err != nil || got != 1752<<10 {
+		t.Errorf("got %d, %v", got, err)
+	}
+	if _, err := parsePeak([]byte("VmPeak:\t    3060 kB\n")); err == nil {
+		t.Error("no error without the line")
+	}
+}

@@ -1,0 +1,37 @@
+// Gosdk is the server on the official Go SDK, as its README writes one: typed tools,
+// whose schemas are derived from Go types, over the stdio transport.
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/petrock/petrock/bench/internal/work"
+)
+
+func main() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "gosdk", Version: "0.1.0"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "add", Description: "Adds two numbers."}, add)
+	if work.Waits() {
+		mcp.AddTool(server, &mcp.Tool{Name: "slow", Description: "Waits."}, slow)
+		mcp.AddTool(server, &mcp.Tool{Name: "busy", Description: "Computes."}, busy)
+	}
+	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func add(_ context.Context, _ *mcp.CallToolRequest, in work.AddInput) (*mcp.CallToolResult, work.AddOutput, error) {
+	return nil, work.Add(in), nil
+}
+
+func slow(ctx context.Context, _ *mcp.CallToolRequest, in work.WaitInput) (*mcp.CallToolResult, work.WaitOutput, error) {
+	out, err := work.Slow(ctx, in)
+	return nil, out, err
+}
+
+func busy(_ context.Context, _ *mcp.CallToolRequest, in work.WaitInput) (*mcp.CallToolResult, work.WaitOutput, error) {
+	return nil, work.Busy(in), nil
+}

@@ -1,0 +1,50 @@
+// Mcpgo is the server on mcp-go, as its example of structured input and output writes
+// one. Checking arguments against the schema is left off, which is mcp-go's default
+// and its faster way; the other two servers check.
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/petrock/petrock/bench/internal/work"
+)
+
+func main() {
+	s := server.NewMCPServer("mcpgo", "0.1.0", server.WithToolCapabilities(false))
+	s.AddTool(mcp.NewTool("add",
+		mcp.WithDescription("Adds two numbers."),
+		mcp.WithInputSchema[work.AddInput](),
+		mcp.WithOutputSchema[work.AddOutput](),
+	), mcp.NewStructuredToolHandler(add))
+	if work.Waits() {
+		s.AddTool(mcp.NewTool("slow",
+			mcp.WithDescription("Waits."),
+			mcp.WithInputSchema[work.WaitInput](),
+			mcp.WithOutputSchema[work.WaitOutput](),
+		), mcp.NewStructuredToolHandler(slow))
+		s.AddTool(mcp.NewTool("busy",
+			mcp.WithDescription("Computes."),
+			mcp.WithInputSchema[work.WaitInput](),
+			mcp.WithOutputSchema[work.WaitOutput](),
+		), mcp.NewStructuredToolHandler(busy))
+	}
+	if err := server.ServeStdio(s); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func add(_ context.Context, _ mcp.CallToolRequest, in work.AddInput) (work.AddOutput, error) {
+	return work.Add(in), nil
+}
+
+func slow(ctx context.Context, _ mcp.CallToolRequest, in work.WaitInput) (work.WaitOutput, error) {
+	return work.Slow(ctx, in)
+}
+
+func busy(_ context.Context, _ mcp.CallToolRequest, in work.WaitInput) (work.WaitOutput, error) {
+	return work.Busy(in), nil
+}

@@ -1,0 +1,58 @@
+// Ours is the server on petrock's core, as a user's server is: commands made with
+// cobra, and an HTTP server linked in beside the stdio one.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/quiet"
+	"github.com/petrock/petrock/skeleton/base/tools"
+)
+
+func main() {
+	out := os.NewFile(quiet.Stdout(), "stdout")
+	if err := newRootCmd(out).ExecuteContext(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func newRootCmd(out *os.File) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ours",
+		Short:         "A server of MCP",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(out)
+	root.AddCommand(newMCPCmd(out), newServeCmd())
+	return root
+}
+
+func newMCPCmd(out *os.File) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve MCP over standard input and output",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server := mcp.NewServer(mcp.Implementation{Name: "ours", Version: "0.1.0"}, mcp.Options{})
+			if err := tools.Register(server); err != nil {
+				return err
+			}
+			if wait {
+				if err := registerWaits(server); err != nil {
+					return err
+				}
+			}
+			return server.ServeStdio(cmd.Context(), out)
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait-tools", false, "offer slow and busy too")
+	return cmd
+}
