@@ -12,7 +12,7 @@ type load struct {
 	calls   int           // answered within elapsed
 	elapsed time.Duration // without start and warm-up
 	total   int           // calls of the whole process
-	cpu     time.Duration // of the whole process
+	cpu     time.Duration // of the whole process, less that of one that makes no calls
 	peak    int64         // memory, in bytes
 }
 
@@ -20,6 +20,10 @@ type load struct {
 // up, with so many calls in flight. As answers come in, as many calls go out, in one
 // write for all that one read has brought: what a client does that is busy.
 func measureLoad(ctx context.Context, s server, d time.Duration, inFlight int) (load, error) {
+	idle, err := measureStart(ctx, s)
+	if err != nil {
+		return load{}, err
+	}
 	doing := fmt.Sprintf("calling add with %d in flight", inFlight)
 	c, err := connect(ctx, s, doing, d+d/4+patience, false)
 	if err != nil {
@@ -39,8 +43,13 @@ func measureLoad(ctx context.Context, s server, d time.Duration, inFlight int) (
 	if err != nil {
 		return load{}, err
 	}
-	l.cpu, l.total = cpuTime(state), g.calls.taken()
+	l.cpu, l.total = cpuTime(state)-idle.cpu, g.calls.taken()
 	return l, nil
+}
+
+// cpuPerCall is the CPU time of a call in µs.
+func (l load) cpuPerCall() float64 {
+	return microseconds(l.cpu) / float64(l.total)
 }
 
 // A generator makes the calls of a load.

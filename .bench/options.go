@@ -16,6 +16,7 @@ var serverNames = []string{"ours", "gosdk", "mcpgo", "floor", "linked"}
 type options struct {
 	rounds int
 	time   time.Duration // of one sequential or pipelined measurement
+	quiet  time.Duration // that may be spent on measuring again what others disturbed
 	only   []string      // in the order of serverNames
 	json   bool
 	short  bool
@@ -50,6 +51,7 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	}
 	flags.IntVar(&o.rounds, "rounds", 7, "how often every server is measured; medians are shown")
 	flags.DurationVar(&o.time, "time", 500*time.Millisecond, "how long each sequential and pipelined measurement takes, from 10ms to 30s")
+	flags.DurationVar(&o.quiet, "quiet", 0, "wait for a quiet machine, and measure again what other processes disturbed, for up to this `time` in all")
 	flags.StringVar(&only, "only", strings.Join(serverNames, ","), "the `servers` to measure, with commas between them")
 	flags.BoolVar(&o.json, "json", false, "write JSON, with the figures of every round")
 	flags.BoolVar(&o.short, "short", false, "a run of about 20 seconds: fewer samples, -rounds 2 and -time 200ms if they are not given")
@@ -70,6 +72,8 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 		err = fmt.Errorf("there are no arguments but flags, got %q", flags.Arg(0))
 	case o.rounds < 1:
 		err = fmt.Errorf("-rounds must be at least 1, got %d", o.rounds)
+	case o.quiet < 0:
+		err = fmt.Errorf("-quiet must not be negative, got %v", o.quiet)
 	case o.time < 10*time.Millisecond || o.time > 30*time.Second:
 		err = fmt.Errorf("-time must be from 10ms to 30s, got %v", o.time)
 	}

@@ -35,6 +35,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 	for args, want := range map[string]string{
 		"-only ours,nobody": `no server "nobody"; choose from ours, gosdk`,
 		"-rounds 0":         "at least 1",
+		"-quiet -1s":        "not be negative",
 		"-time 1ms":         "from 10ms",
 		"-time 5m":          "to 30s",
 		"extra":             `"extra"`,

@@ -59,11 +59,25 @@ func parseCPUUsage(all, own []byte) (u cpuUsage, err error) {
 	return u, nil
 }
 
-// others is the share of the CPUs that others used since before.
-func (u cpuUsage) others(before cpuUsage) float64 {
-	total := u.total - before.total
-	if total <= 0 {
+// A share is a part of what the CPUs could have computed, in ticks.
+type share struct{ part, total int }
+
+// others is what others used since before.
+func (u cpuUsage) others(before cpuUsage) share {
+	return share{
+		part:  max(0, u.busy-before.busy-(u.own-before.own)),
+		total: u.total - before.total,
+	}
+}
+
+func (s share) plus(t share) share {
+	return share{s.part + t.part, s.total + t.total}
+}
+
+// of is the share as a number from 0 to 1.
+func (s share) of() float64 {
+	if s.total <= 0 {
 		return 0
 	}
-	return max(0, float64(u.busy-before.busy-(u.own-before.own))/float64(total))
+	return float64(s.part) / float64(s.total)
 }

@@ -39,17 +39,17 @@ Latency in ms: p50 / p99 / worst of a round, medians over the rounds.
 Ratios are taken round by round; the range is that of the rounds.
 %s`,
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, o.time, inFlight,
-		table(figureRows(r)), table(latencyRows(r)), table(verdictRows(verdicts)), quiet(r.others))
+		table(figureRows(r)), table(latencyRows(r)), table(verdictRows(verdicts)), unquiet(r.others))
 	return err
 }
 
-// quiet tells whether the machine was.
-func quiet(others []float64) string {
+// unquiet is a warning if the machine was.
+func unquiet(others []float64) string {
 	if len(others) == 0 || slices.Max(others) < muchByOthers {
 		return ""
 	}
 	return fmt.Sprintf("\nThe machine was not quiet: other processes used %.0f %% of the CPUs, up to %.0f %% in a round.\n"+
-		"Worst latencies say little then, and the other figures less than they could: run it again.\n",
+		"Worst latencies say little then, and the other figures less than they could: try -quiet 5m.\n",
 		100*median(others), 100*slices.Max(others))
 }
 

@@ -34,6 +34,15 @@ func (r *results) add(server, figure string, value float64) {
 	r.values[server][figure] = append(r.values[server][figure], value)
 }
 
+// merge adds what was measured in one step of a round.
+func (r *results) merge(step *results) {
+	for server, figures := range step.values {
+		for figure, values := range figures {
+			r.values[server][figure] = append(r.values[server][figure], values...)
+		}
+	}
+}
+
 // addLatency takes down the latencies of one round, if there are any.
 func (r *results) addLatency(server, situation string, samples []time.Duration) {
 	if len(samples) == 0 {

@@ -11,6 +11,9 @@ import (
 // inFlight is how many calls are under way in the pipelined measurement.
 const inFlight = 64
 
+// sequentialSlices is in how many pieces the sequential measurement of a round is cut.
+const sequentialSlices = 5
+
 // measure builds the servers and measures them, round by round, and leaves nothing behind.
 func measure(ctx context.Context, o options, progress io.Writer) (*results, error) {
 	dir, err := os.MkdirTemp("", "petrock-bench")
@@ -24,22 +27,26 @@ func measure(ctx context.Context, o options, progress io.Writer) (*results, erro
 		return nil, err
 	}
 	r := newResults(o, servers)
-	before, err := readCPUUsage()
-	if err != nil {
-		return nil, err
+	for _, s := range servers {
+		r.add(s.name, size, float64(s.size)/1e6)
 	}
+	quiet := &quiet{left: o.quiet}
 	for i := range o.rounds {
 		begun := time.Now()
-		if err := measureRound(ctx, r, rotated(servers, i)); err != nil {
-			return nil, err
+		var others share
+		for _, step := range steps() {
+			one, used, err := quiet.run(ctx, func() (*results, error) {
+				one := newResults(o, servers)
+				return one, step(ctx, one, rotated(servers, i))
+			})
+			if err != nil {
+				return nil, err
+			}
+			r.merge(one)
+			others = others.plus(used)
 		}
-		after, err := readCPUUsage()
-		if err != nil {
-			return nil, err
-		}
-		r.others = append(r.others, after.others(before))
-		fmt.Fprintf(progress, "round %d of %d: %.0fs, others used %.0f %% of the CPUs\n", i+1, o.rounds, time.Since(begun).Seconds(), 100*r.others[i])
-		before = after
+		r.others = append(r.others, others.of())
+		fmt.Fprintf(progress, "round %d of %d: %.0fs, others used %.0f %% of the CPUs\n", i+1, o.rounds, time.Since(begun).Seconds(), 100*others.of())
 	}
 	return r, nil
 }
@@ -50,69 +57,76 @@ func rotated(servers []server, n int) []server {
 	return append(servers[n:len(servers):len(servers)], servers[:n]...)
 }
 
-// measureRound takes every figure of every server once. What is compared is measured
-// close together: figure by figure, and within one, server by server.
-func measureRound(ctx context.Context, r *results, servers []server) error {
-	o := r.options
-	for _, s := range servers {
-		r.add(s.name, size, float64(s.size)/1e6)
-	}
-	startCPU, err := measureStarts(ctx, r, servers)
-	if err != nil {
-		return err
-	}
-	for _, s := range servers {
-		l, err := measureLoad(ctx, s, o.time, 1)
-		if err != nil {
-			return err
-		}
-		r.add(s.name, sequential, microseconds(l.elapsed)/float64(l.calls))
-		r.add(s.name, cpuSequential, l.cpuPerCall(startCPU[s.name]))
-	}
-	for _, s := range servers {
-		l, err := measureLoad(ctx, s, o.time, inFlight)
-		if err != nil {
-			return err
-		}
-		r.add(s.name, pipelined, float64(l.calls)/l.elapsed.Seconds()/1e3)
-		r.add(s.name, cpuPipelined, l.cpuPerCall(startCPU[s.name]))
-		r.add(s.name, peak, float64(l.peak)/1e6)
-	}
+// A step takes some figures of every server, once. What is compared is measured within
+// one step, server after server, and so close together.
+type step func(ctx context.Context, r *results, servers []server) error
+
+// steps are what a round consists of.
+func steps() []step {
+	all := []step{measureStarts, measureSequential, measurePipelined}
 	for _, in := range situations {
-		for _, s := range servers {
-			samples, err := measureLatency(ctx, s, in, o)
-			if err != nil {
-				return err
+		all = append(all, func(ctx context.Context, r *results, servers []server) error {
+			for _, s := range servers {
+				samples, err := measureLatency(ctx, s, in, r.options)
+				if err != nil {
+					return err
+				}
+				r.addLatency(s.name, in.name, samples)
 			}
-			r.addLatency(s.name, in.name, samples)
-		}
+			return nil
+		})
 	}
-	return nil
+	return all
 }
 
-// measureStarts starts the servers in turn, many times. It returns how much CPU time, in
-// µs, a process of each takes that makes no calls.
-func measureStarts(ctx context.Context, r *results, servers []server) (map[string]float64, error) {
-	ready, cpu := map[string][]float64{}, map[string][]float64{}
+// measureStarts starts the servers in turn, many times.
+func measureStarts(ctx context.Context, r *results, servers []server) error {
+	ready := map[string][]float64{}
 	for i := range r.options.starts {
 		for _, s := range rotated(servers, i) {
 			one, err := measureStart(ctx, s)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			ready[s.name] = append(ready[s.name], milliseconds(one.ready))
-			cpu[s.name] = append(cpu[s.name], microseconds(one.cpu))
 		}
 	}
-	startCPU := map[string]float64{}
 	for _, s := range servers {
 		r.add(s.name, startTime, median(ready[s.name]))
-		startCPU[s.name] = median(cpu[s.name])
 	}
-	return startCPU, nil
+	return nil
 }
 
-// cpuPerCall is the CPU time of a call in µs, given that of a process without calls.
-func (l load) cpuPerCall(start float64) float64 {
-	return (microseconds(l.cpu) - start) / float64(l.total)
+// measureSequential measures in slices, each with a fresh process: how fast two processes
+// take turns depends on which CPUs they happen to run on, and they tend to stay there.
+func measureSequential(ctx context.Context, r *results, servers []server) error {
+	slices := newResults(r.options, servers)
+	for i := range sequentialSlices {
+		for _, s := range rotated(servers, i) {
+			l, err := measureLoad(ctx, s, r.options.time/sequentialSlices, 1)
+			if err != nil {
+				return err
+			}
+			slices.add(s.name, sequential, microseconds(l.elapsed)/float64(l.calls))
+			slices.add(s.name, cpuSequential, l.cpuPerCall())
+		}
+	}
+	for _, s := range servers {
+		r.add(s.name, sequential, median(slices.of(s.name, sequential)))
+		r.add(s.name, cpuSequential, median(slices.of(s.name, cpuSequential)))
+	}
+	return nil
+}
+
+func measurePipelined(ctx context.Context, r *results, servers []server) error {
+	for _, s := range servers {
+		l, err := measureLoad(ctx, s, r.options.time, inFlight)
+		if err != nil {
+			return err
+		}
+		r.add(s.name, pipelined, float64(l.calls)/l.elapsed.Seconds()/1e3)
+		r.add(s.name, cpuPipelined, l.cpuPerCall())
+		r.add(s.name, peak, float64(l.peak)/1e6)
+	}
+	return nil
 }
