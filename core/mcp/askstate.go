@@ -28,17 +28,19 @@ const (
 // answers, and recognises it. The state is signed, holds for one call of just the
 // same method and params, for a time, and once. Only its number is remembered here.
 type stateKeeper struct {
-	key []byte
+	key func() []byte
 
 	mu     sync.Mutex
-	issued uint64                   // how many there have been
-	used   [stateWindow / 64]uint64 // a bit for each of the latest
+	issued uint64   // how many there have been
+	used   []uint64 // a bit for each of the latest; nil before the first
 }
 
 func newStateKeeper() *stateKeeper {
-	k := &stateKeeper{key: make([]byte, sha256.Size)}
-	rand.Read(k.key) // never fails
-	return k
+	return &stateKeeper{key: sync.OnceValue(func() []byte { // most servers never ask
+		key := make([]byte, sha256.Size)
+		rand.Read(key) // never fails
+		return key
+	})}
 }
 
 // A dialogueState is what a requestState says.
@@ -73,7 +75,7 @@ func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest) (string, 
 }
 
 func (k *stateKeeper) sign(text string) []byte {
-	mac := hmac.New(sha256.New, k.key)
+	mac := hmac.New(sha256.New, k.key())
 	mac.Write([]byte(text))
 	return mac.Sum(nil)
 }
@@ -109,6 +111,9 @@ func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 func (k *stateKeeper) issue() uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.used == nil {
+		k.used = make([]uint64, stateWindow/64)
+	}
 	k.issued++
 	word, bit := place(k.issued)
 	k.used[word] &^= bit

@@ -24,23 +24,19 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	made := &tool{Tool: t, handler: h}
-	err := encodable(t)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if made.input, err = schema.Compile(string(t.InputSchema)); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if !made.input.RootIsObject() {
 		return nil, errors.New(`input schema: must say "type":"object" at its root: arguments are always an object`)
 	}
-	if t.OutputSchema == nil {
-		return made, nil
+	if t.OutputSchema != nil {
+		if made.output, err = schema.Compile(string(t.OutputSchema)); err != nil {
+			return nil, fmt.Errorf("output schema: %w", err)
+		}
 	}
-	if made.output, err = schema.Compile(string(t.OutputSchema)); err != nil {
-		return nil, fmt.Errorf("output schema: %w", err)
-	}
-	return made, nil
+	return made, encodable(made)
 }
 
 type callToolParams struct {

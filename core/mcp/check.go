@@ -3,14 +3,12 @@ package mcp
 import (
 	"fmt"
 	"strings"
-
-	"github.com/petrock/petrock/core/strictjson"
 )
 
-// encodable reports why a description cannot be sent, such as for a function in its
-// Meta: better now than in every list that it is part of.
-func encodable(description any) error {
-	if _, err := strictjson.Marshal(description); err != nil {
+// encodable reports why a component cannot be described to clients, such as for a function in
+// its Meta: better now than in every list that it is part of.
+func encodable(item listed) error {
+	if _, err := appendDescription(nil, item, LatestHandshake); err != nil {
 		return fmt.Errorf("cannot be sent to clients: %w", err)
 	}
 	return nil

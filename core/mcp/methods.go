@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -57,11 +58,11 @@ func ping(context.Context, *Call) (any, error) { return struct{}{}, nil }
 
 // typed decodes the params of a method for the function that does its work.
 func typed[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
-	decoder := strictjson.NewDecoder[P]()
+	decoder := sync.OnceValue(strictjson.NewDecoder[P]) // most methods of a server are never called
 	return func(ctx context.Context, c *Call) (any, error) {
 		var p P
 		if c.Params != nil {
-			if err := decoder.Decode(c.Params, &p); err != nil {
+			if err := decoder().Decode(c.Params, &p); err != nil {
 				return nil, paramsError(c.Method, err)
 			}
 		}

@@ -102,7 +102,8 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 			return nil, fmt.Errorf("argument %q stands there twice", a.Name)
 		}
 	}
-	return &prompt{Prompt: p, handler: h}, encodable(p)
+	made := &prompt{Prompt: p, handler: h}
+	return made, encodable(made)
 }
 
 type getPromptParams struct {

@@ -39,7 +39,8 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	return &resource{Resource: r, handler: h}, encodable(r)
+	made := &resource{Resource: r, handler: h}
+	return made, encodable(made)
 }
 
 func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
@@ -52,7 +53,8 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	return &template{ResourceTemplate: t, uri: uri, handler: h}, encodable(t)
+	made := &template{ResourceTemplate: t, uri: uri, handler: h}
+	return made, encodable(made)
 }
 
 type uriParams struct {

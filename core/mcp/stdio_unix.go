@@ -22,12 +22,12 @@ func takeStdout() (*os.File, error) {
 }
 
 func takeStdin() (*os.File, error) {
-	null, err := os.Open(os.DevNull)
+	null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
 	}
-	defer null.Close()
-	fd, err := stdfd.Take(syscall.Stdin, int(null.Fd()))
+	defer syscall.Close(null)
+	fd, err := stdfd.Take(syscall.Stdin, null)
 	if err != nil {
 		return nil, err
 	}

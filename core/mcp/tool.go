@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -129,10 +130,10 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 // clients and models that read only text: a string as it is, anything else as JSON. A
 // function whose output is a [ToolResult], or a pointer to one, decides for itself.
 func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
-	decoder := strictjson.NewDecoder[In]()
+	decoder := sync.OnceValue(strictjson.NewDecoder[In])
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
 		var in In
-		if err := decoder.Decode(arguments, &in); err != nil {
+		if err := decoder().Decode(arguments, &in); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
 		out, err := f(ctx, in)
