@@ -73,7 +73,7 @@ func (l *Lines) Receive() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if line = bytes.Trim(line, whiteSpace); len(line) > 0 {
+		if line = trim(line); len(line) > 0 {
 			return line, nil
 		}
 	}

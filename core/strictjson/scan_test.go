@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,4 +178,53 @@ func FuzzString(f *testing.F) {
 			t.Fatalf("encoding/json reads %s as %q, we as %q", raw, std, back)
 		}
 	})
+}
+
+// Whatever stands before it, a byte that is not plain is found where it is.
+func TestPlainLen(t *testing.T) {
+	for c := range 256 {
+		plain := c >= ' ' && c < 0x80 && c != '"' && c != '\\'
+		for at := range 20 {
+			for _, filler := range []byte{' ', '!', '#', '[', ']', 'x', 0x7f} {
+				b := bytes.Repeat([]byte{filler}, 24)
+				b[at] = byte(c)
+				want := at
+				if plain {
+					want = len(b)
+				}
+				if got := plainLen(b); got != want {
+					t.Fatalf("%q: got %d, want %d", b, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Keys of many objects within each other do not get into each other's way.
+func TestKeysWithinKeys(t *testing.T) {
+	for _, keys := range []int{1, 3, 8, 9, 20} {
+		for _, depth := range []int{1, 5, 40} {
+			nest := func(last string) []byte {
+				in := "1"
+				for range depth {
+					level := "{"
+					for k := range keys {
+						level += fmt.Sprintf(`"k%d":%d,`, k, k)
+					}
+					in = level + `"in":` + in + `,"` + last + `":0}`
+				}
+				return []byte(in)
+			}
+			for _, last := range []string{"other", `\u006b`, `k\u0030x`} {
+				if err := Check(nest(last)); err != nil {
+					t.Errorf("%d keys, %d deep, %s: %v", keys, depth, last, err)
+				}
+			}
+			for _, last := range []string{"k0", "in", `k\u0030`, fmt.Sprintf("k%d", keys-1)} {
+				if Check(nest(last)) == nil {
+					t.Errorf("%d keys, %d deep: %s stands twice", keys, depth, last)
+				}
+			}
+		}
+	}
 }
