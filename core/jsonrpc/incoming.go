@@ -82,11 +82,11 @@ func (c *Conn) passTurn(r *Request) {
 func (c *Conn) next() (incoming, error) {
 	for len(c.queue) == 0 {
 		raw, err := c.transport.Receive()
-		var lost *MessageError
-		if errors.As(err, &lost) {
-			return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
-		}
 		if err != nil {
+			var lost *MessageError
+			if errors.As(err, &lost) {
+				return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
+			}
 			return incoming{}, err
 		}
 		if strictjson.First(raw) == '[' {

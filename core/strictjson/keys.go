@@ -1,20 +1,20 @@
 package strictjson
 
+import "bytes"
+
 // mostKeys is how many keys of objects within each other are remembered by their place.
 // The keys of larger objects are hashed.
 const mostKeys = 32
 
 // A span is a key's place in the input, quotes not included.
-type span struct {
-	start, end int
-	escaped    bool
-}
+type span struct{ start, end int }
 
 // A keyStack remembers the keys of the objects that are being read, the innermost on
 // top. It lives on the stack and is cleared once for all of them.
 type keyStack struct {
-	keys [mostKeys]span
-	n    int
+	keys    [mostKeys]span
+	n       int
+	escapes bool // some key is written with an escape
 }
 
 // A keySet is the keys of one object: those above base, or many.
@@ -30,9 +30,12 @@ func (s *scanner) closeKeys(k keySet) { s.stack.n = k.base }
 // addKey reports whether a key is new to the object, and remembers it.
 func (s *scanner) addKey(k *keySet, key span) bool {
 	const few = 8 // up to so many, comparing each with each beats hashing
-	if k.many == nil && s.stack.n < mostKeys && s.stack.n-k.base < few {
-		for _, have := range s.stack.keys[k.base:s.stack.n] {
-			if s.sameKey(have, key) {
+	text := s.text(key)
+	have := s.stack.keys[k.base:s.stack.n]
+	if k.many == nil && s.stack.n < mostKeys && len(have) < few {
+		for _, other := range have {
+			alike := other.end-other.start == key.end-key.start || s.stack.escapes
+			if alike && string(s.text(other)) == string(text) {
 				return false
 			}
 		}
@@ -42,11 +45,10 @@ func (s *scanner) addKey(k *keySet, key span) bool {
 	}
 	if k.many == nil {
 		k.many = make(map[string]struct{}, 2*few)
-		for _, have := range s.stack.keys[k.base:s.stack.n] {
-			k.many[string(s.text(have))] = struct{}{}
+		for _, other := range have {
+			k.many[string(s.text(other))] = struct{}{}
 		}
 	}
-	text := s.text(key)
 	if _, ok := k.many[string(text)]; ok {
 		return false
 	}
@@ -54,17 +56,10 @@ func (s *scanner) addKey(k *keySet, key span) bool {
 	return true
 }
 
-func (s *scanner) sameKey(a, b span) bool {
-	if a.escaped || b.escaped {
-		return string(s.text(a)) == string(s.text(b))
-	}
-	return a.end-a.start == b.end-b.start && string(s.data[a.start:a.end]) == string(s.data[b.start:b.end])
-}
-
 // text is what a key says, unescaped.
 func (s *scanner) text(key span) []byte {
 	raw := s.data[key.start:key.end]
-	if key.escaped {
+	if s.stack.escapes && bytes.IndexByte(raw, '\\') >= 0 {
 		return appendUnescaped(nil, raw)
 	}
 	return raw

@@ -123,7 +123,8 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 		if end == failed {
 			return failed
 		}
-		key := span{i + 1, end - 1, escaped}
+		key := span{i + 1, end - 1}
+		s.stack.escapes = s.stack.escapes || escaped
 		if !s.addKey(&seen, key) && s.dup == nil {
 			s.dup = &Error{Duplicate, i, "duplicate key " + quoteShort(s.text(key))}
 		}
@@ -199,68 +200,77 @@ func (s *scanner) open(i int) int {
 
 // str reads a string and tells whether it holds an escape.
 func (s *scanner) str(i int) (end int, escaped bool) {
-	end, escaped, fault := scanString(s.data, i)
-	switch {
-	case fault != "":
-		return s.fault(end, fault), false
-	case end == 0:
-		return s.unexpected(len(s.data), "inside a string"), false
+	end, escaped = scanString(s.data, i)
+	if end == failed {
+		s.explain(i)
 	}
 	return end, escaped
 }
 
-// scanString returns where the string that begins at data[i] ends, and whether it holds an
-// escape; or what is wrong with it, and where. The end of one that does not end is 0.
-func scanString(data []byte, i int) (end int, escaped bool, fault string) {
+// scanString returns where the string that begins at data[i] ends, or failed, and
+// whether it holds an escape. It looks at eight bytes at a time.
+func scanString(data []byte, i int) (end int, escaped bool) {
+	const ones = 0x0101010101010101
+	const high = 0x80 * ones
 	for i++; ; {
-		i += plainLen(data[i:])
+		for ; len(data)-i >= 8; i += 8 {
+			w := binary.LittleEndian.Uint64(data[i:])
+			// Flipping the bit of 2 makes the quote a space and leaves control characters below it.
+			quote, backslash := w^('"'-' ')*ones, w^'\\'*ones
+			// The high bit of each byte that does not stand for itself; above the lowest of
+			// them, there may be more.
+			if other := (w | (quote - (' '+1)*ones) | (backslash - ones)) & high; other != 0 {
+				i += bits.TrailingZeros64(other) / 8
+				break
+			}
+		}
 		if i >= len(data) {
-			return 0, false, ""
+			return failed, false
 		}
 		switch c := data[i]; {
 		case c == '"':
-			return i + 1, escaped, ""
+			return i + 1, escaped
 		case c == '\\':
 			escaped = true
 			n := escapeLen(data[i:])
 			if n == 0 {
-				return i, false, "invalid escape in a string"
+				return failed, false
 			}
 			i += n
 		case c < ' ':
-			return i, false, "control character in a string"
+			return failed, false
+		case c < utf8.RuneSelf:
+			i++
 		default:
 			r, n := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && n == 1 {
-				return i, false, "invalid UTF-8 in a string"
+				return failed, false
 			}
 			i += n
 		}
 	}
 }
 
-// plainLen is how many bytes of b stand for themselves in a string: ASCII that is no quote,
-// no backslash and no control character. It looks at eight bytes at a time.
-func plainLen(b []byte) int {
-	const ones = 0x0101010101010101
-	const high = 0x80 * ones
-	n := 0
-	for ; len(b)-n >= 8; n += 8 {
-		w := binary.LittleEndian.Uint64(b[n:])
-		// Flipping the bit of 2 makes the quote a space and leaves control characters below it.
-		quote, backslash := w^('"'-' ')*ones, w^'\\'*ones
-		// The high bit of each byte that is not plain; above the lowest of them, there may be more.
-		other := (w | (quote - (' '+1)*ones) | (backslash - ones)) & high
-		if other != 0 {
-			return n + bits.TrailingZeros64(other)/8
+// explain finds what is wrong with the string that begins at i.
+func (s *scanner) explain(i int) {
+	for i++; i < len(s.data); {
+		r, n := utf8.DecodeRune(s.data[i:])
+		switch {
+		case r == '\\':
+			if n = escapeLen(s.data[i:]); n == 0 {
+				s.fault(i, "invalid escape in a string")
+				return
+			}
+		case r < ' ':
+			s.fault(i, "control character in a string")
+			return
+		case r == utf8.RuneError && n == 1:
+			s.fault(i, "invalid UTF-8 in a string")
+			return
 		}
+		i += n
 	}
-	for ; n < len(b); n++ {
-		if c := b[n]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			break
-		}
-	}
-	return n
+	s.unexpected(i, "inside a string")
 }
 
 // escapeLen is the length of the escape that b begins with, 0 if it is none.

@@ -180,20 +180,21 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-// Whatever stands before it, a byte that is not plain is found where it is.
-func TestPlainLen(t *testing.T) {
+// Whatever stands around it, a byte that does not stand for itself is found where it is.
+func TestEveryByteInAString(t *testing.T) {
 	for c := range 256 {
-		plain := c >= ' ' && c < 0x80 && c != '"' && c != '\\'
 		for at := range 20 {
 			for _, filler := range []byte{' ', '!', '#', '[', ']', 'x', 0x7f} {
-				b := bytes.Repeat([]byte{filler}, 24)
-				b[at] = byte(c)
-				want := at
-				if plain {
-					want = len(b)
-				}
-				if got := plainLen(b); got != want {
-					t.Fatalf("%q: got %d, want %d", b, got, want)
+				in := append(append([]byte{'"'}, bytes.Repeat([]byte{filler}, 20)...), '"')
+				in[1+at] = byte(c)
+				good := c >= ' ' && c < 0x80 && c != '"' && c != '\\'
+				var e *Error
+				switch err := Check(in); {
+				case good && err != nil:
+					t.Fatalf("%q: %v", in, err)
+				case good || c == '\\' && (at == 19 || filler != 'x'):
+				case !errors.As(err, &e) || e.Offset != 1+at && c != '"':
+					t.Fatalf("%q: %v", in, err)
 				}
 			}
 		}

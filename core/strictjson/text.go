@@ -13,8 +13,8 @@ func Unquote(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
-	end, escaped, fault := scanString(raw, 0)
-	if fault != "" || end != len(raw) {
+	end, escaped := scanString(raw, 0)
+	if end != len(raw) {
 		return "", false
 	}
 	if !escaped {
