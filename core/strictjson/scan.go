@@ -335,12 +335,7 @@ func (s *scanner) literal(i int, word string) int {
 }
 
 // space returns where the white space that may stand at i ends.
-func (s *scanner) space(i int) int {
-	for i < len(s.data) && isSpace(s.data[i]) {
-		i++
-	}
-	return i
-}
+func (s *scanner) space(i int) int { return skipSpace(s.data, i) }
 
 func isSpace(c byte) bool {
 	return c <= ' ' && (c == ' ' || c == '\n' || c == '\r' || c == '\t')
