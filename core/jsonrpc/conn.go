@@ -76,7 +76,8 @@ type Conn struct {
 	idle     chan struct{} // closed when it is
 
 	mu       sync.Mutex
-	inflight map[string]*Request // by the key of the id
+	inline   *Request            // the request that is being served and keeps the reading, if any
+	inflight map[string]*Request // the others, by the key of the id
 	wasIdle  bool                // idle is closed
 	calls    map[string]chan<- message
 	lastID   int64
@@ -189,6 +190,9 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 	case <-last.C:
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if c.inline != nil {
+			c.inflight[c.inline.ID.key()] = c.inline
+		}
 		for _, r := range c.inflight {
 			c.log.Warn("a request is still running at the end of the connection", "method", r.Method, "id", r.ID.String())
 		}

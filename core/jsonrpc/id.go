@@ -23,10 +23,21 @@ func IntID(n int64) ID {
 // whiteSpace is what JSON may have around a value; Unicode has more.
 const whiteSpace = " \t\r\n"
 
+// trim drops the white space around a value. Most have none.
+func trim(raw []byte) []byte {
+	if n := len(raw); n > 0 && raw[0] > ' ' && raw[n-1] > ' ' {
+		return raw
+	}
+	return bytes.Trim(raw, whiteSpace)
+}
+
 // ParseID reads an id from its JSON.
 func ParseID(raw []byte) (ID, error) {
-	raw = bytes.Trim(raw, whiteSpace)
-	if _, ok := strictjson.Unquote(raw); ok || isInteger(raw) {
+	raw = trim(raw)
+	if isInteger(raw) {
+		return ID{string(raw)}, nil
+	}
+	if _, ok := strictjson.Unquote(raw); ok {
 		return ID{string(raw)}, nil
 	}
 	return ID{}, errors.New("an id must be a string or a whole number")

@@ -64,8 +64,13 @@ func (c *Conn) awaitTurn() bool {
 	}
 }
 
-// passTurn lets another goroutine read.
-func (c *Conn) passTurn() {
+// passTurn lets another goroutine read while r is being served.
+func (c *Conn) passTurn(r *Request) {
+	c.mu.Lock()
+	if c.inline == r {
+		c.inflight[r.ID.key()], c.inline = r, nil
+	}
+	c.mu.Unlock()
 	select {
 	case c.turn <- struct{}{}:
 	default:
@@ -77,11 +82,11 @@ func (c *Conn) passTurn() {
 func (c *Conn) next() (incoming, error) {
 	for len(c.queue) == 0 {
 		raw, err := c.transport.Receive()
-		var lost *MessageError
-		if errors.As(err, &lost) {
-			return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
-		}
 		if err != nil {
+			var lost *MessageError
+			if errors.As(err, &lost) {
+				return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
+			}
 			return incoming{}, err
 		}
 		if strictjson.First(raw) == '[' {
@@ -141,17 +146,28 @@ func (c *Conn) begin(r *Request) (ID, *Error) {
 	if !r.IsNotification() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		key := r.ID.key()
 		switch {
-		case c.inflight[key] != nil:
+		case c.lookup(r.ID) != nil:
 			return ID{}, Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
 		case len(c.inflight) >= c.most:
 			return r.ID, Errorf(InternalError, "%d requests are in flight, the most there may be: wait for an answer before the next request", c.most)
 		}
-		c.inflight[key] = r
+		c.inline = r
 	}
 	c.hold()
 	return r.ID, nil
+}
+
+// lookup returns the request in flight with that id, if there is one. mu is held.
+func (c *Conn) lookup(id ID) *Request {
+	if c.inline == nil && len(c.inflight) == 0 {
+		return nil
+	}
+	key := id.key()
+	if c.inline != nil && c.inline.ID.key() == key {
+		return c.inline
+	}
+	return c.inflight[key]
 }
 
 // tooLong deals with a request that keeps the reading, see [watchdog].
@@ -217,7 +233,9 @@ func (c *Conn) finish(r *Request, reply []byte) {
 	c.mu.Lock()
 	r.endContext()
 	wanted := !r.IsNotification()
-	if wanted {
+	if c.inline == r {
+		c.inline = nil
+	} else if wanted {
 		delete(c.inflight, r.ID.key())
 	}
 	if r.cancelled {
@@ -280,7 +298,8 @@ func (c *Conn) deal(r *Request, reply []byte) error {
 	if c.held == nil {
 		return c.send(reply)
 	}
-	if err := c.held.put(reply); err != nil {
+	later, err := c.held.put(reply)
+	if later || err != nil {
 		return c.sent(err)
 	}
 	r.declare()

@@ -53,7 +53,7 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 // Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
-func (l *Lines) put(msg []byte) error { return l.out.put(msg) }
+func (l *Lines) put(msg []byte) (later bool, err error) { return l.out.put(msg) }
 
 func (l *Lines) push() error { return l.out.push() }
 
@@ -73,7 +73,7 @@ func (l *Lines) Receive() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if line = bytes.Trim(line, whiteSpace); len(line) > 0 {
+		if line = trim(line); len(line) > 0 {
 			return line, nil
 		}
 	}

@@ -41,30 +41,36 @@ func newLineWriter(w io.Writer) *lineWriter {
 }
 
 func (l *lineWriter) send(msg []byte) error {
-	if err := l.put(msg); err != nil {
+	if later, err := l.put(msg); later || err != nil {
 		return err
 	}
 	return l.push()
 }
 
-// put takes a message and leaves the writing to push.
-func (l *lineWriter) put(msg []byte) error {
+// put takes a message and leaves the writing to push, if it is not to be done later
+// by somebody else.
+func (l *lineWriter) put(msg []byte) (later bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.roomMade()
 	if l.err != nil {
-		return l.err
+		return false, l.err
 	}
 	if l.closing {
-		return ErrClosed
+		return false, ErrClosed
 	}
 	start := len(l.waiting)
 	l.waiting = append(l.waiting, msg...)
 	spaceOut(l.waiting[start:])
 	l.waiting = append(l.waiting, '\n')
-	l.crowded.Store(len(l.waiting) > mostWaiting)
-	return nil
+	if len(l.waiting) > mostWaiting {
+		l.crowded.Store(true)
+	}
+	return l.writing || l.held(), nil
 }
+
+// held reports whether what waits is better written together with what comes. mu is held.
+func (l *lineWriter) held() bool { return len(l.waiting) < mostHeld && l.burst.Load() }
 
 // push sees to it that what waits is written: here, if it is little; by somebody else, if
 // that is being done or it is much; or later, in a burst.
@@ -72,10 +78,10 @@ func (l *lineWriter) push() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.writing || len(l.waiting) == 0:
+	case l.writing || len(l.waiting) == 0 || l.held():
 	case len(l.waiting) >= mostHeld:
 		l.startWriting()
-	case !l.burst.Load():
+	default:
 		l.writing = true
 		l.flush()
 		if len(l.waiting) == 0 {

@@ -98,8 +98,10 @@ func (e *envelope) isNotification() bool {
 
 // message checks that the parts make a request, a notification or a response.
 func (e *envelope) message() (m message, err error) {
-	if version, _ := strictjson.Unquote(e.version); version != "2.0" {
-		return m, errors.New(`"jsonrpc" must be "2.0"`)
+	if string(e.version) != `"2.0"` {
+		if version, _ := strictjson.Unquote(e.version); version != "2.0" {
+			return m, errors.New(`"jsonrpc" must be "2.0"`)
+		}
 	}
 	// A response may carry a null id: its sender could not tell which request it answers.
 	if e.id != nil && !(e.isResponse() && string(e.id) == "null") {

@@ -49,7 +49,7 @@ func (r *Request) InBatch() bool { return r.batch != nil }
 // Calling it again does nothing. Any goroutine may call it.
 func (r *Request) Release() {
 	if r.turn.CompareAndSwap(keepsTurn, passedTurn) {
-		r.conn.passTurn()
+		r.conn.passTurn(r)
 	}
 }
 
@@ -87,8 +87,8 @@ func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
 func (c *Conn) Cancel(id ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, ok := c.inflight[id.key()]
-	if !ok {
+	r := c.lookup(id)
+	if r == nil {
 		return false
 	}
 	r.cancelled = true

@@ -23,8 +23,9 @@ type Transport interface {
 // A holder is a transport that holds messages back while more come in, so that their
 // answers leave together. With it a message can be given its place first and sent afterwards.
 type holder interface {
-	// put takes a message as Send does, but leaves the sending to push or flush.
-	put(msg []byte) error
+	// put takes a message as Send does, but leaves the sending to push, or to somebody
+	// else: then later is true, and there is no need to push.
+	put(msg []byte) (later bool, err error)
 
 	// push sends what was put, unless it is better held back for now.
 	push() error

@@ -7,44 +7,55 @@ import (
 	"strconv"
 )
 
-func decodeStruct(fields map[string]field) decoder {
-	return func(raw []byte, v reflect.Value) error {
-		if raw[0] != '{' {
-			return mismatch("an object", raw)
-		}
-		return Object(raw, func(key, value []byte) error {
-			f, ok := fields[string(key)]
-			if !ok {
-				return nil
+func decodeStruct(fields []field) decoder {
+	byName := make(map[string]int, len(fields))
+	for i, f := range fields {
+		byName[f.name] = i
+	}
+	return func(data []byte, at int, v reflect.Value) (int, error) {
+		next := 0 // keys mostly come in the order of the fields
+		return members(data, at, func(key []byte, at int) (int, error) {
+			if next >= len(fields) || fields[next].name != string(key) {
+				i, ok := byName[string(key)]
+				if !ok {
+					return skip(data, at), nil
+				}
+				next = i
 			}
-			return within(string(key), f.decode(value, f.of(v)))
+			f := &fields[next]
+			next++
+			end, err := f.decode(data, at, f.of(v))
+			if err != nil {
+				err = within(string(key), err)
+			}
+			return end, err
 		})
 	}
 }
 
 func decodeMap(t reflect.Type, elem decoder) decoder {
-	return func(raw []byte, v reflect.Value) error {
-		if raw[0] == 'n' {
+	return func(data []byte, at int, v reflect.Value) (int, error) {
+		if data[at] == 'n' {
 			v.SetZero()
-			return nil
+			return at + len("null"), nil
 		}
-		if raw[0] != '{' {
-			return mismatch("an object", raw)
-		}
-		if v.IsNil() {
+		if v.IsNil() && data[at] == '{' {
 			v.Set(reflect.MakeMap(t))
 		}
-		return Object(raw, func(key, value []byte) error {
-			k := reflect.New(t.Key()).Elem()
-			if err := decodeKey(string(key), k); err != nil {
-				return within(string(key), err)
+		k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+		return members(data, at, func(key []byte, at int) (int, error) {
+			k.SetZero()
+			e.SetZero()
+			err := decodeKey(string(key), k)
+			end := at
+			if err == nil {
+				end, err = elem(data, at, e)
 			}
-			e := reflect.New(t.Elem()).Elem()
-			if err := elem(value, e); err != nil {
-				return within(string(key), err)
+			if err != nil {
+				return end, within(string(key), err)
 			}
 			v.SetMapIndex(k, e)
-			return nil
+			return end, nil
 		})
 	}
 }
@@ -73,44 +84,45 @@ func decodeKey(text string, k reflect.Value) error {
 }
 
 func decodeSlice(elem decoder) decoder {
-	return func(raw []byte, v reflect.Value) error {
-		if raw[0] == 'n' {
+	return func(data []byte, at int, v reflect.Value) (int, error) {
+		if data[at] == 'n' {
 			v.SetZero()
-			return nil
+			return at + len("null"), nil
 		}
-		if raw[0] != '[' {
-			return mismatch("an array", raw)
+		if data[at] == '[' {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 		}
 		n := 0
-		out := reflect.MakeSlice(v.Type(), 0, 0)
-		zero := reflect.Zero(v.Type().Elem())
-		err := Array(raw, func(value []byte) error {
-			out = reflect.Append(out, zero)
-			err := within(n, elem(value, out.Index(n)))
+		return elements(data, at, func(at int) (int, error) {
+			v.Grow(1)
+			v.SetLen(n + 1)
+			end, err := elem(data, at, v.Index(n))
+			if err != nil {
+				err = within(n, err)
+			}
 			n++
-			return err
+			return end, err
 		})
-		v.Set(out)
-		return err
 	}
 }
 
 func decodeArray(elem decoder) decoder {
-	return func(raw []byte, v reflect.Value) error {
-		if raw[0] != '[' {
-			return mismatch("an array", raw)
-		}
+	return func(data []byte, at int, v reflect.Value) (int, error) {
 		n := 0
-		err := Array(raw, func(value []byte) error {
+		end, err := elements(data, at, func(at int) (int, error) {
 			if n++; n > v.Len() {
-				return nil
+				return skip(data, at), nil
 			}
-			return within(n-1, elem(value, v.Index(n-1)))
+			end, err := elem(data, at, v.Index(n-1))
+			if err != nil {
+				err = within(n-1, err)
+			}
+			return end, err
 		})
-		for ; n < v.Len(); n++ {
+		for ; n < v.Len() && data[at] == '['; n++ {
 			v.Index(n).SetZero()
 		}
-		return err
+		return end, err
 	}
 }
 

@@ -31,7 +31,14 @@ func (d *Decoder[T]) Decode(data []byte, v *T) error {
 	if err := Check(data); err != nil {
 		return err
 	}
-	return d.decode(trim(data), reflect.ValueOf(v).Elem())
+	return d.DecodeChecked(data, v)
+}
+
+// DecodeChecked is [Decoder.Decode] for data that [Check] is known to accept, such as a part
+// that [Object] has handed out. Its only error is a [*TypeError]. On other input it may panic.
+func (d *Decoder[T]) DecodeChecked(data []byte, v *T) error {
+	_, err := d.decode(data, skipSpace(data, 0), reflect.ValueOf(v).Elem())
+	return err
 }
 
 // Unmarshal fills what v, a pointer, points to. It is [Decoder.Decode] with a
@@ -44,11 +51,21 @@ func Unmarshal(data []byte, v any) error {
 	if p.Kind() != reflect.Pointer || p.IsNil() {
 		return fmt.Errorf("decoding into %T: must be a pointer that is not nil", v)
 	}
-	return plans{}.of(p.Type().Elem())(trim(data), p.Elem())
+	_, err := plans{}.of(p.Type().Elem())(data, skipSpace(data, 0), p.Elem())
+	return err
 }
 
-// A decoder fills v from raw, which is a checked JSON value without space around it.
-type decoder func(raw []byte, v reflect.Value) error
+// A decoder fills v from the checked JSON value that begins at data[at], and returns where
+// the value ends, unless there is an error.
+type decoder func(data []byte, at int, v reflect.Value) (int, error)
+
+// whole is the decoder of a value that is looked at as a whole: raw, without space around it.
+func whole(decode func(raw []byte, v reflect.Value) error) decoder {
+	return func(data []byte, at int, v reflect.Value) (int, error) {
+		end := skip(data, at)
+		return end, decode(data[at:end], v)
+	}
+}
 
 // plans holds the decoders made so far for the parts of one type.
 type plans map[reflect.Type]*decoder
@@ -56,7 +73,7 @@ type plans map[reflect.Type]*decoder
 func (p plans) of(t reflect.Type) decoder {
 	if d, ok := p[t]; ok {
 		// The type holds itself: its decoder is still being made.
-		return func(raw []byte, v reflect.Value) error { return (*d)(raw, v) }
+		return func(data []byte, at int, v reflect.Value) (int, error) { return (*d)(data, at, v) }
 	}
 	d := new(decoder)
 	p[t] = d
@@ -75,62 +92,62 @@ func (p plans) make(t reflect.Type) decoder {
 	case t.Kind() == reflect.Pointer:
 		return decodePointer(p.of(t.Elem()))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		return decodeUnmarshaler
+		return whole(decodeUnmarshaler)
 	case decodesItself(t):
-		return notNull(decodeText)
+		return notNull(whole(decodeText))
 	case t == reflect.TypeFor[json.Number]():
-		return notNull(decodeNumber)
+		return notNull(whole(decodeNumber))
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return notNull(decodeBool)
+		return notNull(whole(decodeBool))
 	case reflect.String:
-		return notNull(decodeString)
+		return notNull(whole(decodeString))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return notNull(decodeInt)
+		return notNull(whole(decodeInt))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return notNull(decodeUint)
+		return notNull(whole(decodeUint))
 	case reflect.Float32, reflect.Float64:
-		return notNull(decodeFloat)
+		return notNull(whole(decodeFloat))
 	case reflect.Struct:
 		return notNull(decodeStruct(p.fields(t)))
 	case reflect.Map:
 		return decodeMap(t, p.of(t.Elem()))
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 && !decodesItself(t.Elem()) {
-			return decodeBytes
+			return whole(decodeBytes)
 		}
 		return decodeSlice(p.of(t.Elem()))
 	case reflect.Array:
 		return notNull(decodeArray(p.of(t.Elem())))
 	case reflect.Interface:
-		return decodeAny
+		return whole(decodeAny)
 	}
-	return func([]byte, reflect.Value) error {
+	return whole(func([]byte, reflect.Value) error {
 		return &TypeError{Msg: "cannot be decoded into " + t.String()}
-	}
+	})
 }
 
 // notNull leaves the value alone where the input is null, as encoding/json does.
 func notNull(d decoder) decoder {
-	return func(raw []byte, v reflect.Value) error {
-		if raw[0] == 'n' {
-			return nil
+	return func(data []byte, at int, v reflect.Value) (int, error) {
+		if data[at] == 'n' {
+			return at + len("null"), nil
 		}
-		return d(raw, v)
+		return d(data, at, v)
 	}
 }
 
 func decodePointer(elem decoder) decoder {
-	return func(raw []byte, v reflect.Value) error {
-		if raw[0] == 'n' {
+	return func(data []byte, at int, v reflect.Value) (int, error) {
+		if data[at] == 'n' {
 			v.SetZero()
-			return nil
+			return at + len("null"), nil
 		}
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
-		return elem(raw, v.Elem())
+		return elem(data, at, v.Elem())
 	}
 }
 
@@ -140,11 +157,10 @@ func decodeUnmarshaler(raw []byte, v reflect.Value) error {
 }
 
 func decodeText(raw []byte, v reflect.Value) error {
-	text, ok := Unquote(raw)
-	if !ok {
+	if raw[0] != '"' {
 		return mismatch("a string", raw)
 	}
-	return typeError(v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)))
+	return typeError(v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(textOf(raw))))
 }
 
 func decodeBool(raw []byte, v reflect.Value) error {
@@ -156,11 +172,10 @@ func decodeBool(raw []byte, v reflect.Value) error {
 }
 
 func decodeString(raw []byte, v reflect.Value) error {
-	text, ok := Unquote(raw)
-	if !ok {
+	if raw[0] != '"' {
 		return mismatch("a string", raw)
 	}
-	v.SetString(text)
+	v.SetString(textOf(raw))
 	return nil
 }
 
@@ -220,11 +235,10 @@ func decodeBytes(raw []byte, v reflect.Value) error {
 		v.SetZero()
 		return nil
 	}
-	text, ok := Unquote(raw)
-	if !ok {
+	if raw[0] != '"' {
 		return mismatch("a base64 string", raw)
 	}
-	b, err := base64.StdEncoding.DecodeString(text)
+	b, err := base64.StdEncoding.DecodeString(textOf(raw))
 	if err != nil {
 		return &TypeError{Msg: "must be standard base64: " + err.Error()}
 	}
@@ -277,14 +291,4 @@ func cut(raw []byte) string {
 		return string(raw[:most]) + "…"
 	}
 	return string(raw)
-}
-
-func trim(data []byte) []byte {
-	for len(data) > 0 && isSpace(data[0]) {
-		data = data[1:]
-	}
-	for len(data) > 0 && isSpace(data[len(data)-1]) {
-		data = data[:len(data)-1]
-	}
-	return data
 }

@@ -160,10 +160,26 @@ func BenchmarkDecode(b *testing.B) {
 	in := []byte(`{"A":17.25,"B":4}`)
 	type pair struct{ A, B float64 }
 	d := NewDecoder[pair]()
+	for name, decode := range map[string]func([]byte, *pair) error{"check": d.Decode, "checked": d.DecodeChecked} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var v pair
+				if err := decode(in, &v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkDecodeTree(b *testing.B) {
+	d := NewDecoder[tree]()
 	b.ReportAllocs()
+	b.SetBytes(int64(len(wholeTree)))
 	for b.Loop() {
-		var v pair
-		if err := d.Decode(in, &v); err != nil {
+		var v tree
+		if err := d.Decode([]byte(wholeTree), &v); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,4 +11,7 @@
 // the parts as slices of the input, so that a message can be taken apart without
 // being copied or decoded. A [Decoder] fills a Go value. All of them read the
 // input in one pass and keep nothing of it.
+//
+// What has been checked need not be checked again: [Members], [Elements] and
+// [Decoder.DecodeChecked] take that for granted and are quicker for it.
 package strictjson

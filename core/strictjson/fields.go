@@ -2,18 +2,20 @@ package strictjson
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // A field is where in a struct a key's value goes.
 type field struct {
+	name   string
 	index  []int // through embedded structs
 	tagged bool  // its name comes from a tag
 	decode decoder
 }
 
 // of returns the field in v, and makes the embedded pointers on the way to it.
-func (f field) of(v reflect.Value) reflect.Value {
+func (f *field) of(v reflect.Value) reflect.Value {
 	for i, at := range f.index {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {
@@ -26,18 +28,19 @@ func (f field) of(v reflect.Value) reflect.Value {
 	return v
 }
 
-// fields maps each key to its field in the struct type t. Of fields that claim
+// fields lists the fields of the struct type t in their order, one for each key. Of fields that claim
 // the same key the least embedded one has it, or else the only one with a tag, or
 // else none: encoding/json's rule.
-func (p plans) fields(t reflect.Type) map[string]field {
+func (p plans) fields(t reflect.Type) []field {
 	claims := make(map[string][]field)
 	p.collect(t, nil, map[reflect.Type]bool{}, claims)
-	fields := make(map[string]field, len(claims))
-	for name, list := range claims {
+	fields := make([]field, 0, len(claims))
+	for _, list := range claims {
 		if f, ok := dominant(list); ok {
-			fields[name] = f
+			fields = append(fields, f)
 		}
 	}
+	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
 	return fields
 }
 
@@ -73,14 +76,14 @@ func (p plans) collect(t reflect.Type, index []int, within map[reflect.Type]bool
 		if !sf.IsExported() {
 			continue
 		}
-		f := field{index: at, tagged: name != "", decode: p.of(sf.Type)}
+		f := field{name: name, index: at, tagged: name != "", decode: p.of(sf.Type)}
 		if name == "" {
-			name = sf.Name
+			f.name = sf.Name
 		}
 		if quotes(options, inner.Kind()) {
 			f.decode = decodeQuoted(f.decode)
 		}
-		claims[name] = append(claims[name], f)
+		claims[f.name] = append(claims[f.name], f)
 	}
 }
 
@@ -122,20 +125,22 @@ func quotes(options string, kind reflect.Kind) bool {
 
 // decodeQuoted decodes the value that stands inside a string.
 func decodeQuoted(inside decoder) decoder {
-	return func(raw []byte, v reflect.Value) error {
-		if raw[0] == 'n' {
-			return inside(raw, v)
+	return func(data []byte, at int, v reflect.Value) (int, error) {
+		if data[at] == 'n' {
+			return inside(data, at, v)
 		}
-		text, ok := Unquote(raw)
-		if !ok {
-			return mismatch("a string", raw)
+		if data[at] != '"' {
+			return at, mismatch("a string", data[at:])
 		}
-		if err := Check([]byte(text)); err != nil {
-			return &TypeError{Msg: "must hold a JSON value: " + err.Error()}
+		end := skip(data, at)
+		text := []byte(textOf(data[at:end]))
+		if err := Check(text); err != nil {
+			return end, &TypeError{Msg: "must hold a JSON value: " + err.Error()}
 		}
 		if isSpace(text[0]) || isSpace(text[len(text)-1]) {
-			return &TypeError{Msg: "must hold a JSON value without space around it"}
+			return end, &TypeError{Msg: "must hold a JSON value without space around it"}
 		}
-		return inside([]byte(text), v)
+		_, err := inside(text, 0, v)
+		return end, err
 	}
 }

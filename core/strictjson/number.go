@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -8,11 +9,11 @@ import (
 // wholeNumber writes a JSON number without point and exponent, exactly: 3e2 as 300,
 // -7.0 as -7. It returns "" for one that is not whole, or longer than any that fits in 64 bits.
 func wholeNumber(raw []byte) string {
-	mantissa, exponent, scientific := strings.Cut(strings.ToLower(string(raw)), "e")
-	digits, fraction, pointed := strings.Cut(mantissa, ".")
-	if !scientific && !pointed {
-		return mantissa
+	if bytes.IndexAny(raw, ".eE") < 0 {
+		return string(raw)
 	}
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(string(raw)), "e")
+	digits, fraction, _ := strings.Cut(mantissa, ".")
 	const longest = len("-18446744073709551615")
 	shift := 0
 	if scientific {

@@ -1,7 +1,9 @@
 package strictjson
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -12,7 +14,7 @@ const MaxDepth = 256
 // allowed, that keeps all rules of this package. The error is an [*Error].
 func Check(data []byte) error {
 	s := scanner{data: data}
-	return s.whole(s.value)
+	return s.whole(s.value(s.space(0)))
 }
 
 // Object reads data, which must be one JSON object, and calls member for each
@@ -24,14 +26,14 @@ func Check(data []byte) error {
 // can still tell what the object was about. An error of member ends the walk and is returned.
 func Object(data []byte, member func(key, value []byte) error) error {
 	s := scanner{data: data}
-	return s.whole(func() error { return s.object(member) })
+	return s.whole(s.object(s.space(0), member))
 }
 
 // Array reads data, which must be one JSON array, and calls element for each
 // of its elements in order. Errors are as in [Object].
 func Array(data []byte, element func(value []byte) error) error {
 	s := scanner{data: data}
-	return s.whole(func() error { return s.array(element) })
+	return s.whole(s.array(s.space(0), element))
 }
 
 // First returns the first byte of data that is not white space, or 0: it
@@ -45,203 +47,230 @@ func First(data []byte) byte {
 	return 0
 }
 
-// A scanner is one pass over data. It stops at the first syntax error; a
-// duplicate key is kept in dup and does not stop it.
+// failed is the place that reading comes to when it cannot go on; err says why.
+const failed = -1
+
+// A scanner is one pass over data. Its methods read what begins at a place and return
+// where it ends, or failed. It stops at the first syntax error; a duplicate key is kept in
+// dup and does not stop it.
 type scanner struct {
 	data  []byte
-	pos   int
 	depth int
+	err   error
 	dup   *Error
+	stack keyStack
 }
 
-// whole runs read over all of data and reports what is left over, if anything.
-func (s *scanner) whole(read func() error) error {
-	s.space()
-	if err := read(); err != nil {
-		return err
-	}
-	s.space()
-	if s.pos < len(s.data) {
-		return s.unexpected("after the value")
-	}
-	if s.dup != nil {
+// whole is the error of a pass that came to i: what it met, or what is left over.
+func (s *scanner) whole(i int) error {
+	switch {
+	case i == failed:
+	case s.space(i) < len(s.data):
+		s.unexpected(s.space(i), "after the value")
+	case s.dup != nil:
 		return s.dup
 	}
-	return nil
+	return s.err
 }
 
-// value reads one value of any kind; the scanner stands at its first byte.
-func (s *scanner) value() error {
-	if s.pos >= len(s.data) {
-		return s.unexpected("where a value should stand")
+// at returns the byte at i, or 0 at the end.
+func (s *scanner) at(i int) byte {
+	if i < len(s.data) {
+		return s.data[i]
 	}
-	switch c := s.data[s.pos]; {
+	return 0
+}
+
+// value reads one value of any kind.
+func (s *scanner) value(i int) int {
+	switch c := s.at(i); {
 	case c == '"':
-		_, err := s.str()
-		return err
+		end, _ := s.str(i)
+		return end
 	case c == '{':
-		return s.object(nil)
+		return s.object(i, nil)
 	case c == '[':
-		return s.array(nil)
+		return s.array(i, nil)
 	case c == '-' || '0' <= c && c <= '9':
-		return s.number()
+		return s.number(i)
 	case c == 't':
-		return s.literal("true")
+		return s.literal(i, "true")
 	case c == 'f':
-		return s.literal("false")
+		return s.literal(i, "false")
 	case c == 'n':
-		return s.literal("null")
+		return s.literal(i, "null")
 	}
-	return s.unexpected("where a value should stand")
+	return s.unexpected(i, "where a value should stand")
 }
 
-func (s *scanner) object(member func(key, value []byte) error) error {
-	if err := s.open('{', "an object"); err != nil {
-		return err
+func (s *scanner) object(i int, member func(key, value []byte) error) int {
+	if s.at(i) != '{' {
+		return s.unexpected(i, "where an object should stand")
 	}
-	var seen keySet
-	if s.accept('}') {
-		return nil
+	if i = s.open(i); i == failed {
+		return failed
 	}
+	if s.at(i) == '}' {
+		s.depth--
+		return i + 1
+	}
+	seen := s.openKeys()
 	for {
-		at := s.pos
-		if s.pos >= len(s.data) || s.data[s.pos] != '"' {
-			return s.unexpected("where a key should stand")
+		if s.at(i) != '"' {
+			return s.unexpected(i, "where a key should stand")
 		}
-		key, err := s.key()
-		if err != nil {
-			return err
+		end, escaped := s.str(i)
+		if end == failed {
+			return failed
 		}
-		if !seen.add(key) && s.dup == nil {
-			s.dup = &Error{Duplicate, at, "duplicate key " + quoteShort(key)}
+		key := span{i + 1, end - 1}
+		s.stack.escapes = s.stack.escapes || escaped
+		if !s.addKey(&seen, key) && s.dup == nil {
+			s.dup = &Error{Duplicate, i, "duplicate key " + quoteShort(s.text(key))}
 		}
-		s.space()
-		if !s.accept(':') {
-			return s.unexpected("where a colon should stand")
+		if i = s.space(end); s.at(i) != ':' {
+			return s.unexpected(i, "where a colon should stand")
 		}
-		start := s.pos
-		if err := s.value(); err != nil {
-			return err
+		start := s.space(i + 1)
+		if i = s.value(start); i == failed {
+			return failed
 		}
 		if member != nil {
-			if err := member(key, s.data[start:s.pos]); err != nil {
-				return err
+			if s.err = member(s.text(key), s.data[start:i]); s.err != nil {
+				return failed
 			}
 		}
-		s.space()
-		if s.accept(',') {
-			continue
+		i = s.space(i)
+		switch s.at(i) {
+		case ',':
+			i = s.space(i + 1)
+		case '}':
+			s.depth--
+			s.closeKeys(seen)
+			return i + 1
+		default:
+			return s.unexpected(i, "where a comma or a brace should stand")
 		}
-		if s.accept('}') {
-			return nil
-		}
-		return s.unexpected("where a comma or a brace should stand")
 	}
 }
 
-func (s *scanner) array(element func(value []byte) error) error {
-	if err := s.open('[', "an array"); err != nil {
-		return err
+func (s *scanner) array(i int, element func(value []byte) error) int {
+	if s.at(i) != '[' {
+		return s.unexpected(i, "where an array should stand")
 	}
-	if s.accept(']') {
-		return nil
+	if i = s.open(i); i == failed {
+		return failed
+	}
+	if s.at(i) == ']' {
+		s.depth--
+		return i + 1
 	}
 	for {
-		start := s.pos
-		if err := s.value(); err != nil {
-			return err
+		start := i
+		if i = s.value(start); i == failed {
+			return failed
 		}
 		if element != nil {
-			if err := element(s.data[start:s.pos]); err != nil {
-				return err
+			if s.err = element(s.data[start:i]); s.err != nil {
+				return failed
 			}
 		}
-		s.space()
-		if s.accept(',') {
-			continue
+		i = s.space(i)
+		switch s.at(i) {
+		case ',':
+			i = s.space(i + 1)
+		case ']':
+			s.depth--
+			return i + 1
+		default:
+			return s.unexpected(i, "where a comma or a bracket should stand")
 		}
-		if s.accept(']') {
-			return nil
-		}
-		return s.unexpected("where a comma or a bracket should stand")
 	}
 }
 
-// open goes one level down, past the opening byte and the space behind it.
-func (s *scanner) open(bracket byte, what string) error {
-	if s.pos >= len(s.data) || s.data[s.pos] != bracket {
-		return s.unexpected("where " + what + " should stand")
-	}
+// open goes one level down, past the bracket at i and the space behind it.
+func (s *scanner) open(i int) int {
 	if s.depth >= MaxDepth {
-		return &Error{Depth, s.pos, fmt.Sprintf("nested deeper than %d levels", MaxDepth)}
+		s.err = &Error{Depth, i, fmt.Sprintf("nested deeper than %d levels", MaxDepth)}
+		return failed
 	}
 	s.depth++
-	s.pos++
-	s.space()
-	return nil
-}
-
-// accept takes c if it is next. After a comma or a colon the space behind it goes
-// too; a closing bracket ends its level.
-func (s *scanner) accept(c byte) bool {
-	if s.pos >= len(s.data) || s.data[s.pos] != c {
-		return false
-	}
-	s.pos++
-	if c == '}' || c == ']' {
-		s.depth--
-		return true
-	}
-	s.space()
-	return true
-}
-
-// key reads a string and returns it unescaped.
-func (s *scanner) key() ([]byte, error) {
-	start := s.pos
-	escaped, err := s.str()
-	if err != nil {
-		return nil, err
-	}
-	raw := s.data[start:s.pos]
-	if escaped {
-		return appendUnescaped(nil, raw[1:len(raw)-1]), nil
-	}
-	return raw[1 : len(raw)-1], nil
+	return s.space(i + 1)
 }
 
 // str reads a string and tells whether it holds an escape.
-func (s *scanner) str() (escaped bool, err error) {
-	data, i := s.data, s.pos+1
-	for i < len(data) {
+func (s *scanner) str(i int) (end int, escaped bool) {
+	end, escaped = scanString(s.data, i)
+	if end == failed {
+		s.explain(i)
+	}
+	return end, escaped
+}
+
+// scanString returns where the string that begins at data[i] ends, or failed, and
+// whether it holds an escape. It looks at eight bytes at a time.
+func scanString(data []byte, i int) (end int, escaped bool) {
+	const ones = 0x0101010101010101
+	const high = 0x80 * ones
+	for i++; ; {
+		for ; len(data)-i >= 8; i += 8 {
+			w := binary.LittleEndian.Uint64(data[i:])
+			// Flipping the bit of 2 makes the quote a space and leaves control characters below it.
+			quote, backslash := w^('"'-' ')*ones, w^'\\'*ones
+			// The high bit of each byte that does not stand for itself; above the lowest of
+			// them, there may be more.
+			if other := (w | (quote - (' '+1)*ones) | (backslash - ones)) & high; other != 0 {
+				i += bits.TrailingZeros64(other) / 8
+				break
+			}
+		}
+		if i >= len(data) {
+			return failed, false
+		}
 		switch c := data[i]; {
 		case c == '"':
-			s.pos = i + 1
-			return escaped, nil
+			return i + 1, escaped
 		case c == '\\':
 			escaped = true
 			n := escapeLen(data[i:])
 			if n == 0 {
-				s.pos = i
-				return false, s.fault("invalid escape in a string")
+				return failed, false
 			}
 			i += n
 		case c < ' ':
-			s.pos = i
-			return false, s.fault("control character in a string")
+			return failed, false
 		case c < utf8.RuneSelf:
 			i++
 		default:
 			r, n := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && n == 1 {
-				s.pos = i
-				return false, s.fault("invalid UTF-8 in a string")
+				return failed, false
 			}
 			i += n
 		}
 	}
-	s.pos = len(data)
-	return false, s.unexpected("inside a string")
+}
+
+// explain finds what is wrong with the string that begins at i.
+func (s *scanner) explain(i int) {
+	for i++; i < len(s.data); {
+		r, n := utf8.DecodeRune(s.data[i:])
+		switch {
+		case r == '\\':
+			if n = escapeLen(s.data[i:]); n == 0 {
+				s.fault(i, "invalid escape in a string")
+				return
+			}
+		case r < ' ':
+			s.fault(i, "control character in a string")
+			return
+		case r == utf8.RuneError && n == 1:
+			s.fault(i, "invalid UTF-8 in a string")
+			return
+		}
+		i += n
+	}
+	s.unexpected(i, "inside a string")
 }
 
 // escapeLen is the length of the escape that b begins with, 0 if it is none.
@@ -264,69 +293,63 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-func (s *scanner) number() error {
-	s.take('-')
-	if !s.take('0') && !s.digits() {
-		return s.unexpected("where a digit should stand")
+func (s *scanner) number(i int) int {
+	if s.at(i) == '-' {
+		i++
 	}
-	if s.take('.') && !s.digits() {
-		return s.unexpected("where a digit should stand")
+	end := i + 1
+	if s.at(i) != '0' {
+		end = s.digits(i)
 	}
-	if s.take('e') || s.take('E') {
-		if !s.take('+') {
-			s.take('-')
+	if end != failed && s.at(end) == '.' {
+		end = s.digits(end + 1)
+	}
+	if end != failed && s.at(end)|0x20 == 'e' {
+		if end++; s.at(end) == '+' || s.at(end) == '-' {
+			end++
 		}
-		if !s.digits() {
-			return s.unexpected("where a digit should stand")
+		end = s.digits(end)
+	}
+	return end
+}
+
+// digits reads one digit or more.
+func (s *scanner) digits(i int) int {
+	start := i
+	for i < len(s.data) && '0' <= s.data[i] && s.data[i] <= '9' {
+		i++
+	}
+	if i == start {
+		return s.unexpected(i, "where a digit should stand")
+	}
+	return i
+}
+
+func (s *scanner) literal(i int, word string) int {
+	for n := range len(word) {
+		if s.at(i+n) != word[n] {
+			return s.unexpected(i+n, "inside "+word)
 		}
 	}
-	return nil
+	return i + len(word)
 }
 
-func (s *scanner) take(c byte) bool {
-	if s.pos < len(s.data) && s.data[s.pos] == c {
-		s.pos++
-		return true
-	}
-	return false
-}
-
-func (s *scanner) digits() bool {
-	start := s.pos
-	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {
-		s.pos++
-	}
-	return s.pos > start
-}
-
-func (s *scanner) literal(word string) error {
-	for i := range len(word) {
-		if s.pos >= len(s.data) || s.data[s.pos] != word[i] {
-			return s.unexpected("inside " + word)
-		}
-		s.pos++
-	}
-	return nil
-}
-
-func (s *scanner) space() {
-	for s.pos < len(s.data) && isSpace(s.data[s.pos]) {
-		s.pos++
-	}
-}
+// space returns where the white space that may stand at i ends.
+func (s *scanner) space(i int) int { return skipSpace(s.data, i) }
 
 func isSpace(c byte) bool {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t'
+	return c <= ' ' && (c == ' ' || c == '\n' || c == '\r' || c == '\t')
 }
 
-// unexpected is the error for the byte, or the end, that the scanner stands at.
-func (s *scanner) unexpected(where string) error {
-	if s.pos >= len(s.data) {
-		return s.fault("the input ends " + where)
+// unexpected fails for the byte, or the end, at i.
+func (s *scanner) unexpected(i int, where string) int {
+	if i >= len(s.data) {
+		return s.fault(i, "the input ends "+where)
 	}
-	return s.fault("unexpected " + quoteShort(s.data[s.pos:s.pos+1]) + " " + where)
+	return s.fault(i, "unexpected "+quoteShort(s.data[i:i+1])+" "+where)
 }
 
-func (s *scanner) fault(msg string) error {
-	return &Error{Syntax, s.pos, msg}
+func (s *scanner) fault(i int, msg string) int {
+	s.err = &Error{Syntax, i, msg}
+	return failed
 }

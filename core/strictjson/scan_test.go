@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,4 +178,54 @@ func FuzzString(f *testing.F) {
 			t.Fatalf("encoding/json reads %s as %q, we as %q", raw, std, back)
 		}
 	})
+}
+
+// Whatever stands around it, a byte that does not stand for itself is found where it is.
+func TestEveryByteInAString(t *testing.T) {
+	for c := range 256 {
+		for at := range 20 {
+			for _, filler := range []byte{' ', '!', '#', '[', ']', 'x', 0x7f} {
+				in := append(append([]byte{'"'}, bytes.Repeat([]byte{filler}, 20)...), '"')
+				in[1+at] = byte(c)
+				good := c >= ' ' && c < 0x80 && c != '"' && c != '\\'
+				var e *Error
+				switch err := Check(in); {
+				case good && err != nil:
+					t.Fatalf("%q: %v", in, err)
+				case good || c == '\\' && (at == 19 || filler != 'x'):
+				case !errors.As(err, &e) || e.Offset != 1+at && c != '"':
+					t.Fatalf("%q: %v", in, err)
+				}
+			}
+		}
+	}
+}
+
+// Keys of many objects within each other do not get into each other's way.
+func TestKeysWithinKeys(t *testing.T) {
+	for _, keys := range []int{1, 3, 8, 9, 20} {
+		for _, depth := range []int{1, 5, 40} {
+			nest := func(last string) []byte {
+				in := "1"
+				for range depth {
+					level := "{"
+					for k := range keys {
+						level += fmt.Sprintf(`"k%d":%d,`, k, k)
+					}
+					in = level + `"in":` + in + `,"` + last + `":0}`
+				}
+				return []byte(in)
+			}
+			for _, last := range []string{"other", `\u006b`, `k\u0030x`} {
+				if err := Check(nest(last)); err != nil {
+					t.Errorf("%d keys, %d deep, %s: %v", keys, depth, last, err)
+				}
+			}
+			for _, last := range []string{"k0", "in", `k\u0030`, fmt.Sprintf("k%d", keys-1)} {
+				if Check(nest(last)) == nil {
+					t.Errorf("%d keys, %d deep: %s stands twice", keys, depth, last)
+				}
+			}
+		}
+	}
 }

@@ -10,12 +10,11 @@ import (
 // Unquote returns the text of raw, a JSON string with its quotes. It reports
 // false if raw is not one. Half a surrogate pair becomes U+FFFD, as in encoding/json.
 func Unquote(raw []byte) (string, bool) {
-	s := scanner{data: raw}
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
-	escaped, err := s.str()
-	if err != nil || s.pos != len(raw) {
+	end, escaped := scanString(raw, 0)
+	if end != len(raw) {
 		return "", false
 	}
 	if !escaped {

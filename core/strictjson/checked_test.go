@@ -1,0 +1,118 @@
+package strictjson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// walked are inputs with something in the way of who only looks for the end of a value.
+func walked() []string {
+	return []string{
+		`{}`, `[]`, ` { } `, "\n[\t]\r\n", `{"a":1}`, `{"a":"\\"}`, `{"a":"\\\"","b":"\"}"}`, `["]","\\\\",["[\"",{}],-1.5e3,null]`,
+		` { "a" : [ 1 , { "b" : "}" } ] , "c\u0064" : true , "" : "" } `, `[[],[[]],{"x":[]},"é\ud83d\ude00"]`, `[1,2 ,3]`, `"x"`, `null`, ` 12 `, wholeTree,
+	}
+}
+
+// parts walks data by walk and lists what it was handed.
+func parts(data []byte, walk func([]byte, func(key, value []byte) error) error) (list []string, err error) {
+	err = walk(data, func(key, value []byte) error {
+		list = append(list, fmt.Sprintf("%q=%s", key, value))
+		return nil
+	})
+	return list, err
+}
+
+func arrayParts(walk func([]byte, func([]byte) error) error) func([]byte, func(key, value []byte) error) error {
+	return func(data []byte, part func(key, value []byte) error) error {
+		return walk(data, func(value []byte) error { return part(nil, value) })
+	}
+}
+
+// agreeOnParts checks that of a value that is good, those who do not check find the same parts.
+func agreeOnParts(t testing.TB, data []byte) {
+	if Check(data) != nil {
+		return
+	}
+	for name, walks := range map[string][2]func([]byte, func(key, value []byte) error) error{
+		"members":  {Object, Members},
+		"elements": {arrayParts(Array), arrayParts(Elements)},
+	} {
+		want, wantErr := parts(data, walks[0])
+		got, err := parts(data, walks[1])
+		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s of %s\n got %q, %v\nwant %q, %v", name, data, got, err, want, wantErr)
+		}
+	}
+	if end := skip(data, skipSpace(data, 0)); len(bytes.TrimSpace(data[end:])) > 0 {
+		t.Fatalf("%s: ends at %d", data, end)
+	}
+}
+
+func TestPartsOfCheckedValues(t *testing.T) {
+	for _, in := range walked() {
+		agreeOnParts(t, []byte(in))
+	}
+}
+
+func TestWalksEndWithAnError(t *testing.T) {
+	stop := errors.New("stop")
+	n := 0
+	count := func() error { n++; return stop }
+	if err := Members([]byte(`{"a":1,"b":2}`), func(_, _ []byte) error { return count() }); !errors.Is(err, stop) {
+		t.Errorf("Members: %v", err)
+	}
+	if err := Elements([]byte(`[1,2]`), func([]byte) error { return count() }); !errors.Is(err, stop) || n != 2 {
+		t.Errorf("Elements: %v, %d parts in all", err, n)
+	}
+	var e *TypeError
+	if err := Members([]byte(` [1]`), nil); !errors.As(err, &e) || e.Error() != "must be an object, got an array" {
+		t.Errorf("Members of an array: %v", err)
+	}
+	if err := Elements([]byte(`null`), nil); !errors.As(err, &e) || e.Error() != "must be an array, got null" {
+		t.Errorf("Elements of null: %v", err)
+	}
+}
+
+// What is checked is decoded alike, whether it is checked again or not, and by itself as well
+// as within the value that it is a part of.
+func agreeOnDecoding(t testing.TB, data []byte) {
+	if Check(data) != nil {
+		return
+	}
+	d := NewDecoder[tree]()
+	var one, other tree
+	err, otherErr := d.Decode(data, &one), d.DecodeChecked(data, &other)
+	if fmt.Sprint(err) != fmt.Sprint(otherErr) || !reflect.DeepEqual(one, other) {
+		t.Fatalf("%s\nDecode        %+v, %v\nDecodeChecked %+v, %v", data, one, err, other, otherErr)
+	}
+	within := append(append([]byte(`{"x":[`), data...), `],"name":"n"}`...)
+	var list struct {
+		X    []tree `json:"x"`
+		Name string `json:"name"`
+	}
+	if insideErr := NewDecoder[struct {
+		X    []tree `json:"x"`
+		Name string `json:"name"`
+	}]().DecodeChecked(within, &list); (insideErr == nil) != (err == nil) || err == nil && (list.Name != "n" || !reflect.DeepEqual(list.X, []tree{one})) {
+		t.Fatalf("%s\n%+v, %v", within, list, insideErr)
+	}
+}
+
+func TestDecodeChecked(t *testing.T) {
+	for _, in := range append(walked(), `{"name":1}`, `{"children":[{"name":"a"},{"small":300}]}`, `{"attr":{"a":1,"b":null}}`) {
+		agreeOnDecoding(t, []byte(in))
+	}
+}
+
+func FuzzChecked(f *testing.F) {
+	for _, seed := range walked() {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		agreeOnParts(t, data)
+		agreeOnDecoding(t, data)
+	})
+}
