@@ -21,6 +21,9 @@ type Call struct {
 	// none, where a call stands for itself.
 	Session *Session
 
+	target    json.RawMessage // what Target was read from
+	arguments json.RawMessage // as they came
+
 	via      *Session // where the call came from, in any revision
 	req      *jsonrpc.Request
 	client   *client
@@ -101,10 +104,13 @@ func (s *Session) newCall(req *jsonrpc.Request) (*Call, error) {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
 	target, hasTarget := targetKey(req.Method)
-	err := strictjson.Object(req.Params, func(key, value []byte) error {
+	err := strictjson.Members(req.Params, func(key, value []byte) error {
 		switch {
 		case hasTarget && string(key) == target:
+			c.target = value
 			c.Target, _ = strictjson.Unquote(value)
+		case string(key) == "arguments":
+			c.arguments = value
 		case string(key) == "_meta":
 			if strictjson.First(value) != '{' {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta must be an object, got %s", strictjson.Describe(value))
@@ -140,7 +146,7 @@ func (c *Call) readMeta() error {
 	if c.Meta == nil {
 		return nil
 	}
-	return strictjson.Object(c.Meta, func(key, value []byte) error {
+	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {
 		case "progressToken":
 			token, err := jsonrpc.ParseID(value)
@@ -159,6 +165,18 @@ func (c *Call) readMeta() error {
 		}
 		return nil
 	})
+}
+
+// run calls the method, unless the call is refused.
+func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
+	if refusal != nil {
+		return nil, refusal
+	}
+	result, err := m.run(ctx, c)
+	if open := c.dialogue.open(); open != nil {
+		return open, nil // whatever the handler made of it
+	}
+	return result, err
 }
 
 // tell sends the client a notification that belongs to this call, unless the call is

@@ -39,27 +39,27 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	return made, encodable(made)
 }
 
-type callToolParams struct {
-	Name      *string         `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-}
-
-func (s *Server) callTool(ctx context.Context, c *Call, p *callToolParams) (any, error) {
-	if p.Name == nil {
+// callTool needs no decoder: what it is about has been read already, see newCall.
+func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
+	switch strictjson.First(c.target) {
+	case '"':
+	case 0, 'n':
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "tools/call needs the name of a tool")
+	default:
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of tools/call: name: must be a string, got %s", strictjson.Describe(c.target))
 	}
-	t, ok := s.tools.get(*p.Name)
+	t, ok := s.tools.get(c.Target)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", short(*p.Name))
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", short(c.Target))
 	}
-	switch strictjson.First(p.Arguments) {
+	switch strictjson.First(c.arguments) {
 	case '{':
 	case 0, 'n':
-		p.Arguments = json.RawMessage(`{}`)
+		c.arguments = json.RawMessage(`{}`)
 	default:
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the arguments of %s must be an object, got %s", t.Name, strictjson.Describe(p.Arguments))
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the arguments of %s must be an object, got %s", t.Name, strictjson.Describe(c.arguments))
 	}
-	result, err := t.call(ctx, c, p.Arguments)
+	result, err := t.call(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +72,13 @@ func (s *Server) callTool(ctx context.Context, c *Call, p *callToolParams) (any,
 }
 
 // call checks the arguments and runs the handler.
-func (t *tool) call(ctx context.Context, c *Call, arguments json.RawMessage) (*ToolResult, error) {
-	if err := t.input.Validate(arguments); err != nil {
+func (t *tool) call(ctx context.Context, c *Call) (*ToolResult, error) {
+	if err := t.input.ValidateChecked(c.arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
-	end := t.pace.begin(c.req)
-	result, err := t.handler(ctx, arguments)
-	end()
+	began := t.pace.begin(c.req)
+	result, err := t.handler(ctx, c.arguments)
+	t.pace.end(began)
 	if err != nil {
 		if isProtocolError(err) {
 			return nil, err

@@ -41,7 +41,7 @@ func (s *Server) methodTable() map[string]method {
 		"server/discover":          {run: s.discover, ordered: true, in: statelessEra, cached: true},
 		"subscriptions/listen":     {run: typed(s.listen), ordered: true, in: statelessEra},
 		"tools/list":               {run: typed(lister(s, &s.tools, "tools")), capability: "tools", cached: true},
-		"tools/call":               {run: typed(s.callTool), capability: "tools", asks: true},
+		"tools/call":               {run: s.callTool, capability: "tools", asks: true},
 		"resources/list":           {run: typed(lister(s, &s.resources, "resources")), capability: "resources", cached: true},
 		"resources/templates/list": {run: typed(lister(s, &s.templates, "resourceTemplates")), capability: "resources", cached: true},
 		"resources/read":           {run: typed(s.readResource), capability: "resources", cached: true, asks: true},
@@ -62,7 +62,7 @@ func typed[P any](f func(context.Context, *Call, *P) (any, error)) func(context.
 	return func(ctx context.Context, c *Call) (any, error) {
 		var p P
 		if c.Params != nil {
-			if err := decoder().Decode(c.Params, &p); err != nil {
+			if err := decoder().DecodeChecked(c.Params, &p); err != nil {
 				return nil, paramsError(c.Method, err)
 			}
 		}

@@ -22,18 +22,19 @@ type pace struct {
 	quick atomic.Int32 // calls in a row
 }
 
-// begin is called right before the handler, and what it returns right after it.
-func (p *pace) begin(req *jsonrpc.Request) (end func()) {
+// begin is called right before the handler, and end right after it with what begin returned.
+func (p *pace) begin(req *jsonrpc.Request) time.Time {
 	if p.quick.Load() < provenAfter {
 		req.Release()
 	}
-	began := time.Now()
-	return func() {
-		switch n := p.quick.Load(); {
-		case time.Since(began) > quickCall:
-			p.quick.Store(0)
-		case n < provenAfter:
-			p.quick.Store(n + 1)
-		}
+	return time.Now()
+}
+
+func (p *pace) end(began time.Time) {
+	switch n := p.quick.Load(); {
+	case time.Since(began) > quickCall:
+		p.quick.Store(0)
+	case n < provenAfter:
+		p.quick.Store(n + 1)
 	}
 }

@@ -122,9 +122,9 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
 	}
-	end := found.pace.begin(c.req)
+	began := found.pace.begin(c.req)
 	result, err := found.handler(ctx, p.Arguments)
-	end()
+	found.pace.end(began)
 	if result == nil {
 		result = &PromptResult{}
 	}

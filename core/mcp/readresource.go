@@ -99,9 +99,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		return nil, NotFound(*p.URI)
 	}
 	c.cache = found.cache
-	end := found.pace.begin(c.req)
+	began := found.pace.begin(c.req)
 	contents, err := found.handler(ctx, *p.URI, found.variables)
-	end()
+	found.pace.end(began)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(*p.URI)
 	}

@@ -97,14 +97,6 @@ func NewServer(info Implementation, o Options) *Server {
 	return s
 }
 
-// around runs a call within the hook, if there is one.
-func (s *Server) around(ctx context.Context, c *Call, run func(context.Context) (any, error)) (any, error) {
-	if s.hook == nil {
-		return run(ctx)
-	}
-	return s.hook(ctx, c, run)
-}
-
 // AddTool offers a tool. The error says what is wrong with it: its name, a
 // schema that is none, or a tool of that name that is there already.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {

@@ -107,17 +107,13 @@ func (s *Session) serve(ctx context.Context, call *Call, m method, refusal error
 	call.ctx = ctx
 	defer call.end()
 	ctx = context.WithValue(ctx, callKey{}, call)
-	run := func(ctx context.Context) (any, error) {
-		if refusal != nil {
-			return nil, refusal
-		}
-		result, err := m.run(ctx, call)
-		if open := call.dialogue.open(); open != nil {
-			return open, nil // whatever the handler made of it
-		}
-		return result, err
+	var result any
+	var err error
+	if hook := s.server.hook; hook != nil {
+		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
+	} else {
+		result, err = call.run(ctx, m, refusal)
 	}
-	result, err := s.server.around(ctx, call, run)
 	if err != nil {
 		return nil, err
 	}
