@@ -43,7 +43,7 @@ func Ask(ctx context.Context, questions ...Question) error {
 	if c == nil {
 		return errors.New("asking the client: the context is not that of a call")
 	}
-	asked, err := c.dialogue.enter(questions)
+	asked, err := c.talk().enter(questions)
 	if err != nil {
 		return fmt.Errorf("asking the client: %w", err)
 	}
@@ -64,8 +64,7 @@ type asked struct {
 
 // A dialogue is what has been asked and answered in a call.
 type dialogue struct {
-	responses, state json.RawMessage            // as they came with the request
-	answers          map[string]json.RawMessage // by key, of this round and those before
+	answers map[string]json.RawMessage // by key, of this round and those before
 
 	mu      sync.Mutex
 	keys    map[string]bool // asked by this run of the handler
@@ -94,8 +93,24 @@ func (d *dialogue) enter(questions []Question) ([]asked, error) {
 	return all, nil
 }
 
-// open is the result that a call with open questions ends with, or nil.
-func (d *dialogue) open() any {
+// talk returns the dialogue of a call.
+func (c *Call) talk() *dialogue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dialogue == nil {
+		c.dialogue = &dialogue{}
+	}
+	return c.dialogue
+}
+
+// openQuestions is the result that a call with open questions ends with, or nil.
+func (c *Call) openQuestions() any {
+	c.mu.Lock()
+	d := c.dialogue
+	c.mu.Unlock()
+	if d == nil {
+		return nil
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.pending == nil {
@@ -168,8 +183,9 @@ var errOpen = errors.New("the client has to answer first; this call ends with th
 // ends with the question.
 func (c *Call) askLater(questions []asked) error {
 	requests := make(map[string]inputRequest)
+	answers := c.talk().answers
 	for _, q := range questions {
-		if raw, ok := c.dialogue.answers[q.key]; ok {
+		if raw, ok := answers[q.key]; ok {
 			if err := q.answer(raw); err != nil {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses[%q]: %v", q.key, err)
 			}
@@ -188,22 +204,26 @@ func (c *Call) askLater(questions []asked) error {
 	if err != nil {
 		return fmt.Errorf("asking the client: %w", err)
 	}
-	c.dialogue.mu.Lock()
-	defer c.dialogue.mu.Unlock()
-	c.dialogue.pending = &inputRequired{"input_required", requests, state}
+	d := c.talk()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pending = &inputRequired{"input_required", requests, state}
 	return errOpen
 }
 
 // readAnswers takes the answers that came with a call: those to the questions that the
 // state is about, and with it those of the rounds before. Without a state they are answers to
 // what the client expects to be asked.
-func (c *Call) readAnswers() error {
-	d := &c.dialogue
+func (c *Call) readAnswers(intro *introduction) error {
+	if intro.state == nil && intro.responses == nil {
+		return nil
+	}
+	d := c.talk()
 	expected := func(string) bool { return true }
-	if d.state != nil {
-		text, ok := strictjson.Unquote(d.state)
+	if intro.state != nil {
+		text, ok := strictjson.Unquote(intro.state)
 		if !ok {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(d.state))
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(intro.state))
 		}
 		open, err := c.via.server.states.open(c, text)
 		if err != nil {
@@ -211,13 +231,13 @@ func (c *Call) readAnswers() error {
 		}
 		d.answers, expected = open.Answers, open.expects
 	}
-	if d.responses == nil {
+	if intro.responses == nil {
 		return nil
 	}
-	if strictjson.First(d.responses) != '{' {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses must be an object, got %s", strictjson.Describe(d.responses))
+	if strictjson.First(intro.responses) != '{' {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses must be an object, got %s", strictjson.Describe(intro.responses))
 	}
-	return strictjson.Object(d.responses, func(key, value []byte) error {
+	return strictjson.Object(intro.responses, func(key, value []byte) error {
 		if !expected(string(key)) {
 			return nil
 		}

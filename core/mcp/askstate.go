@@ -65,7 +65,7 @@ func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest) (string, 
 		Expires: time.Now().Add(stateLife).Unix(),
 		Call:    digest,
 		Asked:   slices.Sorted(maps.Keys(questions)),
-		Answers: c.dialogue.answers,
+		Answers: c.talk().answers,
 	})
 	if err != nil {
 		return "", err

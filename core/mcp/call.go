@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -26,16 +27,15 @@ type Call struct {
 
 	via      *Session // where the call came from, in any revision
 	req      *jsonrpc.Request
+	ctx      context.Context // of the request: when it ends, nobody waits any more
 	client   *client
-	meta     metaFields
-	level    *Level // of log messages that the client wants for this call alone
-	progress progress
-	cache    Cache // how long the answer holds, if it is one that is kept
-	dialogue dialogue
+	level    *Level    // of log messages that the client wants for this call alone
+	progress *progress // nil if the client did not ask for it
+	cache    Cache     // how long the answer holds, if it is one that is kept
 
-	mu   sync.Mutex
-	ctx  context.Context // of the request: when it ends, nobody waits any more
-	over bool
+	mu       sync.Mutex
+	dialogue *dialogue // nil if nothing has been asked or answered
+	over     bool
 }
 
 // A client is what is known about who calls: agreed on in the handshake, or
@@ -45,9 +45,11 @@ type client struct {
 	capabilities Capabilities
 }
 
-// metaFields are the members of _meta that the protocol itself puts there, as they came.
-type metaFields struct {
+// An introduction is what a request without a session says of itself, as it came: some
+// members of _meta, and answers to questions.
+type introduction struct {
 	version, capabilities, info, level json.RawMessage
+	responses, state                   json.RawMessage
 }
 
 // The keys of those members.
@@ -70,6 +72,20 @@ type Hook func(ctx context.Context, call *Call, next func(context.Context) (any,
 
 // callKey is the key of a context's call.
 type callKey struct{}
+
+// A callContext is a call seen as its context: that of the request, and it knows the call.
+type callContext Call
+
+func (x *callContext) Deadline() (time.Time, bool) { return x.ctx.Deadline() }
+func (x *callContext) Done() <-chan struct{}       { return x.ctx.Done() }
+func (x *callContext) Err() error                  { return x.ctx.Err() }
+
+func (x *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return (*Call)(x)
+	}
+	return x.ctx.Value(key)
+}
 
 // CallFrom returns the call that ctx belongs to, or nil outside of one.
 func CallFrom(ctx context.Context) *Call {
@@ -94,9 +110,9 @@ func (c *Call) ClientCapabilities() Capabilities {
 	return c.client.capabilities
 }
 
-// newCall reads what is common to the params of all requests.
-func (s *Session) newCall(req *jsonrpc.Request) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req}
+// newCall reads what is common to the params of all requests, and what they say of themselves.
+func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *introduction) (*Call, error) {
+	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
 	switch strictjson.First(req.Params) {
 	case 0:
 		return c, nil
@@ -117,16 +133,16 @@ func (s *Session) newCall(req *jsonrpc.Request) (*Call, error) {
 			}
 			c.Meta = value
 		case string(key) == "inputResponses":
-			c.dialogue.responses = value
+			intro.responses = value
 		case string(key) == "requestState":
-			c.dialogue.state = value
+			intro.state = value
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c, c.readMeta()
+	return c, c.readMeta(intro)
 }
 
 // targetKey is the param that names what a method is about, if it is about one
@@ -142,7 +158,7 @@ func targetKey(method string) (key string, ok bool) {
 }
 
 // readMeta takes from _meta what the protocol puts there.
-func (c *Call) readMeta() error {
+func (c *Call) readMeta(intro *introduction) error {
 	if c.Meta == nil {
 		return nil
 	}
@@ -153,15 +169,15 @@ func (c *Call) readMeta() error {
 			if err != nil {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or a whole number, got %s", strictjson.Describe(value))
 			}
-			c.progress.token = token
+			c.progress = &progress{token: token}
 		case metaVersion:
-			c.meta.version = value
+			intro.version = value
 		case metaCapabilities:
-			c.meta.capabilities = value
+			intro.capabilities = value
 		case metaClientInfo:
-			c.meta.info = value
+			intro.info = value
 		case metaLogLevel:
-			c.meta.level = value
+			intro.level = value
 		}
 		return nil
 	})
@@ -173,7 +189,7 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 		return nil, refusal
 	}
 	result, err := m.run(ctx, c)
-	if open := c.dialogue.open(); open != nil {
+	if open := c.openQuestions(); open != nil {
 		return open, nil // whatever the handler made of it
 	}
 	return result, err

@@ -11,14 +11,14 @@ import (
 
 // handshakeRequest takes a request of the era in which client and server begin by
 // agreeing on a revision and on what each can do.
-func (s *Session) handshakeRequest(ctx context.Context, call *Call) (any, error) {
+func (s *Session) handshakeRequest(call *Call) (any, error) {
 	agreed := s.agreement()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
 	if call.Method == "initialize" {
-		return s.serve(ctx, call, method{run: typed(s.initialize), ordered: true}, nil)
+		return s.serve(call, method{run: typed(s.initialize), ordered: true}, nil)
 	}
 	m, known := s.server.methods[call.Method]
-	return s.serve(ctx, call, m, s.ready(call.Method, m, known && m.in != statelessEra))
+	return s.serve(call, m, s.ready(call.Method, m, known && m.in != statelessEra))
 }
 
 // ready reports whether the session has come far enough for a request, and says

@@ -10,7 +10,7 @@ import (
 
 // progress is what a client has been told about a call that it wants to follow.
 type progress struct {
-	token jsonrpc.ID // zero if the client did not ask
+	token jsonrpc.ID
 
 	mu   sync.Mutex
 	any  bool
@@ -30,10 +30,10 @@ type progressParams struct {
 // time, or if the call is over.
 func Progress(ctx context.Context, done, total float64, message string) {
 	c := CallFrom(ctx)
-	if c == nil || c.progress.token.IsZero() || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
+	if c == nil || c.progress == nil || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
 		return
 	}
-	p := &c.progress
+	p := c.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.any && done <= p.last {

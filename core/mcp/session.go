@@ -88,25 +88,25 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	if req.IsNotification() {
 		return nil, s.notified(req)
 	}
-	call, err := s.newCall(req)
+	var intro introduction
+	call, err := s.newCall(ctx, req, &intro)
 	if err != nil {
 		return nil, err
 	}
-	if call.meta.version != nil {
-		return s.statelessRequest(ctx, call)
+	if intro.version != nil {
+		return s.statelessRequest(call, &intro)
 	}
-	return s.handshakeRequest(ctx, call)
+	return s.handshakeRequest(call)
 }
 
 // serve runs a method for a call, with the hook around it. A refusal, if there is one,
 // stands in for the method, so that the hook sees what is refused too.
-func (s *Session) serve(ctx context.Context, call *Call, m method, refusal error) (any, error) {
+func (s *Session) serve(call *Call, m method, refusal error) (any, error) {
 	if !m.ordered {
 		call.req.MayTakeLong()
 	}
-	call.ctx = ctx
 	defer call.end()
-	ctx = context.WithValue(ctx, callKey{}, call)
+	ctx := (*callContext)(call)
 	var result any
 	var err error
 	if hook := s.server.hook; hook != nil {

@@ -20,11 +20,11 @@ const (
 
 // statelessRequest takes a request of the era in which each one says in which revision it is
 // and what its client can do. Nothing is kept from one to the next.
-func (s *Session) statelessRequest(ctx context.Context, call *Call) (any, error) {
+func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
-	refusal := s.admit(call, m, known && m.in != handshakeEra)
-	result, err := s.serve(ctx, call, m, refusal)
+	refusal := s.admit(call, intro, m, known && m.in != handshakeEra)
+	result, err := s.serve(call, m, refusal)
 	if err != nil {
 		return nil, statelessError(err)
 	}
@@ -32,8 +32,8 @@ func (s *Session) statelessRequest(ctx context.Context, call *Call) (any, error)
 }
 
 // admit reads what the request says of itself, and says what is wrong with it.
-func (s *Session) admit(call *Call, m method, known bool) error {
-	if err := call.introduce(); err != nil {
+func (s *Session) admit(call *Call, intro *introduction, m method, known bool) error {
+	if err := call.introduce(intro); err != nil {
 		return err
 	}
 	name := short(call.Method)
@@ -49,16 +49,16 @@ func (s *Session) admit(call *Call, m method, known bool) error {
 	case m.capability != "" && !s.server.offered(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not offer %s", name, m.capability)
 	case m.asks:
-		return call.readAnswers()
+		return call.readAnswers(intro)
 	}
 	return nil
 }
 
 // introduce reads from _meta who calls, what the client can do and in which revision it speaks.
-func (c *Call) introduce() error {
-	version, ok := strictjson.Unquote(c.meta.version)
+func (c *Call) introduce(intro *introduction) error {
+	version, ok := strictjson.Unquote(intro.version)
 	if !ok {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", metaVersion, strictjson.Describe(c.meta.version))
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", metaVersion, strictjson.Describe(intro.version))
 	}
 	if Revision(version) != Latest {
 		return unsupported(version)
@@ -68,7 +68,7 @@ func (c *Call) introduce() error {
 		key   string
 		value []byte
 		into  any
-	}{{metaCapabilities, c.meta.capabilities, &who.capabilities}, {metaClientInfo, c.meta.info, &who.info}} {
+	}{{metaCapabilities, intro.capabilities, &who.capabilities}, {metaClientInfo, intro.info, &who.info}} {
 		switch strictjson.First(field.value) {
 		case 0:
 			if field.key == metaCapabilities {
@@ -83,15 +83,15 @@ func (c *Call) introduce() error {
 		}
 	}
 	c.client = who
-	return c.readLevel()
+	return c.readLevel(intro.level)
 }
 
 // readLevel reads which log messages the client wants for this call.
-func (c *Call) readLevel() error {
-	if c.meta.level == nil {
+func (c *Call) readLevel(raw []byte) error {
+	if raw == nil {
 		return nil
 	}
-	text, _ := strictjson.Unquote(c.meta.level)
+	text, _ := strictjson.Unquote(raw)
 	level := Level(text)
 	if !slices.Contains(levels(), level) {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; there are: %q", metaLogLevel, levels())

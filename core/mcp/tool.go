@@ -39,7 +39,8 @@ type ToolAnnotations struct {
 // leads to the [Call].
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
 
-// A ToolResult is what a tool gives back.
+// A ToolResult is what a tool gives back. If it has structured content alone, clients are sent
+// that as text too: not all of them, nor all models, read anything else.
 type ToolResult struct {
 	Content           []Content
 	StructuredContent json.RawMessage // nil if there is none
@@ -57,8 +58,14 @@ func ErrorResult(err error) *ToolResult {
 	return &ToolResult{Content: []Content{Text{Text: err.Error()}}, IsError: true}
 }
 
-// Text is the text of the blocks that are text, joined by newlines.
-func (r *ToolResult) Text() string { return textOf(r.Content) }
+// Text is the text of the blocks that are text, joined by newlines, or the structured
+// content if there is nothing else.
+func (r *ToolResult) Text() string {
+	if len(r.Content) == 0 {
+		return string(r.StructuredContent)
+	}
+	return textOf(r.Content)
+}
 
 func textOf(blocks []Content) string {
 	text := ""
@@ -83,8 +90,11 @@ func (r *ToolResult) Decode(v any) error {
 
 // AppendJSON appends the result as JSON.
 func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst, err := appendContent(append(dst, `{"content":`...), r.Content)
-	if err != nil {
+	var err error
+	if len(r.Content) == 0 && r.StructuredContent != nil {
+		dst = append(dst, `{"content":[{"type":"text","text":`...)
+		dst = append(strictjson.AppendString(dst, r.StructuredContent), '}', ']')
+	} else if dst, err = appendContent(append(dst, `{"content":`...), r.Content); err != nil {
 		return dst, err
 	}
 	if r.StructuredContent != nil {
@@ -126,8 +136,8 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 }
 
 // Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
-// from the arguments. Its output is sent as structured content, and as text for
-// clients and models that read only text: a string as it is, anything else as JSON. A
+// from the arguments. Its output is sent as structured content, and as text: a string as
+// it is, anything else as JSON. A
 // function whose output is a [ToolResult], or a pointer to one, decides for itself.
 func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 	decoder := sync.OnceValue(strictjson.NewDecoder[In])
@@ -140,21 +150,20 @@ func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 		if err != nil {
 			return nil, err
 		}
-		switch result := any(out).(type) {
+		result := &ToolResult{}
+		output := any(out)
+		switch out := output.(type) {
 		case *ToolResult:
-			return result, nil
+			return out, nil
 		case ToolResult:
-			return &result, nil
+			return &out, nil
+		case string:
+			result.Content = []Content{Text{Text: out}}
 		}
-		raw, err := strictjson.Marshal(out)
-		if err != nil {
+		if result.StructuredContent, err = strictjson.Marshal(output); err != nil {
 			return nil, fmt.Errorf("encoding the output: %w", err)
 		}
-		text, isString := any(out).(string)
-		if !isString {
-			text = string(raw)
-		}
-		return &ToolResult{Content: []Content{Text{Text: text}}, StructuredContent: raw}, nil
+		return result, nil
 	}
 }
 
@@ -180,22 +189,24 @@ func (t Tool) forRevision(r Revision) Tool {
 	return t
 }
 
-// render shows a result to a client. What is structured is always there as text too,
-// for clients that know no structured content, or none but objects.
+// render shows a result to a client, who may know no structured content, or none but objects.
 func (r *ToolResult) render(c *Call) (any, error) {
-	rendered := *r
-	if len(rendered.Content) == 0 && r.StructuredContent != nil {
-		rendered.Content = []Content{Text{Text: string(r.StructuredContent)}}
-	}
-	var err error
-	if rendered.Content, err = renderContent(rendered.Content, c.Revision); err != nil {
+	blocks, err := renderContent(r.Content, c.Revision)
+	if err != nil {
 		return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
 	}
 	known := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
-	if !known {
+	if known && c.Revision >= Revision20251125 {
+		return r, nil
+	}
+	rendered := &ToolResult{blocks, r.StructuredContent, r.IsError, r.Meta}
+	if !known && r.StructuredContent != nil {
+		if len(blocks) == 0 {
+			rendered.Content = []Content{Text{Text: string(r.StructuredContent)}}
+		}
 		rendered.StructuredContent = nil
 	}
-	return &rendered, nil
+	return rendered, nil
 }
 
 // A tool is a registered one.

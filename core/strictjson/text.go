@@ -89,14 +89,14 @@ func hex4(b []byte) (rune, bool) {
 // AppendString appends s to dst as a JSON string. It escapes only what JSON
 // demands, and the two line separators that break JavaScript; invalid UTF-8
 // becomes U+FFFD.
-func AppendString(dst []byte, s string) []byte {
+func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
+			r, n := decodeRune(s[i:])
 			if r == utf8.RuneError && n == 1 {
 				dst = append(append(dst, s[start:i]...), `\ufffd`...)
 				start = i + 1
@@ -140,4 +140,10 @@ func quoteShort(text []byte) string {
 		return strconv.Quote(string(text[:most])) + "…"
 	}
 	return strconv.Quote(string(text))
+}
+
+// decodeRune returns the first rune of s, and how long it is.
+func decodeRune[T ~string | ~[]byte](s T) (rune, int) {
+	var first [utf8.UTFMax]byte
+	return utf8.DecodeRune(first[:copy(first[:], s)])
 }
