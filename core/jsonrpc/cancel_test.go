@@ -1,10 +1,13 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,6 +44,35 @@ func TestCancel(t *testing.T) {
 			}
 		}
 		p.end()
+	})
+}
+
+// A request that keeps the reading is in flight like any other.
+func TestRequestThatKeepsTheReadingIsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stubborn := make(chan struct{})
+		var log bytes.Buffer
+		p := newPeer(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Handle: func(ctx context.Context, req *Request) (any, error) {
+			if req.Method == "stubborn" {
+				<-stubborn
+			}
+			<-ctx.Done()
+			return struct{}{}, nil
+		}})
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		synctest.Wait()
+		if p.conn.Cancel(IntID(2)) || !p.conn.Cancel(IntID(1)) {
+			t.Error("it cannot be cancelled")
+		}
+		p.expectNothing()
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"stubborn"}`)
+		synctest.Wait()
+		p.stop()
+		<-p.done
+		if !strings.Contains(log.String(), "still running") {
+			t.Errorf("the log says %q", log.String())
+		}
+		close(stubborn)
 	})
 }
 

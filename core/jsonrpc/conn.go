@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -190,10 +192,11 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 	case <-last.C:
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		left := slices.Collect(maps.Values(c.inflight))
 		if c.inline != nil {
-			c.inflight[c.inline.ID.key()] = c.inline
+			left = append(left, c.inline)
 		}
-		for _, r := range c.inflight {
+		for _, r := range left {
 			c.log.Warn("a request is still running at the end of the connection", "method", r.Method, "id", r.ID.String())
 		}
 	}

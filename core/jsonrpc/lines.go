@@ -69,7 +69,9 @@ func (l *Lines) Receive() ([]byte, error) {
 		line, err := l.line()
 		whole, _ := l.in.Peek(l.in.Buffered())
 		l.more = bytes.IndexByte(whole, '\n') >= 0
-		l.out.burst.Store(l.more)
+		if l.out.burst.Load() != l.more {
+			l.out.burst.Store(l.more)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -79,18 +81,19 @@ func (l *Lines) Receive() ([]byte, error) {
 	}
 }
 
-// line returns the next line as a slice of its own. The last one need not end in a newline.
+// line returns the next line as a slice of its own, without its end. The last one need not
+// end in a newline.
 func (l *Lines) line() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := l.in.ReadSlice('\n')
 		line = append(line, part...)
-		if len(line) > l.max+len("\r\n") || len(bytes.TrimRight(line, "\r\n")) > l.max {
+		if len(line) > l.max+len("\r\n") || len(line) > l.max && len(cutEnd(line)) > l.max {
 			return nil, l.skip(line, err)
 		}
 		switch {
 		case err == nil:
-			return line, nil
+			return cutEnd(line), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			if len(line) > 0 {
@@ -101,6 +104,14 @@ func (l *Lines) line() ([]byte, error) {
 			return nil, fmt.Errorf("reading a message: %w", err)
 		}
 	}
+}
+
+// cutEnd drops the bytes that end a line.
+func cutEnd(line []byte) []byte {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+		line = line[:len(line)-1]
+	}
+	return line
 }
 
 // skip reads on to the end of a line that is too long and says whose it was.

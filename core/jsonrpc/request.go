@@ -79,7 +79,8 @@ func (r *Request) declare() {
 // whatever it says, or the answer to the batch that the request came in. Several are
 // called in order. None is called for a notification, nor where no answer goes out: because
 // the peer cancelled the request or is gone. By then the context of the request is
-// over. The handler calls AfterAnswer before it returns.
+// over, and the next message may be read if f takes long. The handler calls AfterAnswer
+// before it returns.
 func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
 
 // Cancel ends the context of the request with that id and suppresses its
