@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -67,9 +68,10 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// One request after the other over pipes of the system. The floor is a line echoed by a bare loop.
-func BenchmarkSequential(b *testing.B) {
-	line := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}` + "\n")
+// Requests over pipes of the system, one after the other or sixty-four at a time. The floor
+// is a bare loop that copies what comes.
+func BenchmarkPipe(b *testing.B) {
+	line := `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"a":1}}` + "\n"
 	serve := func(begin func(*Request)) func(in, out *os.File) {
 		return func(in, out *os.File) {
 			conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
@@ -87,31 +89,42 @@ func BenchmarkSequential(b *testing.B) {
 		{"declared", serve((*Request).MayTakeLong)},
 		{"released", serve((*Request).Release)},
 	} {
-		b.Run(way.name, func(b *testing.B) {
-			in, requests, err := os.Pipe()
-			if err != nil {
-				b.Fatal(err)
-			}
-			answers, out, err := os.Pipe()
-			if err != nil {
-				b.Fatal(err)
-			}
-			done := make(chan struct{})
-			go func() { defer close(done); way.run(in, out) }()
-			buf := make([]byte, 1024)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := requests.Write(line); err != nil {
+		for _, n := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/%d", way.name, n), func(b *testing.B) {
+				var requests []byte
+				for i := range n {
+					requests = fmt.Appendf(requests, line, i)
+				}
+				in, toConn, err := os.Pipe()
+				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := answers.Read(buf); err != nil {
+				fromConn, out, err := os.Pipe()
+				if err != nil {
 					b.Fatal(err)
 				}
-			}
-			requests.Close()
-			<-done
-			answers.Close()
-		})
+				done := make(chan struct{})
+				go func() { defer close(done); way.run(in, out) }()
+				buf := make([]byte, 64<<10)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := toConn.Write(requests); err != nil {
+						b.Fatal(err)
+					}
+					for answers := 0; answers < n; {
+						got, err := fromConn.Read(buf)
+						if err != nil {
+							b.Fatal(err)
+						}
+						answers += bytes.Count(buf[:got], []byte("\n"))
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+				toConn.Close()
+				<-done
+				fromConn.Close()
+			})
+		}
 	}
 }
 

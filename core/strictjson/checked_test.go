@@ -107,7 +107,7 @@ func TestDecodeChecked(t *testing.T) {
 	}
 }
 
-func FuzzChecked(f *testing.F) {
+func FuzzParts(f *testing.F) {
 	for _, seed := range walked() {
 		f.Add([]byte(seed))
 	}

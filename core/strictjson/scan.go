@@ -80,7 +80,10 @@ func (s *scanner) at(i int) byte {
 func (s *scanner) value(i int) int {
 	switch c := s.at(i); {
 	case c == '"':
-		end, _ := s.str(i)
+		end, _ := scanString(s.data, i)
+		if end == failed {
+			return s.explain(i)
+		}
 		return end
 	case c == '{':
 		return s.object(i, nil)
@@ -114,9 +117,9 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 		if s.at(i) != '"' {
 			return s.unexpected(i, "where a key should stand")
 		}
-		end, escaped := s.str(i)
+		end, escaped := scanString(s.data, i)
 		if end == failed {
-			return failed
+			return s.explain(i)
 		}
 		key := span{i + 1, end - 1}
 		s.stack.escapes = s.stack.escapes || escaped

@@ -6,15 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// str reads a string and tells whether it holds an escape.
-func (s *scanner) str(i int) (end int, escaped bool) {
-	end, escaped = scanString(s.data, i)
-	if end == failed {
-		s.explain(i)
-	}
-	return end, escaped
-}
-
 // scanString returns where the string that begins at data[i] ends, or failed, and
 // whether it holds an escape. It looks at eight bytes at a time.
 func scanString(data []byte, i int) (end int, escaped bool) {
@@ -59,26 +50,23 @@ func scanString(data []byte, i int) (end int, escaped bool) {
 	}
 }
 
-// explain finds what is wrong with the string that begins at i.
-func (s *scanner) explain(i int) {
+// explain fails for what is wrong with the string that begins at i.
+func (s *scanner) explain(i int) int {
 	for i++; i < len(s.data); {
 		r, n := utf8.DecodeRune(s.data[i:])
 		switch {
 		case r == '\\':
 			if n = escapeLen(s.data[i:]); n == 0 {
-				s.fault(i, "invalid escape in a string")
-				return
+				return s.fault(i, "invalid escape in a string")
 			}
 		case r < ' ':
-			s.fault(i, "control character in a string")
-			return
+			return s.fault(i, "control character in a string")
 		case r == utf8.RuneError && n == 1:
-			s.fault(i, "invalid UTF-8 in a string")
-			return
+			return s.fault(i, "invalid UTF-8 in a string")
 		}
 		i += n
 	}
-	s.unexpected(i, "inside a string")
+	return s.unexpected(i, "inside a string")
 }
 
 // escapeLen is the length of the escape that b begins with, 0 if it is none.
