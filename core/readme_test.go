@@ -36,8 +36,11 @@ func TestReadme(t *testing.T) {
 			t.Errorf("the first command gives\n%s(%v) and should give\n%s", got, err, output[0])
 		}
 	}
-	if ci := read(t, root, ".ci/run"); !strings.Contains(ci, strings.TrimSpace(commands[1])) {
-		t.Errorf(".ci/run does not run the README's second command, %s", commands[1])
+	ci := read(t, root, ".ci/run")
+	for _, command := range []string{strings.TrimSpace(commands[1]), ".peers/run", "-C .bench run ."} {
+		if !strings.Contains(ci, command) {
+			t.Errorf(".ci/run does not run what the README names, %s", command)
+		}
 	}
 }
 

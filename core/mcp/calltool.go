@@ -105,7 +105,12 @@ func (t *tool) checkOutput(result *ToolResult) error {
 	if result.StructuredContent == nil {
 		return fmt.Errorf("the tool %s declares an output schema and returned no structured content", t.Name)
 	}
-	err := t.output.Validate(result.StructuredContent)
+	var err error
+	if result.encoded {
+		err = t.output.ValidateChecked(result.StructuredContent)
+	} else {
+		err = t.output.Validate(result.StructuredContent)
+	}
 	if err == nil {
 		return nil
 	}

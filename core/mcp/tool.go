@@ -46,6 +46,8 @@ type ToolResult struct {
 	StructuredContent json.RawMessage // nil if there is none
 	IsError           bool
 	Meta              Meta
+
+	encoded bool // the structured content was, by Typed
 }
 
 // TextResult is a result of one block of text.
@@ -131,7 +133,7 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	content, err := decodeBlocks(wire.Content)
-	*r = ToolResult{content, wire.StructuredContent, wire.IsError, wire.Meta}
+	*r = ToolResult{Content: content, StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
 	return err
 }
 
@@ -150,7 +152,7 @@ func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 		if err != nil {
 			return nil, err
 		}
-		result := &ToolResult{}
+		result := &ToolResult{encoded: true}
 		output := any(out)
 		switch out := output.(type) {
 		case *ToolResult:
@@ -199,7 +201,7 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	if known && c.Revision >= Revision20251125 {
 		return r, nil
 	}
-	rendered := &ToolResult{blocks, r.StructuredContent, r.IsError, r.Meta}
+	rendered := &ToolResult{Content: blocks, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: r.Meta}
 	if !known && r.StructuredContent != nil {
 		if len(blocks) == 0 {
 			rendered.Content = []Content{Text{Text: string(r.StructuredContent)}}

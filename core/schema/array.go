@@ -20,7 +20,7 @@ func (v *validation) array(r *arrayRules, raw []byte, at *place) {
 	length, matches := 0, 0
 	here := place{up: at}
 	v.inside++
-	_ = strictjson.Array(raw, func(item []byte) error {
+	_ = strictjson.Elements(raw, func(item []byte) error {
 		here.index = length
 		if length < len(r.prefix) {
 			v.check(r.prefix[length], item, &here)
@@ -50,7 +50,7 @@ func (v *validation) array(r *arrayRules, raw []byte, at *place) {
 func (v *validation) unique(raw []byte, at *place) {
 	seen := make(map[string]int)
 	var form []byte
-	_ = strictjson.Array(raw, func(item []byte) error {
+	_ = strictjson.Elements(raw, func(item []byte) error {
 		form = v.canonical(form[:0], item)
 		if first, ok := seen[string(form)]; ok {
 			v.fail(at, func() string {

@@ -20,12 +20,12 @@ func newPart(name string, raw []byte, path strictjson.Path) *part {
 	p := &part{name: name, raw: raw, path: path}
 	switch kindOf(raw) {
 	case objectKind:
-		_ = strictjson.Object(raw, func(key, value []byte) error {
+		_ = strictjson.Members(raw, func(key, value []byte) error {
 			p.children = append(p.children, newPart(string(key), value, path.Key(string(key))))
 			return nil
 		})
 	case arrayKind:
-		_ = strictjson.Array(raw, func(item []byte) error {
+		_ = strictjson.Elements(raw, func(item []byte) error {
 			i := len(p.children)
 			p.children = append(p.children, newPart(strconv.Itoa(i), item, path.Index(i)))
 			return nil

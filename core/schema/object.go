@@ -38,7 +38,7 @@ func (v *validation) object(r *objectRules, raw []byte, at *place) {
 	size, required := 0, 0
 	here := place{up: at, index: -1} // one for all members: inside the function below each would go to the heap
 	v.inside++
-	_ = strictjson.Object(raw, func(key, value []byte) error {
+	_ = strictjson.Members(raw, func(key, value []byte) error {
 		size++
 		here.key = key
 		if r.names != nil {
@@ -84,7 +84,7 @@ func (v *validation) object(r *objectRules, raw []byte, at *place) {
 // presence reports the properties that are missing, and checks what others depend on.
 func (v *validation) presence(r *objectRules, raw []byte, at *place) {
 	keys := make(map[string]bool)
-	_ = strictjson.Object(raw, func(key, _ []byte) error {
+	_ = strictjson.Members(raw, func(key, _ []byte) error {
 		keys[string(key)] = true
 		return nil
 	})

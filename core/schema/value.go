@@ -107,12 +107,12 @@ func (v *validation) canonical(dst, raw []byte) []byte {
 	var forms [][]byte
 	switch kindOf(raw) {
 	case arrayKind:
-		_ = strictjson.Array(raw, func(item []byte) error {
+		_ = strictjson.Elements(raw, func(item []byte) error {
 			forms = append(forms, v.canonical(nil, item))
 			return v.next()
 		})
 	case objectKind:
-		_ = strictjson.Object(raw, func(key, value []byte) error {
+		_ = strictjson.Members(raw, func(key, value []byte) error {
 			forms = append(forms, v.canonical(appendSized(nil, key), value))
 			return v.next()
 		})
