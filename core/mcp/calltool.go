@@ -106,7 +106,7 @@ func (t *tool) checkOutput(result *ToolResult) error {
 		return fmt.Errorf("the tool %s declares an output schema and returned no structured content", t.Name)
 	}
 	var err error
-	if result.encoded {
+	if same(result.StructuredContent, result.encoded) {
 		err = t.output.ValidateChecked(result.StructuredContent)
 	} else {
 		err = t.output.Validate(result.StructuredContent)

@@ -47,7 +47,7 @@ type ToolResult struct {
 	IsError           bool
 	Meta              Meta
 
-	encoded bool // the structured content was, by Typed
+	encoded json.RawMessage // what Typed has made: as long as it is the content, it is known to be JSON
 }
 
 // TextResult is a result of one block of text.
@@ -100,8 +100,10 @@ func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	if r.StructuredContent != nil {
-		if err := strictjson.Check(r.StructuredContent); err != nil {
-			return dst, fmt.Errorf("structuredContent: %w", err)
+		if !same(r.StructuredContent, r.encoded) {
+			if err := strictjson.Check(r.StructuredContent); err != nil {
+				return dst, fmt.Errorf("structuredContent: %w", err)
+			}
 		}
 		dst = appendMember(dst, "structuredContent", r.StructuredContent)
 	}
@@ -144,15 +146,19 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 	decoder := sync.OnceValue(strictjson.NewDecoder[In])
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
+		decode := decoder().Decode
+		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
+			decode = decoder().DecodeChecked // the connection has checked them
+		}
 		var in In
-		if err := decoder().Decode(arguments, &in); err != nil {
+		if err := decode(arguments, &in); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
 		out, err := f(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		result := &ToolResult{encoded: true}
+		result := &ToolResult{}
 		output := any(out)
 		switch out := output.(type) {
 		case *ToolResult:
@@ -165,8 +171,14 @@ func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 		if result.StructuredContent, err = strictjson.Marshal(output); err != nil {
 			return nil, fmt.Errorf("encoding the output: %w", err)
 		}
+		result.encoded = result.StructuredContent
 		return result, nil
 	}
+}
+
+// same reports whether two slices are one.
+func same(a, b []byte) bool {
+	return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0]
 }
 
 // forRevision leaves out what clients of an older revision do not know.
