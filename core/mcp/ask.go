@@ -12,14 +12,15 @@ import (
 )
 
 // A Question is something that only the client can answer: an [*Elicitation], a
-// [*URLElicitation], a [*Sampling] or a [*RootList]. [Ask] puts it and fills in the answer.
+// [*URLElicitation], a [*Sampling] or a [*RootList]. [Ask] puts it and fills in the answer, so
+// there is a new one for each call.
 type Question interface {
 	// name is the key that the question has been given; it may be empty.
 	name() string
-	// request is how the question is put to a client of a revision.
-	request(Revision) (method string, params any, err error)
 	// needs is the capability, and the part of it, that the client must have declared.
 	needs() need
+	// request is how the question is put to a client of a revision.
+	request(Revision) (method string, params any, err error)
 	// answer takes what the client said.
 	answer(raw json.RawMessage) error
 }
@@ -33,7 +34,8 @@ type Question interface {
 //     returns them. What the handler returned the first time is not sent;
 //   - does nothing that must not be done twice before its last Ask;
 //   - gives a question the same Key each time, and different questions of one call
-//     different ones. A question without a key is known by its number among those of the call.
+//     different ones. A question without a key is known by its number among those of the call,
+//     which is of no use if several goroutines ask.
 //
 // A client that has not declared what a question needs is not asked: the error is then a
 // [*CannotAskError], which a handler that can do without looks for with [errors.As]. A client
@@ -43,12 +45,12 @@ func Ask(ctx context.Context, questions ...Question) error {
 	if c == nil {
 		return errors.New("asking the client: the context is not that of a call")
 	}
-	asked, err := c.talk().enter(questions)
-	if err != nil {
-		return fmt.Errorf("asking the client: %w", err)
-	}
 	if err := c.mayAsk(questions); err != nil {
 		return err
+	}
+	asked, err := c.talk().enter(questions, c.Revision)
+	if err != nil {
+		return fmt.Errorf("asking the client: %w", err)
 	}
 	if c.Revision.stateless() {
 		return c.askLater(asked)
@@ -56,101 +58,54 @@ func Ask(ctx context.Context, questions ...Question) error {
 	return c.askNow(ctx, asked)
 }
 
-// An asked question is one with its key and its wire form.
+// An asked question is one with its key and the form in which it is put.
 type asked struct {
 	Question
-	key string
+	key     string
+	request inputRequest
 }
 
-// A dialogue is what has been asked and answered in a call.
-type dialogue struct {
-	answers map[string]json.RawMessage // by key, of this round and those before
-
-	mu      sync.Mutex
-	keys    map[string]bool // asked by this run of the handler
-	pending *inputRequired  // what the call ends with, if a question is open
-}
-
-// enter gives questions their keys.
-func (d *dialogue) enter(questions []Question) ([]asked, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.keys == nil {
-		d.keys = make(map[string]bool)
-	}
-	all := make([]asked, len(questions))
-	for i, q := range questions {
-		key := q.name()
-		if key == "" {
-			key = fmt.Sprintf("q%d", len(d.keys)+1)
-		}
-		if d.keys[key] {
-			return nil, fmt.Errorf("the key %q has been asked in this call: give each question its own", key)
-		}
-		d.keys[key] = true
-		all[i] = asked{q, key}
-	}
-	return all, nil
-}
-
-// talk returns the dialogue of a call.
-func (c *Call) talk() *dialogue {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dialogue == nil {
-		c.dialogue = &dialogue{}
-	}
-	return c.dialogue
-}
-
-// openQuestions is the result that a call with open questions ends with, or nil.
-func (c *Call) openQuestions() any {
-	c.mu.Lock()
-	d := c.dialogue
-	c.mu.Unlock()
-	if d == nil {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.pending == nil {
-		return nil
-	}
-	return d.pending
+type inputRequest struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
 }
 
 // askNow asks the client and waits for its answers.
 func (c *Call) askNow(ctx context.Context, questions []asked) error {
-	errs := make([]error, len(questions))
+	answers, errs := make([]json.RawMessage, len(questions)), make([]error, len(questions))
 	var all sync.WaitGroup
 	for i, q := range questions {
-		all.Go(func() { errs[i] = c.askOne(ctx, q) })
+		all.Go(func() { answers[i], errs[i] = c.askOne(ctx, q) })
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for i, q := range questions {
+		if err := q.answer(answers[i]); err != nil {
+			return fmt.Errorf("the client's answer to %q: %w", q.key, err)
+		}
+	}
+	return nil
 }
 
-func (c *Call) askOne(ctx context.Context, q asked) error {
-	method, params, err := q.request(c.Revision)
-	if err != nil {
-		return fmt.Errorf("asking the client %q: %w", q.key, err)
+// askOne runs nobody's code but ours: a panic on its goroutine would be the end of the process.
+func (c *Call) askOne(ctx context.Context, q asked) (answer json.RawMessage, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
 	}
-	var raw json.RawMessage
-	id, err := c.via.conn.CallID(ctx, method, params, &raw)
+	id, err := c.via.conn.CallID(ctx, q.request.Method, q.request.Params, &answer)
 	var refusal *jsonrpc.Error
 	switch {
 	case ctx.Err() != nil && !id.IsZero():
 		c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
-		return fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
+		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
 	case errors.As(err, &refusal):
-		return &RefusedError{q.key, refusal.Code, refusal.Message}
+		return nil, &RefusedError{q.key, refusal.Code, refusal.Message}
 	case err != nil:
-		return fmt.Errorf("asking the client %q: %w", q.key, err)
+		return nil, fmt.Errorf("asking the client %q: %w", q.key, err)
 	}
-	if err := q.answer(raw); err != nil {
-		return fmt.Errorf("the client's answer to %q: %w", q.key, err)
-	}
-	return nil
+	return answer, nil
 }
 
 // A RefusedError is what a client says that was asked and could not, or would not, answer.
@@ -164,51 +119,29 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the client refused to answer %q: %s", e.Key, e.Message)
 }
 
-// An inputRequired is the result of a call that cannot be finished without answers.
-type inputRequired struct {
-	ResultType string                  `json:"resultType"`
-	Requests   map[string]inputRequest `json:"inputRequests"`
-	State      string                  `json:"requestState"`
-}
-
-type inputRequest struct {
-	Method string `json:"method"`
-	Params any    `json:"params,omitempty"`
-}
-
 // errOpen is what Ask returns while the client has not been asked yet.
 var errOpen = errors.New("the client has to answer first; this call ends with the questions")
 
 // askLater fills in the answers that came with the call; if one is missing, the call
 // ends with the question.
 func (c *Call) askLater(questions []asked) error {
-	requests := make(map[string]inputRequest)
-	answers := c.talk().answers
+	d := c.talk()
+	open := false
 	for _, q := range questions {
-		if raw, ok := answers[q.key]; ok {
-			if err := q.answer(raw); err != nil {
-				return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses[%q]: %v", q.key, err)
-			}
+		raw, ok := d.answerTo(q)
+		if !ok {
+			open = true
 			continue
 		}
-		method, params, err := q.request(c.Revision)
-		if err != nil {
-			return fmt.Errorf("asking the client %q: %w", q.key, err)
+		if err := q.answer(raw); err != nil {
+			d.reuse() // the client may want to answer better
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses[%q]: %v", q.key, err)
 		}
-		requests[q.key] = inputRequest{method, params}
 	}
-	if len(requests) == 0 {
-		return nil
+	if open {
+		return errOpen
 	}
-	state, err := c.via.server.states.seal(c, requests)
-	if err != nil {
-		return fmt.Errorf("asking the client: %w", err)
-	}
-	d := c.talk()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.pending = &inputRequired{"input_required", requests, state}
-	return errOpen
+	return nil
 }
 
 // readAnswers takes the answers that came with a call: those to the questions that the
@@ -225,19 +158,20 @@ func (c *Call) readAnswers(intro *introduction) error {
 		if !ok {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(intro.state))
 		}
-		open, err := c.via.server.states.open(c, text)
+		state, err := c.via.server.states.open(c, text)
 		if err != nil {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState %v; call again without it", err)
+			return badState(err)
 		}
-		d.answers, expected = open.Answers, open.expects
+		d.ticket, d.answers, expected = state.ticket, state.Answers, state.expects
 	}
-	if intro.responses == nil {
+	switch strictjson.First(intro.responses) {
+	case 0:
 		return nil
-	}
-	if strictjson.First(intro.responses) != '{' {
+	case '{':
+	default:
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses must be an object, got %s", strictjson.Describe(intro.responses))
 	}
-	return strictjson.Object(intro.responses, func(key, value []byte) error {
+	return strictjson.Members(intro.responses, func(key, value []byte) error {
 		if !expected(string(key)) {
 			return nil
 		}
@@ -250,4 +184,8 @@ func (c *Call) readAnswers(intro *introduction) error {
 		d.answers[string(key)] = value
 		return nil
 	})
+}
+
+func badState(err error) error {
+	return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState %v; call again without it", err)
 }

@@ -50,12 +50,14 @@ type dialogueState struct {
 	Call    []byte                     `json:"c"` // a digest of the call
 	Asked   []string                   `json:"q"` // keys of the open questions
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
+
+	ticket *ticket
 }
 
 func (s *dialogueState) expects(key string) bool { return slices.Contains(s.Asked, key) }
 
-// seal makes the state for the questions that a call ends with.
-func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest) (string, error) {
+// seal makes the state for the questions that a call ends with, and the answers so far.
+func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers map[string]json.RawMessage) (string, error) {
 	digest, err := callDigest(c)
 	if err != nil {
 		return "", err
@@ -65,26 +67,25 @@ func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest) (string, 
 		Expires: time.Now().Add(stateLife).Unix(),
 		Call:    digest,
 		Asked:   slices.Sorted(maps.Keys(questions)),
-		Answers: c.talk().answers,
+		Answers: answers,
 	})
 	if err != nil {
 		return "", err
 	}
 	text := base64.RawURLEncoding.EncodeToString(payload)
-	return text + "." + base64.RawURLEncoding.EncodeToString(k.sign(text)), nil
+	return text + "." + k.sign(text), nil
 }
 
-func (k *stateKeeper) sign(text string) []byte {
+func (k *stateKeeper) sign(text string) string {
 	mac := hmac.New(sha256.New, k.key())
 	mac.Write([]byte(text))
-	return mac.Sum(nil)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// open reads a state that came with a call, and uses it up. Its errors say what is wrong with it.
+// open reads a state that came with a call. Its errors say what is wrong with it.
 func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 	text, signature, _ := strings.Cut(state, ".")
-	sum, err := base64.RawURLEncoding.Strict().DecodeString(signature)
-	if err != nil || !hmac.Equal(sum, k.sign(text)) {
+	if !hmac.Equal([]byte(signature), []byte(k.sign(text))) {
 		return nil, errors.New("is not one that this server gave")
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(text)
@@ -104,7 +105,8 @@ func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 	case time.Now().Unix() >= s.Expires:
 		return nil, errors.New("has expired")
 	}
-	return &s, k.redeem(s.Number)
+	s.ticket = &ticket{k, s.Number}
+	return &s, s.ticket.check()
 }
 
 // issue returns the number of a new state.
@@ -120,19 +122,51 @@ func (k *stateKeeper) issue() uint64 {
 	return k.issued
 }
 
-// redeem uses up the state of that number.
-func (k *stateKeeper) redeem(number uint64) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if number+stateWindow <= k.issued {
-		return errors.New("has expired")
+// A ticket is the right to use a state.
+type ticket struct {
+	keeper *stateKeeper
+	number uint64
+}
+
+// check reports whether it can be redeemed.
+func (t *ticket) check() error {
+	t.keeper.mu.Lock()
+	defer t.keeper.mu.Unlock()
+	return t.good()
+}
+
+// redeem uses the state up.
+func (t *ticket) redeem() error {
+	t.keeper.mu.Lock()
+	defer t.keeper.mu.Unlock()
+	err := t.good()
+	if err == nil {
+		word, bit := place(t.number)
+		t.keeper.used[word] |= bit
 	}
-	word, bit := place(number)
-	if k.used[word]&bit != 0 {
+	return err
+}
+
+// good reports what is wrong with the state, if anything. keeper.mu is held.
+func (t *ticket) good() error {
+	word, bit := place(t.number)
+	switch {
+	case t.number+stateWindow <= t.keeper.issued:
+		return errors.New("has expired")
+	case t.keeper.used[word]&bit != 0:
 		return errors.New("has been used")
 	}
-	k.used[word] |= bit
 	return nil
+}
+
+// giveBack makes a redeemed state good again.
+func (t *ticket) giveBack() {
+	t.keeper.mu.Lock()
+	defer t.keeper.mu.Unlock()
+	if t.number+stateWindow > t.keeper.issued {
+		word, bit := place(t.number)
+		t.keeper.used[word] &^= bit
+	}
 }
 
 // place is where the bit of a number is.
@@ -142,7 +176,8 @@ func place(number uint64) (word int, bit uint64) {
 }
 
 // callDigest stands for a call without its _meta and answers: what must be the same when
-// it comes again, however its JSON is written. Absent arguments are empty ones.
+// it comes again, whatever the order of keys and the space between them. Absent arguments are
+// empty ones.
 func callDigest(c *Call) ([]byte, error) {
 	params := make(map[string]any)
 	err := strictjson.Object(c.Params, func(key, value []byte) error {

@@ -16,11 +16,11 @@ func stateCall(params string) *Call {
 func TestStateWindow(t *testing.T) {
 	k := newStateKeeper()
 	c := stateCall(`{"name":"a"}`)
-	first, err := k.seal(c, nil)
+	first, err := k.seal(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := k.seal(c, nil)
+	second, err := k.seal(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +30,12 @@ func TestStateWindow(t *testing.T) {
 	if _, err := k.open(c, first); err == nil || err.Error() != "has expired" {
 		t.Errorf("the first gives %v", err)
 	}
-	if _, err := k.open(c, second); err != nil {
-		t.Errorf("the second gives %v", err)
+	state, err := k.open(c, second)
+	if err != nil {
+		t.Fatalf("the second gives %v", err)
+	}
+	if err := state.ticket.redeem(); err != nil {
+		t.Errorf("the second cannot be redeemed: %v", err)
 	}
 	if _, err := k.open(c, second); err == nil || err.Error() != "has been used" {
 		t.Errorf("the second, again, gives %v", err)
@@ -41,7 +45,7 @@ func TestStateWindow(t *testing.T) {
 // Large numbers that look the same as floating-point numbers are different ones.
 func TestStateTellsNumbersApart(t *testing.T) {
 	k := newStateKeeper()
-	state, err := k.seal(stateCall(`{"name":"delete","arguments":{"id":9007199254740993}}`), nil)
+	state, err := k.seal(stateCall(`{"name":"delete","arguments":{"id":9007199254740993}}`), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +57,7 @@ func TestStateTellsNumbersApart(t *testing.T) {
 // Another server, or the same one started again, gave a state that this one does not know.
 func TestStateOfAnotherServer(t *testing.T) {
 	c := stateCall(`{}`)
-	state, err := newStateKeeper().seal(c, nil)
+	state, err := newStateKeeper().seal(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +70,14 @@ func TestStateOfAnotherServer(t *testing.T) {
 func FuzzState(f *testing.F) {
 	k := newStateKeeper()
 	c := stateCall(`{"name":"a"}`)
-	state, err := k.seal(c, map[string]inputRequest{"q": {Method: "roots/list"}})
+	state, err := k.seal(c, map[string]inputRequest{"q": {Method: "roots/list"}}, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, seed := range []string{"", ".", "a.b", "e30.", strings.ToUpper(state), "=", "\xff.\x00"} {
 		f.Add(seed, 0)
 	}
+	f.Add("\n", len(state)-1)
 	f.Add(state, len(state))
 	f.Fuzz(func(t *testing.T, text string, keep int) {
 		if keep > 0 && keep < len(state) {
@@ -92,7 +97,7 @@ func TestStateLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newStateKeeper()
 		c := stateCall(`{}`)
-		state, err := k.seal(c, nil)
+		state, err := k.seal(c, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,14 +60,14 @@ const (
 	metaClientInfo   = metaPrefix + "clientInfo"
 	metaLogLevel     = metaPrefix + "logLevel"
 	metaServerInfo   = metaPrefix + "serverInfo"
-	metaSubscription = metaPrefix + "subscriptionId"
 )
 
 // A Hook stands around every call: it may look at it, refuse it, give next a
 // context with more in it, and see what came of it. It is the place for identity,
-// metrics, tracing and rate limits. Calls run concurrently, but for the few that are
-// done in the order in which they came (initialize, ping, logging/setLevel and
-// subscriptions): a hook that waits in one of those holds up all others.
+// metrics, tracing and rate limits, and it may [Ask]. What is no good request to begin with
+// does not get so far. It returns when next has, which it may call again. Calls run concurrently, but
+// for the few that are done in the order in which they came (initialize, ping, server/discover,
+// logging/setLevel and subscriptions): a hook that waits in one of those holds up all others.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
 // callKey is the key of a context's call.
@@ -188,9 +188,12 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 	if refusal != nil {
 		return nil, refusal
 	}
+	if err := c.beginDialogue(); err != nil {
+		return nil, err
+	}
 	result, err := m.run(ctx, c)
-	if open := c.openQuestions(); open != nil {
-		return open, nil // whatever the handler made of it
+	if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
+		return open, sealErr // whatever the handler made of it
 	}
 	return result, err
 }

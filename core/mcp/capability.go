@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -72,6 +73,12 @@ func (e *CannotAskError) Unwrap() error {
 
 // mayAsk reports whether the client can be asked these questions, in this call.
 func (c *Call) mayAsk(questions []Question) error {
+	if err := c.waited(); err != nil {
+		return fmt.Errorf("asking the client: nobody waits for it: %w", err)
+	}
+	if c.Revision.stateless() && !c.via.server.methods[c.Method].asks {
+		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot be answered with questions in revision %s", c.Method, c.Revision)
+	}
 	missing := make(map[string]map[string]struct{})
 	for _, q := range questions {
 		n := q.needs()
@@ -86,9 +93,6 @@ func (c *Call) mayAsk(questions []Question) error {
 		}
 	}
 	if len(missing) == 0 {
-		if c.Revision.stateless() && !c.via.server.methods[c.Method].asks {
-			return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot be answered with questions in revision %s", c.Method, c.Revision)
-		}
 		return nil
 	}
 	required := make(Capabilities)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -60,6 +61,9 @@ type elicitParams struct {
 }
 
 func (e *Elicitation) request(r Revision) (string, any, error) {
+	if _, err := schema.Compile(string(e.Schema)); err != nil {
+		return "", nil, fmt.Errorf("its schema: %w", err)
+	}
 	form, err := formFor(e.Schema, r)
 	if err != nil {
 		return "", nil, fmt.Errorf("its schema: %w", err)
@@ -76,7 +80,7 @@ type elicitResult struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// action reads what the person did.
+// read reads what the person did.
 func (r *elicitResult) read(raw json.RawMessage) error {
 	if err := strictjson.Unmarshal(raw, r); err != nil {
 		return err
@@ -137,6 +141,8 @@ func (e *URLElicitation) request(r Revision) (string, any, error) {
 		return "", nil, err
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return "", nil, errors.New("its URL must be the address of a web page")
+	case u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()):
+		return "", nil, errors.New("its URL must begin with https, unless it leads to this machine")
 	}
 	p := elicitParams{Mode: "url", Message: e.Message, URL: e.URL}
 	if !r.stateless() {

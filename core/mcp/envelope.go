@@ -27,7 +27,9 @@ func (s *Server) envelop(c *Call, m method, result any) (json.RawMessage, error)
 	err = strictjson.Object(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "resultType":
-			kind = value
+			if string(value) != `"complete"` {
+				kind = value
+			}
 		case "_meta":
 			meta = value
 		default:

@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -58,8 +60,8 @@ func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
 		if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, field.Type) {
 			return fmt.Errorf("a form has strings, numbers, integers, booleans and arrays of choices, not the type %q", field.Type)
 		}
-		if field.Type == "array" && (field.Items == nil || field.Items.Enum == nil && field.Items.AnyOf == nil) {
-			return errors.New("an array in a form is a choice: its items need enum, or anyOf with const and title")
+		if err := field.check(raw); err != nil {
+			return err
 		}
 		if r < Revision20251125 {
 			var err error
@@ -79,6 +81,26 @@ func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
 		}
 		return key, value
 	})
+}
+
+// check reports what is wrong with a property that a schema would allow.
+func (f *formField) check(raw json.RawMessage) error {
+	switch {
+	case f.Type == "array" && (f.Items == nil || f.Items.Enum == nil && len(f.Items.AnyOf) == 0):
+		return errors.New("an array in a form is a choice: its items need enum, or anyOf with const and title")
+	case f.OneOf != nil && (len(f.OneOf) == 0 || f.Enum != nil):
+		return errors.New("a choice has either enum, or oneOf with const and title")
+	case f.Default == nil:
+		return nil
+	}
+	own, err := schema.Compile(string(raw))
+	if err != nil {
+		return err
+	}
+	if err := own.Validate(f.Default); err != nil {
+		return fmt.Errorf("its default: %w", err)
+	}
+	return nil
 }
 
 // olderField says a property in the words of 2025-06-18, where only booleans have a default, a
@@ -106,7 +128,7 @@ func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	}
 	var names []string
 	for _, choice := range field.OneOf {
-		names = append(names, choice.Title)
+		names = append(names, cmp.Or(choice.Title, choice.Const))
 	}
 	encoded, err := strictjson.Marshal(names)
 	if err != nil {
@@ -131,7 +153,7 @@ func replaceMembers(object json.RawMessage, replace func(key string, value []byt
 // fillDefaults adds the defaults of a form to what was filled in, where that says nothing.
 func fillDefaults(form, content json.RawMessage) (json.RawMessage, error) {
 	filled := map[string]json.RawMessage{}
-	if content != nil {
+	if strictjson.First(content) != 'n' && content != nil {
 		if err := strictjson.Unmarshal(content, &filled); err != nil {
 			return nil, fmt.Errorf("content: %w", err)
 		}

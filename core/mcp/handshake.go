@@ -46,9 +46,9 @@ func (s *Session) ready(name string, m method, known bool) error {
 }
 
 type initializeParams struct {
-	ProtocolVersion *Revision      `json:"protocolVersion"`
-	Capabilities    Capabilities   `json:"capabilities"`
-	ClientInfo      Implementation `json:"clientInfo"`
+	ProtocolVersion *Revision       `json:"protocolVersion"`
+	Capabilities    Capabilities    `json:"capabilities"`
+	ClientInfo      json.RawMessage `json:"clientInfo"`
 }
 
 type initializeResult struct {
@@ -74,9 +74,16 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	if p.ProtocolVersion == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", LatestHandshake)
 	}
+	var info Implementation
+	if p.ClientInfo != nil {
+		var err error
+		if info, err = readInfo(p.ClientInfo); err != nil {
+			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
+		}
+	}
 	revision := negotiate(*p.ProtocolVersion)
 	offered := s.server.capabilities()
-	s.agreed.Store(&agreement{client{p.ClientInfo, p.Capabilities}, revision, offered})
+	s.agreed.Store(&agreement{client{info, p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
 	return initializeResult{

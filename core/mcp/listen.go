@@ -70,8 +70,12 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	c.req.Release() // and not before: what comes next may change something
 	select {
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	case <-c.via.ending:
+	}
+	select {
+	case <-c.via.ending:
+	default:
+		return nil, context.Cause(ctx)
 	}
 	c.req.AfterAnswer(func() {
 		c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID, "reason": "the server is shutting down"})

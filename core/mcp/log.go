@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Logger returns the logger of the call that ctx belongs to, or the default logger
@@ -85,13 +87,32 @@ func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 	if handler.Handle(ctx, r) != nil {
 		return
 	}
-	data := json.RawMessage(bytes.TrimSpace(b.Bytes()))
+	data := unambiguous(bytes.TrimSpace(b.Bytes()))
 	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, data}
 	if h.call.Session != nil {
 		h.call.Session.notify(ctx, "notifications/message", params) // also after the call
 		return
 	}
 	h.call.tell(ctx, "notifications/message", params)
+}
+
+// unambiguous leaves the last of several members with the same key: slog writes them all, and
+// nobody would be sent that.
+func unambiguous(line []byte) json.RawMessage {
+	if strictjson.Check(line) == nil {
+		return line
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return line
+	}
+	once, err := strictjson.Marshal(v)
+	if err != nil {
+		return line
+	}
+	return once
 }
 
 // WithAttrs implements [slog.Handler].

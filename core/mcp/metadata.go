@@ -1,5 +1,11 @@
 package mcp
 
+import (
+	"fmt"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
 // Meta is what a peer attaches to an object beyond the protocol's own fields.
 type Meta map[string]any
 
@@ -11,6 +17,19 @@ type Implementation struct {
 	Description string `json:"description,omitempty"`
 	WebsiteURL  string `json:"websiteUrl,omitempty"`
 	Icons       []Icon `json:"icons,omitempty"`
+}
+
+// readInfo reads who a client is, as far as it can be read: it is for people to look at, and
+// no reason to refuse anything.
+func readInfo(raw []byte) (i Implementation, err error) {
+	switch strictjson.First(raw) {
+	case '{':
+		_ = strictjson.Unmarshal(raw, &i)
+	case 'n':
+	default:
+		err = fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
+	}
+	return i, err
 }
 
 func (i Implementation) forRevision(r Revision) Implementation {

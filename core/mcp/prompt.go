@@ -133,6 +133,9 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 
 // render shows a prompt to a client.
 func (p *PromptResult) render(c *Call) (any, error) {
+	if p == nil {
+		p = &PromptResult{}
+	}
 	rendered := *p
 	rendered.Messages = make([]PromptMessage, len(p.Messages)) // never nil: the field is required
 	for i, m := range p.Messages {

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -31,9 +33,19 @@ func (l *RootList) request(Revision) (string, any, error) { return "roots/list",
 
 func (l *RootList) answer(raw json.RawMessage) error {
 	var result struct {
-		Roots []Root `json:"roots"`
+		Roots *[]Root `json:"roots"`
 	}
-	err := strictjson.Unmarshal(raw, &result)
-	l.Roots = result.Roots
-	return err
+	if err := strictjson.Unmarshal(raw, &result); err != nil {
+		return err
+	}
+	if result.Roots == nil {
+		return errors.New("must have roots")
+	}
+	for i, root := range *result.Roots {
+		if root.URI == "" {
+			return fmt.Errorf("roots[%d] must have a uri", i)
+		}
+	}
+	l.Roots = *result.Roots
+	return nil
 }

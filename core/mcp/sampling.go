@@ -59,10 +59,23 @@ type ModelHint struct {
 func (s *Sampling) name() string { return s.Key }
 
 func (s *Sampling) needs() need {
-	if s.Tools != nil || s.ToolChoice != "" {
+	if s.usesTools() {
 		return need{capability: "sampling", part: "tools", since: Revision20251125}
 	}
 	return need{capability: "sampling", since: Revision20241105}
+}
+
+// usesTools reports whether tools come up anywhere in it.
+func (s *Sampling) usesTools() bool {
+	for _, m := range s.Messages {
+		for _, block := range m.Content {
+			switch block.(type) {
+			case ToolUse, ToolUseResult:
+				return true
+			}
+		}
+	}
+	return s.Tools != nil || s.ToolChoice != ""
 }
 
 type samplingParams struct {
@@ -93,7 +106,12 @@ func (s *Sampling) request(r Revision) (string, any, error) {
 		StopSequences:    s.StopSequences,
 		ModelPreferences: s.ModelPreferences,
 		Metadata:         s.Metadata,
-		Tools:            s.Tools,
+	}
+	for _, t := range s.Tools {
+		if t.InputSchema == nil {
+			t.InputSchema = json.RawMessage(`{"type":"object"}`)
+		}
+		p.Tools = append(p.Tools, t.forRevision(r))
 	}
 	if s.ToolChoice != "" {
 		p.ToolChoice = map[string]string{"mode": s.ToolChoice}
@@ -149,6 +167,9 @@ func (s *Sampling) answer(raw json.RawMessage) error {
 	if err := strictjson.Unmarshal(raw, &wire); err != nil {
 		return err
 	}
+	if wire.Role != RoleUser && wire.Role != RoleAssistant {
+		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(wire.Role)))
+	}
 	blocks := []json.RawMessage{wire.Content}
 	switch strictjson.First(wire.Content) {
 	case '[':
@@ -160,8 +181,16 @@ func (s *Sampling) answer(raw json.RawMessage) error {
 		return errors.New("content must be a block or several")
 	}
 	content, err := decodeBlocks(blocks)
+	if err != nil {
+		return err
+	}
+	for i, block := range content {
+		if use, ok := block.(ToolUse); ok && (use.ID == "" || use.Name == "") {
+			return fmt.Errorf("content[%d] must have an id and a name", i)
+		}
+	}
 	s.Answer = SampledMessage{wire.Role, content, wire.Model, wire.StopReason}
-	return err
+	return nil
 }
 
 // A ToolUse is a model's wish to use a tool that it was offered in a [Sampling].
@@ -188,6 +217,9 @@ func (c ToolUseResult) forRevision(Revision) Content { return c }
 // MarshalJSON implements [json.Marshaler].
 func (c ToolUse) MarshalJSON() ([]byte, error) {
 	type fields ToolUse
+	if c.Input == nil {
+		c.Input = json.RawMessage(`{}`)
+	}
 	return strictjson.Marshal(struct {
 		Type string `json:"type"`
 		fields

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -111,6 +112,9 @@ func (s *Session) serve(call *Call, m method, refusal error) (any, error) {
 	var err error
 	if hook := s.server.hook; hook != nil {
 		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
+		if errors.Is(err, errOpen) {
+			result, err = call.openQuestions() // the hook's own
+		}
 	} else {
 		result, err = call.run(ctx, m, refusal)
 	}
@@ -123,7 +127,22 @@ func (s *Session) serve(call *Call, m method, refusal error) (any, error) {
 	case rendered:
 		return r.render(call)
 	}
+	if s.server.hook != nil {
+		return asObject(call, result)
+	}
 	return result, nil
+}
+
+// asObject encodes a result that a hook may have made, and refuses what is no object.
+func asObject(call *Call, result any) (json.RawMessage, error) {
+	raw, err := encode(result)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("encoding the result of %s: %w", call.Method, err)
+	case strictjson.First(raw) != '{':
+		return nil, fmt.Errorf("the result of %s must be an object, got %s", call.Method, strictjson.Describe(raw))
+	}
+	return raw, nil
 }
 
 // A rendered result looks different to clients of different revisions.

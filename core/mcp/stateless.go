@@ -19,7 +19,7 @@ const (
 )
 
 // statelessRequest takes a request of the era in which each one says in which revision it is
-// and what its client can do. Nothing is kept from one to the next.
+// and what its client can do. Nothing is inferred from those before it.
 func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
@@ -63,26 +63,22 @@ func (c *Call) introduce(intro *introduction) error {
 	if Revision(version) != Latest {
 		return unsupported(version)
 	}
-	who := &client{}
-	for _, field := range []struct {
-		key   string
-		value []byte
-		into  any
-	}{{metaCapabilities, intro.capabilities, &who.capabilities}, {metaClientInfo, intro.info, &who.info}} {
-		switch strictjson.First(field.value) {
-		case 0:
-			if field.key == metaCapabilities {
-				return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", field.key)
-			}
-		case '{':
-			if err := strictjson.Unmarshal(field.value, field.into); err != nil {
-				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: %v", field.key, err)
-			}
-		default:
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", field.key, strictjson.Describe(field.value))
+	c.client = &client{capabilities: Capabilities{}}
+	if intro.capabilities == nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", metaCapabilities)
+	}
+	if err := strictjson.Members(intro.capabilities, func(key, value []byte) error {
+		c.client.capabilities[string(key)] = value
+		return nil
+	}); err != nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", metaCapabilities, err)
+	}
+	if intro.info != nil {
+		var err error
+		if c.client.info, err = readInfo(intro.info); err != nil {
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", metaClientInfo, err)
 		}
 	}
-	c.client = who
 	return c.readLevel(intro.level)
 }
 

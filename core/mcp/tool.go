@@ -34,7 +34,7 @@ type ToolAnnotations struct {
 }
 
 // A ToolHandler runs a tool. The arguments have been checked against the input
-// schema. An error becomes a result that says so, for the model to read; a
+// schema, and are not to be changed in place. An error becomes a result that says so, for the model to read; a
 // [*jsonrpc.Error] or a [jsonrpc.Code] instead fails the request itself. The context
 // leads to the [Call].
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
@@ -205,6 +205,9 @@ func (t Tool) forRevision(r Revision) Tool {
 
 // render shows a result to a client, who may know no structured content, or none but objects.
 func (r *ToolResult) render(c *Call) (any, error) {
+	if r == nil {
+		r = &ToolResult{}
+	}
 	blocks, err := renderContent(r.Content, c.Revision)
 	if err != nil {
 		return nil, fmt.Errorf("the result of %s: %w", c.Target, err)

@@ -53,19 +53,29 @@ func (s *stateless) introduce(params any, round map[string]any) (map[string]any,
 	if err != nil {
 		return nil, fmt.Errorf("encoding the params: %w", err)
 	}
-	full := map[string]any{}
+	full := map[string]json.RawMessage{}
 	if params != nil {
 		if err := strictjson.Unmarshal(raw, &full); err != nil {
 			return nil, fmt.Errorf("reading the params: %w", err)
 		}
 	}
 	meta := maps.Clone(s.meta)
-	if own, ok := full["_meta"].(map[string]any); ok {
-		maps.Copy(meta, own)
+	all := map[string]any{"_meta": meta}
+	for key, value := range full {
+		if key != "_meta" {
+			all[key] = value
+			continue
+		}
+		own := map[string]json.RawMessage{}
+		if err := strictjson.Unmarshal(value, &own); err != nil {
+			return nil, fmt.Errorf("reading the _meta of the params: %w", err)
+		}
+		for key, value := range own {
+			meta[key] = value
+		}
 	}
-	full["_meta"] = meta
-	maps.Copy(full, round)
-	return full, nil
+	maps.Copy(all, round)
+	return all, nil
 }
 
 // call sends a request, and again with the answers as long as the server has questions.

@@ -101,7 +101,11 @@ func skip(data []byte, i int) int {
 // skipString returns where the checked string at data[i] ends.
 func skipString(data []byte, i int) int {
 	for start := i; ; {
-		i += 1 + bytes.IndexByte(data[i+1:], '"')
+		quote := bytes.IndexByte(data[i+1:], '"')
+		if quote < 0 {
+			return len(data) // it was not checked
+		}
+		i += 1 + quote
 		escapes := 0
 		for i-1-escapes > start && data[i-1-escapes] == '\\' {
 			escapes++

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A dialogue is what has been asked and answered in a call.
+type dialogue struct {
+	answers map[string]json.RawMessage // by key, of this round and those before
+	ticket  *ticket                    // of the state that came with them; nil if none did
+
+	mu     sync.Mutex
+	ran    bool            // the handler has been called
+	before map[string]bool // keys asked until then, by a hook
+	keys   map[string]bool // all that have been asked by now
+	open   map[string]inputRequest
+}
+
+// talk returns the dialogue of a call.
+func (c *Call) talk() *dialogue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dialogue == nil {
+		c.dialogue = &dialogue{}
+	}
+	return c.dialogue
+}
+
+// spoken returns the dialogue of a call, or nil if there has been none.
+func (c *Call) spoken() *dialogue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dialogue
+}
+
+// enter gives questions their keys and their form.
+func (d *dialogue) enter(questions []Question, r Revision) ([]asked, error) {
+	all := make([]asked, len(questions))
+	for i, q := range questions {
+		method, params, err := q.request(r)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", cmp.Or(q.name(), fmt.Sprintf("#%d", i+1)), err)
+		}
+		raw, err := strictjson.Marshal(params)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %q: %w", cmp.Or(q.name(), fmt.Sprintf("#%d", i+1)), err)
+		}
+		all[i] = asked{q, q.name(), inputRequest{method, raw}}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.keys == nil {
+		d.keys = make(map[string]bool)
+	}
+	for i := range all {
+		if all[i].key == "" {
+			all[i].key = fmt.Sprintf("#%d", len(d.keys)+1)
+		}
+		if d.keys[all[i].key] {
+			return nil, fmt.Errorf("the key %q has been asked in this call: give each question its own", all[i].key)
+		}
+		d.keys[all[i].key] = true
+	}
+	return all, nil
+}
+
+// answerTo returns the answer to a question; if there is none, the question is open.
+func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
+	if raw, ok := d.answers[q.key]; ok {
+		return raw, true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
+		d.open = make(map[string]inputRequest)
+	}
+	d.open[q.key] = q.request
+	return nil, false
+}
+
+// beginDialogue is called when the handler is: the state is now used up, and the handler may
+// ask what it asked before, if a hook calls it again.
+func (c *Call) beginDialogue() error {
+	if c.spoken() == nil && c.via.server.hook == nil {
+		return nil // nothing has been said, and this is the first time
+	}
+	d := c.talk()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ran {
+		d.keys, d.open = maps.Clone(d.before), nil
+		return nil
+	}
+	d.ran, d.before = true, maps.Clone(d.keys)
+	if d.ticket == nil {
+		return nil
+	}
+	if err := d.ticket.redeem(); err != nil {
+		return badState(err)
+	}
+	return nil
+}
+
+// reuse lets the state that came with the call come again.
+func (d *dialogue) reuse() {
+	if d.ticket != nil {
+		d.ticket.giveBack()
+	}
+}
+
+// An inputRequired is the result of a call that cannot be finished without answers.
+type inputRequired struct {
+	ResultType string                  `json:"resultType"`
+	Requests   map[string]inputRequest `json:"inputRequests"`
+	State      string                  `json:"requestState"`
+}
+
+// openQuestions is the result that a call with open questions ends with, or nil. The state that
+// goes with them carries what has been answered.
+func (c *Call) openQuestions() (any, error) {
+	d := c.spoken()
+	if d == nil {
+		return nil, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
+		return nil, nil
+	}
+	maps.DeleteFunc(d.answers, func(key string, _ json.RawMessage) bool { return !d.keys[key] })
+	state, err := c.via.server.states.seal(c, d.open, d.answers)
+	if err != nil {
+		return nil, fmt.Errorf("asking the client: %w", err)
+	}
+	if most := c.via.server.mostState(); len(state) > most {
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the answers so far are too large to ask for more: with what goes around them they have %d bytes, and %d fit into a message", len(state), most)
+	}
+	return &inputRequired{"input_required", d.open, state}, nil
+}
+
+// mostState is how large a state may become: it has to come back in a message.
+func (s *Server) mostState() int {
+	if s.maxMessage > 0 {
+		return s.maxMessage / 2
+	}
+	return jsonrpc.DefaultMaxMessage / 2
+}
+
+// waited reports why nobody waits for a call any more, if so.
+func (c *Call) waited() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return errors.New("the call is over")
+	}
+	return c.ctx.Err()
+}
