@@ -1,12 +1,16 @@
 package mcp_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -67,6 +71,41 @@ func caller(b *testing.B, n int) func() {
 		client.send(b, request)
 		client.receive(b)
 	}
+}
+
+// BenchmarkBurst is a tools/call among 64 that come at once, as over standard input.
+func BenchmarkBurst(b *testing.B) {
+	const n = 64
+	var calls strings.Builder
+	for i := range n {
+		fmt.Fprintf(&calls, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"add0","arguments":{"a":1.5,"b":2}}}`+"\n", i)
+	}
+	server := adders(b, 1)
+	in := &repeatedly{first: handshake, then: calls.String(), times: b.N/n + 1}
+	b.ReportAllocs()
+	if err := server.Serve(context.Background(), jsonrpc.NewLines(in, io.Discard, jsonrpc.LinesOptions{})); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// repeatedly is a reader of one text, then of another again and again.
+type repeatedly struct {
+	first, then string
+	times       int
+}
+
+func (r *repeatedly) Read(p []byte) (n int, err error) {
+	switch {
+	case r.first != "":
+		n = copy(p, r.first)
+		r.first = r.first[n:]
+	case r.times > 0:
+		n = copy(p, r.then)
+		r.times--
+	default:
+		err = io.EOF
+	}
+	return n, err
 }
 
 func BenchmarkListTools(b *testing.B) {
