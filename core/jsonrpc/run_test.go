@@ -82,8 +82,10 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		if ending != 1 {
 			t.Errorf("the end was announced %d times", ending)
 		}
-		p.send(sleep("3", 0), `{"jsonrpc":"2.0","method":"m"}`, `garbage`)
-		p.expect(`3 [0]`, `- error -32700`)
+		p.send(sleep("3", 0), `{"jsonrpc":"2.0","method":"m"}`)
+		p.expect(`3 [0]`)
+		p.send(`garbage`)
+		p.expect(`- error -32700`)
 		start := time.Now()
 		p.expect(`1 [2]`, `2 error -32603`)
 		if d := time.Since(start); d != 5*time.Second {

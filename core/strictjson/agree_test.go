@@ -64,6 +64,8 @@ func TestAgrees(t *testing.T) {
 	}{
 		{func() any { return &[3]int{1, 2, 3} }, []string{`[]`, `[9]`, `[9,8,7,6]`, `null`, `{}`}},
 		{func() any { return &map[string]int{"a": 1} }, []string{`{"b":2}`, `null`, `{}`, `[]`, `{"b":"x"}`}},
+		{func() any { return &map[string]embedded{} }, []string{`{"a":{"A":1},"b":{"B":2},"c":null}`}},
+		{func() any { return &map[string][]int{} }, []string{`{"a":[1,2],"b":[3],"c":[]}`}},
 		{func() any { return &map[uintptr]int{} }, []string{`{"7":1}`, `{"-7":1}`}},
 		{func() any { return &map[int8]string{} }, []string{`{"7":"x"}`, `{"300":"x"}`, `{"x":"x"}`}},
 		{func() any { return &map[day]int{} }, []string{`{"mon":1}`, `{"x":1}`}},
