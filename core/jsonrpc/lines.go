@@ -63,7 +63,7 @@ func (l *Lines) flush() { l.out.endBurst() }
 func (l *Lines) Receive() ([]byte, error) {
 	l.out.awaitRoom()
 	for {
-		if !l.more {
+		if !l.more && l.out.holding.Load() {
 			l.out.endBurst() // reading may block now
 		}
 		line, err := l.line()

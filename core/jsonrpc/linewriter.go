@@ -22,6 +22,7 @@ type lineWriter struct {
 	w       io.Writer
 	burst   atomic.Bool // more messages have come in and are about to be answered
 	crowded atomic.Bool // there is no room in waiting
+	holding atomic.Bool // what waits is held back, and nobody writes it unless told to
 
 	mu      sync.Mutex
 	room    *sync.Cond // on mu: there may be room in waiting again
@@ -66,7 +67,11 @@ func (l *lineWriter) put(msg []byte) (later bool, err error) {
 	if len(l.waiting) > mostWaiting {
 		l.crowded.Store(true)
 	}
-	return l.writing || l.held(), nil
+	if l.writing {
+		return true, nil
+	}
+	l.holding.Store(l.held())
+	return l.holding.Load(), nil
 }
 
 // held reports whether what waits is better written together with what comes. mu is held.
@@ -78,7 +83,9 @@ func (l *lineWriter) push() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.writing || len(l.waiting) == 0 || l.held():
+	case l.writing || len(l.waiting) == 0:
+	case l.held():
+		l.holding.Store(true)
 	case len(l.waiting) >= mostHeld:
 		l.startWriting()
 	default:
@@ -124,6 +131,7 @@ func (l *lineWriter) flush() {
 	out := l.waiting
 	l.waiting, l.spare = l.spare[:0], nil
 	l.crowded.Store(false)
+	l.holding.Store(false)
 	for rest := out; len(rest) > 0 && l.err == nil; {
 		piece := rest[:min(len(rest), mostWritten)]
 		rest = rest[len(piece):]

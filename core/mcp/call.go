@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -33,9 +34,10 @@ type Call struct {
 	progress *progress // nil if the client did not ask for it
 	cache    Cache     // how long the answer holds, if it is one that is kept
 
-	mu       sync.Mutex
-	dialogue *dialogue // nil if nothing has been asked or answered
-	over     bool
+	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
+
+	mu   sync.Mutex
+	over bool
 }
 
 // A client is what is known about who calls: agreed on in the handshake, or

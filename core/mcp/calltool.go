@@ -78,7 +78,7 @@ func (t *tool) call(ctx context.Context, c *Call) (*ToolResult, error) {
 	}
 	began := t.pace.begin(c.req)
 	result, err := t.handler(ctx, c.arguments)
-	t.pace.end(began)
+	t.pace.end(c.req, began)
 	if err != nil {
 		if isProtocolError(err) {
 			return nil, err

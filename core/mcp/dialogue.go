@@ -26,19 +26,8 @@ type dialogue struct {
 
 // talk returns the dialogue of a call.
 func (c *Call) talk() *dialogue {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dialogue == nil {
-		c.dialogue = &dialogue{}
-	}
-	return c.dialogue
-}
-
-// spoken returns the dialogue of a call, or nil if there has been none.
-func (c *Call) spoken() *dialogue {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.dialogue
+	c.dialogue.CompareAndSwap(nil, &dialogue{})
+	return c.dialogue.Load()
 }
 
 // enter gives questions their keys and their form.
@@ -89,7 +78,7 @@ func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
 // beginDialogue is called when the handler is: the state is now used up, and the handler may
 // ask what it asked before, if a hook calls it again.
 func (c *Call) beginDialogue() error {
-	if c.spoken() == nil && c.via.server.hook == nil {
+	if c.dialogue.Load() == nil && c.via.server.hook == nil {
 		return nil // nothing has been said, and this is the first time
 	}
 	d := c.talk()
@@ -126,7 +115,7 @@ type inputRequired struct {
 // openQuestions is the result that a call with open questions ends with, or nil. The state that
 // goes with them carries what has been answered.
 func (c *Call) openQuestions() (any, error) {
-	d := c.spoken()
+	d := c.dialogue.Load()
 	if d == nil {
 		return nil, nil
 	}

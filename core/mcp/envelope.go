@@ -94,12 +94,3 @@ func (s *Server) signMeta(meta []byte) ([]byte, error) {
 	}
 	return append(append([]byte{'{'}, own...), '}'), nil
 }
-
-// appendMember appends a member of an object, with a comma before it unless it is the first.
-func appendMember(dst []byte, key string, value []byte) []byte {
-	if n := len(dst); n > 0 && dst[n-1] != ',' {
-		dst = append(dst, ',')
-	}
-	dst = append(strictjson.AppendString(dst, key), ':')
-	return append(dst, value...)
-}

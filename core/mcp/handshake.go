@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -52,11 +53,28 @@ type initializeParams struct {
 }
 
 type initializeResult struct {
-	ProtocolVersion Revision       `json:"protocolVersion"`
-	Capabilities    Capabilities   `json:"capabilities"`
-	ServerInfo      Implementation `json:"serverInfo"`
-	Instructions    string         `json:"instructions,omitempty"`
+	revision     Revision
+	capabilities Capabilities
+	server       Implementation
+	instructions string
 }
+
+// AppendJSON appends the result as JSON.
+func (r initializeResult) AppendJSON(dst []byte) ([]byte, error) {
+	info, err := r.server.AppendJSON(nil)
+	var o, capabilities object
+	for _, name := range slices.Sorted(maps.Keys(r.capabilities)) {
+		capabilities.raw(name, r.capabilities[name])
+	}
+	o.text("protocolVersion", string(r.revision))
+	o.raw("capabilities", capabilities.appendTo(nil))
+	o.raw("serverInfo", info)
+	o.optional("instructions", r.instructions)
+	return o.appendTo(dst), err
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r initializeResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 // initialize agrees on a revision. A client that leaves out who it is or what it
 // can do is taken for one that can do nothing; one that names no revision is refused.
@@ -86,12 +104,7 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	s.agreed.Store(&agreement{client{info, p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
-	return initializeResult{
-		ProtocolVersion: revision,
-		Capabilities:    offered.forRevision(revision),
-		ServerInfo:      s.server.info.forRevision(revision),
-		Instructions:    s.server.instructions,
-	}, nil
+	return initializeResult{revision, offered.forRevision(revision), s.server.info.forRevision(revision), s.server.instructions}, nil
 }
 
 // offered reports whether the server offers a capability now.

@@ -44,7 +44,7 @@ func appendDescription(dst []byte, item listed, r Revision) ([]byte, error) {
 	raw, ok := d.of[r]
 	if !ok {
 		var err error
-		if raw, err = strictjson.Marshal(item.describe(r)); err != nil {
+		if raw, err = encode(item.describe(r)); err != nil {
 			return dst, err
 		}
 		if d.of == nil {

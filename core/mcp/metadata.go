@@ -19,6 +19,21 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`
 }
 
+// AppendJSON appends it as JSON.
+func (i Implementation) AppendJSON(dst []byte) ([]byte, error) {
+	var o object
+	o.text("name", i.Name)
+	o.optional("title", i.Title)
+	o.text("version", i.Version)
+	o.optional("description", i.Description)
+	o.optional("websiteUrl", i.WebsiteURL)
+	var err error
+	if len(i.Icons) > 0 {
+		err = o.any("icons", i.Icons)
+	}
+	return o.appendTo(dst), err
+}
+
 // readInfo reads who a client is, as far as it can be read: it is for people to look at, and
 // no reason to refuse anything.
 func readInfo(raw []byte) (i Implementation, err error) {

@@ -12,6 +12,9 @@ const (
 	quickCall = 20 * time.Microsecond
 	// provenAfter is how many quick calls in a row make a handler a quick one.
 	provenAfter = 3
+	// timedEvery is how many calls of a quick one go by for each that is timed. One that takes
+	// very long is noticed anyway.
+	timedEvery = 16
 )
 
 // A pace remembers whether a handler has been quick of late. One that has runs where its
@@ -19,22 +22,24 @@ const (
 // at once. A quick one that turns out slow keeps others waiting for a moment, that one time, and
 // has to prove itself again.
 type pace struct {
-	quick atomic.Int32 // calls in a row
+	quick atomic.Uint32 // calls in a row, as far as is known
 }
 
 // begin is called right before the handler, and end right after it with what begin returned.
-func (p *pace) begin(req *jsonrpc.Request) time.Time {
-	if p.quick.Load() < provenAfter {
+func (p *pace) begin(req *jsonrpc.Request) (began time.Time) {
+	n := p.quick.Add(1)
+	if n <= provenAfter {
 		req.Release()
 	}
-	return time.Now()
+	if n <= provenAfter || n%timedEvery == 0 {
+		began = time.Now()
+	}
+	return began
 }
 
-func (p *pace) end(began time.Time) {
-	switch n := p.quick.Load(); {
-	case time.Since(began) > quickCall:
-		p.quick.Store(0)
-	case n < provenAfter:
-		p.quick.Store(n + 1)
+func (p *pace) end(req *jsonrpc.Request, began time.Time) {
+	if began.IsZero() && !req.Released() || !began.IsZero() && time.Since(began) <= quickCall {
+		return
 	}
+	p.quick.Store(0)
 }

@@ -124,7 +124,7 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	}
 	began := found.pace.begin(c.req)
 	result, err := found.handler(ctx, p.Arguments)
-	found.pace.end(began)
+	found.pace.end(c.req, began)
 	if result == nil {
 		result = &PromptResult{}
 	}

@@ -101,7 +101,7 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	c.cache = found.cache
 	began := found.pace.begin(c.req)
 	contents, err := found.handler(ctx, *p.URI, found.variables)
-	found.pace.end(began)
+	found.pace.end(c.req, began)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(*p.URI)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Options are what a [Server] is made with. The zero value is a good one.
@@ -92,7 +91,7 @@ func NewServer(info Implementation, o Options) *Server {
 		watchers:     make(map[*changes]struct{}),
 		offers:       map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
-	s.card, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version}) // strings, which cannot fail
+	s.card, _ = Implementation{Name: info.Name, Title: info.Title, Version: info.Version}.AppendJSON(nil) // strings, which cannot fail
 	s.methods = s.methodTable()
 	return s
 }
