@@ -22,24 +22,28 @@ const (
 // at once. A quick one that turns out slow keeps others waiting for a moment, that one time, and
 // has to prove itself again.
 type pace struct {
-	quick atomic.Uint32 // calls in a row, as far as is known
+	quick atomic.Uint32 // calls in a row
+	calls atomic.Uint32 // since it has been a quick one
 }
 
 // begin is called right before the handler, and end right after it with what begin returned.
 func (p *pace) begin(req *jsonrpc.Request) (began time.Time) {
-	n := p.quick.Add(1)
-	if n <= provenAfter {
+	if p.quick.Load() < provenAfter {
 		req.Release()
+		return time.Now()
 	}
-	if n <= provenAfter || n%timedEvery == 0 {
-		began = time.Now()
+	if p.calls.Add(1)%timedEvery == 0 {
+		return time.Now()
 	}
-	return began
+	return time.Time{}
 }
 
 func (p *pace) end(req *jsonrpc.Request, began time.Time) {
-	if began.IsZero() && !req.Released() || !began.IsZero() && time.Since(began) <= quickCall {
-		return
+	switch {
+	case began.IsZero() && !req.Released():
+	case began.IsZero() || time.Since(began) > quickCall:
+		p.quick.Store(0)
+	case p.quick.Load() < provenAfter:
+		p.quick.Add(1)
 	}
-	p.quick.Store(0)
 }

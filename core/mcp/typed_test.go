@@ -69,6 +69,8 @@ func FuzzCallTool(f *testing.F) {
 	f.Add([]byte(`{"name":"add","arguments":{"a":"1"}}`))
 	f.Add([]byte(`{"Name":"add","arguments":[],"_meta":{"progressToken":1}}`))
 	f.Add([]byte(`{"name":"add","arguments":{"a":1e400,"b":-0}}`))
+	f.Add([]byte(`{"name":"add","arguments":{"a":1,"b":2},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/logLevel":"info"}}`))
+	f.Add([]byte(`{"name":"add","inputResponses":{"k":{"action":"accept"}},"requestState":"a.b","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`))
 	ran := false
 	var in addInput
 	s := newServer(mcp.Options{})
