@@ -17,9 +17,9 @@ type Action string
 
 // The actions.
 const (
-	Accept  Action = "accept"  // gave an answer
-	Decline Action = "decline" // said no
-	Cancel  Action = "cancel"  // turned away without an answer
+	ActionAccept  Action = "accept"  // gave an answer
+	ActionDecline Action = "decline" // said no
+	ActionCancel  Action = "cancel"  // turned away without an answer
 )
 
 // An Elicitation asks the person in front of the client to fill in a form. It must not ask
@@ -35,12 +35,12 @@ type Elicitation struct {
 	Schema json.RawMessage
 
 	Action  Action          // the answer
-	Content json.RawMessage // what was filled in, with its defaults, if Action is Accept
+	Content json.RawMessage // what was filled in, with its defaults, if Action is ActionAccept
 }
 
 // Decode fills v, a pointer, from what was filled in. It fails if the person did not accept.
 func (e *Elicitation) Decode(v any) error {
-	if e.Action != Accept {
+	if e.Action != ActionAccept {
 		return fmt.Errorf("the person did not accept (%s): %s", e.Action, e.Message)
 	}
 	return strictjson.Unmarshal(e.Content, v)
@@ -86,10 +86,10 @@ func (r *elicitResult) read(raw json.RawMessage) error {
 		return err
 	}
 	switch r.Action {
-	case Accept, Decline, Cancel:
+	case ActionAccept, ActionDecline, ActionCancel:
 		return nil
 	}
-	return fmt.Errorf("action must be %q, %q or %q, got %q", Accept, Decline, Cancel, short(string(r.Action)))
+	return fmt.Errorf("action must be %q, %q or %q, got %q", ActionAccept, ActionDecline, ActionCancel, short(string(r.Action)))
 }
 
 func (e *Elicitation) answer(raw json.RawMessage) error {
@@ -98,7 +98,7 @@ func (e *Elicitation) answer(raw json.RawMessage) error {
 		return err
 	}
 	e.Action, e.Content = result.Action, nil
-	if e.Action != Accept {
+	if e.Action != ActionAccept {
 		return nil
 	}
 	form, err := schema.Compile(string(e.Schema))

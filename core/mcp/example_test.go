@@ -65,7 +65,7 @@ func ExampleAsk() {
 		if err := mcp.Ask(ctx, &sure); err != nil {
 			return "", err
 		}
-		if sure.Action != mcp.Accept {
+		if sure.Action != mcp.ActionAccept {
 			return "nothing was removed", nil
 		}
 		return "removed with " + string(sure.Content), nil
