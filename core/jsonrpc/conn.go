@@ -121,8 +121,11 @@ func NewConn(t Transport, o Options) *Conn {
 		inflight:  make(map[string]*Request),
 		calls:     make(map[string]chan<- message),
 	}
-	c.held, _ = t.(holder)
-	c.watch.tooLong = c.tooLong
+	c.watch.tooLong, c.watch.looked = c.tooLong, func() {}
+	if c.held, _ = t.(holder); c.held != nil {
+		c.held.onFailure(func(err error) { _ = c.sent(err) })
+		c.watch.looked = c.held.flushOld
+	}
 	c.dialect.Store(&Dialect{})
 	return c
 }
@@ -191,11 +194,11 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 	case <-c.idle:
 	case <-last.C:
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		left := slices.Collect(maps.Values(c.inflight))
 		if c.inline != nil {
 			left = append(left, c.inline)
 		}
+		c.mu.Unlock()
 		for _, r := range left {
 			c.log.Warn("a request is still running at the end of the connection", "method", r.Method, "id", r.ID.String())
 		}

@@ -59,6 +59,9 @@ func (x *requestContext) Done() <-chan struct{} { return x.watched().Done() }
 
 func (x *requestContext) Err() error { return x.watched().Err() }
 
+// String keeps those who print a context from looking into the request.
+func (x *requestContext) String() string { return "jsonrpc.Request(" + x.Method + ")" }
+
 func (x *requestContext) Deadline() (time.Time, bool) { return x.conn.ctx.Deadline() }
 
 // Value looks into the real context, if there is one, so that package context recognizes

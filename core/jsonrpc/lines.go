@@ -24,7 +24,7 @@ type LinesOptions struct {
 // reported as a [*MessageError].
 //
 // A burst of messages takes few writes: what is sent while whole lines have come and
-// not been received yet is held back, for a moment, until they have; and what is sent
+// not been received yet is held back, for a millisecond or two at most, until they have; and what is sent
 // while a write is under way leaves with the next one. Who stops receiving in the midst of
 // a burst must [Lines.Close] before all is sent. From a peer that does not take what is sent
 // to it, nothing is read either: it slows us down and does not fill memory.
@@ -58,6 +58,10 @@ func (l *Lines) put(msg []byte) (later bool, err error) { return l.out.put(msg) 
 func (l *Lines) push() error { return l.out.push() }
 
 func (l *Lines) flush() { l.out.endBurst() }
+
+func (l *Lines) flushOld() { l.out.endOldBurst() }
+
+func (l *Lines) onFailure(f func(error)) { l.out.failed = f }
 
 // Receive implements [Transport].
 func (l *Lines) Receive() ([]byte, error) {

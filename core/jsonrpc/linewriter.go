@@ -20,9 +20,12 @@ const (
 // write under way does it, for all who come in the meantime.
 type lineWriter struct {
 	w       io.Writer
+	failed  func(error) // told when a write fails that no sender waits for; may be nil
 	burst   atomic.Bool // more messages have come in and are about to be answered
 	crowded atomic.Bool // there is no room in waiting
 	holding atomic.Bool // what waits is held back, and nobody writes it unless told to
+
+	heldBefore bool // what endOldBurst saw last
 
 	mu      sync.Mutex
 	room    *sync.Cond // on mu: there may be room in waiting again
@@ -70,12 +73,19 @@ func (l *lineWriter) put(msg []byte) (later bool, err error) {
 	if l.writing {
 		return true, nil
 	}
-	l.holding.Store(l.held())
-	return l.holding.Load(), nil
+	return l.hold(), nil
 }
 
-// held reports whether what waits is better written together with what comes. mu is held.
-func (l *lineWriter) held() bool { return len(l.waiting) < mostHeld && l.burst.Load() }
+// hold reports whether what waits is better written together with what comes. It says so in
+// holding before it looks at burst for the last time: Receive ends the burst first and looks at
+// holding then, so that one of the two sees the other. mu is held.
+func (l *lineWriter) hold() bool {
+	if len(l.waiting) >= mostHeld || !l.burst.Load() {
+		return false
+	}
+	l.holding.Store(true)
+	return l.burst.Load()
+}
 
 // push sees to it that what waits is written: here, if it is little; by somebody else, if
 // that is being done or it is much; or later, in a burst.
@@ -84,8 +94,7 @@ func (l *lineWriter) push() error {
 	defer l.mu.Unlock()
 	switch {
 	case l.writing || len(l.waiting) == 0:
-	case l.held():
-		l.holding.Store(true)
+	case l.hold():
 	case len(l.waiting) >= mostHeld:
 		l.startWriting()
 	default:
@@ -106,6 +115,14 @@ func (l *lineWriter) endBurst() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.startWriting()
+}
+
+// endOldBurst is endBurst if something was held back already when it was last called.
+func (l *lineWriter) endOldBurst() {
+	was := l.heldBefore
+	if l.heldBefore = l.holding.Load(); was && l.heldBefore {
+		l.endBurst()
+	}
 }
 
 // startWriting lets a goroutine write what waits, unless that is being done. mu is held.
@@ -173,6 +190,9 @@ func (l *lineWriter) flushAll() {
 		l.flush()
 	}
 	l.done()
+	if l.err != nil && l.failed != nil {
+		l.failed(l.err)
+	}
 }
 
 func (l *lineWriter) done() {

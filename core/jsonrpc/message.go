@@ -137,7 +137,7 @@ func (e *envelope) response(m message) (message, error) {
 	if e.result != nil && e.err != nil {
 		return m, errors.New("a response cannot hold both a result and an error")
 	}
-	m.result = e.result
+	m.result = slices.Clip(e.result)
 	if e.err != nil {
 		if strictjson.First(e.err) != '{' {
 			return m, fmt.Errorf("the error of a response must be an object, got %s", strictjson.Describe(e.err))

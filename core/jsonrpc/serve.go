@@ -168,6 +168,9 @@ func (c *Conn) answer(r *Request, reply []byte) {
 	if reply == nil || c.deal(r, reply) != nil {
 		return // an error is kept by sent and ends Run
 	}
+	if len(after) > 0 {
+		r.declare()
+	}
 	for _, f := range after {
 		c.follow(r, f)
 	}

@@ -32,6 +32,13 @@ type holder interface {
 
 	// flush ends holding back until the next Receive, and does not wait for the peer.
 	flush()
+
+	// flushOld is flush for what was held back already when it was last called. One goroutine
+	// at a time calls it.
+	flushOld()
+
+	// onFailure is called before all others. f is told of messages that were taken and could not be sent.
+	onFailure(f func(error))
 }
 
 // A MessageError is a message that the transport could not take.

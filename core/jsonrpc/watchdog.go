@@ -22,6 +22,9 @@ type watchdog struct {
 	// called again for the same one, and does not block.
 	tooLong func(*Request)
 
+	// looked is called at each look, and does not block.
+	looked func()
+
 	mu      sync.Mutex
 	timer   *time.Timer
 	seen    *Request // by the last look
@@ -59,6 +62,7 @@ func (w *watchdog) look() {
 	if w.stopped {
 		return
 	}
+	w.looked()
 	r := w.latest.Load()
 	if r != w.seen {
 		w.seen, w.quiet = r, 0

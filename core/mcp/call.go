@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,6 +79,9 @@ type callKey struct{}
 // A callContext is a call seen as its context: that of the request, and it knows the call.
 type callContext Call
 
+// String keeps those who print a context from looking into the call.
+func (x *callContext) String() string { return "mcp.Call(" + x.Method + ")" }
+
 func (x *callContext) Deadline() (time.Time, bool) { return x.ctx.Deadline() }
 func (x *callContext) Done() <-chan struct{}       { return x.ctx.Done() }
 func (x *callContext) Err() error                  { return x.ctx.Err() }
@@ -128,12 +132,12 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 			c.target = value
 			c.Target, _ = strictjson.Unquote(value)
 		case string(key) == "arguments":
-			c.arguments = value
+			c.arguments = slices.Clip(value)
 		case string(key) == "_meta":
 			if strictjson.First(value) != '{' {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta must be an object, got %s", strictjson.Describe(value))
 			}
-			c.Meta = value
+			c.Meta = slices.Clip(value)
 		case string(key) == "inputResponses":
 			intro.responses = value
 		case string(key) == "requestState":

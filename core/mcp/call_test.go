@@ -120,3 +120,52 @@ func TestLogger(t *testing.T) {
 	}
 	mcp.Logger(context.Background()).Debug("outside of any call")
 }
+
+// What a handler appends to its arguments, and what a hook puts in the place of params, does no harm.
+func TestParamsAreTheCalls(t *testing.T) {
+	var params string
+	s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		if c.Method == "tools/list" {
+			c.Params = json.RawMessage(`{"cursor":`)
+		}
+		result, err := next(ctx)
+		if c.Method == "tools/call" {
+			params = string(c.Params)
+		}
+		return result, err
+	}})
+	if err := s.AddTool(mcp.Tool{Name: "work"}, func(_ context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+		_ = append(arguments, "XXXXXXXX"...)
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	client := mcptest.Connect(t, s)
+	client.Call("tools/call", json.RawMessage(`{"arguments":{},"name":"work"}`), nil)
+	if params != `{"arguments":{},"name":"work"}` {
+		t.Errorf("the params became %s", params)
+	}
+	if err := client.Call("tools/list", nil, nil); err == nil || strings.Contains(err.Error(), "internal error") {
+		t.Errorf("params that are no JSON give %v", err)
+	}
+}
+
+type crooked struct{}
+
+func (crooked) MarshalJSON() ([]byte, error) { return []byte(`{"x":1,"x":2}`), nil }
+
+// An output that is no JSON that a client would take is not sent, with a schema or without.
+func TestOutputThatIsNotStrict(t *testing.T) {
+	handler := mcp.Typed(func(context.Context, struct{}) (crooked, error) { return crooked{}, nil })
+	for _, schema := range []json.RawMessage{nil, json.RawMessage(`{"type":"object"}`)} {
+		s := newServer(mcp.Options{})
+		if err := s.AddTool(mcp.Tool{Name: "work", OutputSchema: schema}, handler); err != nil {
+			t.Fatal(err)
+		}
+		var result mcp.ToolResult
+		err := mcptest.Connect(t, s).Call("tools/call", map[string]any{"name": "work"}, &result)
+		if err == nil && !result.IsError {
+			t.Errorf("with the schema %q it is sent: %s", schema, result.StructuredContent)
+		}
+	}
+}

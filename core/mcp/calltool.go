@@ -105,13 +105,9 @@ func (t *tool) checkOutput(result *ToolResult) error {
 	if result.StructuredContent == nil {
 		return fmt.Errorf("the tool %s declares an output schema and returned no structured content", t.Name)
 	}
-	var err error
-	if same(result.StructuredContent, result.encoded) {
-		err = t.output.ValidateChecked(result.StructuredContent)
-	} else {
-		err = t.output.Validate(result.StructuredContent)
-	}
+	err := t.output.Validate(result.StructuredContent)
 	if err == nil {
+		result.checked = result.StructuredContent
 		return nil
 	}
 	hint := ""

@@ -68,7 +68,7 @@ type ToolResult struct {
 	IsError           bool
 	Meta              Meta
 
-	encoded json.RawMessage // what Typed has made: as long as it is the content, it is known to be JSON
+	checked json.RawMessage // as long as this is the content, it is known to be good JSON
 }
 
 // TextResult is a result of one block of text.
@@ -121,7 +121,7 @@ func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	if r.StructuredContent != nil {
-		if !same(r.StructuredContent, r.encoded) {
+		if !same(r.StructuredContent, r.checked) {
 			if err := strictjson.Check(r.StructuredContent); err != nil {
 				return dst, fmt.Errorf("structuredContent: %w", err)
 			}
@@ -192,7 +192,6 @@ func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 		if result.StructuredContent, err = strictjson.Marshal(output); err != nil {
 			return nil, fmt.Errorf("encoding the output: %w", err)
 		}
-		result.encoded = result.StructuredContent
 		return result, nil
 	}
 }

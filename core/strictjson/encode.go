@@ -8,7 +8,7 @@ import (
 // Marshal is json.Marshal without the escapes that only HTML needs.
 func Marshal(v any) (json.RawMessage, error) {
 	// Without an encoder it is quicker, and nearly always the same.
-	if raw, err := json.Marshal(v); err != nil || !bytes.Contains(raw, []byte(`\u00`)) {
+	if raw, err := json.Marshal(v); err != nil || !bytes.Contains(raw, []byte(`\u`)) {
 		return raw, err
 	}
 	return Append(nil, v)

@@ -1,0 +1,193 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ticketReader gives a line and a blank one for each ticket, and then waits for the next.
+type ticketReader struct {
+	ticket, waits atomic.Int64
+	given         int64
+	stop          atomic.Bool
+}
+
+func (r *ticketReader) Read(p []byte) (int, error) {
+	r.waits.Store(r.given) // the reader blocks from here on
+	for r.ticket.Load() == r.given {
+		if r.stop.Load() {
+			return 0, io.EOF
+		}
+		runtime.Gosched()
+	}
+	r.given++
+	return copy(p, "1\n\n"), nil
+}
+
+// What is sent at the very moment when a burst ends is written, by whoever sees the other.
+func TestNothingHeldIsForgotten(t *testing.T) {
+	r := &ticketReader{}
+	l := NewLines(r, io.Discard, LinesOptions{})
+	var received, sent atomic.Int64
+	var both sync.WaitGroup
+	both.Go(func() {
+		for n := int64(1); ; n++ {
+			if _, err := l.Receive(); err != nil {
+				return
+			}
+			received.Store(n)
+			for range n * 7 % 61 {
+				runtime.KeepAlive(n) // a moment, each time another one
+			}
+		}
+	})
+	both.Go(func() {
+		for n := int64(1); ; n++ {
+			for received.Load() < n {
+				if r.stop.Load() {
+					return
+				}
+				runtime.Gosched()
+			}
+			for range n * 13 % 211 {
+				runtime.KeepAlive(n)
+			}
+			if err := l.Send([]byte("2")); err != nil {
+				t.Error(err)
+			}
+			sent.Store(n)
+		}
+	})
+	const rounds = 30_000
+	lost := 0
+	for n := range int64(rounds) {
+		r.ticket.Store(n + 1)
+		for sent.Load() <= n || r.waits.Load() <= n {
+			runtime.Gosched()
+		}
+		l.out.mu.Lock()
+		if len(l.out.waiting) > 0 && !l.out.writing {
+			lost++
+		}
+		l.out.mu.Unlock()
+	}
+	r.stop.Store(true)
+	both.Wait()
+	if lost > 0 {
+		t.Errorf("in %d of %d rounds a message waits, and nobody writes it", lost, rounds)
+	}
+}
+
+// A write that fails ends the connection, also if nobody waited for it.
+func TestWriteFailsBehindABurst(t *testing.T) {
+	request, notification := `{"jsonrpc":"2.0","id":1,"method":"m"}`+"\n", `{"jsonrpc":"2.0","method":"m"}`+"\n"
+	for _, input := range []string{request, request + strings.Replace(request, "1", "2", 1), request + notification} {
+		synctest.Test(t, func(t *testing.T) {
+			in, w := io.Pipe()
+			gone := errors.New("gone")
+			conn := NewConn(NewLines(in, failingWriter{gone}, LinesOptions{}), Options{Handle: echo, Logger: slog.New(slog.DiscardHandler)})
+			done := make(chan error, 1)
+			go func() { done <- conn.Run(t.Context()) }()
+			if _, err := io.WriteString(w, input); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-done:
+				if !errors.Is(err, gone) {
+					t.Errorf("Run returned %v", err)
+				}
+			case <-time.After(time.Minute):
+				t.Errorf("Run goes on although nothing can be written, after\n%s", input)
+				w.Close()
+				<-done
+			}
+		})
+	}
+}
+
+// noticing is a writer that knows when something was first written to it.
+type noticing struct {
+	once sync.Once
+	at   time.Time
+}
+
+func (n *noticing) Write(p []byte) (int, error) {
+	n.once.Do(func() { n.at = time.Now() })
+	return len(p), nil
+}
+
+// In a long burst of requests that are all just quick enough, answers do not wait for its end.
+func TestAnswersLeaveALongBurst(t *testing.T) {
+	for _, behind := range []string{`,"id":%d`, ``} {
+		synctest.Test(t, func(t *testing.T) {
+			var in strings.Builder
+			in.WriteString(`{"jsonrpc":"2.0","id":"first","method":"m"}` + "\n")
+			for i := 0; in.Len() < 60_000; i++ {
+				id := behind
+				if id != "" {
+					id = fmt.Sprintf(behind, i)
+				}
+				in.WriteString(`{"jsonrpc":"2.0","method":"m"` + id + "}\n")
+			}
+			out := &noticing{}
+			conn := NewConn(NewLines(strings.NewReader(in.String()), out, LinesOptions{}), Options{
+				Logger: slog.New(slog.DiscardHandler),
+				Handle: func(context.Context, *Request) (any, error) {
+					time.Sleep(200 * time.Microsecond)
+					return struct{}{}, nil
+				},
+			})
+			began := time.Now()
+			if err := conn.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if took := out.at.Sub(began); took > 2*time.Millisecond {
+				t.Errorf("the first answer left after %v", took)
+			}
+		})
+	}
+}
+
+// What comes behind an answer may take long without keeping the next message from being read.
+func TestLongAfterAnswer(t *testing.T) {
+	for _, behind := range []string{"", "\n"} { // a blank line makes it a burst
+		synctest.Test(t, func(t *testing.T) {
+			in, w := io.Pipe()
+			out := &safeBuffer{}
+			pass := make(chan struct{})
+			conn := NewConn(NewLines(in, out, LinesOptions{}), Options{
+				Logger: slog.New(slog.DiscardHandler),
+				Handle: func(_ context.Context, req *Request) (any, error) {
+					if req.Method == "slow" {
+						req.AfterAnswer(func() { <-pass })
+					}
+					return struct{}{}, nil
+				},
+			})
+			done := make(chan error, 1)
+			go func() { done <- conn.Run(t.Context()) }()
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"slow"}`+"\n"+behind)
+			go io.WriteString(w, `{"jsonrpc":"2.0","id":2,"method":"m"}`+"\n")
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if !strings.Contains(out.String(), `"id":2`) {
+				t.Errorf("nothing was read meanwhile: %q", out.String())
+			}
+			close(pass)
+			w.Close()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
