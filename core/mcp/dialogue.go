@@ -14,14 +14,14 @@ import (
 
 // A dialogue is what has been asked and answered in a call.
 type dialogue struct {
-	answers map[string]json.RawMessage // by key, of this round and those before
-	ticket  *ticket                    // of the state that came with them; nil if none did
+	ticket *ticket // of the state that came with the call; nil if none did
 
-	mu     sync.Mutex
-	ran    bool            // the handler has been called
-	before map[string]bool // keys asked until then, by a hook
-	keys   map[string]bool // all that have been asked by now
-	open   map[string]inputRequest
+	mu      sync.Mutex
+	answers map[string]json.RawMessage // by key, of this round and those before
+	open    map[string]inputRequest    // by key
+	keys    map[string]bool            // all that have been asked by now
+	before  map[string]bool            // those asked by a hook before the handler was called
+	ran     bool                       // the handler has been called
 }
 
 // talk returns the dialogue of a call.
@@ -63,11 +63,11 @@ func (d *dialogue) enter(questions []Question, r Revision) ([]asked, error) {
 
 // answerTo returns the answer to a question; if there is none, the question is open.
 func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if raw, ok := d.answers[q.key]; ok {
 		return raw, true
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.open == nil {
 		d.open = make(map[string]inputRequest)
 	}
