@@ -368,3 +368,38 @@ func TestListenEndsWithItsResult(t *testing.T) {
 		}
 	}
 }
+
+// A state that has been used is refused as often as a hook tries, also if it was still good when
+// the call came.
+func TestHookCannotReplay(t *testing.T) {
+	const n = 2
+	var both sync.WaitGroup
+	both.Add(n)
+	s := askingServer(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		if strings.Contains(string(c.Params), "requestState") {
+			both.Done()
+			both.Wait()
+		}
+		if result, err := next(ctx); err == nil {
+			return result, nil
+		}
+		return next(ctx)
+	}}, func(ctx context.Context) (string, error) { return "done", mcp.Ask(ctx, &mcp.RootList{Key: "k"}) })
+	client := connectRaw(t, s)
+	const call = `{"name":"ask","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}%s}`
+	_, rest, _ := strings.Cut(string(client.ask(t, fmt.Appendf(nil, call, ""))), `"requestState":"`)
+	state, _, _ := strings.Cut(rest, `"`)
+	for i := range n {
+		params := fmt.Sprintf(call, `,"requestState":"`+state+`","inputResponses":{"k":{"roots":[]}}`)
+		client.send(t, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"try%d","method":"tools/call","params":%s}`, i, params))
+	}
+	done := 0
+	for range n {
+		if strings.Contains(string(client.receive(t)), `"text":"done"`) {
+			done++
+		}
+	}
+	if done != 1 {
+		t.Errorf("the state was good %d times", done)
+	}
+}

@@ -176,11 +176,11 @@ func place(number uint64) (word int, bit uint64) {
 }
 
 // callDigest stands for a call without its _meta and answers: what must be the same when
-// it comes again, whatever the order of keys and the space between them. Absent arguments are
-// empty ones.
+// it comes again, whatever the order of keys and the space between them, and whatever a hook
+// made of it. Absent arguments are empty ones.
 func callDigest(c *Call) ([]byte, error) {
 	params := make(map[string]any)
-	err := strictjson.Object(c.Params, func(key, value []byte) error {
+	err := strictjson.Members(c.req.Params, func(key, value []byte) error {
 		switch string(key) {
 		case "_meta", "inputResponses", "requestState":
 			return nil

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 func stateCall(params string) *Call {
-	return &Call{Method: "tools/call", Params: json.RawMessage(params)}
+	return &Call{Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}}
 }
 
 // A state is refused once so many newer ones have been given that its number is forgotten.

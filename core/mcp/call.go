@@ -34,6 +34,7 @@ type Call struct {
 	level    *Level    // of log messages that the client wants for this call alone
 	progress *progress // nil if the client did not ask for it
 	cache    Cache     // how long the answer holds, if it is one that is kept
+	checked  []byte    // structured content that is known to be good JSON
 
 	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,4 +169,29 @@ func TestOutputThatIsNotStrict(t *testing.T) {
 			t.Errorf("with the schema %q it is sent: %s", schema, result.StructuredContent)
 		}
 	}
+}
+
+// A handler may return the same result again and again: nothing is written to it.
+func TestSharedResult(t *testing.T) {
+	shared := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":1}`)}
+	s := newServer(mcp.Options{})
+	err := s.AddTool(mcp.Tool{Name: "work", OutputSchema: json.RawMessage(addOutputSchema)}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return shared, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, r := range append(mcp.HandshakeRevisions(), mcp.Latest) {
+		client := mcptest.ConnectWith(t, s, mcptest.Options{Revision: r})
+		all.Go(func() {
+			for range 50 {
+				var result mcp.ToolResult
+				if err := client.Call("tools/call", map[string]any{"name": "work"}, &result); err != nil || result.Text() != `{"sum":1}` {
+					t.Errorf("%s: %q, %v", r, result.Text(), err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

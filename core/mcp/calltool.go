@@ -63,7 +63,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkOutput(result); err != nil {
+	if err := t.checkOutput(c, result); err != nil {
 		// The tool has run, so the model should know that something came of it.
 		Logger(ctx).Error("a tool broke its own rules", "tool", t.Name, "error", err)
 		result = ErrorResult(err)
@@ -98,7 +98,7 @@ func isProtocolError(err error) bool {
 }
 
 // checkOutput holds what a tool returned against what it promised.
-func (t *tool) checkOutput(result *ToolResult) error {
+func (t *tool) checkOutput(c *Call, result *ToolResult) error {
 	if t.output == nil || result.IsError {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (t *tool) checkOutput(result *ToolResult) error {
 	}
 	err := t.output.Validate(result.StructuredContent)
 	if err == nil {
-		result.checked = result.StructuredContent
+		c.checked = result.StructuredContent
 		return nil
 	}
 	hint := ""

@@ -22,6 +22,7 @@ type dialogue struct {
 	keys    map[string]bool            // all that have been asked by now
 	before  map[string]bool            // those asked by a hook before the handler was called
 	ran     bool                       // the handler has been called
+	used    bool                       // the ticket has been redeemed
 }
 
 // talk returns the dialogue of a call.
@@ -35,12 +36,12 @@ func (d *dialogue) enter(questions []Question, r Revision) ([]asked, error) {
 	all := make([]asked, len(questions))
 	for i, q := range questions {
 		method, params, err := q.request(r)
+		var raw json.RawMessage
+		if err == nil {
+			raw, err = strictjson.Marshal(params)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", cmp.Or(q.name(), fmt.Sprintf("#%d", i+1)), err)
-		}
-		raw, err := strictjson.Marshal(params)
-		if err != nil {
-			return nil, fmt.Errorf("encoding %q: %w", cmp.Or(q.name(), fmt.Sprintf("#%d", i+1)), err)
 		}
 		all[i] = asked{q, q.name(), inputRequest{method, raw}}
 	}
@@ -84,24 +85,27 @@ func (c *Call) beginDialogue() error {
 	d := c.talk()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.ticket != nil && !d.used {
+		if err := d.ticket.redeem(); err != nil {
+			return badState(err)
+		}
+		d.used = true
+	}
 	if d.ran {
 		d.keys, d.open = maps.Clone(d.before), nil
 		return nil
 	}
 	d.ran, d.before = true, maps.Clone(d.keys)
-	if d.ticket == nil {
-		return nil
-	}
-	if err := d.ticket.redeem(); err != nil {
-		return badState(err)
-	}
 	return nil
 }
 
 // reuse lets the state that came with the call come again.
 func (d *dialogue) reuse() {
-	if d.ticket != nil {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.used {
 		d.ticket.giveBack()
+		d.used = false
 	}
 }
 

@@ -55,9 +55,9 @@ type ToolAnnotations struct {
 }
 
 // A ToolHandler runs a tool. The arguments have been checked against the input
-// schema, and are not to be changed in place. An error becomes a result that says so, for the model to read; a
-// [*jsonrpc.Error] or a [jsonrpc.Code] instead fails the request itself. The context
-// leads to the [Call].
+// schema, and are not to be changed in place. An error becomes a result that says so, for
+// the model to read; a [*jsonrpc.Error] or a [jsonrpc.Code] instead fails the request itself.
+// What it returns is not changed, and may be returned again. The context leads to the [Call].
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
 
 // A ToolResult is what a tool gives back. If it has structured content alone, clients are sent
@@ -67,8 +67,6 @@ type ToolResult struct {
 	StructuredContent json.RawMessage // nil if there is none
 	IsError           bool
 	Meta              Meta
-
-	checked json.RawMessage // as long as this is the content, it is known to be good JSON
 }
 
 // TextResult is a result of one block of text.
@@ -113,6 +111,19 @@ func (r *ToolResult) Decode(v any) error {
 
 // AppendJSON appends the result as JSON.
 func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
+	if r.StructuredContent != nil {
+		if err := strictjson.Check(r.StructuredContent); err != nil {
+			return dst, fmt.Errorf("structuredContent: %w", err)
+		}
+	}
+	return checkedResult{r}.AppendJSON(dst)
+}
+
+// A checkedResult is one whose structured content is known to be good JSON.
+type checkedResult struct{ *ToolResult }
+
+// AppendJSON appends the result as JSON.
+func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
 	var err error
 	if len(r.Content) == 0 && r.StructuredContent != nil {
 		dst = append(dst, `{"content":[{"type":"text","text":`...)
@@ -121,11 +132,6 @@ func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	if r.StructuredContent != nil {
-		if !same(r.StructuredContent, r.checked) {
-			if err := strictjson.Check(r.StructuredContent); err != nil {
-				return dst, fmt.Errorf("structuredContent: %w", err)
-			}
-		}
 		dst = appendMember(dst, "structuredContent", r.StructuredContent)
 	}
 	if r.IsError {
@@ -162,8 +168,8 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 
 // Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
 // from the arguments. Its output is sent as structured content, and as text: a string as
-// it is, anything else as JSON. A
-// function whose output is a [ToolResult], or a pointer to one, decides for itself.
+// it is, anything else as JSON. A function whose output is a [ToolResult], or a pointer to
+// one, decides for itself.
 func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 	decoder := sync.OnceValue(strictjson.NewDecoder[In])
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
@@ -234,6 +240,9 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	}
 	known := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
 	if known && c.Revision >= Revision20251125 {
+		if same(r.StructuredContent, c.checked) {
+			return checkedResult{r}, nil
+		}
 		return r, nil
 	}
 	rendered := &ToolResult{Content: blocks, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: r.Meta}
