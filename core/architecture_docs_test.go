@@ -14,7 +14,7 @@ var selfEvident = []string{"Error", "String", "Unwrap"}
 func docComments(t tree) []string {
 	var broken []string
 	for _, f := range t.sources() {
-		if !matches("core/...", f.dir()) {
+		if !matchesAny(copied, f.dir()) {
 			continue
 		}
 		for _, decl := range f.syntax.Decls {

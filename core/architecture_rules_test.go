@@ -64,12 +64,12 @@ func coreImportsStandardLibrary(t tree) []string {
 	return broken
 }
 
-func cobraStaysBelowCmd(t tree) []string {
+func cobraStaysInCommandLines(t tree) []string {
 	var broken []string
 	for _, f := range append(t.sources(), t.tests()...) {
 		for _, imp := range f.imports() {
-			if matches("github.com/spf13/cobra/...", imp.path) && !f.below("cmd") {
-				broken = append(broken, f.at(imp.pos, "cobra stays in the packages that make a command line; move the command below a cmd folder"))
+			if matches("github.com/spf13/cobra/...", imp.path) && !f.below("cmd") && !matchesAny(makeCommandLine, f.dir()) {
+				broken = append(broken, f.at(imp.pos, "cobra stays in the packages that make a command line; move the command below a cmd folder, or to one of makeCommandLine"))
 			}
 		}
 	}
@@ -258,6 +258,40 @@ func fileSize(t tree) []string {
 	for _, f := range t.tests() {
 		if n := f.lines(); n > maxTest {
 			broken = append(broken, fmt.Sprintf("%s:%d: the test file has %d lines, over %d; split it, or move cases to testdata", f.path, maxTest+1, n, maxTest))
+		}
+	}
+	return broken
+}
+
+func coreStaysSmall(t tree) []string {
+	code := 0
+	for _, f := range t.sources() {
+		if matches("core/...", f.dir()) {
+			code += f.codeLines()
+		}
+	}
+	if code > maxCore {
+		return []string{fmt.Sprintf("core has %d lines of code, over %d; users own it: find what can go", code, maxCore)}
+	}
+	return nil
+}
+
+func modulePathStaysInImports(t tree) []string {
+	var broken []string
+	for _, f := range t.sources() {
+		if !matchesAny(copied, f.dir()) {
+			continue
+		}
+		inImports := map[int]bool{}
+		for _, imp := range f.imports() {
+			inImports[f.fset.Position(imp.pos).Line] = true
+		}
+		n := 0
+		for line := range strings.Lines(string(f.src)) {
+			n++
+			if strings.Contains(line, t.module) && !inImports[n] {
+				broken = append(broken, fmt.Sprintf("%s:%d: here stands %s, which is not the module of a project that gets this file; ask for the path instead", f.path, n, t.module))
+			}
 		}
 	}
 	return broken

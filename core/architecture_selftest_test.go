@@ -86,14 +86,41 @@ var ruleCases = []struct {
 		},
 	},
 	{
-		rule: "cobra stays below cmd", name: "in generators, in a test",
+		rule: "cobra stays in command lines", name: "in generators, in a test",
 		files: map[string]string{
+			"generators/cli/a.go":            `package cli; import _ "github.com/spf13/cobra"`,
 			"generators/a.go":                `package generators; import _ "github.com/spf13/cobra"`,
 			"core/cmdline/a_test.go":         `package cmdline; import _ "github.com/spf13/cobra/doc"`,
 			"cmd/petrock/a.go":               `package main; import _ "github.com/spf13/cobra"`,
 			"skeleton/base/cmd/weather/a.go": `package main; import _ "github.com/spf13/cobra"`,
 		},
 		want: []string{"generators/a.go:1: cobra stays", "core/cmdline/a_test.go:1: cobra stays"},
+	},
+	{
+		rule: "core stays small", name: "long",
+		files: map[string]string{
+			"core/mcp/a.go":      "package mcp\n" + strings.Repeat("\n// words\nconst _ = `\n`\n", 5_000),
+			"core/mcp/a_test.go": "package mcp\n" + strings.Repeat("const _ = 1\n", 5_000),
+		},
+		want: []string{"core has 10001 lines of code, over 10000"},
+	},
+	{
+		rule: "core stays small", name: "good",
+		files: map[string]string{
+			"core/mcp/a.go":   "package mcp\n" + strings.Repeat("\n// words\n/* and\nwords */\nconst _ = 1\n", 9_999),
+			"generators/a.go": "package generators\n" + strings.Repeat("const _ = 1\n", 20_000),
+		},
+	},
+	{
+		rule: "our module path stays in imports", name: "in a comment, in a string",
+		files: map[string]string{
+			"core/mcp/a.go":      "package mcp\n\nimport _ \"example.com/m/core/schema\"\n\n// See example.com/m/core.\nconst a = 1\n",
+			"generators/a.go":    "package generators\n\nconst a = \"example.com/m/core\"\n",
+			"skeleton/b/a.go":    "package b\n\nimport (\n\t\"fmt\"\n\n\tx \"example.com/m/core/schema\"\n)\n",
+			"core/mcp/a_test.go": "package mcp\n\nconst b = \"example.com/m/core\"\n",
+			"cmd/petrock/a.go":   "package main\n\nconst b = \"example.com/m/core\"\n",
+		},
+		want: []string{"core/mcp/a.go:5: here stands example.com/m", "generators/a.go:3: here stands example.com/m"},
 	},
 	{
 		rule: "refused imports", name: "framing in mcp",
@@ -251,7 +278,7 @@ type (
 	D struct{}
 )
 `,
-			"generators/a.go": "package generators\n\nfunc F() {}\n",
+			"cmd/petrock/a.go": "package main\n\nfunc F() {}\n",
 		},
 		want: []string{
 			"a.go:3: exported A has no doc comment", "a.go:5: exported Do", "a.go:9: exported G", "a.go:11: exported Do",

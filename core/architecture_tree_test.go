@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -127,6 +128,27 @@ func (f *goFile) below(name string) bool {
 }
 
 func (f *goFile) lines() int { return bytes.Count(f.src, []byte("\n")) }
+
+// codeLines is how many lines have something on them that is not a comment.
+func (f *goFile) codeLines() int {
+	var scan scanner.Scanner
+	scan.Init(token.NewFileSet().AddFile(f.path, -1, len(f.src)), f.src, nil, 0)
+	code := map[int]bool{}
+	base := 1 // what AddFile gives the first file
+	for {
+		pos, tok, literal := scan.Scan()
+		if tok == token.EOF {
+			return len(code)
+		}
+		if tok == token.SEMICOLON && literal == "\n" {
+			continue
+		}
+		first := bytes.Count(f.src[:int(pos)-base], []byte("\n"))
+		for i := range strings.Count(literal, "\n") + 1 {
+			code[first+i] = true
+		}
+	}
+}
 
 // at begins a message about a place in f.
 func (f *goFile) at(pos token.Pos, format string, args ...any) string {

@@ -8,10 +8,13 @@
 //   - mcp: MCP, no byte framing: protocol types, the server, stdio;
 //   - stdfd: moves standard descriptors out of the way, for mcp and quiet;
 //   - quiet: keeps standard output clean while a program starts, for main packages;
+//   - terminal: what command lines share: usage, statuses, who looks on;
+//   - project: the folder that the source lives in, and its petrock.json;
 //   - mcptest: an in-memory client for tests.
 //
-// Arrows point down only, and the tests of this package hold them to it:
+// Arrows point down only:
 //
 //	mcptest → mcp → jsonrpc, schema → strictjson → standard library
 //	          mcp, quiet → stdfd → standard library
+//	          terminal, project → standard library
 package core

@@ -1,0 +1,71 @@
+// Package project knows the folder that a server's source lives in: where it begins, and
+// what its petrock.json says.
+package project
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FileName is the file that makes a folder a project.
+const FileName = "petrock.json"
+
+// A Manifest is what petrock.json holds. It is committed, and written when the project is
+// made: a later petrock can tell from it what has been changed since.
+type Manifest struct {
+	Petrock string            `json:"petrock"`           // version of the petrock that made it
+	Name    string            `json:"name"`              // of the project, and of its server's program
+	Module  string            `json:"module"`            // path of the Go module
+	Example string            `json:"example,omitempty"` // the example that it began as
+	Files   map[string]string `json:"files"`             // SHA-256 of each file as it was made, by path from the root
+}
+
+// Encode is the manifest as it stands in petrock.json.
+func (m Manifest) Encode() ([]byte, error) {
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", FileName, err)
+	}
+	return append(text, '\n'), nil
+}
+
+// A Project is a folder with a petrock.json.
+type Project struct {
+	Root string // absolute
+	Manifest
+}
+
+// ErrNone says that a folder is in no project.
+var ErrNone = errors.New("no " + FileName)
+
+// Find returns the project that dir is in: the nearest folder, dir or one above it, that has a
+// petrock.json. If there is none, the error is [ErrNone].
+func Find(dir string) (*Project, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	for root := start; ; root = filepath.Dir(root) {
+		file := filepath.Join(root, FileName)
+		text, err := os.ReadFile(file)
+		switch {
+		case err == nil:
+			p := &Project{Root: root}
+			if err := json.Unmarshal(text, &p.Manifest); err != nil {
+				return nil, fmt.Errorf("%s: %w; bring it back from version control", file, err)
+			}
+			if p.Name == "" {
+				return nil, fmt.Errorf("%s: it has no name; bring it back from version control", file)
+			}
+			return p, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("looking for the project: %w", err)
+		case root == filepath.Dir(root):
+			return nil, fmt.Errorf("%w in %s or a folder above it", ErrNone, start)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package project_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/project"
+)
+
+func TestFind(t *testing.T) {
+	root := t.TempDir()
+	deep := filepath.Join(root, "features", "posts")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := project.Find(deep); !errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), deep) {
+		t.Fatalf("without a project: %v", err)
+	}
+	want := project.Manifest{Petrock: "1.2.3", Name: "weather", Module: "example.com/weather", Files: map[string]string{"go.mod": "abc"}}
+	text, err := want.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, project.FileName)
+	write(t, file, string(text))
+	for _, dir := range []string{root, deep} {
+		got, err := project.Find(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Root != root || got.Name != want.Name || got.Module != want.Module || got.Files["go.mod"] != "abc" {
+			t.Errorf("from %s: %+v", dir, got)
+		}
+	}
+	for _, bad := range []string{"", "{", "[]", `{"module":"x"}`} {
+		write(t, file, bad)
+		if _, err := project.Find(deep); err == nil || errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%q as %s: %v", bad, project.FileName, err)
+		}
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,58 @@
+package terminal_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/petrock/petrock/core/terminal"
+)
+
+func TestStatus(t *testing.T) {
+	usage := terminal.Usagef("flag %s: %w", "--x", os.ErrInvalid)
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{nil, terminal.Done},
+		{errors.New("disk full"), terminal.Failed},
+		{usage, terminal.Misuse},
+		{fmt.Errorf("new: %w", usage), terminal.Misuse},
+	} {
+		if got := terminal.Status(test.err); got != test.want {
+			t.Errorf("Status(%v) is %d, not %d", test.err, got, test.want)
+		}
+	}
+	if !errors.Is(usage, os.ErrInvalid) || usage.Error() != "flag --x: invalid argument" {
+		t.Errorf("a usage error hides what it is about: %v", usage)
+	}
+}
+
+func TestNobodyWatches(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	defer writer.Close()
+	for name, stream := range map[string]any{
+		"the null device": null, "a file": file, "a pipe": writer, "a buffer": &bytes.Buffer{}, "nothing": nil,
+	} {
+		if terminal.Watched(stream) {
+			t.Errorf("%s is taken for a terminal", name)
+		}
+	}
+}
