@@ -1,0 +1,103 @@
+package check
+
+import (
+	"cmp"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A Diagnostic is one thing that is wrong. File, line and column are there if it has a place;
+// a file inside the root is named from there, with slashes.
+type Diagnostic struct {
+	Package string `json:"package,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+}
+
+// String is the diagnostic as a compiler would print it.
+func (d Diagnostic) String() string {
+	switch {
+	case d.File == "":
+		return d.Package + ": " + d.Message
+	case d.Line == 0:
+		return d.File + ": " + d.Message
+	case d.Column == 0:
+		return d.File + ":" + strconv.Itoa(d.Line) + ": " + d.Message
+	}
+	return d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column) + ": " + d.Message
+}
+
+func (d Diagnostic) compare(other Diagnostic) int {
+	return cmp.Or(
+		cmp.Compare(d.File, other.File), cmp.Compare(d.Line, other.Line), cmp.Compare(d.Column, other.Column),
+		cmp.Compare(d.Package, other.Package), cmp.Compare(d.Message, other.Message),
+	)
+}
+
+// diagnose makes diagnostics of what is wrong with a package, or with one that it imports. The
+// words of a compiler are many lines: one that names the package, then one for each finding, some
+// of which go on in lines that begin with a tab.
+func (f failure) diagnose(pkg string, o Options) []Diagnostic {
+	if len(f.ImportStack) > 0 {
+		pkg = f.ImportStack[len(f.ImportStack)-1]
+	}
+	pkg, _, _ = strings.Cut(pkg, " ") // a variant for tests is called "tools [tools.test]"
+	text := strings.TrimSpace(f.Err)
+	if f.Pos != "" {
+		d := Diagnostic{Package: pkg, Message: text}
+		d.File, d.Line, d.Column = o.place(f.Pos)
+		return []Diagnostic{d}
+	}
+	if len(f.ImportStack) > 1 {
+		return []Diagnostic{{Package: pkg, Message: text + ": " + strings.Join(f.ImportStack, " → ")}}
+	}
+	var all []Diagnostic
+	for line := range strings.SplitSeq(text, "\n") {
+		if name, ok := strings.CutPrefix(line, "# "); ok {
+			pkg, _, _ = strings.Cut(name, " ")
+			continue
+		}
+		if strings.HasPrefix(line, "\t") && len(all) > 0 {
+			all[len(all)-1].Message += "\n" + line
+			continue
+		}
+		d := Diagnostic{Package: pkg, Message: line}
+		if at, message, ok := cutPlace(line); ok {
+			d.Message = message
+			d.File, d.Line, d.Column = o.place(at)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// cutPlace splits "tools/add.go:3:14: message".
+func cutPlace(line string) (at, message string, ok bool) {
+	found := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`).FindStringSubmatch(line)
+	if found == nil {
+		return "", "", false
+	}
+	return found[1], found[2], true
+}
+
+// place takes "tools/add.go:3:14" apart; line and column may be missing.
+func (o Options) place(pos string) (file string, line, column int) {
+	found := regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`).FindStringSubmatch(pos)
+	file = found[1]
+	line, _ = strconv.Atoi(found[2])
+	column, _ = strconv.Atoi(found[3])
+	if file == "" {
+		return "", 0, 0
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(o.Dir, file)
+	}
+	if inside, err := filepath.Rel(o.Root, file); err == nil && filepath.IsLocal(inside) {
+		file = inside
+	}
+	return filepath.ToSlash(file), line, column
+}
