@@ -2,9 +2,7 @@ package core_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -17,31 +15,6 @@ func blocks(markdown, language string) []string {
 		found = append(found, body+"\n")
 	}
 	return found
-}
-
-// The README's first command prints what the README says, and its second is what CI runs.
-func TestReadme(t *testing.T) {
-	root := findRoot(t)
-	readme := read(t, root, "README.md")
-	commands, output := blocks(readme, "sh"), blocks(readme, "json")
-	if len(commands) != 2 || len(output) != 1 {
-		t.Fatalf("the README has %d commands and %d outputs, not 2 and 1", len(commands), len(output))
-	}
-	if runtime.GOOS != "windows" {
-		first := exec.Command("sh", "-c", commands[0])
-		first.Dir = root
-		first.Stderr = os.Stderr
-		got, err := first.Output()
-		if err != nil || string(got) != output[0] {
-			t.Errorf("the first command gives\n%s(%v) and should give\n%s", got, err, output[0])
-		}
-	}
-	ci := read(t, root, ".ci/run")
-	for _, command := range []string{strings.TrimSpace(commands[1]), ".peers/run", "-C .bench run ."} {
-		if !strings.Contains(ci, command) {
-			t.Errorf(".ci/run does not run what the README names, %s", command)
-		}
-	}
 }
 
 // The Go in the README stands in the files that it is taken from, line for line.

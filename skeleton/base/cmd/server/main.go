@@ -1,4 +1,5 @@
-// Server offers the project's tools to an MCP client, over standard input and output.
+// The server offers the project's tools to MCP clients. This is the program that ships; the one
+// that writes Go into the project is cmd/petrock.
 package main
 
 import (
@@ -6,22 +7,49 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/spf13/cobra"
+
 	"github.com/petrock/petrock/core/quiet"
-	"github.com/petrock/petrock/skeleton/base/tools"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 func main() {
-	if err := run(context.Background(), os.NewFile(quiet.Stdout(), "stdout")); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
+	os.Exit(run(context.Background(), os.Args[1:], out, os.Stderr))
 }
 
-func run(ctx context.Context, out *os.File) error {
-	server := mcp.NewServer(mcp.Implementation{Name: "server", Version: "0.1.0"}, mcp.Options{})
-	if err := tools.Register(server); err != nil {
-		return err
+// run is the program: it does what the arguments say and returns the status to end with.
+func run(ctx context.Context, args []string, out, errOut *os.File) int {
+	started := false
+	root := newRoot(out)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	root.SetArgs(args)
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !started {
+		err = &terminal.UsageError{Err: err}
 	}
-	return server.ServeStdio(ctx, out)
+	status := terminal.Status(err)
+	if err != nil {
+		fmt.Fprintf(errOut, "%s: %v\n", programName, err)
+	}
+	if status == terminal.Misuse {
+		fmt.Fprintf(errOut, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	}
+	return status
+}
+
+func newRoot(out *os.File) *cobra.Command {
+	root := &cobra.Command{
+		Use:           programName,
+		Short:         programName + " is an MCP server",
+		Long:          programName + " is an MCP server. Clients start it as: " + programName + " mcp",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true, // run prints them
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.AddCommand(newMCP(out), newVersion())
+	return root
 }

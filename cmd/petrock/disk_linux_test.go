@@ -1,0 +1,56 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// mount puts a file system of its own over a folder, for as long as the test runs.
+func mount(t *testing.T, dir, options string, flags uintptr) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options); err != nil {
+		t.Skipf("a small disk cannot be had here, which takes root: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// On a full disk there is a clear error and nothing else, wherever it fills up.
+func TestFullDisk(t *testing.T) {
+	for _, size := range []string{"4k", "40k", "200k", "520k", "900k", "64m"} {
+		t.Run(size, func(t *testing.T) {
+			disk := t.TempDir()
+			mount(t, disk, "size="+size, 0)
+			out, err := petrockCommand(disk, "hello").CombinedOutput()
+			if err == nil {
+				checkWhole(t, filepath.Join(disk, "hello"))
+				t.Logf("it fits, or so much of it that only git has to do without:\n%s", out)
+				return
+			}
+			if !strings.Contains(string(out), "no space left on device") {
+				t.Errorf("it says: %v\n%s", err, out)
+			}
+			if left := names(t, disk); len(left) > 0 {
+				t.Errorf("it leaves %q", left)
+			}
+		})
+	}
+}
+
+func TestReadOnlyDisk(t *testing.T) {
+	disk := t.TempDir()
+	mount(t, disk, "", syscall.MS_RDONLY)
+	out, err := petrockCommand(disk, "hello").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "read-only file system") {
+		t.Errorf("it says: %v\n%s", err, out)
+	}
+	out, err = petrockCommand(disk, "hello", "--dir", ".").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "read-only file system") {
+		t.Errorf("in the folder itself, it says: %v\n%s", err, out)
+	}
+}

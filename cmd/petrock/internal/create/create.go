@@ -1,0 +1,149 @@
+// Package create makes a new project on disk: written beside its destination, compiled there
+// as if it were at its destination already, put under version control, and then moved.
+package create
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/place"
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// Options say what is made, and where.
+type Options struct {
+	Answers scaffold.Answers
+	Dir     string // where it goes, relative to Base
+	Base    string // the folder that the user is in
+	NoGit   bool   // make no repository
+	DryRun  bool   // say what would be made, and make nothing
+
+	// Step is told what begins when something begins that takes a while; nil means nobody is.
+	Step func(what string)
+}
+
+// Run makes a project. If it returns an error, nothing was made. A [terminal.UsageError] is
+// about the answers, any other about the world.
+func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, error) {
+	if o.Step == nil {
+		o.Step = func(string) {}
+	}
+	if err := sources.Check(o.Answers); err != nil {
+		return nil, &terminal.UsageError{Err: err}
+	}
+	begin := time.Now()
+	files, err := sources.Make(o.Answers)
+	if err != nil {
+		return nil, err
+	}
+	result := newResult(o, files)
+	if o.DryRun {
+		return result, refusal(place.Check(result.Dir))
+	}
+	to, err := place.Open(result.Dir)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	if to.Finished() {
+		return result, errors.Join(sameProject(result), to.Close())
+	}
+	err = make(ctx, to, files, o, result, begin)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted; nothing was made")
+	}
+	if err := errors.Join(err, to.Close()); err != nil {
+		return nil, err
+	}
+	result.Seconds.Total = time.Since(begin).Seconds()
+	return result, nil
+}
+
+// make fills the place, looks whether all is well, and moves it.
+func make(ctx context.Context, to *place.Place, files []scaffold.File, o Options, result *Result, begin time.Time) error {
+	o.Step(fmt.Sprintf("writing %d files", len(files)))
+	if err := write(to.Dir(), files); err != nil {
+		return err
+	}
+	result.Seconds.Write = since(&begin)
+
+	o.Step("checking that it compiles")
+	if err := verify(ctx, to, files, result); err != nil {
+		return err
+	}
+	result.Seconds.Verify = since(&begin)
+
+	if !o.NoGit {
+		o.Step("making the first commit")
+		result.Git = commit(ctx, to)
+		result.Seconds.Git = since(&begin)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return to.Move()
+}
+
+// since is how long it has been, in seconds, and begins anew.
+func since(begin *time.Time) float64 {
+	now := time.Now()
+	took := now.Sub(*begin)
+	*begin = now
+	return took.Seconds()
+}
+
+// write writes files below dir and nowhere else.
+func write(dir string, files []scaffold.File) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	made := map[string]bool{".": true}
+	for _, file := range files {
+		name := filepath.FromSlash(file.Path)
+		if folder := filepath.Dir(name); !made[folder] {
+			if err := root.MkdirAll(folder, 0o755); err != nil {
+				return fmt.Errorf("writing %s: %w", file.Path, err)
+			}
+			made[folder] = true
+		}
+		if err := root.WriteFile(name, file.Data, 0o644); err != nil {
+			return fmt.Errorf("writing %s: %w", file.Path, err)
+		}
+	}
+	return nil
+}
+
+// refusal adds the way out to an error about the destination.
+func refusal(err error) error {
+	var notEmpty *place.NotEmptyError
+	var atPath *fs.PathError
+	switch {
+	case errors.As(err, &notEmpty):
+		return fmt.Errorf("%w; choose another place with --dir, or move it away", err)
+	case errors.As(err, &atPath):
+		return fmt.Errorf("there is no place for the project: %w; choose another with --dir", err)
+	}
+	return err
+}
+
+// sameProject says whether the project that an interrupted run has left, and that is whole
+// now, is the one that was asked for.
+func sameProject(result *Result) error {
+	found, err := project.Find(result.Dir)
+	if err != nil {
+		return err
+	}
+	if found.Root != result.Dir || found.Name != result.Name || found.Module != result.Module || found.Example != result.Example {
+		return fmt.Errorf("%s holds the project %s, module %s, which an interrupted run had begun and this one has finished; choose another place with --dir, or move it away", result.Dir, found.Name, found.Module)
+	}
+	result.Notes = append(result.Notes, "An interrupted run had begun this project; it is whole now.")
+	return nil
+}

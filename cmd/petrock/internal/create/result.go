@@ -1,0 +1,129 @@
+package create
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/generators"
+)
+
+// A Result says what was made, or would be.
+type Result struct {
+	OK       bool     `json:"ok"` // always: what failed has an error instead
+	DryRun   bool     `json:"dryRun"`
+	Name     string   `json:"name"`
+	Module   string   `json:"module"`
+	Example  string   `json:"example,omitempty"`
+	Dir      string   `json:"dir"` // absolute
+	Petrock  string   `json:"petrock"`
+	Programs []string `json:"programs"` // folders, from the root
+	Files    []File   `json:"files"`
+	Git      *Git     `json:"git,omitempty"` // nil if nobody asked for it
+	Notes    []string `json:"notes,omitempty"`
+	Next     []string `json:"next"` // commands to type
+	Seconds  Seconds  `json:"seconds"`
+}
+
+// A File is one file of the project.
+type File struct {
+	Path   string `json:"path"`
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Seconds is how long the steps took.
+type Seconds struct {
+	Write  float64 `json:"write"`
+	Verify float64 `json:"verify"`
+	Git    float64 `json:"git"`
+	Total  float64 `json:"total"`
+}
+
+func newResult(o Options, files []scaffold.File) *Result {
+	dir := o.Dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(o.Base, dir)
+	}
+	r := &Result{
+		OK:       true,
+		DryRun:   o.DryRun,
+		Name:     o.Answers.Name,
+		Module:   o.Answers.Module,
+		Example:  o.Answers.Example,
+		Dir:      filepath.Clean(dir),
+		Petrock:  generators.Version,
+		Programs: []string{"cmd/" + o.Answers.Name, "cmd/petrock"},
+	}
+	for _, file := range files {
+		sum := sha256.Sum256(file.Data)
+		r.Files = append(r.Files, File{Path: file.Path, Bytes: len(file.Data), SHA256: hex.EncodeToString(sum[:])})
+	}
+	r.next(o)
+	return r
+}
+
+// next says what to type now.
+func (r *Result) next(o Options) {
+	if r.Dir != filepath.Clean(o.Base) {
+		r.Next = append(r.Next, "cd "+quote(filepath.Clean(o.Dir)))
+	}
+	if workspace := above(r.Dir, "go.work"); workspace != "" && os.Getenv("GOWORK") == "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s covers this folder, and Go refuses modules that it does not list: go work use . adds this one.", workspace))
+		r.Next = append(r.Next, "go work use .")
+	}
+	r.Next = append(r.Next, "go test ./...", fmt.Sprintf("go run ./cmd/%s mcp", r.Name))
+	if len(r.Next) < 3 {
+		r.Next = append(r.Next, "go run ./cmd/petrock status")
+	}
+}
+
+// above is the file of this name in a folder above dir, or nothing.
+func above(dir, name string) string {
+	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
+		file := filepath.Join(up, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
+}
+
+// String is the result as a person reads it.
+func (r *Result) String() string {
+	var text strings.Builder
+	if r.DryRun {
+		fmt.Fprintf(&text, "This would be %s, module %s, in %s:\n\n", r.Name, r.Module, r.Dir)
+		for _, file := range r.Files {
+			fmt.Fprintf(&text, "%7d  %s\n", file.Bytes, file.Path)
+		}
+		fmt.Fprintf(&text, "\n%d files. Nothing was written.\n", len(r.Files))
+		return text.String()
+	}
+	fmt.Fprintf(&text, "Made %s in %s: an MCP server, its workshop and their tests, in %d files. It compiles.\n", r.Name, r.Dir, len(r.Files))
+	if r.Git != nil {
+		fmt.Fprintln(&text, r.Git.Said)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(&text, note)
+	}
+	text.WriteString("\nNext:\n")
+	for _, command := range r.Next {
+		fmt.Fprintf(&text, "  %s\n", command)
+	}
+	return text.String()
+}
+
+// quote is a word as a shell reads it.
+func quote(word string) string {
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:\\@%+,=~", r)
+	}) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

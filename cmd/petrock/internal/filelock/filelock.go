@@ -1,0 +1,41 @@
+// Package filelock lets processes keep out of each other's way by a file that one of them
+// holds. The system lets go of it when the process ends, however it ends.
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// ErrHeld says that another process, or another part of this one, holds the lock.
+var ErrHeld = errors.New("held by another process")
+
+// A Lock is held until it is released.
+type Lock struct {
+	file *os.File
+}
+
+// Try takes the lock of a path, or returns [ErrHeld] if that is not free. The file is made if
+// it is not there; its folder has to be.
+func Try(path string) (*Lock, error) {
+	for {
+		file, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		held, err := file.Stat()
+		if err == nil {
+			// Whoever held it before may have removed it meanwhile: then this is a lock on
+			// a file that nobody else will find.
+			if found, statErr := os.Stat(path); statErr == nil && os.SameFile(held, found) {
+				return &Lock{file: file}, nil
+			}
+		}
+		if closeErr := file.Close(); err != nil || closeErr != nil {
+			return nil, errors.Join(err, closeErr)
+		}
+	}
+}
+
+// Release removes the file and lets go of the lock.
+func (l *Lock) Release() error { return release(l.file) }

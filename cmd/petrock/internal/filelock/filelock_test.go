@@ -1,0 +1,68 @@
+package filelock_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/filelock"
+)
+
+func TestOneAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := filelock.Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := filelock.Try(path); !errors.Is(err, filelock.ErrHeld) {
+		t.Fatalf("the second to ask gets %v", err)
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file stays: %v", err)
+	}
+	second, err := filelock.Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Release()
+	if _, err := filelock.Try(filepath.Join(path, "no", "folder")); err == nil || errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("without a folder: %v", err)
+	}
+}
+
+// The file is removed with each release, and still never two hold the lock.
+func TestRemovedFilesLockNobodyIn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	var holders, taken atomic.Int32
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 500 {
+				lock, err := filelock.Try(path)
+				if errors.Is(err, filelock.ErrHeld) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				taken.Add(1)
+				if n := holders.Add(1); n != 1 {
+					t.Errorf("%d hold the lock", n)
+				}
+				holders.Add(-1)
+				if err := lock.Release(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("taken %d times", taken.Load())
+}

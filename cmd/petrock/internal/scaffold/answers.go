@@ -1,0 +1,133 @@
+package scaffold
+
+import (
+	"fmt"
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/module"
+)
+
+// Answers are what a project is made from.
+type Answers struct {
+	Name    string // of the project, and of its server's program
+	Module  string // path of the Go module
+	Example string // what is put over the plain project; empty for nothing
+}
+
+// longestName leaves room for the prefixes and suffixes that clients and file systems put around it.
+const longestName = 64
+
+// folders are the names of a project's own folders, and of those that Go or petrock treat specially.
+func folders() []string {
+	return []string{
+		"bin", "cmd", "core", "data", "features", "generators", "internal", "petrock", "prompts", "resources", "testdata", "tools", "vendor",
+	}
+}
+
+// CheckName says what is wrong with the name of a project, and what would do instead.
+func CheckName(name string) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%q cannot be the name of a project: %s", shorten(name), fmt.Sprintf(format, args...))
+	}
+	switch bad := strings.IndexFunc(name, func(r rune) bool { return !isNameRune(r) }); {
+	case name == "":
+		return refuse("it is empty; try hello")
+	case bad >= 0:
+		return refuse("letters of English, digits, - and _ are what it may be made of%s", suggestion(name))
+	case !isLetter(rune(name[0])):
+		return refuse("it has to begin with a letter%s", suggestion(name))
+	case strings.HasSuffix(name, "-") || strings.HasSuffix(name, "_"):
+		return refuse("it has to end with a letter or a digit%s", suggestion(name))
+	case len(name) > longestName:
+		return refuse("it has %d characters, and %d is the most", len(name), longestName)
+	case token.IsKeyword(name):
+		return refuse("it is a keyword of Go; try %s-server", name)
+	}
+	if word := reserved(name); word != "" {
+		return refuse("%s; try %s-server", word, strings.ToLower(name))
+	}
+	if err := module.CheckImportPath(name); err != nil { // names that Windows keeps for devices, say
+		return refuse("%v; try %s-server", reason(err), name)
+	}
+	return nil
+}
+
+// CheckModule says what is wrong with the path of a module, and what would do instead.
+func CheckModule(path string) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%q cannot be the path of a module: %s", shorten(path), fmt.Sprintf(format, args...))
+	}
+	if path == "" {
+		return refuse("it is empty; try example.com/hello")
+	}
+	if len(path) > 255 {
+		return refuse("it has %d characters, and 255 is the most", len(path))
+	}
+	if _, rest, ok := strings.Cut(path, "://"); ok {
+		return refuse("it is an address; try %s", strings.TrimSuffix(rest, ".git"))
+	}
+	if err := module.CheckImportPath(path); err != nil {
+		return refuse("%v; a path such as example.com/hello will do", reason(err))
+	}
+	first, _, more := strings.Cut(path, "/")
+	switch {
+	case slices.Contains(strings.Split(path, "/"), "vendor"):
+		return refuse("Go gives folders called vendor a meaning of their own")
+	case !more && token.IsKeyword(path):
+		return refuse("it is a keyword of Go; try example.com/%s", path)
+	case !strings.Contains(first, ".") && isStandard(first):
+		return refuse("paths that begin with %s belong to Go itself; try example.com/%s", first, path)
+	case !more && reserved(path) != "":
+		return refuse("%s; try example.com/%s", reserved(path), path)
+	}
+	if _, _, ok := module.SplitPathVersion(path); !ok {
+		return refuse("the version at its end is none; /v2 and above are, and version 1 has no ending")
+	}
+	return nil
+}
+
+// reserved says why a single word cannot be the name of a project, or nothing.
+func reserved(word string) string {
+	lower := strings.ToLower(word) // some file systems do not tell case apart
+	switch {
+	case slices.Contains(folders(), lower):
+		return "that is one of the folders that every project has"
+	case lower == "std" || lower == "main" || isStandard(lower):
+		return "Go has that name for itself"
+	}
+	return ""
+}
+
+// suggestion is the way out of a bad name, or nothing if there is no good one.
+func suggestion(name string) string {
+	better := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !isLetter(r) && !isDigit(r) }), "-")
+	better = strings.TrimLeftFunc(better, func(r rune) bool { return !isLetter(r) })
+	if better == name || CheckName(better) != nil {
+		return "; try hello"
+	}
+	return "; try " + better
+}
+
+// reason is an error of x/mod without the path, which is in the message already.
+func reason(err error) error {
+	if invalid, ok := err.(*module.InvalidPathError); ok {
+		return invalid.Err
+	}
+	return err
+}
+
+// shorten keeps a message readable when somebody pastes a page into it.
+func shorten(text string) string {
+	if len(text) <= 80 {
+		return text
+	}
+	return strings.ToValidUTF8(text[:80], "") + "…"
+}
+
+func isNameRune(r rune) bool { return isLetter(r) || isDigit(r) || r == '-' || r == '_' }
+
+func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }

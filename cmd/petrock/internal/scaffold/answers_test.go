@@ -1,0 +1,155 @@
+package scaffold_test
+
+import (
+	"go/parser"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/module"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+)
+
+func TestCheckName(t *testing.T) {
+	for _, name := range []string{
+		"hello", "hello-world", "a", "x2", "My_Server", "weather", "http", "petrock-demo", "toolbox", strings.Repeat("a", 64),
+	} {
+		if err := scaffold.CheckName(name); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	for name, say := range map[string]string{
+		"":                       "empty",
+		".":                      "made of",
+		"..":                     "made of",
+		"../x":                   "try x",
+		"a/b":                    "try a-b",
+		`a\b`:                    "try a-b",
+		"my server":              "try my-server",
+		"hello.go":               "try hello-go",
+		"a\x00b":                 "made of",
+		"a\nb":                   "made of",
+		"über":                   "made of",
+		"hello🎉":                 "try hello",
+		"🎉":                      "try hello",
+		"1st":                    "try st",
+		"-x":                     "try x",
+		"--help":                 "try help",
+		"_x":                     "try x",
+		"x-":                     "try x",
+		"x_":                     "try x",
+		"-":                      "letter",
+		"func":                   "keyword",
+		"type":                   "keyword",
+		"core":                   "folders",
+		"CORE":                   "folders",
+		"tools":                  "folders",
+		"petrock":                "folders",
+		"internal":               "folders",
+		"vendor":                 "folders",
+		"testdata":               "folders",
+		"cmd":                    "folders",
+		"main":                   "Go has that name",
+		"std":                    "Go has that name",
+		"go":                     "keyword",
+		"fmt":                    "Go has that name",
+		"Time":                   "Go has that name",
+		"con":                    "try con-server",
+		"NUL":                    "try NUL-server",
+		strings.Repeat("a", 65):  "65 characters",
+		strings.Repeat("a", 300): "300 characters",
+		strings.Repeat("é", 300): "…",
+	} {
+		err := scaffold.CheckName(name)
+		if err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: %v, and not %q", name, err, say)
+		}
+	}
+}
+
+func TestCheckModule(t *testing.T) {
+	for _, path := range []string{
+		"hello", "example.com/hello", "example.com/a/b/c/d/hello", "example.com/hello/v2", "github.com/Me/hello-world",
+		"example.com/core", "example.com/main", "corp/hello", "gopkg.in/hello.v1", "example.com/~me/hello",
+	} {
+		if err := scaffold.CheckModule(path); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	for path, say := range map[string]string{
+		"":                              "empty",
+		"/hello":                        "empty path element",
+		"hello/":                        "trailing slash",
+		"example.com//hello":            "double slash",
+		"example.com/../hello":          "..",
+		"./hello":                       "invalid path element",
+		"example.com/my server":         "invalid char",
+		"example.com/héllo":             "invalid char",
+		"https://example.com/x.git":     "try example.com/x",
+		"example.com/x@v1":              "invalid char",
+		"-x":                            "leading dash",
+		"example.com/x/v1":              "version",
+		"example.com/x/v0":              "version",
+		"gopkg.in/x":                    "version",
+		"fmt":                           "Go itself",
+		"net/hello":                     "Go itself",
+		"cmd/hello":                     "Go itself",
+		"std":                           "Go itself",
+		"main":                          "Go has that name",
+		"core":                          "folders",
+		"func":                          "keyword",
+		"example.com/vendor/x":          "vendor",
+		"example.com/con":               "Windows",
+		strings.Repeat("a/", 150) + "a": "301 characters",
+	} {
+		err := scaffold.CheckModule(path)
+		if err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: %v, and not %q", path, err, say)
+		}
+	}
+}
+
+// The names that belong to Go are those of the Go that runs this.
+func TestStandardNames(t *testing.T) {
+	out, err := exec.Command("go", "list", "std", "cmd").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []string
+	for path := range strings.FieldsSeq(string(out)) {
+		path, _, _ = strings.Cut(path, "/")
+		first = append(first, path)
+	}
+	slices.Sort(first)
+	for _, name := range slices.Compact(first) {
+		if err := scaffold.CheckModule(name + "/x"); err == nil {
+			t.Errorf("%s/x is taken for the path of a module", name)
+		}
+		if err := scaffold.CheckName(name); err == nil {
+			t.Errorf("%s is taken for the name of a project", name)
+		}
+	}
+}
+
+// Whatever is accepted as a name is good in all the places where it is used.
+func FuzzCheckName(f *testing.F) {
+	for _, seed := range []string{"hello", "a-b", "a..b", "-", "_", "é", "a b", "CON", "v2", "x.go"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if scaffold.CheckName(name) != nil {
+			return
+		}
+		if err := module.CheckImportPath("example.com/cmd/" + name); err != nil {
+			t.Errorf("as a folder: %v", err)
+		}
+		if _, err := parser.ParseExpr(strings.ReplaceAll(name, "-", "_")); err != nil {
+			t.Errorf("as an identifier: %v", err)
+		}
+		if err := scaffold.CheckModule(name); err != nil {
+			t.Errorf("as the default module: %v", err)
+		}
+	})
+}

@@ -1,0 +1,298 @@
+package scaffold_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/project"
+)
+
+// repository is petrock's own folder.
+const repository = "../../../.."
+
+func makeFiles(t *testing.T, s scaffold.Sources, a scaffold.Answers) map[string]string {
+	t.Helper()
+	made, err := s.Make(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, file := range made {
+		files[file.Path] = string(file.Data)
+	}
+	return files
+}
+
+func ownModule(t *testing.T) *modfile.File {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// The same answers give the same bytes, in the same order.
+func TestSameEveryTime(t *testing.T) {
+	answers := scaffold.Answers{Name: "hello", Module: "example.com/hello"}
+	first, err := scaffold.Embedded().Make(answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		again, err := scaffold.Embedded().Make(answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(again) != len(first) {
+			t.Fatalf("%d files, then %d", len(first), len(again))
+		}
+		for i := range again {
+			if again[i].Path != first[i].Path || !bytes.Equal(again[i].Data, first[i].Data) {
+				t.Fatalf("%s differs from one time to the next", again[i].Path)
+			}
+		}
+	}
+}
+
+// What a project gets is Go as gofmt writes it, in the project's own module, and says nothing of
+// the repository that it comes from.
+func TestGo(t *testing.T) {
+	home := ownModule(t).Module.Mod.Path
+	ours := regexp.MustCompile(regexp.QuoteMeta(home) + `|(?i)\bskeleton\b|\btestdata\b|_test\.go\b|\bscaffold\b`)
+	for _, module := range []string{"hello", "example.com/deep/path/to/hello", "zz.example.com/hello/v2"} {
+		files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "my-hello", Module: module})
+		for name, text := range files {
+			if strings.HasPrefix(name, "core/") || strings.HasPrefix(name, "generators/") {
+				if strings.HasSuffix(name, "_test.go") || path.Base(name) == "embed.go" {
+					t.Errorf("%s is petrock's alone", name)
+				}
+				if found := ours.FindString(text); found != "" {
+					t.Errorf("%s speaks of %q", name, found)
+				}
+			}
+			if strings.Contains(text, home) {
+				t.Errorf("%s names petrock's own module", name)
+			}
+			if path.Ext(name) != ".go" {
+				continue
+			}
+			formatted, err := format.Source([]byte(text))
+			if err != nil || string(formatted) != text {
+				t.Errorf("%s is not as gofmt writes it (%v)", name, err)
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, spec := range file.Imports {
+				imported, _ := strconv.Unquote(spec.Path.Value)
+				inside, ok := strings.CutPrefix(imported, module+"/")
+				if ok && !hasFolder(files, inside) {
+					t.Errorf("%s imports %s, which is not there", name, imported)
+				}
+			}
+		}
+		if text := files["cmd/my-hello/name_gen.go"]; !strings.Contains(text, `programName = "my-hello"`) {
+			t.Errorf("the program does not know its name:\n%s", text)
+		}
+	}
+}
+
+func hasFolder(files map[string]string, folder string) bool {
+	for name := range files {
+		if path.Dir(name) == folder {
+			return true
+		}
+	}
+	return false
+}
+
+// All Go of core and generators that is not a test is embedded, however deep it is.
+func TestAllIsEmbedded(t *testing.T) {
+	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "hello", Module: "hello"})
+	for _, tree := range []string{"core", "generators"} {
+		root := os.DirFS(filepath.Join(repository, tree))
+		err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && d.Name() == "testdata" {
+				return fs.SkipDir
+			}
+			if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || d.Name() == "embed.go" {
+				return err
+			}
+			if _, ok := files[path.Join(tree, name)]; !ok {
+				t.Errorf("%s/%s is not in a new project; does a pattern in %[1]s/embed.go match it?", tree, name)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The project requires what petrock requires, at the same versions, and nothing is missing from go.sum.
+func TestVersionsArePetrocks(t *testing.T) {
+	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "hello", Module: "hello"})
+	own := ownModule(t)
+	versions := map[string]string{}
+	for _, require := range own.Require {
+		versions[require.Mod.Path] = require.Mod.Version
+	}
+	parsed, err := modfile.Parse("go.mod", []byte(files["go.mod"]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parsed.Go.Version != own.Go.Version {
+		t.Errorf("go %s in the project, go %s here", parsed.Go.Version, own.Go.Version)
+	}
+	ownSums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, require := range parsed.Require {
+		if got, want := require.Mod.Version, versions[require.Mod.Path]; got != want {
+			t.Errorf("%s is at %s in the project, and at %q here", require.Mod.Path, got, want)
+		}
+		if !strings.Contains(files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:") {
+			t.Errorf("go.sum lacks %s", require.Mod)
+		}
+	}
+	for line := range strings.Lines(files["go.sum"]) {
+		if !strings.Contains(string(ownSums), line) {
+			t.Errorf("go.sum has a line that petrock's has not: %s", line)
+		}
+	}
+}
+
+// What clients and services read is in their formats, and starts programs that are there.
+func TestConfigurations(t *testing.T) {
+	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "my-hello", Module: "example.com/hello"})
+	for name, key := range map[string]string{
+		".mcp.json": "mcpServers", ".cursor/mcp.json": "mcpServers", ".vscode/mcp.json": "servers", "crush.json": "mcp",
+	} {
+		var config map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(files[name]), &config); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var servers map[string]struct {
+			Type, Command string
+			Args          []string
+			Timeout       int
+		}
+		if err := json.Unmarshal(config[key], &servers); err != nil {
+			t.Fatalf("%s: %s: %v", name, key, err)
+		}
+		for server, program := range map[string]string{"my-hello": "./cmd/my-hello", "petrock": "./cmd/petrock"} {
+			got := servers[server]
+			if args := strings.Join(got.Args, " "); got.Type != "stdio" || got.Command != "go" || !strings.HasSuffix(args, "run "+program+" mcp") {
+				t.Errorf("%s starts %s with %s %s", name, server, got.Command, args)
+			}
+			if name == "crush.json" && got.Timeout < 60 {
+				t.Errorf("%s gives %s %d seconds to compile", name, server, got.Timeout)
+			}
+		}
+	}
+	for _, line := range []string{"[mcp_servers.my-hello]", "[mcp_servers.petrock]", `args = ["run", "./cmd/my-hello", "mcp"]`, "startup_timeout_sec = 120"} {
+		if !strings.Contains(files[".codex/config.toml"], line+"\n") {
+			t.Errorf(".codex/config.toml lacks %s", line)
+		}
+	}
+	if !strings.Contains(files["CLAUDE.md"], "@AGENTS.md") {
+		t.Error("CLAUDE.md does not point to AGENTS.md")
+	}
+	for _, line := range strings.Fields(files[".gitignore"]) {
+		if strings.HasPrefix(line, "/") && !strings.HasSuffix(line, "/") || strings.Contains(line, "*") {
+			t.Errorf(".gitignore has %s, which a component may be called", line)
+		}
+	}
+}
+
+// petrock.json says what the project was made from, and what each file was like.
+func TestManifest(t *testing.T) {
+	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "hello", Module: "example.com/hello"})
+	var manifest project.Manifest
+	if err := json.Unmarshal([]byte(files[project.FileName]), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if manifest.Name != "hello" || manifest.Module != "example.com/hello" || manifest.Petrock == "" || manifest.Example != "" {
+		t.Errorf("it says %+v", manifest)
+	}
+	if len(manifest.Files) != len(files)-1 {
+		t.Errorf("it has %d files, of %d", len(manifest.Files), len(files)-1)
+	}
+	for name := range files {
+		if sum := manifest.Files[name]; len(sum) != 64 && name != project.FileName {
+			t.Errorf("%s has the hash %q", name, sum)
+		}
+	}
+}
+
+// An example is put over the plain project: it adds files and replaces some.
+func TestExample(t *testing.T) {
+	sources := scaffold.Embedded()
+	home := ownModule(t).Module.Mod.Path
+	over := fstest.MapFS{}
+	err := fs.WalkDir(sources.Skeleton, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(sources.Skeleton, name)
+		over[name] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over["example/moon/tools/moon.go"] = &fstest.MapFile{Data: []byte("package tools\n\nimport _ \"" + home + "/skeleton/example/moon/phase\"\n")}
+	over["example/moon/phase/phase.go"] = &fstest.MapFile{Data: []byte("package phase\n")}
+	over["example/moon/cmd/server/version.go"] = &fstest.MapFile{Data: []byte("package main\n\nconst version = \"2\"\n")}
+	sources.Skeleton = over
+
+	files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "example.com/luna", Example: "moon"})
+	if got := files["tools/moon.go"]; !strings.Contains(got, `"example.com/luna/phase"`) {
+		t.Errorf("the example's imports are\n%s", got)
+	}
+	if files["phase/phase.go"] == "" || files["tools/add.go"] == "" || files["cmd/luna/version.go"] != "package main\n\nconst version = \"2\"\n" {
+		t.Error("the example is not put over the plain project")
+	}
+	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "there are moon") {
+		t.Errorf("with an example that is none: %v", err)
+	}
+	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
+		t.Error("a path is taken for an example")
+	}
+}
+
+func TestModuleThatIsRequired(t *testing.T) {
+	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "cobra", Module: "github.com/spf13/cobra"}); err == nil || !strings.Contains(err.Error(), "requires") {
+		t.Errorf("the path of a requirement is taken: %v", err)
+	}
+}
+
+func BenchmarkMake(b *testing.B) {
+	for b.Loop() {
+		if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "hello", Module: "example.com/hello"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package scaffold
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core"
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/skeleton"
+	"github.com/petrock/petrock/templates"
+)
+
+// Sources are what a project is made out of.
+type Sources struct {
+	Core       fs.FS // the folder core
+	Generators fs.FS // the folder generators
+	Skeleton   fs.FS // base, and below example what examples put over it
+	Templates  fs.FS // project: what is not Go
+}
+
+// Embedded are the sources that this program carries.
+func Embedded() Sources {
+	return Sources{Core: core.Files, Generators: generators.Files, Skeleton: skeleton.Files, Templates: templates.Files}
+}
+
+// home is the path of petrock's own module.
+func home() string {
+	return strings.TrimSuffix(reflect.TypeFor[Sources]().PkgPath(), "/cmd/petrock/internal/scaffold")
+}
+
+// Examples are the names that [Answers.Example] may have, sorted.
+func (s Sources) Examples() ([]string, error) {
+	entries, err := fs.ReadDir(s.Skeleton, "example")
+	if err != nil {
+		return nil, nil // the plain project is all there is
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// A tree is a folder of Go that goes into the project, with the place that it goes to.
+type tree struct {
+	files fs.FS
+	from  string // its folder in files
+	to    string // its folder in the project; "." is the root
+	ours  bool   // users get the code and not its tests
+}
+
+func (s Sources) trees(a Answers) []tree {
+	all := []tree{
+		{files: s.Core, from: ".", to: "core", ours: true},
+		{files: s.Generators, from: ".", to: "generators", ours: true},
+		{files: s.Skeleton, from: "base", to: "."},
+	}
+	if a.Example != "" {
+		all = append(all, tree{files: s.Skeleton, from: path.Join("example", a.Example), to: "."})
+	}
+	return all
+}
+
+// read calls put for each file that the project gets of this tree.
+func (t tree) read(name string, put func(file string, data []byte)) error {
+	return fs.WalkDir(t.files, t.from, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || t.ours && stays(file) {
+			return err
+		}
+		data, err := fs.ReadFile(t.files, file)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", file, err)
+		}
+		put(t.place(file, name), data)
+		return nil
+	})
+}
+
+// stays reports whether a file of core or generators is petrock's alone.
+func stays(file string) bool {
+	return strings.HasSuffix(file, "_test.go") || path.Base(file) == "embed.go" || slices.Contains(strings.Split(file, "/"), "testdata")
+}
+
+// place is where a file of the tree is in a project of this name: cmd/server is the
+// folder that is called after the project.
+func (t tree) place(file, name string) string {
+	inside := strings.TrimPrefix(file, t.from+"/")
+	if rest, ok := strings.CutPrefix(inside, "cmd/server/"); ok && !t.ours {
+		inside = path.Join("cmd", name, rest)
+	}
+	return path.Join(t.to, inside)
+}
+
+// moves says how import paths change, longest first: those of petrock's own module are
+// those of the project's.
+func moves(a Answers) []move {
+	all := []move{
+		{home() + "/skeleton/base/cmd/server", a.Module + "/cmd/" + a.Name},
+		{home() + "/skeleton/base", a.Module},
+		{home() + "/core", a.Module + "/core"},
+		{home() + "/generators", a.Module + "/generators"},
+	}
+	if a.Example != "" {
+		example := home() + "/skeleton/example/" + a.Example
+		all = append([]move{{example + "/cmd/server", a.Module + "/cmd/" + a.Name}, {example, a.Module}}, all...)
+	}
+	return all
+}

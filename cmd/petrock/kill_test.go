@@ -1,0 +1,115 @@
+//go:build unix
+
+package main
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	kills = flag.Int("kills", 4, "how often TestKilled kills petrock new")
+	seed  = flag.Uint64("seed", 1, "of the moments at which it does")
+)
+
+// However and whenever petrock new is killed, there is a whole project or none, and the
+// next run finds a clean place and leaves one.
+func TestKilled(t *testing.T) {
+	took := timeNew(t)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	t.Logf("%d kills with seed %d; undisturbed it takes %v", *kills, *seed, took.Round(time.Millisecond))
+	var outcomes [3]int // none, whole, ended before
+	for range *kills {
+		after := time.Duration(random.Float64() * 1.1 * float64(took))
+		group, inside, noGit := random.IntN(2) == 0, random.IntN(3) == 0, random.IntN(2) == 0
+		outcome := killOnce(t, after, group, inside, noGit)
+		outcomes[outcome]++
+		if t.Failed() {
+			t.Fatalf("killed after %v (the whole group: %t, in an empty folder: %t, without git: %t)", after, group, inside, noGit)
+		}
+	}
+	t.Logf("%d times there was nothing, %d times a whole project, %d times it was over before", outcomes[0], outcomes[1], outcomes[2])
+}
+
+// timeNew is how long petrock new takes here, when all has been compiled before.
+func timeNew(t *testing.T) time.Duration {
+	t.Helper()
+	var took time.Duration
+	for range 2 {
+		begin := time.Now()
+		if out, err := petrockCommand(t.TempDir(), "hello").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		took = time.Since(begin)
+	}
+	return took
+}
+
+func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (outcome int) {
+	t.Helper()
+	parent := t.TempDir()
+	dest, dir := filepath.Join(parent, "hello"), parent
+	args := []string{"hello"}
+	if inside {
+		if err := os.Mkdir(dest, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dir = dest
+		args = append(args, "--dir", ".")
+	}
+	if noGit {
+		args = append(args, "--no-git")
+	}
+	cmd := petrockCommand(dir, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after)
+	victim := cmd.Process.Pid
+	if group {
+		victim = -victim
+	}
+	syscall.Kill(victim, syscall.SIGKILL)
+	if cmd.Wait() == nil {
+		outcome = 2
+	}
+
+	if slices.Contains(names(t, parent), "hello") && isMade(t, dest) {
+		checkWhole(t, dest)
+		outcome = max(outcome, 1)
+	} else if outcome == 2 {
+		t.Error("it says that it is done, and there is nothing")
+	}
+
+	// Again, undisturbed. A move that was cut short is finished by this.
+	out, err := petrockCommand(dir, args...).CombinedOutput()
+	if refused := strings.Contains(string(out), "is not empty"); refused != (outcome > 0) || refused != (err != nil) {
+		t.Errorf("the next run says: %v\n%s", err, out)
+	}
+	checkWhole(t, dest)
+	if got := names(t, parent); len(got) != 1 {
+		t.Errorf("beside the project there is %q", got)
+	}
+	if slices.Contains(names(t, dest), ".petrock-new") {
+		t.Error("in the project there is a hidden folder")
+	}
+	return outcome
+}
+
+// isMade reports whether there is more in a folder than what a killed run hides there. While names
+// are moved out of the hidden folder, it is not made yet: the next run finishes that.
+func isMade(t *testing.T, dest string) bool {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dest, ".petrock-new", "moving")); err == nil {
+		return false
+	}
+	return slices.ContainsFunc(names(t, dest), func(name string) bool { return name != ".petrock-new" })
+}

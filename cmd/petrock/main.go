@@ -1,0 +1,41 @@
+// Petrock makes MCP servers in Go that grow themselves. See petrock help.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/cli"
+)
+
+func main() { os.Exit(run(context.Background(), os.Args[1:])) }
+
+// run is the program: it does what the arguments say and returns the status to end with.
+func run(ctx context.Context, args []string) int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "petrock: finding the working directory: %v\n", err)
+		return terminal.Failed
+	}
+	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir}
+	return cli.Run(ctx, newRoot(env), args, env)
+}
+
+func newRoot(env cli.Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "petrock",
+		Short: "Make MCP servers in Go that grow themselves",
+		Long: `Make MCP servers in Go that grow themselves.
+
+petrock new writes a project: a server with a tool, its tests, and a workshop, which is
+the project's own petrock. What there is in a project is the project's: nothing in it
+depends on petrock.`,
+		Example: "  petrock new hello",
+	}
+	root.AddCommand(newNew(env), cli.NewVersion())
+	return root
+}

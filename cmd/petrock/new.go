@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/create"
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/cli"
+)
+
+// newOptions are what was typed after petrock new.
+type newOptions struct {
+	name, module, dir, example   string
+	noGit, dryRun, asJSON, quiet bool
+}
+
+func newNew(env cli.Env) *cobra.Command {
+	var o newOptions
+	cmd := &cobra.Command{
+		Use:   "new NAME [MODULE]",
+		Short: "Make a project: an MCP server that builds, serves and tests itself",
+		Long: `Make a project: an MCP server that builds, serves and tests itself.
+
+NAME is the name of the project and of its server's program. MODULE is the path of its Go
+module, such as example.com/hello; without it, it is NAME.
+
+The project is written to DIR, or to a folder called NAME. Nothing may be there yet but
+an empty folder. All of it is compiled before it is put there, so either a whole project
+is made or nothing. Where git is there and knows who you are, the project is
+a repository with a first commit, unless it is inside one already.
+
+It takes no network, once the modules that a project needs are on this machine.`,
+		Example: `  petrock new hello
+  petrock new hello example.com/me/hello --dir ~/src/hello
+  petrock new hello --dir .
+  petrock new hello --dry-run`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name, o.module = args[0], args[0]
+			if len(args) > 1 {
+				o.module = args[1]
+			}
+			if !cmd.Flags().Changed("dir") {
+				o.dir = o.name
+			}
+			if o.dir == "" && o.name != "" {
+				return terminal.Usagef("--dir is empty; name a folder, or leave it away")
+			}
+			return runNew(cmd.Context(), env, o)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.dir, "dir", "", "the folder that it goes to (default NAME)")
+	flags.StringVar(&o.example, "example", "", "begin with an example instead of the plain project")
+	flags.BoolVar(&o.noGit, "no-git", false, "make no git repository")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be made, and make nothing")
+	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
+	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
+	cmd.MarkFlagDirname("dir")
+	cmd.RegisterFlagCompletionFunc("example", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		examples, _ := scaffold.Embedded().Examples()
+		return examples, cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+func runNew(ctx context.Context, env cli.Env, o newOptions) error {
+	result, err := makeProject(ctx, env, o)
+	switch {
+	case o.asJSON && err != nil:
+		if printed := cli.PrintJSON(env, failure{Error: err.Error(), Status: terminal.Status(err)}); printed != nil {
+			return printed
+		}
+		return err
+	case err != nil:
+		return err
+	case o.asJSON:
+		return cli.PrintJSON(env, result)
+	case o.quiet && !o.dryRun:
+		return nil
+	}
+	_, err = fmt.Fprint(env.Out, result)
+	return err
+}
+
+// A failure is what --json prints when nothing was made.
+type failure struct {
+	OK     bool   `json:"ok"`
+	Error  string `json:"error"`
+	Status int    `json:"status"` // that the program ends with
+}
+
+func makeProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result, error) {
+	show := newProgress(env.Err, o.quiet || o.asJSON)
+	defer show.end()
+	return create.Run(ctx, scaffold.Embedded(), create.Options{
+		Answers: scaffold.Answers{Name: o.name, Module: o.module, Example: o.example},
+		Dir:     o.dir,
+		Base:    env.Dir,
+		NoGit:   o.noGit,
+		DryRun:  o.dryRun,
+		Step:    show.begin,
+	})
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The README's first command makes a project, the commands that it prints work as they are
+// printed, and the project's server says what the README says. The README's second command
+// is what CI runs. All of it happens in a copy of this repository, as in a fresh clone.
+func TestReadme(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the README's commands are for a Unix shell")
+	}
+	readme := readFile(t, "../../README.md")
+	commands := blocks(readme, "sh")
+	if len(commands) != 2 {
+		t.Fatalf("the README has %d commands, not 2", len(commands))
+	}
+	parent := t.TempDir()
+	clone := filepath.Join(parent, "petrock")
+	copyRepository(t, clone)
+
+	printed := shell(t, clone, commands[0], "")
+	_, next, ok := strings.Cut(printed, "\nNext:\n")
+	if !ok || !slices.Contains(blocks(readme, ""), "Next:\n"+next) {
+		t.Errorf("the first command ends with\n%s\nwhich is not what the README says", next)
+	}
+	shell(t, clone, next, "")
+
+	project := filepath.Join(parent, "hello")
+	lines, answers := blocks(readme, "jsonl"), blocks(readme, "json")
+	if len(lines) != 1 || len(answers) != 1 {
+		t.Fatalf("the README has %d and %d halves of a conversation", len(lines), len(answers))
+	}
+	if got := shell(t, project, "go run ./cmd/hello mcp", lines[0]); got != answers[0] {
+		t.Errorf("the server says\n%s\nand the README\n%s", got, answers[0])
+	}
+	testDocuments(t, project)
+
+	ci := readFile(t, "../../.ci/run")
+	for _, command := range []string{strings.TrimSpace(commands[1]), ".peers/run", "-C .bench run .", "-run Killed -kills 50"} {
+		if !strings.Contains(ci, command) {
+			t.Errorf(".ci/run does not run what the README names, %s", command)
+		}
+	}
+}
+
+// testDocuments runs the commands in the project's own documents.
+func testDocuments(t *testing.T, project string) {
+	t.Helper()
+	for _, name := range []string{"README.md", "AGENTS.md"} {
+		text := readFile(t, filepath.Join(project, name))
+		commands := blocks(text, "sh")
+		if len(commands) == 0 {
+			t.Errorf("%s of the project has no commands", name)
+		}
+		for _, command := range commands {
+			out := shell(t, project, command, "")
+			if strings.Contains(command, "tools/call") && !strings.Contains(out, `"structuredContent":{"sum":5}`) {
+				t.Errorf("%s has a conversation that ends with\n%s", name, out)
+			}
+		}
+		for _, part := range strings.Split(text, "`")[1:] {
+			if strings.HasSuffix(part, "/") || strings.HasSuffix(part, ".go") && !strings.Contains(part, "*") {
+				if _, err := os.Stat(filepath.Join(project, part)); err != nil && !strings.Contains(part, " ") {
+					t.Errorf("%s speaks of %s: %v", name, part, err)
+				}
+			}
+		}
+	}
+}
+
+// shell runs commands as somebody types them, and returns what they print.
+func shell(t *testing.T, dir, commands, input string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-e", "-c", commands)
+	cmd.Dir = dir
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-trimpath", "GOWORK=")
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s\n%v\n%s%s", commands, err, out.String(), errOut.String())
+	}
+	return out.String()
+}
+
+// copyRepository copies what a clone of this repository would hold, but for dotfiles.
+func copyRepository(t *testing.T, to string) {
+	t.Helper()
+	for _, name := range []string{"cmd", "core", "generators", "skeleton", "templates", "go.mod", "go.sum"} {
+		from := filepath.Join("../..", name)
+		info, err := os.Stat(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.IsDir() {
+			err = os.CopyFS(filepath.Join(to, name), os.DirFS(from))
+		} else {
+			err = os.WriteFile(filepath.Join(to, name), []byte(readFile(t, from)), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// blocks returns the fenced blocks of a language in a Markdown text, in order.
+func blocks(markdown, language string) []string {
+	var found []string
+	inside, current := false, ""
+	for line := range strings.Lines(markdown) {
+		fence, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "```")
+		switch {
+		case ok && inside:
+			if current != skipped {
+				found = append(found, current)
+			}
+			inside = false
+		case ok:
+			inside, current = true, ""
+			if fence != language {
+				current = skipped
+			}
+		case inside && current != skipped:
+			current += line
+		}
+	}
+	return found
+}
+
+// skipped stands for a block of another language.
+const skipped = "\x00"
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

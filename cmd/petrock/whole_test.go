@@ -1,0 +1,64 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/petrock/petrock/core/project"
+)
+
+// petrockCommand is petrock new as a process of its own, without a network.
+func petrockCommand(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("petrock", append([]string{"new"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(),
+		"PWD="+dir, "GOPROXY=off", "GOFLAGS=-trimpath", "GOWORK=",
+		"GIT_AUTHOR_NAME=Gopher", "GIT_AUTHOR_EMAIL=gopher@example.com", "GIT_COMMITTER_NAME=Gopher", "GIT_COMMITTER_EMAIL=gopher@example.com",
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	return cmd
+}
+
+// checkWhole fails the test unless dir holds a project, each file of it, and what is
+// committed if there is a repository.
+func checkWhole(t *testing.T, dir string) {
+	t.Helper()
+	found, err := project.Find(dir)
+	if err != nil || found.Root != dir {
+		t.Fatalf("%s holds no project: %v", dir, err)
+	}
+	for name, want := range found.Files {
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			t.Errorf("half a project: %v", err)
+			continue
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
+			t.Errorf("%s is not as it was made", name)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+		if out, err := exec.Command("git", "-C", dir, "status", "--short").CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("git status: %v\n%s", err, out)
+		}
+	}
+}
+
+// names are what a folder holds, sorted.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, entry := range entries {
+		all = append(all, entry.Name())
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,8 @@
+package generators
+
+import "embed"
+
+// Files holds the source of this package and of those below it, for new projects.
+//
+//go:embed *.go */*.go
+var Files embed.FS

@@ -1,0 +1,17 @@
+// Petrock is the workshop of this project: it looks at the project, and changes it, for people in
+// a terminal and for agents over MCP. It does not import the rest of the project, and so it
+// works while that does not compile.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/petrock/petrock/core/quiet"
+	"github.com/petrock/petrock/generators/cli"
+)
+
+func main() {
+	out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
+	os.Exit(cli.Workshop(context.Background(), os.Args[1:], out))
+}

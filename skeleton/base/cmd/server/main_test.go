@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+// All that the project offers can be registered, and a model is told what each tool is for.
+func TestServer(t *testing.T) {
+	server, err := newServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range mcptest.Connect(t, server).Tools() {
+		if tool.Description == "" {
+			t.Errorf("tool %s has no description; write a doc comment on its function", tool.Name)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, test := range []struct {
+		args   string
+		status int
+		out    string // is in standard output
+		errOut string // is in standard error
+	}{
+		{"version", 0, programName + " " + version, ""},
+		{"", 0, "Available Commands", ""},
+		{"mcp --help", 0, "--dev", ""},
+		{"help mcp", 0, "--dev", ""},
+		{"nonsense", 2, "", programName + " --help"},
+		{"mcp extra", 2, "", programName + " mcp --help"},
+		{"mcp --nonsense", 2, "", "--nonsense"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			out, errOut := create(t), create(t)
+			status := run(t.Context(), strings.Fields(test.args), out, errOut)
+			if status != test.status {
+				t.Errorf("it ends with %d, not %d", status, test.status)
+			}
+			if got := read(t, out); !strings.Contains(got, test.out) {
+				t.Errorf("standard output lacks %q:\n%s", test.out, got)
+			}
+			if got := read(t, errOut); !strings.Contains(got, test.errOut) {
+				t.Errorf("standard error lacks %q:\n%s", test.errOut, got)
+			}
+		})
+	}
+}
+
+// Outside its source, --dev says what it wants.
+func TestDevNeedsSource(t *testing.T) {
+	t.Chdir(t.TempDir())
+	errOut := create(t)
+	if status := run(t.Context(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
+		t.Errorf("it ends with %d, not 1", status)
+	}
+	if got := read(t, errOut); !strings.Contains(got, "needs the source of "+programName) {
+		t.Errorf("it says: %s", got)
+	}
+}
+
+func create(t *testing.T) *os.File {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stream"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+func read(t *testing.T, file *os.File) string {
+	t.Helper()
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
