@@ -9,7 +9,7 @@ import (
 // wholeNumber writes a JSON number without point and exponent, exactly: 3e2 as 300,
 // -7.0 as -7. It returns "" for one that is not whole, or longer than any that fits in 64 bits.
 func wholeNumber(raw []byte) string {
-	if bytes.IndexAny(raw, ".eE") < 0 {
+	if !bytes.ContainsAny(raw, ".eE") {
 		return string(raw)
 	}
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(string(raw)), "e")

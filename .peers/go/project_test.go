@@ -1,0 +1,94 @@
+package peers_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A project that petrock new has just made serves the official client in both eras, and so does its
+// workshop, started as the project's .mcp.json says, also when the project's own code is broken.
+func TestNewProject(t *testing.T) {
+	project := filepath.Join(t.TempDir(), "hello")
+	petrock := exec.Command("go", "run", "./cmd/petrock", "new", "hello", "--dir", project, "--no-git", "--quiet")
+	petrock.Dir = "../.."
+	if out, err := petrock.CombinedOutput(); err != nil {
+		t.Fatalf("petrock new: %v\n%s", err, out)
+	}
+	for _, version := range []string{"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"} {
+		session := start(t, project, "hello", version)
+		if got := textOf(t, call(t, session, "add", map[string]any{"a": 2, "b": 3})); got != `{"sum":5}` {
+			t.Errorf("in %s, add says %s", version, got)
+		}
+		if status := status(t, start(t, project, "petrock", version)); !status.Builds || status.Module != "hello" {
+			t.Errorf("in %s, project_status says %+v", version, status)
+		}
+	}
+
+	if err := os.WriteFile(filepath.Join(project, "tools", "broken.go"), []byte("package tools\n\nvar x int = \"\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := status(t, start(t, project, "petrock", ""))
+	if got.Builds || len(got.Diagnostics) != 1 || got.Diagnostics[0].File != "tools/broken.go" || got.Diagnostics[0].Line != 3 {
+		t.Errorf("of broken code, project_status says %+v", got)
+	}
+}
+
+// start starts one of the servers in the project's .mcp.json.
+func start(t *testing.T, project, name, version string) *mcp.ClientSession {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(project, ".mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	server := config.Servers[name]
+	for i, arg := range server.Args {
+		server.Args[i] = strings.ReplaceAll(arg, "${CLAUDE_PROJECT_DIR:-.}", project)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "go-peer", Version: "1"}, nil)
+	transport := &mcp.CommandTransport{Command: exec.Command(server.Command, server.Args...), TerminateDuration: time.Minute}
+	session, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatalf("connecting to %s: %v", name, err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Errorf("closing %s: %v", name, err)
+		}
+	})
+	return session
+}
+
+// projectStatus is what the tool project_status says.
+type projectStatus struct {
+	Module      string
+	Builds      bool
+	Diagnostics []struct {
+		File string
+		Line int
+	}
+}
+
+func status(t *testing.T, session *mcp.ClientSession) (status projectStatus) {
+	t.Helper()
+	result := call(t, session, "project_status", map[string]any{})
+	if err := json.Unmarshal([]byte(textOf(t, result)), &status); err != nil || result.IsError {
+		t.Fatalf("project_status: %v: %s", err, textOf(t, result))
+	}
+	return status
+}
