@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,11 +56,10 @@ func start(t *testing.T, project, name, version string) *mcp.ClientSession {
 		t.Fatal(err)
 	}
 	server := config.Servers[name]
-	for i, arg := range server.Args {
-		server.Args[i] = strings.ReplaceAll(arg, "${CLAUDE_PROJECT_DIR:-.}", project)
-	}
+	command := exec.Command(server.Command, server.Args...)
+	command.Dir = filepath.Join(project, "tools") // clients are also started in a folder below
 	client := mcp.NewClient(&mcp.Implementation{Name: "go-peer", Version: "1"}, nil)
-	transport := &mcp.CommandTransport{Command: exec.Command(server.Command, server.Args...), TerminateDuration: time.Minute}
+	transport := &mcp.CommandTransport{Command: command, TerminateDuration: time.Minute}
 	session, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatalf("connecting to %s: %v", name, err)

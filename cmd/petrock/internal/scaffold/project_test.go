@@ -202,9 +202,9 @@ func TestConfigurations(t *testing.T) {
 		if err := json.Unmarshal(config[key], &servers); err != nil {
 			t.Fatalf("%s: %s: %v", name, key, err)
 		}
-		for server, program := range map[string]string{"my-hello": "./cmd/my-hello", "petrock": "./cmd/petrock"} {
+		for server, program := range map[string]string{"my-hello": "/cmd/my-hello", "petrock": "/cmd/petrock"} {
 			got := servers[server]
-			if args := strings.Join(got.Args, " "); got.Type != "stdio" || got.Command != "go" || !strings.HasSuffix(args, "run "+program+" mcp") {
+			if args := strings.Join(got.Args, " "); got.Type != "stdio" || got.Command != "go" || !strings.HasSuffix(args, program+" mcp") {
 				t.Errorf("%s starts %s with %s %s", name, server, got.Command, args)
 			}
 			if name == "crush.json" && got.Timeout < 60 {
@@ -212,7 +212,7 @@ func TestConfigurations(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range []string{"[mcp_servers.my-hello]", "[mcp_servers.petrock]", `args = ["run", "./cmd/my-hello", "mcp"]`, "startup_timeout_sec = 120"} {
+	for _, line := range []string{"[mcp_servers.my-hello]", "[mcp_servers.petrock]", `args = ["run", "example.com/hello/cmd/my-hello", "mcp"]`, "startup_timeout_sec = 120"} {
 		if !strings.Contains(files[".codex/config.toml"], line+"\n") {
 			t.Errorf(".codex/config.toml lacks %s", line)
 		}
