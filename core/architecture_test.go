@@ -25,7 +25,8 @@ var mayImport = []struct {
 	{"core/mcptest", []string{"core/mcp", "core/jsonrpc", "core/schema", "core/strictjson"}},
 
 	{"generators", []string{"core/..."}},
-	{"generators/check", []string{"core/..."}},
+	{"generators/gocmd", nil},
+	{"generators/check", []string{"generators/gocmd", "core/..."}},
 	{"generators/workshop", []string{"generators", "generators/check", "core/..."}},
 	{"generators/cli", []string{"generators", "generators/workshop", "core/..."}},
 	{"generators/...", []string{"generators/...", "core/..."}},

@@ -1,8 +1,9 @@
-// Package generators is what writes Go into a project, for people and for agents.
+// Package generators is what a project's workshop is made of, for people and for agents.
 //
-//   - check: asks the go command what a project's packages are, and whether they compile;
+//   - gocmd: starts the go command;
+//   - check: asks the go command what a project's packages are, and whether they compile and link;
 //   - workshop: offers all of it as tools over MCP;
 //   - cli: offers all of it in a terminal.
 //
-// Arrows point down only: cli → workshop → check → core.
+// Arrows point down only: cli → workshop → check → gocmd → core.
 package generators

@@ -3,12 +3,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
 )
 
@@ -16,11 +14,7 @@ func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
 // run is the program: it does what the arguments say and returns the status to end with.
 func run(ctx context.Context, args []string) int {
-	dir, err := os.Getwd()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "petrock: finding the working directory: %v\n", err)
-		return terminal.Failed
-	}
+	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
 	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir}
 	return cli.Run(ctx, newRoot(env), args, env)
 }

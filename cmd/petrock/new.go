@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
 )
 
@@ -38,7 +39,7 @@ It takes no network, once the modules that a project needs are on this machine.`
   petrock new hello example.com/me/hello --dir ~/src/hello
   petrock new hello --dir .
   petrock new hello --dry-run`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: nameAndModule,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.module = args[0], args[0]
 			if len(args) > 1 {
@@ -47,52 +48,58 @@ It takes no network, once the modules that a project needs are on this machine.`
 			if !cmd.Flags().Changed("dir") {
 				o.dir = o.name
 			}
-			if o.dir == "" && o.name != "" {
-				return terminal.Usagef("--dir is empty; name a folder, or leave it away")
-			}
 			return runNew(cmd.Context(), env, o)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.dir, "dir", "", "the folder that it goes to (default NAME)")
-	flags.StringVar(&o.example, "example", "", "begin with an example instead of the plain project")
+	flags.StringVar(&o.example, "example", "", "begin with an example instead of the plain project; "+examples())
 	flags.BoolVar(&o.noGit, "no-git", false, "make no git repository")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be made, and make nothing")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
 	cmd.MarkFlagDirname("dir")
 	cmd.RegisterFlagCompletionFunc("example", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		examples, _ := scaffold.Embedded().Examples()
-		return examples, cobra.ShellCompDirectiveNoFileComp
+		return scaffold.Embedded().Examples(), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
+}
+
+// examples says which there are.
+func examples() string {
+	names := scaffold.Embedded().Examples()
+	if len(names) == 0 {
+		return "this version has none"
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+// nameAndModule checks how many words there are.
+func nameAndModule(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("a project needs a name: petrock new hello")
+	case len(args) > 2:
+		return fmt.Errorf("a name and a module are all that new takes, and %q is more", args[2])
+	}
+	return nil
 }
 
 func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	result, err := makeProject(ctx, env, o)
 	switch {
-	case o.asJSON && err != nil:
-		if printed := cli.PrintJSON(env, failure{Error: err.Error(), Status: terminal.Status(err)}); printed != nil {
-			return printed
-		}
-		return err
 	case err != nil:
 		return err
 	case o.asJSON:
-		return cli.PrintJSON(env, result)
-	case o.quiet && !o.dryRun:
-		return nil
+		err = cli.PrintJSON(env, result)
+	case !o.quiet || o.dryRun:
+		_, err = fmt.Fprint(env.Out, result)
 	}
-	_, err = fmt.Fprint(env.Out, result)
+	if err != nil && !o.dryRun {
+		return &cli.SaidError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
+	}
 	return err
-}
-
-// A failure is what --json prints when nothing was made.
-type failure struct {
-	OK     bool   `json:"ok"`
-	Error  string `json:"error"`
-	Status int    `json:"status"` // that the program ends with
 }
 
 func makeProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result, error) {

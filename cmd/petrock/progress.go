@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
@@ -29,6 +30,10 @@ func (p *progress) begin(what string) {
 		return
 	}
 	p.end()
+	if os.Getenv("TERM") == "dumb" {
+		fmt.Fprintf(p.out, "%s …\n", what)
+		return
+	}
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
 	go p.show(what, p.stop, p.done)
 }

@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "sound": sound},
 		Setup: func(env *testscript.Env) error {
 			petrock, err := exec.LookPath("petrock")
 			if err != nil {
@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("PETROCK", petrock) // for when there is no PATH
 			env.Setenv("GOMODCACHE", modules)
+			env.Setenv("MODULES", modules)
 			env.Setenv("GOPROXY", "off")
 			env.Setenv("GOFLAGS", "-trimpath")
 			env.Setenv("GOWORK", "")
@@ -62,6 +63,39 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%s ends with %d, not %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// sound DIR NAME MODULE builds, vets, tests and formats a project, and talks to its server and
+// its workshop.
+func sound(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: sound dir name module")
+	}
+	name, module := args[1], args[2]
+	ts.Check(ts.Chdir(args[0]))
+	for _, command := range []string{
+		"go build ./...", "go vet ./...", "go test ./...", "go mod verify", "go build -o bin/ ./cmd/" + name + " ./cmd/petrock", "go list -m", "gofmt -l .",
+	} {
+		words := strings.Fields(command)
+		ts.Check(ts.Exec(words[0], words[1:]...))
+		want := map[string]string{"go list -m": module + "\n", "gofmt -l .": ""}
+		if said, ok := want[command]; ok && ts.ReadFile("stdout") != said {
+			ts.Fatalf("%s says %q, not %q", command, ts.ReadFile("stdout"), said)
+		}
+	}
+	for program, answer := range map[string][2]string{
+		name:      {`{"name":"add","arguments":{"a":2,"b":3}}`, `"structuredContent":{"sum":5}`},
+		"petrock": {`{"name":"project_status","arguments":{}}`, `"structuredContent":{"name":"` + name + `","module":"` + module + `"`},
+	} {
+		ts.Check(os.WriteFile(ts.MkAbs("talk"), []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":`+answer[0]+`}
+`), 0o644))
+		ts.Check(ts.Exec("sh", "-c", "bin/"+program+" mcp <talk"))
+		if said := ts.ReadFile("stdout"); !strings.Contains(said, `"serverInfo":{"name":"`+program+`"`) || !strings.Contains(said, answer[1]) {
+			ts.Fatalf("%s says\n%s", program, said)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ const wholeTree = `{"id":"x","Kind":"k","tags":["a","b"],"kind":"m","name":"n\u0
 "children":[{"name":"c1"},{"name":"c2","children":[]}],"left":{"left":{"name":"deep"}},"nested":{"z":[{"id":"i"}]},"unknown":[{}]}`
 
 func TestUnmarshalAgreesWithEncodingJSON(t *testing.T) {
-	for _, in := range []string{wholeTree, `{}`, `{"on":null,"attr":null,"children":null,"name":null,"pair":[1],"any":null}`, ` {"pair":[1,2,3]} `} {
+	for _, in := range []string{wholeTree, `{"hidden":"x","Skipped":"x"}`, `{}`, `{"on":null,"attr":null,"children":null,"name":null,"pair":[1],"any":null}`, ` {"pair":[1,2,3]} `} {
 		var ours, std tree
 		if err := Unmarshal([]byte(in), &ours); err != nil {
 			t.Fatalf("Unmarshal(%s): %v", in, err)
@@ -57,7 +57,7 @@ func TestUnmarshalAgreesWithEncodingJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(in), &std); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(ours, std) {
+		if !reflect.DeepEqual(ours, std) || ours.hidden != "" {
 			t.Errorf("Unmarshal(%s)\n got %+v\nwant %+v", in, ours, std)
 		}
 	}

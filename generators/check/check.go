@@ -1,5 +1,5 @@
 // Package check asks the go command what the packages of a project are, and whether they
-// compile, tests included. It writes nothing but Go's build cache.
+// compile, tests included, and link. It writes nothing but Go's build cache.
 package check
 
 import (
@@ -15,12 +15,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/generators/gocmd"
 )
 
 // Options say what is checked, and how.
 type Options struct {
 	Dir      string   // the working directory of the go command
-	Root     string   // the folder that files are named from; empty means Dir
+	Roots    []string // the folders that files are named from, which stand for the project; none means Dir
 	Patterns []string // of packages; none means ./...
 	Flags    []string // for the go command, such as -overlay=FILE
 	Env      []string // additions to the environment, NAME=value
@@ -30,36 +32,58 @@ type Options struct {
 type Result struct {
 	Module      string       // path of the module that the packages are in; empty if unknown
 	Packages    []string     // import paths, sorted, without those made for tests
+	Programs    []string     // those of the packages that are programs
 	Diagnostics []Diagnostic // nothing is wrong if there are none
 }
 
-// Run lists and compiles packages. The error is about the go command itself; what is wrong
-// with the packages is in the result.
+// Run lists and compiles packages, and links programs if nothing is wrong so far. The error
+// is about the go command itself; what is wrong with the packages is in the result.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	if o.Root == "" {
-		o.Root = o.Dir
+	if len(o.Roots) == 0 {
+		o.Roots = []string{o.Dir}
 	}
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
 	// -e reports broken packages instead of ending there, -export compiles, -test does so for tests.
-	args := []string{"list", "-e", "-export", "-test", "-json=Dir,ImportPath,ForTest,Module,Error,DepsErrors"}
-	args = append(append(args, o.Flags...), o.Patterns...)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = o.Dir
-	cmd.Env = append(os.Environ(), o.Env...)
-	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := cmd.Run()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("there is no go command in PATH; install Go, see https://go.dev/dl")
-	case err != nil:
-		return nil, fmt.Errorf("go list: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
+	args := []string{"list", "-e", "-export", "-test", "-json=Dir,ImportPath,ForTest,Name,Module,Error,DepsErrors"}
+	out, errOut, err := o.run(ctx, append(args, o.Flags...), o.Patterns)
+	if err != nil {
+		return o.refused(err, errOut)
 	}
-	return read(&out, o)
+	result, err := o.read(bytes.NewReader(out))
+	if err == nil && len(result.Diagnostics) == 0 && len(result.Programs) > 0 {
+		err = o.link(ctx, result)
+	}
+	return result, err
+}
+
+// refused makes a result of what go list says when it lists nothing: if it names a place, such
+// as a line of go.mod, something is wrong with the project, and otherwise with Go here.
+func (o Options) refused(err error, words []byte) (*Result, error) {
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+		return nil, err
+	}
+	found := failure{Err: string(words)}.diagnose("", o)
+	if slices.ContainsFunc(found, func(d Diagnostic) bool { return d.File != "" }) {
+		return &Result{Diagnostics: found}, nil
+	}
+	return nil, fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
+}
+
+// link adds what is wrong with the programs of a result once they are more than packages.
+func (o Options) link(ctx context.Context, result *Result) error {
+	args := append([]string{"build", "-o", os.DevNull}, o.Flags...)
+	_, errOut, err := o.run(ctx, args, result.Programs)
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+		return err
+	}
+	result.Diagnostics = failure{Err: string(errOut)}.diagnose("", o)
+	return nil
+}
+
+func (o Options) run(ctx context.Context, args, packages []string) (stdout, stderr []byte, err error) {
+	return gocmd.Run(ctx, gocmd.Options{Dir: o.Dir, Env: append(os.Environ(), o.Env...)}, "go", append(args, packages...)...)
 }
 
 // listed is what go list prints of one package.
@@ -67,6 +91,7 @@ type listed struct {
 	Dir        string
 	ImportPath string
 	ForTest    string
+	Name       string
 	Module     *struct{ Path string }
 	Error      *failure
 	DepsErrors []*failure // of what it imports, which is where an import that leads nowhere is found
@@ -79,7 +104,7 @@ type failure struct {
 	Err         string
 }
 
-func read(out io.Reader, o Options) (*Result, error) {
+func (o Options) read(out io.Reader) (*Result, error) {
 	result := &Result{}
 	for decoder := json.NewDecoder(out); ; {
 		var p listed
@@ -95,6 +120,9 @@ func read(out io.Reader, o Options) (*Result, error) {
 		}
 		if p.isPackage() {
 			result.Packages = append(result.Packages, p.ImportPath)
+			if p.Name == "main" {
+				result.Programs = append(result.Programs, p.ImportPath)
+			}
 		}
 		for _, f := range append(p.DepsErrors, p.Error) {
 			if f != nil {
@@ -102,7 +130,11 @@ func read(out io.Reader, o Options) (*Result, error) {
 			}
 		}
 	}
+	for i, d := range result.Diagnostics {
+		result.Diagnostics[i] = d.inModule(result.Module)
+	}
 	slices.Sort(result.Packages)
+	slices.Sort(result.Programs)
 	slices.SortFunc(result.Diagnostics, Diagnostic.compare)
 	result.Diagnostics = slices.Compact(result.Diagnostics) // a package and those that import it say the same
 	return result, nil

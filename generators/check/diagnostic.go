@@ -9,7 +9,7 @@ import (
 )
 
 // A Diagnostic is one thing that is wrong. File, line and column are there if it has a place;
-// a file inside the root is named from there, with slashes.
+// a file inside one of the roots is named from there, with slashes.
 type Diagnostic struct {
 	Package string `json:"package,omitempty"`
 	File    string `json:"file,omitempty"`
@@ -21,6 +21,8 @@ type Diagnostic struct {
 // String is the diagnostic as a compiler would print it.
 func (d Diagnostic) String() string {
 	switch {
+	case d.File == "" && d.Package == "":
+		return d.Message
 	case d.File == "":
 		return d.Package + ": " + d.Message
 	case d.Line == 0:
@@ -36,6 +38,16 @@ func (d Diagnostic) compare(other Diagnostic) int {
 		cmp.Compare(d.File, other.File), cmp.Compare(d.Line, other.Line), cmp.Compare(d.Column, other.Column),
 		cmp.Compare(d.Package, other.Package), cmp.Compare(d.Message, other.Message),
 	)
+}
+
+// inModule says it plainly when a package of the module is missing: Go looks for paths without
+// a dot in the standard library, and speaks of that.
+func (d Diagnostic) inModule(module string) Diagnostic {
+	path, _, ok := strings.Cut(strings.TrimPrefix(d.Message, "package "), " is not in std")
+	if ok && strings.HasPrefix(path, module+"/") {
+		d.Message = "package " + path + " is not there: the module has no such folder"
+	}
+	return d
 }
 
 // diagnose makes diagnostics of what is wrong with a package, or with one that it imports. The
@@ -60,6 +72,9 @@ func (f failure) diagnose(pkg string, o Options) []Diagnostic {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
 			pkg, _, _ = strings.Cut(name, " ")
 			continue
+		}
+		if strings.HasPrefix(line, "go: ") && strings.HasSuffix(line, ":") {
+			continue // a headline
 		}
 		if strings.HasPrefix(line, "\t") && len(all) > 0 {
 			all[len(all)-1].Message += "\n" + line
@@ -96,8 +111,10 @@ func (o Options) place(pos string) (file string, line, column int) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(o.Dir, file)
 	}
-	if inside, err := filepath.Rel(o.Root, file); err == nil && filepath.IsLocal(inside) {
-		file = inside
+	for _, root := range o.Roots {
+		if inside, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(inside) {
+			return filepath.ToSlash(inside), line, column
+		}
 	}
 	return filepath.ToSlash(file), line, column
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,14 +19,28 @@ import (
 type Env struct {
 	Out *os.File  // standard output
 	Err io.Writer // standard error
-	Dir string    // the working directory
+	Dir string    // the working directory; empty if it is gone
 }
 
+// A SaidError is an error whose facts have been printed already, as the result of a command.
+type SaidError struct{ Err error }
+
+// Error is the text of the error inside.
+func (e *SaidError) Error() string { return e.Err.Error() }
+
+// Unwrap is the error inside.
+func (e *SaidError) Unwrap() error { return e.Err }
+
 // Run does what the arguments say and returns the status to end with. What cobra finds
-// wrong before a command has begun is wrong usage. An interrupt or SIGTERM cancels the context;
-// a second one ends the process.
+// wrong before a command has begun is wrong usage. An error is printed to standard error and, if
+// JSON was asked for, to standard output as well, as an object. An interrupt, SIGTERM or the end
+// of the terminal cancels the context; a second one ends the process.
 func Run(ctx context.Context, root *cobra.Command, args []string, env Env) int {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
@@ -41,14 +57,30 @@ func Run(ctx context.Context, root *cobra.Command, args []string, env Env) int {
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}
 	}
+	return end(err, root.Name(), cmd.CommandPath(), slices.Contains(args, "--json"), env)
+}
+
+// end says what went wrong, if anything did, and returns the status to end with.
+func end(err error, program, command string, asJSON bool, env Env) int {
 	status := terminal.Status(err)
-	if err != nil {
-		fmt.Fprintf(env.Err, "%s: %v\n", root.Name(), err)
+	if err == nil {
+		return status
 	}
+	if said := (*SaidError)(nil); asJSON && !errors.As(err, &said) {
+		PrintJSON(env, failure{Error: err.Error(), Status: status})
+	}
+	fmt.Fprintf(env.Err, "%s: %v\n", program, err)
 	if status == terminal.Misuse {
-		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", command)
 	}
 	return status
+}
+
+// A failure is what --json prints when something could not be done.
+type failure struct {
+	OK     bool   `json:"ok"` // never
+	Error  string `json:"error"`
+	Status int    `json:"status"` // that the program ends with
 }
 
 // answerUnknown makes commands that only hold others refuse what they do not know: cobra

@@ -17,16 +17,12 @@ import (
 // Workshop is the program of a project's workshop: it does what the arguments say and
 // returns the status to end with. out is standard output.
 func Workshop(ctx context.Context, args []string, out *os.File) int {
-	dir, err := os.Getwd()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "petrock: finding the working directory: %v\n", err)
-		return terminal.Failed
-	}
+	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
 	env := Env{Out: out, Err: os.Stderr, Dir: dir}
 	root := &cobra.Command{
 		Use:   "petrock",
 		Short: "The workshop of this project",
-		Long: `The workshop of this project: it looks at the project, and changes it.
+		Long: `The workshop of this project: it tells what the project is and whether it compiles.
 
 It is part of the project, at the version that the project was made with, and it works while
 the rest of the project does not compile.`,
@@ -79,7 +75,7 @@ It ends with 1 if something does not.`,
 				_, err = fmt.Fprint(env.Out, status)
 			}
 			if err == nil && !status.Builds {
-				err = fmt.Errorf("%s does not compile", status.Name)
+				err = &SaidError{fmt.Errorf("%s does not compile", status.Name)}
 			}
 			return err
 		},

@@ -1,6 +1,7 @@
 package workshop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (t *Tools) ProjectStatus(ctx context.Context, _ ProjectStatusInput) (Projec
 	}
 	status = ProjectStatusOutput{
 		Name:        found.Name,
-		Module:      result.Module,
+		Module:      cmp.Or(result.Module, found.Module),
 		Root:        found.Root,
 		Petrock:     found.Petrock,
 		Packages:    append([]string{}, result.Packages...), // never null

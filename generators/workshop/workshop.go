@@ -1,4 +1,4 @@
-// Package workshop offers a project's generators as MCP tools, to the agent that works in it.
+// Package workshop offers what can be done with a project as MCP tools, to the agent that works in it.
 //
 // It never imports what the user writes, so it answers while that does not compile.
 package workshop
@@ -13,7 +13,7 @@ type Tools struct {
 	Dir string
 }
 
-const instructions = `This is the workshop of a Go project that is an MCP server. Its tools look at the project and change it; the tools that the project itself offers are served by its own program, not here.
+const instructions = `This is the workshop of a Go project that is an MCP server. Its tools look at the project; the tools that the project itself offers are served by its own program, not here.
 Call project_status first: it says what the project is and whether it compiles. Call it again after every change to Go files, and mend what it reports.`
 
 // NewServer is a server that offers the tools for the project that dir is in.

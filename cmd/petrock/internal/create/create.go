@@ -9,7 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
@@ -20,8 +23,8 @@ import (
 // Options say what is made, and where.
 type Options struct {
 	Answers scaffold.Answers
-	Dir     string // where it goes, relative to Base
-	Base    string // the folder that the user is in
+	Dir     string // where it goes
+	Base    string // the folder that the user is in, which Dir is relative to; empty if it is gone
 	NoGit   bool   // make no repository
 	DryRun  bool   // say what would be made, and make nothing
 
@@ -35,7 +38,11 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 	if o.Step == nil {
 		o.Step = func(string) {}
 	}
-	if err := sources.Check(o.Answers); err != nil {
+	err := sources.Check(o.Answers)
+	if err == nil {
+		err = checkDir(o)
+	}
+	if err != nil {
 		return nil, &terminal.UsageError{Err: err}
 	}
 	begin := time.Now()
@@ -44,6 +51,7 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 		return nil, err
 	}
 	result := newResult(o, files)
+	result.Seconds.Write = time.Since(begin).Seconds()
 	if o.DryRun {
 		return result, refusal(place.Check(result.Dir))
 	}
@@ -51,27 +59,49 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 	if err != nil {
 		return nil, refusal(err)
 	}
-	if to.Finished() {
-		return result, errors.Join(sameProject(result), to.Close())
+	switch {
+	case to.Finished():
+		err = sameProject(result)
+	default:
+		err = fill(ctx, to, files, o, result)
+		if err != nil && ctx.Err() != nil {
+			err = errors.New("interrupted; nothing was made")
+		}
 	}
-	err = make(ctx, to, files, o, result, begin)
-	if ctx.Err() != nil {
-		err = errors.New("interrupted; nothing was made")
+	left := to.Close()
+	if err != nil {
+		return nil, errors.Join(err, left)
 	}
-	if err := errors.Join(err, to.Close()); err != nil {
-		return nil, err
+	if left != nil {
+		result.Notes = append(result.Notes, fmt.Sprintf("Not all that was needed on the way could be removed: %v.", left))
 	}
 	result.Seconds.Total = time.Since(begin).Seconds()
 	return result, nil
 }
 
-// make fills the place, looks whether all is well, and moves it.
-func make(ctx context.Context, to *place.Place, files []scaffold.File, o Options, result *Result, begin time.Time) error {
+// checkDir refuses folders that a project cannot be in, or that were not meant.
+func checkDir(o Options) error {
+	switch {
+	case o.Dir == "":
+		return errors.New("--dir is empty; name a folder, or leave it away")
+	case o.Dir == "~" || strings.HasPrefix(o.Dir, "~/"):
+		return fmt.Errorf("%q begins with a ~ that the shell has left as it is: write --dir ~/…, with a space and without quotes, or ./~/… for a folder of that name", o.Dir)
+	case !utf8.ValidString(o.Dir) || strings.ContainsFunc(o.Dir, unicode.IsControl):
+		return fmt.Errorf("%q cannot be the folder of a project: Go does not build where a path has such characters", o.Dir)
+	case o.Base == "" && !filepath.IsAbs(o.Dir):
+		return fmt.Errorf("%q is relative to the working directory, which is not there any more; give --dir an absolute path", o.Dir)
+	}
+	return nil
+}
+
+// fill fills the place, looks whether all is well, and moves it.
+func fill(ctx context.Context, to *place.Place, files []scaffold.File, o Options, result *Result) error {
+	begin := time.Now()
 	o.Step(fmt.Sprintf("writing %d files", len(files)))
 	if err := write(to.Dir(), files); err != nil {
 		return err
 	}
-	result.Seconds.Write = since(&begin)
+	result.Seconds.Write += since(&begin)
 
 	o.Step("checking that it compiles")
 	if err := verify(ctx, to, files, result); err != nil {
@@ -87,7 +117,7 @@ func make(ctx context.Context, to *place.Place, files []scaffold.File, o Options
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return to.Move()
+	return refusal(to.Move())
 }
 
 // since is how long it has been, in seconds, and begins anew.
@@ -124,8 +154,11 @@ func write(dir string, files []scaffold.File) error {
 // refusal adds the way out to an error about the destination.
 func refusal(err error) error {
 	var notEmpty *place.NotEmptyError
+	var unfinished *place.UnfinishedError
 	var atPath *fs.PathError
 	switch {
+	case errors.As(err, &unfinished):
+		return err
 	case errors.As(err, &notEmpty):
 		return fmt.Errorf("%w; choose another place with --dir, or move it away", err)
 	case errors.As(err, &atPath):

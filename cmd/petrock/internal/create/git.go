@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/place"
+	"github.com/petrock/petrock/generators/gocmd"
 )
 
 // Git says what was done about version control, and why.
@@ -30,49 +31,61 @@ func commit(ctx context.Context, to *place.Place) *Git {
 	if _, err := exec.LookPath("git"); err != nil {
 		return &Git{Said: "It has no git repository: there is no git command here."}
 	}
-	if _, err := git(ctx, to.Dir(), "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"); err != nil {
-		return &Git{Said: "It has no git repository: git does not know who you are. Set user.name and user.email with git config --global, then there: " + byHand}
-	}
 	for _, args := range [][]string{
 		{"init", "--quiet"},
-		{"add", "--all", "--force", "."}, // --force: what you ignore everywhere is not meant for these
+		{"var", "GIT_AUTHOR_IDENT"}, // whether git knows, in this repository, who the user is
+		{"var", "GIT_COMMITTER_IDENT"},
+		{"add", "--all", "--force", "."}, // --force: what a user ignores everywhere is not meant for these
 		{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", "First commit, as petrock made it"},
 	} {
-		if out, err := git(ctx, to.Dir(), args...); err != nil {
-			os.RemoveAll(filepath.Join(to.Dir(), ".git"))
-			return &Git{Said: fmt.Sprintf("It has no git repository: git %s: %v: %s. By hand: %s", args[0], err, firstLine(out), byHand)}
+		words, err := git(ctx, to.Dir(), args...)
+		if err == nil {
+			continue
 		}
+		os.RemoveAll(filepath.Join(to.Dir(), ".git"))
+		if args[0] == "var" {
+			return &Git{Said: fmt.Sprintf("It has no git repository: git does not know who you are (%s). Set user.name and user.email with git config --global, then there: %s", words, byHand)}
+		}
+		return &Git{Said: fmt.Sprintf("It has no git repository: %v: %s. By hand: %s", err, words, byHand)}
 	}
 	return &Git{Repository: true, Said: "It is a git repository with a first commit."}
 }
 
-// inRepository reports whether a folder above dir, or dir itself, is a git repository's.
+// inRepository reports whether a folder is below a git repository's, by the path that it
+// is called by or by the one that it really has.
 func inRepository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return false
-		}
-		dir = up
-	}
+	return above(dir, ".git") != "" || above(filepath.Join(unlinked(filepath.Dir(dir)), filepath.Base(dir)), ".git") != ""
 }
 
-// git runs git in dir and nowhere else: in a hook, say, the environment points to another repository.
-func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
+// unlinked is a path without links, as far as there is something.
+func unlinked(dir string) string {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		return resolved
+	}
+	if up := filepath.Dir(dir); up != dir {
+		return filepath.Join(unlinked(up), filepath.Base(dir))
+	}
+	return dir
+}
+
+// git runs git in dir and nowhere else: in a hook, say, the environment points to another
+// repository. Nothing of what the user has git do along the way is done here. The
+// words are the last that git said.
+func git(ctx context.Context, dir string, args ...string) (words string, err error) {
 	elsewhere := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_NAMESPACE"}
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(elsewhere, name)
 	})
-	return cmd.CombinedOutput()
-}
-
-func firstLine(text []byte) []byte {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
-	return line
+	alone := []string{"-c", "user.useConfigOnly=true", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false"}
+	_, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: dir, Env: env}, "git", append(alone, args...)...)
+	if err == nil {
+		return "", nil
+	}
+	lines := bytes.Split(bytes.TrimSpace(errOut), []byte("\n"))
+	words = string(lines[len(lines)-1])
+	if words == "" {
+		words = "it does not say why"
+	}
+	return words, fmt.Errorf("git %s", args[0])
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/generators"
 )
@@ -72,8 +74,8 @@ func (r *Result) next(o Options) {
 	if r.Dir != filepath.Clean(o.Base) {
 		r.Next = append(r.Next, "cd "+quote(filepath.Clean(o.Dir)))
 	}
-	if workspace := above(r.Dir, "go.work"); workspace != "" && os.Getenv("GOWORK") == "" {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s covers this folder, and Go refuses modules that it does not list: go work use . adds this one.", workspace))
+	if work := workspaceOver(r.Dir); work != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("The workspace %s covers this folder, and Go refuses modules that it does not list: go work use . adds this one.", work))
 		r.Next = append(r.Next, "go work use .")
 	}
 	r.Next = append(r.Next, "go test ./...", fmt.Sprintf("go run ./cmd/%s mcp", r.Name))
@@ -82,11 +84,40 @@ func (r *Result) next(o Options) {
 	}
 }
 
+// workspaceOver is the go.work that holds for a folder and does not list it, or nothing.
+func workspaceOver(dir string) string {
+	work := os.Getenv("GOWORK")
+	switch work {
+	case "":
+		work = above(dir, "go.work")
+	case "off":
+		return ""
+	}
+	text, err := os.ReadFile(work)
+	if err != nil {
+		return ""
+	}
+	parsed, err := modfile.ParseWork(work, text, nil)
+	if err != nil {
+		return work
+	}
+	for _, use := range parsed.Use {
+		used := filepath.FromSlash(use.Path)
+		if !filepath.IsAbs(used) {
+			used = filepath.Join(filepath.Dir(work), used)
+		}
+		if filepath.Clean(used) == dir {
+			return ""
+		}
+	}
+	return work
+}
+
 // above is the file of this name in a folder above dir, or nothing.
 func above(dir, name string) string {
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
 		file := filepath.Join(up, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		if _, err := os.Lstat(file); err == nil {
 			return file
 		}
 	}
@@ -104,7 +135,7 @@ func (r *Result) String() string {
 		fmt.Fprintf(&text, "\n%d files. Nothing was written.\n", len(r.Files))
 		return text.String()
 	}
-	fmt.Fprintf(&text, "Made %s in %s: an MCP server, its workshop and their tests, in %d files. It compiles.\n", r.Name, r.Dir, len(r.Files))
+	fmt.Fprintf(&text, "Made %s in %s: an MCP server with its tests, and its workshop, in %d files. It compiles.\n", r.Name, r.Dir, len(r.Files))
 	if r.Git != nil {
 		fmt.Fprintln(&text, r.Git.Said)
 	}
@@ -118,12 +149,17 @@ func (r *Result) String() string {
 	return text.String()
 }
 
-// quote is a word as a shell reads it.
-func quote(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:\\@%+,=~", r)
-	}) {
-		return word
+// quote is a path as a shell reads it.
+func quote(path string) string {
+	if strings.HasPrefix(path, "-") || strings.HasPrefix(path, "~") {
+		path = "." + string(filepath.Separator) + path
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	plain := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,=~"
+	if filepath.Separator == '\\' {
+		plain += `\`
+	}
+	if !strings.ContainsFunc(path, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -18,7 +18,7 @@ type Lock struct {
 // Try takes the lock of a path, or returns [ErrHeld] if that is not free. The file is made if
 // it is not there; its folder has to be.
 func Try(path string) (*Lock, error) {
-	for {
+	for range 100 {
 		file, err := open(path)
 		if err != nil {
 			return nil, err
@@ -35,6 +35,7 @@ func Try(path string) (*Lock, error) {
 			return nil, errors.Join(err, closeErr)
 		}
 	}
+	return nil, ErrHeld // by many who come and go
 }
 
 // Release removes the file and lets go of the lock.

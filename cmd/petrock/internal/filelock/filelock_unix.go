@@ -20,8 +20,8 @@ func open(path string) (*os.File, error) {
 			break
 		}
 	}
-	if err == nil {
-		return file, nil
+	if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
+		return file, nil // some file systems have no locks, and to work there alone is better than not at all
 	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrHeld

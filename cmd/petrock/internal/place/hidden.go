@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/filelock"
@@ -16,16 +18,41 @@ import (
 
 // Names of what is hidden. Beside a destination, the name ends with a mark of it.
 const (
-	hiddenName = ".petrock-new"
-	lockName   = "lock"
-	movingName = "moving" // is there while names are moved out of a hidden folder
+	hiddenName  = ".petrock-new"
+	lockName    = "lock"
+	projectName = "project"
+	scratchName = "scratch"
+	movingName  = "moving" // is there while names are moved out of a hidden folder
 )
 
 // hiddenFor is the name of the hidden folder beside dest. It is the same every time, so that
-// two who want to be at one place meet.
+// two runs that want to be at one place meet; those of different users do not, for they could
+// not clear up after each other.
 func hiddenFor(dest string) string {
-	sum := sha256.Sum256([]byte(filepath.Base(dest)))
+	sum := sha256.Sum256([]byte(strconv.Itoa(os.Getuid()) + " " + filepath.Base(dest)))
 	return hiddenName + "-" + hex.EncodeToString(sum[:4])
+}
+
+// checkHidden refuses what has the name of a hidden folder and is none: a link, a file, a
+// folder that holds anything that is not ours. Nothing is removed from such.
+func checkHidden(hidden string) error {
+	info, err := os.Lstat(hidden)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is in the way; move it away", hidden)
+	}
+	entries, err := os.ReadDir(hidden)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !slices.Contains([]string{lockName, projectName, scratchName, movingName}, entry.Name()) {
+			return fmt.Errorf("%s is in the way, and holds what petrock did not put there: %s; move it away", hidden, entry.Name())
+		}
+	}
+	return nil
 }
 
 // claim makes the hidden folder and takes its lock. Somebody who sweeps may hold it for a moment.
@@ -36,7 +63,10 @@ func (p *Place) claim() error {
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		lock, err := filelock.Try(filepath.Join(p.hidden, lockName))
+		var lock *filelock.Lock
+		if err = checkHidden(p.hidden); err == nil {
+			lock, err = filelock.Try(filepath.Join(p.hidden, lockName))
+		}
 		switch {
 		case err == nil:
 			p.lock = lock
@@ -57,9 +87,10 @@ func sweep(dir, except string) {
 	if err != nil {
 		return
 	}
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(hiddenName) + `-[0-9a-f]{8}$`)
 	for _, entry := range entries {
 		hidden := filepath.Join(dir, entry.Name())
-		if !entry.IsDir() || hidden == except || !strings.HasPrefix(entry.Name(), hiddenName+"-") {
+		if hidden == except || !ours.MatchString(entry.Name()) || checkHidden(hidden) != nil {
 			continue
 		}
 		lock, err := filelock.Try(filepath.Join(hidden, lockName))
@@ -77,17 +108,12 @@ func sweep(dir, except string) {
 func empty(hidden string) error {
 	var err error
 	for range 5 {
-		var entries []os.DirEntry
-		if entries, err = os.ReadDir(hidden); err != nil {
-			return err
-		}
-		var errs []error
-		for _, entry := range entries {
-			if entry.Name() != lockName {
-				errs = append(errs, os.RemoveAll(filepath.Join(hidden, entry.Name())))
-			}
-		}
-		if err = errors.Join(errs...); err == nil {
+		err = errors.Join(
+			os.RemoveAll(filepath.Join(hidden, projectName)),
+			os.RemoveAll(filepath.Join(hidden, scratchName)),
+			os.RemoveAll(filepath.Join(hidden, movingName)),
+		)
+		if err == nil {
 			return nil
 		}
 		time.Sleep(20 * time.Millisecond)

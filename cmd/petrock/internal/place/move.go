@@ -12,36 +12,46 @@ import (
 func (p *Place) Move() error {
 	if !p.inside {
 		if err := os.Rename(p.Dir(), p.dest); err != nil {
-			return fmt.Errorf("moving it into place: %w", err)
+			return p.failed(err)
 		}
 		p.moved = true
 		return nil
 	}
 	// Names at the top are moved one by one. From the moment that this file is there, the
 	// next process finishes what this one does not.
-	moving := filepath.Join(p.hidden, movingName)
-	if err := os.WriteFile(moving, nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(p.hidden, movingName), nil, 0o644); err != nil {
 		return fmt.Errorf("moving it into place: %w", err)
 	}
 	moved, err := moveNames(p.Dir(), p.dest)
 	if err == nil {
 		p.moved = true
-		return os.Remove(moving)
+		return nil
 	}
 	for _, name := range moved {
-		err = errors.Join(err, os.Rename(filepath.Join(p.dest, name), filepath.Join(p.Dir(), name)))
+		if back := os.Rename(filepath.Join(p.dest, name), filepath.Join(p.Dir(), name)); back != nil {
+			p.unsolved = true
+			err = errors.Join(err, back)
+		}
 	}
-	return fmt.Errorf("moving it into place: %w", errors.Join(err, os.Remove(moving)))
+	return p.failed(err)
 }
 
-// recover brings the hidden folder into order after a process that was killed, and makes it
-// ready to be filled.
+// failed is why nothing was moved: most likely somebody else was faster.
+func (p *Place) failed(err error) error {
+	if _, _, taken := look(p.dest); taken != nil && !p.unsolved {
+		return taken
+	}
+	return fmt.Errorf("moving it into place: %w", err)
+}
+
+// recover brings the hidden folder into order after a process that was killed.
 func (p *Place) recover() error {
 	_, err := os.Stat(filepath.Join(p.hidden, movingName))
 	switch {
 	case err == nil:
 		if _, err := moveNames(p.Dir(), p.dest); err != nil {
-			return fmt.Errorf("finishing what an interrupted petrock began: %w", err)
+			p.unsolved = true
+			return &UnfinishedError{Dir: p.dest, Err: err}
 		}
 		p.finished, p.moved = true, true
 	case !errors.Is(err, fs.ErrNotExist):
@@ -50,8 +60,22 @@ func (p *Place) recover() error {
 	if err := empty(p.hidden); err != nil {
 		return fmt.Errorf("clearing away what an interrupted petrock left: %w", err)
 	}
-	return os.Mkdir(p.Dir(), 0o755)
+	return nil
 }
+
+// An UnfinishedError says that a process was killed while it moved names into a folder, and
+// that the rest cannot be moved now. Nothing is lost: it is tried again.
+type UnfinishedError struct {
+	Dir string
+	Err error
+}
+
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("an interrupted petrock had begun to move a project into %s, and the rest of it cannot be moved: %v; move away what is in the way, and run it again", e.Dir, e.Err)
+}
+
+// Unwrap is what was in the way.
+func (e *UnfinishedError) Unwrap() error { return e.Err }
 
 // moveNames moves all that is in one folder to another and returns what it has moved.
 func moveNames(from, to string) (moved []string, err error) {

@@ -20,7 +20,8 @@ type Place struct {
 	parents  []string       // folders above dest that were made for it, deepest first
 	lock     *filelock.Lock // on hidden
 	finished bool
-	moved    bool
+	moved    bool // dest holds something now
+	unsolved bool // hidden holds what nobody can move or remove without asking
 }
 
 // A NotEmptyError says that something is at the destination already.
@@ -49,8 +50,7 @@ func Open(dest string) (*Place, error) {
 		return nil, err
 	}
 	there, names, err := look(dest)
-	notEmpty := (*NotEmptyError)(nil)
-	if err != nil && !(errors.As(err, &notEmpty) && slices.Contains(names, hiddenName)) {
+	if err != nil && !slices.Contains(names, hiddenName) {
 		return nil, err
 	}
 	p := &Place{dest: dest, inside: there}
@@ -63,16 +63,29 @@ func Open(dest string) (*Place, error) {
 		}
 		sweep(filepath.Dir(dest), p.hidden)
 	}
-	if err := p.claim(); err != nil {
+	if err := p.prepare(); err != nil {
 		return nil, errors.Join(err, p.Close())
-	}
-	if err := p.recover(); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
-	if notEmpty != nil && !p.finished {
-		return nil, errors.Join(notEmpty, p.Close())
 	}
 	return p, nil
+}
+
+// prepare makes the hidden folder ready to be filled.
+func (p *Place) prepare() error {
+	if err := p.claim(); err != nil {
+		return err
+	}
+	if err := p.recover(); err != nil || p.finished {
+		return err
+	}
+	// Somebody may have been faster.
+	there, _, err := look(p.dest)
+	if err == nil && there != p.inside {
+		err = fmt.Errorf("%s came or went at this moment; try again", p.dest)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Mkdir(p.Dir(), 0o755), os.Mkdir(p.Scratch(), 0o755))
 }
 
 // look tells whether dest is there, and the names in it. The error says why a folder
@@ -123,10 +136,10 @@ func (p *Place) makeParents() error {
 }
 
 // Dir is the folder to fill.
-func (p *Place) Dir() string { return filepath.Join(p.hidden, "project") }
+func (p *Place) Dir() string { return filepath.Join(p.hidden, projectName) }
 
 // Scratch is a folder for what is needed on the way. It vanishes with [Place.Close].
-func (p *Place) Scratch() string { return p.hidden }
+func (p *Place) Scratch() string { return filepath.Join(p.hidden, scratchName) }
 
 // Dest is where the folder goes, as an absolute path.
 func (p *Place) Dest() string { return p.dest }
@@ -141,7 +154,10 @@ func (p *Place) Close() error {
 		p.removeParents()
 		return nil
 	}
-	err := empty(p.hidden)
+	var err error
+	if !p.unsolved {
+		err = empty(p.hidden)
+	}
 	err = errors.Join(err, p.lock.Release())
 	p.lock = nil
 	os.Remove(p.hidden) // unless somebody else has claimed it by now

@@ -127,8 +127,9 @@ func TestTakenMeanwhile(t *testing.T) {
 	dest := filepath.Join(parent, "hello")
 	p := open(t, dest)
 	write(t, filepath.Join(dest, "theirs"))
-	if err := p.Move(); err == nil {
-		t.Error("the move overwrites")
+	var notEmpty *place.NotEmptyError
+	if err := p.Move(); !errors.As(err, &notEmpty) {
+		t.Errorf("the move says %v", err)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -139,8 +140,8 @@ func TestTakenMeanwhile(t *testing.T) {
 	empty := t.TempDir()
 	p = open(t, empty)
 	write(t, filepath.Join(empty, "tools", "theirs.go"))
-	if err := p.Move(); err == nil {
-		t.Error("the move overwrites")
+	if err := p.Move(); !errors.As(err, &notEmpty) {
+		t.Errorf("the move says %v", err)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func TestTwoAtOnePlace(t *testing.T) {
 // holds is not.
 func TestLeftovers(t *testing.T) {
 	parent := t.TempDir()
-	for _, left := range []string{".petrock-new-00000001/project/go.mod", ".petrock-new-00000001/lock", ".petrock-new-00000002/overlay.json"} {
+	for _, left := range []string{".petrock-new-00000001/project/go.mod", ".petrock-new-00000001/lock", ".petrock-new-00000002/scratch/overlay.json"} {
 		write(t, filepath.Join(parent, left))
 	}
 	write(t, filepath.Join(parent, ".petrock-new-00000003", "project", "go.mod"))
@@ -196,21 +197,106 @@ func TestLeftovers(t *testing.T) {
 	holds(t, parent, "go.mod", "tools")
 }
 
-// A move into an empty folder that was cut short is finished.
+// A move into an empty folder that was cut short, after any number of names, is finished.
 func TestFinished(t *testing.T) {
+	all := []string{".git", "cmd", "go.mod", "tools"}
+	for moved := range len(all) + 1 {
+		dest := t.TempDir()
+		write(t, filepath.Join(dest, ".petrock-new", "moving"))
+		write(t, filepath.Join(dest, ".petrock-new", "lock"))
+		if err := os.MkdirAll(filepath.Join(dest, ".petrock-new", "project"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range all {
+			if i < moved {
+				write(t, filepath.Join(dest, name, "file"))
+			} else {
+				write(t, filepath.Join(dest, ".petrock-new", "project", name, "file"))
+			}
+		}
+		p, err := place.Open(dest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Finished() {
+			t.Error("it does not say so")
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, dest, all...)
+	}
+}
+
+// If the rest cannot be moved, nothing is lost, and once it can be, it is.
+func TestUnfinished(t *testing.T) {
 	dest := t.TempDir()
-	write(t, filepath.Join(dest, "go.mod"))
+	write(t, filepath.Join(dest, "cmd", "main.go"))
+	write(t, filepath.Join(dest, "go.mod")) // the user's own, made meanwhile
 	write(t, filepath.Join(dest, ".petrock-new", "moving"))
+	write(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
 	write(t, filepath.Join(dest, ".petrock-new", "project", "tools", "add.go"))
+	for range 2 {
+		var unfinished *place.UnfinishedError
+		if _, err := place.Open(dest); !errors.As(err, &unfinished) || !strings.Contains(err.Error(), "go.mod") {
+			t.Fatalf("it says %v", err)
+		}
+		holds(t, filepath.Join(dest, ".petrock-new", "project"), "go.mod", "tools")
+	}
+	if err := os.Remove(filepath.Join(dest, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
 	p, err := place.Open(dest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.Finished() {
-		t.Error("it does not say so")
-	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, dest, "go.mod", "tools")
+	holds(t, dest, "cmd", "go.mod", "tools")
+}
+
+// What has the name of a hidden folder and is none of ours is left alone: a link, a file, a
+// folder with something of somebody else's in it.
+func TestForeign(t *testing.T) {
+	precious := t.TempDir()
+	write(t, filepath.Join(precious, "file"))
+	link := func(at string) error { return os.Symlink(precious, at) }
+	file := func(at string) error { return os.WriteFile(at, nil, 0o644) }
+	folder := func(at string) error { write(t, filepath.Join(at, "diary")); return nil }
+
+	// Where the hidden folder would be, which this tells.
+	parent := t.TempDir()
+	probe := open(t, filepath.Join(parent, "hello"))
+	beside := filepath.Base(filepath.Dir(probe.Dir()))
+	probe.Close()
+
+	for what, put := range map[string]func(string) error{"a link": link, "a file": file, "a folder": folder} {
+		for _, inside := range []bool{false, true} {
+			parent := t.TempDir()
+			dest, hidden := filepath.Join(parent, "hello"), filepath.Join(parent, beside)
+			if inside {
+				dest, hidden = parent, filepath.Join(parent, ".petrock-new")
+			}
+			if err := put(hidden); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := place.Open(dest); err == nil || !strings.Contains(err.Error(), "in the way") {
+				t.Errorf("%s (inside: %t): it says %v", what, inside, err)
+			}
+			holds(t, parent, filepath.Base(hidden))
+		}
+	}
+
+	parent = t.TempDir()
+	write(t, filepath.Join(parent, ".petrock-new-notes", "diary"))
+	write(t, filepath.Join(parent, ".petrock-new-0000000a", "diary"))
+	if err := link(filepath.Join(parent, ".petrock-new-0000000b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, filepath.Join(parent, "hello")).Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, parent, ".petrock-new-0000000a", ".petrock-new-0000000b", ".petrock-new-notes")
+	holds(t, precious, "file")
 }

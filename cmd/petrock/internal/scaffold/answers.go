@@ -3,6 +3,7 @@ package scaffold
 import (
 	"fmt"
 	"go/token"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,8 @@ type Answers struct {
 // longestName leaves room for the prefixes and suffixes that clients and file systems put around it.
 const longestName = 64
 
-// folders are the names of a project's own folders, and of those that Go or petrock treat specially.
+// folders are the names of folders that a project has or may get, and of those that Go
+// treats specially.
 func folders() []string {
 	return []string{
 		"bin", "cmd", "core", "data", "features", "generators", "internal", "petrock", "prompts", "resources", "testdata", "tools", "vendor",
@@ -65,8 +67,8 @@ func CheckModule(path string) error {
 	if len(path) > 255 {
 		return refuse("it has %d characters, and 255 is the most", len(path))
 	}
-	if _, rest, ok := strings.Cut(path, "://"); ok {
-		return refuse("it is an address; try %s", strings.TrimSuffix(rest, ".git"))
+	if address := regexp.MustCompile(`^(?:[a-z+]+://|git@)(.+?)(?:\.git)?/?$`).FindStringSubmatch(path); address != nil {
+		return refuse("it is an address; try %s", strings.Replace(address[1], ":", "/", 1))
 	}
 	if err := module.CheckImportPath(path); err != nil {
 		return refuse("%v; a path such as example.com/hello will do", reason(err))
@@ -82,7 +84,9 @@ func CheckModule(path string) error {
 	case !more && reserved(path) != "":
 		return refuse("%s; try example.com/%s", reserved(path), path)
 	}
-	if _, _, ok := module.SplitPathVersion(path); !ok {
+	if _, _, ok := module.SplitPathVersion(path); !ok && first == "gopkg.in" {
+		return refuse("paths there end with a version, such as %s.v1", path)
+	} else if !ok {
 		return refuse("the version at its end is none; /v2 and above are, and version 1 has no ending")
 	}
 	return nil
@@ -93,8 +97,8 @@ func reserved(word string) string {
 	lower := strings.ToLower(word) // some file systems do not tell case apart
 	switch {
 	case slices.Contains(folders(), lower):
-		return "that is one of the folders that every project has"
-	case lower == "std" || lower == "main" || isStandard(lower):
+		return "that is the name of a folder with a meaning of its own"
+	case lower == "std" || lower == "main" || lower == "toolchain" || isStandard(lower):
 		return "Go has that name for itself"
 	}
 	return ""

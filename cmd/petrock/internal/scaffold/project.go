@@ -67,10 +67,7 @@ func (s Sources) Check(a Answers) error {
 	if a.Example == "" {
 		return nil
 	}
-	examples, err := s.Examples()
-	switch {
-	case err != nil:
-		return err
+	switch examples := s.Examples(); {
 	case len(examples) == 0:
 		return fmt.Errorf("there is no example %q, nor any other in this version; leave --example away for a plain project", a.Example)
 	case !slices.Contains(examples, a.Example):

@@ -220,9 +220,36 @@ func TestConfigurations(t *testing.T) {
 	if !strings.Contains(files["CLAUDE.md"], "@AGENTS.md") {
 		t.Error("CLAUDE.md does not point to AGENTS.md")
 	}
-	for _, line := range strings.Fields(files[".gitignore"]) {
-		if strings.HasPrefix(line, "/") && !strings.HasSuffix(line, "/") || strings.Contains(line, "*") {
+	for line := range strings.Lines(files[".gitignore"]) {
+		line = strings.TrimSpace(line)
+		anchored := strings.HasPrefix(line, "/") && strings.HasSuffix(line, "/") && !strings.Contains(line, "*")
+		if !anchored && !strings.HasPrefix(line, "#") && line != ".DS_Store" {
 			t.Errorf(".gitignore has %s, which a component may be called", line)
+		}
+	}
+}
+
+// Each template becomes a file: without it, nothing can be made.
+func TestTemplatesAreUsed(t *testing.T) {
+	sources := scaffold.Embedded()
+	all, err := fs.Glob(sources.Templates, "project/*")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("there are no templates: %v", err)
+	}
+	for _, missing := range all {
+		less := fstest.MapFS{}
+		for _, name := range all {
+			data, err := fs.ReadFile(sources.Templates, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			less[name] = &fstest.MapFile{Data: data}
+		}
+		delete(less, missing)
+		without := sources
+		without.Templates = less
+		if _, err := without.Make(scaffold.Answers{Name: "hello", Module: "hello"}); err == nil {
+			t.Errorf("%s becomes nothing", missing)
 		}
 	}
 }

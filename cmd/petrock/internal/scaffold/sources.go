@@ -33,19 +33,15 @@ func home() string {
 }
 
 // Examples are the names that [Answers.Example] may have, sorted.
-func (s Sources) Examples() ([]string, error) {
-	entries, err := fs.ReadDir(s.Skeleton, "example")
-	if err != nil {
-		return nil, nil // the plain project is all there is
-	}
+func (s Sources) Examples() []string {
+	entries, _ := fs.ReadDir(s.Skeleton, "example") // without it, the plain project is all there is
 	var names []string
 	for _, entry := range entries {
 		if entry.IsDir() {
 			names = append(names, entry.Name())
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return names
 }
 
 // A tree is a folder of Go that goes into the project, with the place that it goes to.

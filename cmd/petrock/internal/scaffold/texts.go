@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 	"text/template"
 )
@@ -12,20 +13,21 @@ import (
 // texts says what the templates become.
 func texts() map[string]string {
 	return map[string]string{
-		"AGENTS.md.tmpl":    "AGENTS.md",
-		"CLAUDE.md.tmpl":    "CLAUDE.md",
-		"Dockerfile.tmpl":   "Dockerfile",
-		"README.md.tmpl":    "README.md",
-		"codex.toml.tmpl":   ".codex/config.toml",
-		"crush.json.tmpl":   "crush.json",
-		"cursor.json.tmpl":  ".cursor/mcp.json",
-		"dockerignore.tmpl": ".dockerignore",
-		"gitignore.tmpl":    ".gitignore",
-		"go.mod.tmpl":       "go.mod",
-		"go.sum.tmpl":       "go.sum",
-		"mcp.json.tmpl":     ".mcp.json",
-		"vscode.json.tmpl":  ".vscode/mcp.json",
-		"workflow.yml.tmpl": ".github/workflows/check.yml",
+		"AGENTS.md.tmpl":     "AGENTS.md",
+		"CLAUDE.md.tmpl":     "CLAUDE.md",
+		"Dockerfile.tmpl":    "Dockerfile",
+		"README.md.tmpl":     "README.md",
+		"codex.toml.tmpl":    ".codex/config.toml",
+		"crush.json.tmpl":    "crush.json",
+		"cursor.json.tmpl":   ".cursor/mcp.json",
+		"dockerignore.tmpl":  ".dockerignore",
+		"gitattributes.tmpl": ".gitattributes",
+		"gitignore.tmpl":     ".gitignore",
+		"go.mod.tmpl":        "go.mod",
+		"go.sum.tmpl":        "go.sum",
+		"mcp.json.tmpl":      ".mcp.json",
+		"vscode.json.tmpl":   ".vscode/mcp.json",
+		"workflow.yml.tmpl":  ".github/workflows/check.yml",
 	}
 }
 
@@ -38,7 +40,7 @@ type words struct {
 
 // render calls put for each text of the project.
 func render(templates fs.FS, a Answers, put func(file string, data []byte)) error {
-	say := words{Name: a.Name, Module: a.Module, Image: strings.ToLower(a.Name)}
+	say := words{Name: a.Name, Module: a.Module, Image: image(a.Name)}
 	for from, to := range texts() {
 		parsed, err := template.New(from).Option("missingkey=error").ParseFS(templates, path.Join("project", from))
 		if err != nil {
@@ -51,4 +53,9 @@ func render(templates fs.FS, a Answers, put func(file string, data []byte)) erro
 		put(to, text.Bytes())
 	}
 	return nil
+}
+
+// image is a name as those of containers are spelt.
+func image(name string) string {
+	return regexp.MustCompile(`[-_]+`).ReplaceAllString(strings.ToLower(name), "-")
 }

@@ -1,5 +1,5 @@
-// Petrock is the workshop of this project: it looks at the project, and changes it, for people in
-// a terminal and for agents over MCP. It does not import the rest of the project, and so it
+// Petrock is the workshop of this project, for people in a terminal and for agents over MCP: it tells
+// what the project is and whether it compiles. It does not import the rest of the project, and so it
 // works while that does not compile.
 package main
 

@@ -1,5 +1,5 @@
-// The server offers the project's tools to MCP clients. This is the program that ships; the one
-// that writes Go into the project is cmd/petrock.
+// The server offers the project's tools to MCP clients. This is the program that ships; the
+// one for those who work on the project is cmd/petrock.
 package main
 
 import (

@@ -18,16 +18,16 @@ func newMCP(out *os.File) *cobra.Command {
 		Long: `Serve MCP over standard input and output, one client, until it closes the input.
 
 This is what an MCP client starts. With --dev it is the project's workshop that
-is served instead: the tools that inspect the project and write Go into it. That needs
-the project's source, around the working directory or around this program.`,
+is served instead, for the agent that works on the project. That needs the project's
+source, around the working directory or around this program.`,
 		Example: "  " + programName + " mcp\n  " + programName + " mcp --dev",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if terminal.Watched(os.Stdin) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s speaks MCP here, one JSON message a line. A client starts it; end it with Ctrl-D.\n", programName)
-			}
 			if dev {
 				return serveWorkshop(cmd.Context(), out)
+			}
+			if terminal.Watched(os.Stdin) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s speaks MCP here, one JSON message a line. A client starts it; end it with Ctrl-D.\n", programName)
 			}
 			server, err := newServer()
 			if err != nil {

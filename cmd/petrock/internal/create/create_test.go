@@ -1,0 +1,132 @@
+package create_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/create"
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+)
+
+// world is a folder to make projects in, without a network, and with a folder for what
+// is temporary.
+func world(t *testing.T) (base, temporary string) {
+	t.Helper()
+	base, temporary = t.TempDir(), t.TempDir()
+	for name, value := range map[string]string{
+		"GOPROXY": "off", "GOFLAGS": "-trimpath", "GOWORK": "", "TMPDIR": temporary,
+		"GIT_AUTHOR_NAME": "Gopher", "GIT_AUTHOR_EMAIL": "gopher@example.com", "GIT_COMMITTER_NAME": "Gopher", "GIT_COMMITTER_EMAIL": "gopher@example.com",
+	} {
+		t.Setenv(name, value)
+	}
+	return base, temporary
+}
+
+func isEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		t.Errorf("%s is left", filepath.Join(dir, entry.Name()))
+	}
+}
+
+// Whenever it is interrupted before the move, nothing is left, not even by Go.
+func TestInterrupted(t *testing.T) {
+	base, temporary := world(t)
+	for _, at := range []string{"writing", "checking", "making the first commit"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		_, err := create.Run(ctx, scaffold.Embedded(), create.Options{
+			Answers: scaffold.Answers{Name: "hello", Module: "example.com/" + strings.Fields(at)[0]},
+			Dir:     "a/b/hello",
+			Base:    base,
+			Step: func(what string) {
+				if strings.HasPrefix(what, at) {
+					interrupt()
+				}
+			},
+		})
+		if err == nil || err.Error() != "interrupted; nothing was made" {
+			t.Errorf("interrupted while %s, it says %v", at, err)
+		}
+		isEmpty(t, base)
+		isEmpty(t, temporary)
+	}
+}
+
+// What comes too late changes nothing: what is made is made.
+func TestInterruptedTooLate(t *testing.T) {
+	base, _ := world(t)
+	ctx := &late{Context: t.Context(), file: filepath.Join(base, "hello", "go.mod")}
+	result, err := create.Run(ctx, scaffold.Embedded(), create.Options{
+		Answers: scaffold.Answers{Name: "hello", Module: "hello"}, Dir: "hello", Base: base, NoGit: true,
+	})
+	if err != nil || result.Dir != filepath.Join(base, "hello") || result.Git != nil {
+		t.Errorf("it says %+v, %v", result, err)
+	}
+	if ctx.Err() == nil {
+		t.Error("it was not interrupted")
+	}
+}
+
+// late is a context that ends when a file is there.
+type late struct {
+	context.Context
+	file string
+}
+
+func (l *late) Err() error {
+	if _, err := os.Stat(l.file); err == nil {
+		return context.Canceled
+	}
+	return nil
+}
+
+// What an interrupted run had begun to move into a folder is finished, and told from another project.
+func TestFinished(t *testing.T) {
+	base, _ := world(t)
+	options := create.Options{Answers: scaffold.Answers{Name: "hello", Module: "hello"}, Dir: ".", Base: base, NoGit: true}
+	interruptMove(t, base, options)
+	result, err := create.Run(t.Context(), scaffold.Embedded(), options)
+	if err != nil || len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "whole now") {
+		t.Fatalf("it says %+v, %v", result, err)
+	}
+	for _, file := range result.Files {
+		if _, err := os.Stat(filepath.Join(base, filepath.FromSlash(file.Path))); err != nil {
+			t.Error(err)
+		}
+	}
+
+	base, _ = world(t)
+	options.Base = base
+	interruptMove(t, base, options)
+	options.Answers.Module = "example.com/another"
+	if _, err := create.Run(t.Context(), scaffold.Embedded(), options); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run had begun") {
+		t.Errorf("of another project, it says %v", err)
+	}
+}
+
+// interruptMove leaves a folder as a run leaves it that is killed while it moves.
+func interruptMove(t *testing.T, base string, o create.Options) {
+	t.Helper()
+	if _, err := create.Run(t.Context(), scaffold.Embedded(), o); err != nil {
+		t.Fatal(err)
+	}
+	hidden := filepath.Join(base, ".petrock-new")
+	if err := os.MkdirAll(filepath.Join(hidden, "project"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(hidden, "moving"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tools", "petrock.json"} {
+		if err := os.Rename(filepath.Join(base, name), filepath.Join(hidden, "project", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
