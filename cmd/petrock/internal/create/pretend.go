@@ -16,8 +16,8 @@ import (
 
 // pretend gives the flags and the environment with which Go sees the files at the destination,
 // where there is nothing yet: an overlay puts them there, and a workspace makes it a module
-// that Go knows of without being in it.
-func pretend(to *place.Place, files []scaffold.File) (flags, env []string, err error) {
+// that Go knows of without being in it. Some modules it is made to do without.
+func pretend(to *place.Place, files []scaffold.File, without []module.Version) (flags, env []string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, file := range files {
 		name := filepath.FromSlash(file.Path)
@@ -31,7 +31,7 @@ func pretend(to *place.Place, files []scaffold.File) (flags, env []string, err e
 	if err := os.WriteFile(overlayFile, text, 0o644); err != nil {
 		return nil, nil, err
 	}
-	work, err := workspace(to, files)
+	work, err := workspace(to, files, without)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,18 +43,18 @@ func pretend(to *place.Place, files []scaffold.File) (flags, env []string, err e
 }
 
 // workspace is the go.work. In a workspace, Go reads the go.mod of every module that any other
-// names, also of those that nothing is taken from: the project would do without them, so
-// empty ones stand for them here.
-func workspace(to *place.Place, files []scaffold.File) (string, error) {
+// names. Outside of one, as the project is, it does not need those that nothing is taken from: empty
+// ones stand for them here.
+func workspace(to *place.Place, files []scaffold.File, without []module.Version) (string, error) {
 	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
 	if err != nil {
 		return "", fmt.Errorf("reading %w", err)
 	}
 	var work strings.Builder
 	fmt.Fprintf(&work, "go %s\n\nuse %s\n", parsed.Go.Version, modfile.AutoQuote(filepath.ToSlash(to.Dest())))
-	for i, m := range unused(find(files, "go.sum")) {
-		stub := fmt.Sprintf("unused%d", i)
-		if err := os.Mkdir(filepath.Join(to.Scratch(), stub), 0o755); err != nil {
+	for i, m := range without {
+		stub := fmt.Sprintf("without%d", i)
+		if err := os.MkdirAll(filepath.Join(to.Scratch(), stub), 0o755); err != nil {
 			return "", err
 		}
 		if err := os.WriteFile(filepath.Join(to.Scratch(), stub, "go.mod"), []byte("module "+m.Path+"\n"), 0o644); err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/module"
+
 	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/generators/check"
@@ -15,8 +17,27 @@ import (
 
 // verify compiles the project, tests included, and links its programs, as if it were at its
 // destination already. What Go compiles so, it finds in its cache when the project is there in truth.
+//
+// If that fails, and modules are not on this machine that could not be fetched, it is tried
+// without them: some are for other systems than this one.
 func verify(ctx context.Context, to *place.Place, files []scaffold.File, result *Result) error {
-	flags, env, err := pretend(to, files)
+	without := unused(find(files, "go.sum"))
+	err := verifyWithout(ctx, to, files, result, without)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	missing := missingModules(ctx, files)
+	if len(missing) == 0 {
+		return err
+	}
+	if verifyWithout(ctx, to, files, result, append(without, missing...)) == nil {
+		return nil
+	}
+	return explain(err, missing)
+}
+
+func verifyWithout(ctx context.Context, to *place.Place, files []scaffold.File, result *Result, without []module.Version) error {
+	flags, env, err := pretend(to, files, without)
 	if err != nil {
 		return err
 	}
@@ -32,9 +53,6 @@ func verify(ctx context.Context, to *place.Place, files []scaffold.File, result 
 	}
 	if err == nil {
 		err = sawAll(checked, files, result.Module)
-	}
-	if err != nil && ctx.Err() == nil {
-		return explain(ctx, err, files)
 	}
 	return err
 }
