@@ -18,22 +18,28 @@ import (
 // verify compiles the project, tests included, and links its programs, as if it were at its
 // destination already. What Go compiles so, it finds in its cache when the project is there in truth.
 //
-// If that fails, and modules are not on this machine that could not be fetched, it is tried
-// without them: some are for other systems than this one.
+// If that fails because of a module that is not on this machine and could not be fetched, it is
+// tried without that one: some are for other systems.
 func verify(ctx context.Context, to *place.Place, files []scaffold.File, result *Result) error {
 	without := unused(find(files, "go.sum"))
-	err := verifyWithout(ctx, to, files, result, without)
-	if err == nil || ctx.Err() != nil {
-		return err
+	var first error
+	for {
+		err := verifyWithout(ctx, to, files, result, without)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+		missing := missingModules(ctx, files)
+		more := slices.DeleteFunc(slices.Clone(missing), func(m module.Version) bool {
+			return slices.Contains(without, m) || !strings.Contains(err.Error(), m.Path)
+		})
+		if len(more) == 0 {
+			return explain(first, missing)
+		}
+		without = append(without, more...)
 	}
-	missing := missingModules(ctx, files)
-	if len(missing) == 0 {
-		return err
-	}
-	if verifyWithout(ctx, to, files, result, append(without, missing...)) == nil {
-		return nil
-	}
-	return explain(err, missing)
 }
 
 func verifyWithout(ctx context.Context, to *place.Place, files []scaffold.File, result *Result, without []module.Version) error {
