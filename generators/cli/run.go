@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -83,14 +84,25 @@ type failure struct {
 	Status int    `json:"status"` // that the program ends with
 }
 
-// answerUnknown makes commands that only hold others refuse what they do not know: cobra
-// would print their help and end as if all were well.
+// answerUnknown makes commands that only hold others, and help, refuse what they do not know: cobra
+// would print help and end as if all were well.
 func answerUnknown(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		answerUnknown(sub)
+		if sub.Name() == "help" && !cmd.HasParent() {
+			sub.Args = knownTopic
+		}
 	}
 	if !cmd.Runnable() {
 		cmd.Args = cobra.NoArgs
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
+}
+
+// knownTopic refuses to help with what is not there.
+func knownTopic(help *cobra.Command, args []string) error {
+	if found, rest, err := help.Root().Find(args); err != nil || found == nil || len(rest) > 0 {
+		return fmt.Errorf("there is no command %q to help with", strings.Join(args, " "))
+	}
+	return nil
 }

@@ -1,0 +1,60 @@
+// A project that petrock new has just made: each client starts its server and its workshop as
+// the project's configuration says.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+
+import { Client as V2 } from '@modelcontextprotocol/client';
+import { StdioClientTransport as V2Transport } from '@modelcontextprotocol/client/stdio';
+import { Client as V1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as V1Transport } from '@modelcontextprotocol/sdk/client/stdio.js';
+
+const project = process.env.PEERS_PROJECT;
+assert.ok(project, 'PEERS_PROJECT must name a new project, as the script run does');
+const config = join(project, '.mcp.json');
+const { mcpServers } = JSON.parse(await readFile(config, 'utf8'));
+
+const clients = {
+  v1: () => [new V1({ name: 'v1-peer', version: '1' }), V1Transport],
+  'v2, handshake': () => [new V2({ name: 'v2-peer', version: '1' }, { versionNegotiation: { mode: 'legacy' } }), V2Transport],
+  'v2, stateless': () => [new V2({ name: 'v2-peer', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } }), V2Transport],
+};
+const calls = {
+  hello: [{ name: 'add', arguments: { a: 2, b: 40 } }, (content) => assert.deepEqual(content, { sum: 42 })],
+  petrock: [{ name: 'project_status', arguments: {} }, (content) => assert.equal(content.builds, true, JSON.stringify(content))],
+};
+
+for (const [name, make] of Object.entries(clients)) {
+  for (const [server, [call, check]] of Object.entries(calls)) {
+    test(`a new project, ${name}: ${server}`, async (t) => {
+      const [client, Transport] = make();
+      const { command, args } = mcpServers[server];
+      await client.connect(new Transport({ command, args, cwd: project, env: process.env, stderr: 'ignore' }));
+      t.after(() => client.close());
+      check((await client.callTool(call)).structuredContent);
+    });
+  }
+}
+
+for (const [server, [call, check]] of Object.entries(calls)) {
+  test(`a new project, the Inspector: ${server}`, async (t) => {
+    const home = await mkdtemp(join(tmpdir(), 'petrock-inspector-'));
+    t.after(() => rm(home, { recursive: true, force: true }));
+    const inspector = join(dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')), 'clients/launcher/build/index.js');
+    // The Inspector gives a server hardly any of its environment, and HOME is where Go's caches are.
+    const caches = ['GOCACHE', 'GOMODCACHE'].flatMap((name) => ['-e', `${name}=${process.env[`PEERS_${name}`]}`]);
+    const asked = ['--method', 'tools/call', '--tool-name', call.name, '--tool-args-json', JSON.stringify(call.arguments)];
+    const { stdout } = await promisify(execFile)(process.execPath, [inspector, '--cli', '--config', config, '--server', server, '--format', 'json', '--quiet', ...caches, ...asked], {
+      cwd: project,
+      env: { ...process.env, HOME: home },
+      timeout: 60_000,
+    });
+    check(JSON.parse(stdout).result.structuredContent);
+  });
+}
