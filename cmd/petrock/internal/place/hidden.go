@@ -109,9 +109,9 @@ func empty(hidden string) error {
 	var err error
 	for range 5 {
 		err = errors.Join(
+			os.RemoveAll(filepath.Join(hidden, movingName)), // first: nothing that is being removed is to be moved
 			os.RemoveAll(filepath.Join(hidden, projectName)),
 			os.RemoveAll(filepath.Join(hidden, scratchName)),
-			os.RemoveAll(filepath.Join(hidden, movingName)),
 		)
 		if err == nil {
 			return nil

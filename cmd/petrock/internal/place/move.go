@@ -38,7 +38,10 @@ func (p *Place) Move() error {
 
 // failed is why nothing was moved: most likely somebody else was faster.
 func (p *Place) failed(err error) error {
-	if _, _, taken := look(p.dest); taken != nil && !p.unsolved {
+	if p.unsolved {
+		return &UnfinishedError{Dir: p.dest, Err: err}
+	}
+	if _, _, taken := look(p.dest); taken != nil {
 		return taken
 	}
 	return fmt.Errorf("moving it into place: %w", err)
@@ -63,15 +66,15 @@ func (p *Place) recover() error {
 	return nil
 }
 
-// An UnfinishedError says that a process was killed while it moved names into a folder, and
-// that the rest cannot be moved now. Nothing is lost: it is tried again.
+// An UnfinishedError says that names were being moved into a folder when that was cut short,
+// and that the rest cannot be moved now. Nothing is lost: the next [Open] tries again.
 type UnfinishedError struct {
 	Dir string
 	Err error
 }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("an interrupted petrock had begun to move a project into %s, and the rest of it cannot be moved: %v; move away what is in the way, and run it again", e.Dir, e.Err)
+	return fmt.Sprintf("a project was being moved into %s when that was cut short, and the rest of it cannot be moved: %v; move away what is in the way, and run it again", e.Dir, e.Err)
 }
 
 // Unwrap is what was in the way.
@@ -80,7 +83,7 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // moveNames moves all that is in one folder to another and returns what it has moved.
 func moveNames(from, to string) (moved []string, err error) {
 	entries, err := os.ReadDir(from)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, entry := range entries {

@@ -200,12 +200,14 @@ func TestLeftovers(t *testing.T) {
 // A move into an empty folder that was cut short, after any number of names, is finished.
 func TestFinished(t *testing.T) {
 	all := []string{".git", "cmd", "go.mod", "tools"}
-	for moved := range len(all) + 1 {
+	for moved := range len(all) + 2 { // at the end, even the folder that they were in is gone
 		dest := t.TempDir()
 		write(t, filepath.Join(dest, ".petrock-new", "moving"))
 		write(t, filepath.Join(dest, ".petrock-new", "lock"))
-		if err := os.MkdirAll(filepath.Join(dest, ".petrock-new", "project"), 0o755); err != nil {
-			t.Fatal(err)
+		if moved <= len(all) {
+			if err := os.MkdirAll(filepath.Join(dest, ".petrock-new", "project"), 0o755); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for i, name := range all {
 			if i < moved {
