@@ -11,8 +11,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,8 +43,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
+	if flags, _, err := o.run(ctx, []string{"env", "GOFLAGS"}, nil); err == nil && bytes.Contains(flags, []byte("-mod=mod")) {
+		o.Flags = append([]string{"-mod=readonly"}, o.Flags...) // or Go would write to go.mod
+	}
 	// -e reports broken packages instead of ending there, -export compiles, -test does so for tests.
-	args := []string{"list", "-e", "-export", "-test", "-json=Dir,ImportPath,ForTest,Name,Module,Error,DepsErrors"}
+	args := []string{"list", "-e", "-export", "-test", "-json=Dir,ImportPath,ForTest,Name,GoFiles,CgoFiles,Module,Error,DepsErrors"}
 	out, errOut, err := o.run(ctx, append(args, o.Flags...), o.Patterns)
 	if err != nil {
 		return o.refused(err, errOut)
@@ -92,6 +93,8 @@ type listed struct {
 	ImportPath string
 	ForTest    string
 	Name       string
+	GoFiles    []string
+	CgoFiles   []string
 	Module     *struct{ Path string }
 	Error      *failure
 	DepsErrors []*failure // of what it imports, which is where an import that leads nowhere is found
@@ -118,9 +121,13 @@ func (o Options) read(out io.Reader) (*Result, error) {
 		if p.Module != nil && result.Module == "" {
 			result.Module = p.Module.Path
 		}
-		if p.isPackage() {
+		tested, ofTest := strings.CutSuffix(p.ImportPath, ".test")
+		switch {
+		case p.Dir == "" || p.ForTest != "" || ofTest && slices.Contains(result.Packages, tested):
+			// go list makes it up, for a test or for a pattern that matches nothing.
+		default:
 			result.Packages = append(result.Packages, p.ImportPath)
-			if p.Name == "main" {
+			if p.Name == "main" && len(p.GoFiles)+len(p.CgoFiles) > 0 {
 				result.Programs = append(result.Programs, p.ImportPath)
 			}
 		}
@@ -131,18 +138,11 @@ func (o Options) read(out io.Reader) (*Result, error) {
 		}
 	}
 	for i, d := range result.Diagnostics {
-		result.Diagnostics[i] = d.inModule(result.Module)
+		result.Diagnostics[i] = d.in(result)
 	}
 	slices.Sort(result.Packages)
 	slices.Sort(result.Programs)
 	slices.SortFunc(result.Diagnostics, Diagnostic.compare)
 	result.Diagnostics = slices.Compact(result.Diagnostics) // a package and those that import it say the same
 	return result, nil
-}
-
-// isPackage reports whether p is a package of the project, not one that go list makes up for
-// a test or for a pattern that matches nothing.
-func (p listed) isPackage() bool {
-	testMain := strings.HasSuffix(p.ImportPath, ".test") && path.Base(p.ImportPath) != filepath.Base(p.Dir)
-	return p.Dir != "" && p.ForTest == "" && !testMain
 }

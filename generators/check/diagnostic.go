@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,11 +41,18 @@ func (d Diagnostic) compare(other Diagnostic) int {
 	)
 }
 
-// inModule says it plainly when a package of the module is missing: Go looks for paths without
-// a dot in the standard library, and speaks of that.
-func (d Diagnostic) inModule(module string) Diagnostic {
+// in says it in words of the project. Variants of a package that are made for its tests are
+// that package. And where a package of the module is missing, Go speaks of the standard library, which
+// is where it looks for paths without a dot.
+func (d Diagnostic) in(r *Result) Diagnostic {
+	if !slices.Contains(r.Packages, d.Package) {
+		d.Package = strings.TrimSuffix(strings.TrimSuffix(d.Package, ".test"), "_test")
+	}
+	if strings.Contains(d.Package, "...") {
+		d.Package = "" // a pattern
+	}
 	path, _, ok := strings.Cut(strings.TrimPrefix(d.Message, "package "), " is not in std")
-	if ok && strings.HasPrefix(path, module+"/") {
+	if ok && strings.HasPrefix(path, r.Module+"/") {
 		d.Message = "package " + path + " is not there: the module has no such folder"
 	}
 	return d
@@ -52,7 +60,7 @@ func (d Diagnostic) inModule(module string) Diagnostic {
 
 // diagnose makes diagnostics of what is wrong with a package, or with one that it imports. The
 // words of a compiler are many lines: one that names the package, then one for each finding, some
-// of which go on in lines that begin with a tab.
+// of which go on in lines that are indented.
 func (f failure) diagnose(pkg string, o Options) []Diagnostic {
 	if len(f.ImportStack) > 0 {
 		pkg = f.ImportStack[len(f.ImportStack)-1]
@@ -76,7 +84,7 @@ func (f failure) diagnose(pkg string, o Options) []Diagnostic {
 		if strings.HasPrefix(line, "go: ") && strings.HasSuffix(line, ":") {
 			continue // a headline
 		}
-		if strings.HasPrefix(line, "\t") && len(all) > 0 {
+		if (strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " ")) && len(all) > 0 {
 			all[len(all)-1].Message += "\n" + line
 			continue
 		}

@@ -58,7 +58,20 @@ func Run(ctx context.Context, root *cobra.Command, args []string, env Env) int {
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}
 	}
-	return end(err, root.Name(), cmd.CommandPath(), slices.Contains(args, "--json"), env)
+	return end(err, root.Name(), cmd.CommandPath(), wantsJSON(cmd, args), env)
+}
+
+// wantsJSON reports whether JSON was asked for, of a command that has it. Where the arguments
+// were not read to their end, because of something wrong in them, they are looked at once more.
+func wantsJSON(cmd *cobra.Command, args []string) bool {
+	flag := cmd.Flags().Lookup("json")
+	if flag == nil {
+		return false
+	}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return flag.Value.String() == "true" || slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
 // end says what went wrong, if anything did, and returns the status to end with.

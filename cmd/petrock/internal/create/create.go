@@ -174,7 +174,12 @@ func sameProject(result *Result) error {
 	if err != nil {
 		return err
 	}
-	if found.Root != result.Dir || found.Name != result.Name || found.Module != result.Module || found.Example != result.Example {
+	for name := range found.Files {
+		if _, err := os.Stat(filepath.Join(result.Dir, filepath.FromSlash(name))); err != nil {
+			return fmt.Errorf("an interrupted run had begun the project in %s, and it is not whole: %w; move it away", result.Dir, err)
+		}
+	}
+	if found.Root != result.Dir || found.Petrock != result.Petrock || found.Name != result.Name || found.Module != result.Module || found.Example != result.Example {
 		return fmt.Errorf("%s holds the project %s, module %s, which an interrupted run had begun and this one has finished; choose another place with --dir, or move it away", result.Dir, found.Name, found.Module)
 	}
 	result.Notes = append(result.Notes, "An interrupted run had begun this project; it is whole now.")

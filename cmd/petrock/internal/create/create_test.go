@@ -121,7 +121,7 @@ func interruptMove(t *testing.T, base string, o create.Options) {
 	if err := os.MkdirAll(filepath.Join(hidden, "project"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(hidden, "moving"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(hidden, "moving"), []byte(`["core","go.mod","petrock.json","tools"]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"tools", "petrock.json"} {

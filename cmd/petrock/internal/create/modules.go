@@ -45,7 +45,9 @@ func missingModules(ctx context.Context, files []scaffold.File) []module.Version
 		if pathErr != nil || versionErr != nil {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(cache, filepath.FromSlash(path)+"@"+version)); err != nil {
+		_, source := os.Stat(filepath.Join(cache, filepath.FromSlash(path)+"@"+version))
+		_, goMod := os.Stat(filepath.Join(cache, "cache", "download", filepath.FromSlash(path), "@v", version+".mod"))
+		if source != nil || goMod != nil {
 			missing = append(missing, require.Mod)
 		}
 	}

@@ -50,7 +50,7 @@ func verifyWithout(ctx context.Context, to *place.Place, files []scaffold.File, 
 	checked, err := check.Run(ctx, check.Options{
 		Dir:      to.Scratch(),
 		Roots:    []string{to.Dest(), to.Dir()},
-		Patterns: []string{result.Module + "/..."},
+		Patterns: packages(files, result.Module),
 		Flags:    flags,
 		Env:      env,
 	})
@@ -63,11 +63,22 @@ func verifyWithout(ctx context.Context, to *place.Place, files []scaffold.File, 
 	return err
 }
 
+// packages are the import paths of the packages in the files.
+func packages(files []scaffold.File, module string) []string {
+	var all []string
+	for _, file := range files {
+		if path.Ext(file.Path) == ".go" {
+			all = append(all, module+"/"+path.Dir(file.Path))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // sawAll makes sure that Go has looked at the project, and at all of it.
 func sawAll(checked *check.Result, files []scaffold.File, module string) error {
-	for _, file := range files {
-		pkg := module + "/" + path.Dir(file.Path)
-		if path.Ext(file.Path) == ".go" && !slices.Contains(checked.Packages, pkg) {
+	for _, pkg := range packages(files, module) {
+		if !slices.Contains(checked.Packages, pkg) {
 			return fmt.Errorf("the go command has not compiled %s, and does not say why", pkg)
 		}
 	}

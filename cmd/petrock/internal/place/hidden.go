@@ -63,6 +63,7 @@ func (p *Place) claim() error {
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
+		p.made = p.made || err == nil
 		var lock *filelock.Lock
 		if err = checkHidden(p.hidden); err == nil {
 			lock, err = filelock.Try(filepath.Join(p.hidden, lockName))

@@ -16,6 +16,7 @@ import (
 type Place struct {
 	dest     string         // where it goes, absolute
 	hidden   string         // where it is prepared
+	made     bool           // hidden was made by this one
 	inside   bool           // hidden is in dest, which is there and empty
 	parents  []string       // folders above dest that were made for it, deepest first
 	lock     *filelock.Lock // on hidden
@@ -51,6 +52,7 @@ func Open(dest string) (*Place, error) {
 	}
 	there, names, err := look(dest)
 	if err != nil && !slices.Contains(names, hiddenName) {
+		sweep(filepath.Dir(dest), "")
 		return nil, err
 	}
 	p := &Place{dest: dest, inside: there}
@@ -151,6 +153,9 @@ func (p *Place) Finished() bool { return p.finished }
 // Close gives the place up. What was not moved is removed.
 func (p *Place) Close() error {
 	if p.lock == nil {
+		if p.made {
+			os.Remove(p.hidden) // unless somebody else has claimed it by now
+		}
 		p.removeParents()
 		return nil
 	}

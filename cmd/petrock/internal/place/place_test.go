@@ -189,6 +189,17 @@ func TestLeftovers(t *testing.T) {
 	}
 	holds(t, parent)
 
+	// Also by one that is refused.
+	write(t, filepath.Join(parent, ".petrock-new-00000004", "project", "go.mod"))
+	write(t, filepath.Join(parent, "full", "file"))
+	if _, err := place.Open(filepath.Join(parent, "full")); err == nil {
+		t.Error("it is not refused")
+	}
+	holds(t, parent, "full")
+	if err := os.RemoveAll(filepath.Join(parent, "full")); err != nil {
+		t.Fatal(err)
+	}
+
 	write(t, filepath.Join(parent, ".petrock-new", "project", "half.go"))
 	p := open(t, parent)
 	if err := errors.Join(p.Move(), p.Close()); err != nil {
@@ -202,7 +213,7 @@ func TestFinished(t *testing.T) {
 	all := []string{".git", "cmd", "go.mod", "tools"}
 	for moved := range len(all) + 2 { // at the end, even the folder that they were in is gone
 		dest := t.TempDir()
-		write(t, filepath.Join(dest, ".petrock-new", "moving"))
+		mark(t, dest, all...)
 		write(t, filepath.Join(dest, ".petrock-new", "lock"))
 		if moved <= len(all) {
 			if err := os.MkdirAll(filepath.Join(dest, ".petrock-new", "project"), 0o755); err != nil {
@@ -235,7 +246,7 @@ func TestUnfinished(t *testing.T) {
 	dest := t.TempDir()
 	write(t, filepath.Join(dest, "cmd", "main.go"))
 	write(t, filepath.Join(dest, "go.mod")) // the user's own, made meanwhile
-	write(t, filepath.Join(dest, ".petrock-new", "moving"))
+	mark(t, dest, "cmd", "go.mod", "tools")
 	write(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
 	write(t, filepath.Join(dest, ".petrock-new", "project", "tools", "add.go"))
 	for range 2 {
@@ -256,6 +267,40 @@ func TestUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, dest, "cmd", "go.mod", "tools")
+}
+
+// Somebody has removed what had been moved before it was cut short: the rest is not taken for a
+// project, and nothing of theirs is touched.
+func TestGivenUp(t *testing.T) {
+	dest := t.TempDir()
+	mark(t, dest, "cmd", "go.mod")
+	write(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
+	write(t, filepath.Join(dest, "theirs"))
+	if _, err := place.Open(dest); err == nil || !strings.Contains(err.Error(), "cmd is gone") {
+		t.Errorf("beside something else, it says %v", err)
+	}
+	holds(t, dest, ".petrock-new", "theirs")
+	if err := os.Remove(filepath.Join(dest, "theirs")); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dest)
+	if p.Finished() {
+		t.Error("it takes a part for the whole")
+	}
+	if err := errors.Join(p.Move(), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dest, "go.mod", "tools")
+}
+
+// mark writes what a process leaves that is killed while it moves these names.
+func mark(t *testing.T, dest string, names ...string) {
+	t.Helper()
+	file := filepath.Join(dest, ".petrock-new", "moving")
+	write(t, file)
+	if err := os.WriteFile(file, []byte(`["`+strings.Join(names, `","`)+`"]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // What has the name of a hidden folder and is none of ours is left alone: a link, a file, a

@@ -98,7 +98,7 @@ func reserved(word string) string {
 	switch {
 	case slices.Contains(folders(), lower):
 		return "that is the name of a folder with a meaning of its own"
-	case lower == "std" || lower == "main" || lower == "toolchain" || isStandard(lower):
+	case lower == "std" || lower == "main" || lower == "toolchain" || lower == "command-line-arguments" || isStandard(lower):
 		return "Go has that name for itself"
 	}
 	return ""
