@@ -31,7 +31,12 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			env.Setenv("PETROCK", petrock) // for when there is no PATH
+			goCommand, err := exec.LookPath("go")
+			if err != nil {
+				return err
+			}
+			env.Setenv("PETROCK", petrock) // for when there is no PATH, or another
+			env.Setenv("GO", goCommand)
 			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("MODULES", modules)
 			env.Setenv("GOPROXY", "off")

@@ -3,6 +3,7 @@ package create
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,22 +35,27 @@ func explain(err error, missing []module.Version) error {
 func missingModules(ctx context.Context, files []scaffold.File) []module.Version {
 	out, _, err := gocmd.Run(ctx, gocmd.Options{}, "go", "env", "GOMODCACHE")
 	cache := string(bytes.TrimSpace(out))
-	parsed, parseErr := modfile.Parse("go.mod", find(files, "go.mod"), nil)
-	if err != nil || parseErr != nil || cache == "" {
+	if err != nil || cache == "" {
 		return nil
 	}
-	var missing []module.Version
-	for _, require := range parsed.Require {
-		path, pathErr := module.EscapePath(require.Mod.Path)
-		version, versionErr := module.EscapeVersion(require.Mod.Version)
-		if pathErr != nil || versionErr != nil {
-			continue
-		}
+	return slices.DeleteFunc(required(files), func(m module.Version) bool {
+		path, pathErr := module.EscapePath(m.Path)
+		version, versionErr := module.EscapeVersion(m.Version)
 		_, source := os.Stat(filepath.Join(cache, filepath.FromSlash(path)+"@"+version))
 		_, goMod := os.Stat(filepath.Join(cache, "cache", "download", filepath.FromSlash(path), "@v", version+".mod"))
-		if source != nil || goMod != nil {
-			missing = append(missing, require.Mod)
-		}
+		return errors.Join(pathErr, versionErr) != nil || source == nil && goMod == nil
+	})
+}
+
+// required are the modules that the project's go.mod names.
+func required(files []scaffold.File) []module.Version {
+	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
+	if err != nil {
+		return nil
 	}
-	return missing
+	var all []module.Version
+	for _, require := range parsed.Require {
+		all = append(all, require.Mod)
+	}
+	return all
 }

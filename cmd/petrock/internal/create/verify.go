@@ -1,6 +1,7 @@
 package create
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,26 +20,30 @@ import (
 // destination already. What Go compiles so, it finds in its cache when the project is there in truth.
 //
 // If that fails because of a module that is not on this machine and could not be fetched, it is
-// tried without that one: some are for other systems.
+// tried without that one: some are for other systems. If it has come meanwhile, by way of
+// another process, it is tried again.
 func verify(ctx context.Context, to *place.Place, files []scaffold.File, result *Result) error {
 	without := unused(find(files, "go.sum"))
 	var first error
-	for {
+	for again := true; ; {
 		err := verifyWithout(ctx, to, files, result, without)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if first == nil {
-			first = err
-		}
-		missing := missingModules(ctx, files)
-		more := slices.DeleteFunc(slices.Clone(missing), func(m module.Version) bool {
+		first = cmp.Or(first, err)
+		named := slices.DeleteFunc(required(files), func(m module.Version) bool {
 			return slices.Contains(without, m) || !strings.Contains(err.Error(), m.Path)
 		})
-		if len(more) == 0 {
+		missing := missingModules(ctx, files)
+		more := slices.DeleteFunc(slices.Clone(missing), func(m module.Version) bool { return !slices.Contains(named, m) })
+		switch {
+		case len(more) > 0:
+			without = append(without, more...)
+		case len(named) > 0 && again:
+			again = false
+		default:
 			return explain(first, missing)
 		}
-		without = append(without, more...)
 	}
 }
 
