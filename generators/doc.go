@@ -2,6 +2,7 @@
 //
 //   - gocmd: starts the go command;
 //   - check: asks the go command what a project's packages are, and whether they compile and link;
+//   - naming: makes of one name those that Go, clients and the file system need;
 //   - workshop: offers all of it as tools over MCP;
 //   - cli: offers all of it in a terminal.
 //

@@ -1,0 +1,34 @@
+package naming
+
+import "fmt"
+
+// What clients allow for a name together with what they put before it.
+const (
+	longestCall   = 64 // mcp__PROJECT__NAME, as Claude Code calls it
+	longestCursor = 60 // Cursor counts the server's name and the tool's
+)
+
+// Limit is how many characters a wire name may have in a project so that all clients take it. It
+// is 0 if the project's name leaves no room.
+func Limit(project string) int {
+	return max(0, min(longestCall-len("mcp__"+project+"__"), longestCursor-len(project)))
+}
+
+// CheckWire says why some client would not take a wire name of a project, and what to do. Names
+// from [Parse] can only be too long; others were written by hand, or come from an identifier.
+func CheckWire(name, project string) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("clients do not take the name %q: %s", shorten(name), fmt.Sprintf(format, args...))
+	}
+	if err := check(name, "-_", len(name)); err != nil {
+		return refuse("%v", err)
+	}
+	switch limit, n := Limit(project), len(name); {
+	case limit == 0:
+		return refuse("they put the project's name before it, and %q leaves no room for more; give the project a shorter one", shorten(project))
+	case n > limit:
+		return refuse("it has %d characters, %d more than the %d that are left when they put the project's name, %q, before it; choose a shorter one",
+			n, n-limit, limit, shorten(project))
+	}
+	return nil
+}
