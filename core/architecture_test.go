@@ -27,6 +27,7 @@ var mayImport = []struct {
 	{"generators", []string{"core/..."}},
 	{"generators/gocmd", nil},
 	{"generators/naming", nil},
+	{"generators/field", []string{"generators/naming"}},
 	{"generators/check", []string{"generators/gocmd", "core/..."}},
 	{"generators/workshop", []string{"generators", "generators/check", "core/..."}},
 	{"generators/cli", []string{"generators", "generators/workshop", "core/..."}},

@@ -3,8 +3,9 @@
 //   - gocmd: starts the go command;
 //   - check: asks the go command what a project's packages are, and whether they compile and link;
 //   - naming: makes of one name those that Go, clients and the file system need;
+//   - field: reads the fields of a component as people type them;
 //   - workshop: offers all of it as tools over MCP;
 //   - cli: offers all of it in a terminal.
 //
-// Arrows point down only: cli → workshop → check → gocmd → core.
+// Arrows point down only: cli → workshop → check → gocmd → core, and field → naming.
 package generators

@@ -1,0 +1,63 @@
+package field_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/petrock/petrock/generators/field"
+)
+
+func TestSample(t *testing.T) {
+	for _, test := range []struct{ text, sample, wrong string }{
+		{"a", `"example"`, `1`},
+		{"a:string:..3", `"exa"`, `"exam"`},
+		{"a:string:9..", `"exampleex"`, `"examplee"`},
+		{"a:string:4", `"exam"`, `"examp"`},
+		{"a:string:..0", `""`, `"e"`},
+		{"a:string:1..2000000000", `"example"`, `""`},
+		{"a:string:..2000000000", `"example"`, `1`},
+		{"a:int", `1`, `"wrong"`},
+		{"a:int:1..100", `1`, `101`},
+		{"a:int:5..", `5`, `4`},
+		{"a:int:..-5", `-5`, `-4`},
+		{"a:int64:-9223372036854775808..9223372036854775807", `1`, `"wrong"`},
+		{"a:int64:9223372036854775807..9223372036854775807", `9223372036854775807`, `9223372036854775806`},
+		{"a:float", `1.5`, `"wrong"`},
+		{"a:float:..0.5", `0.5`, `1.5`},
+		{"a:float:2..", `2`, `1`},
+		{"a:float:1e300..1e301", `1e+300`, `"wrong"`},
+		{"a:bool", `true`, `"wrong"`},
+		{"a:time", `"2026-01-02T15:04:05Z"`, `1`},
+		{"a:duration", `1000000000`, `"wrong"`},
+		{"a:bytes", `"ZXhhbXBsZQ=="`, `1`},
+		{"a:any", `"example"`, ``},
+		{"a:enum(open,done)", `"open"`, `"(wrong)"`},
+		{"a:[]enum(open,done):2..3", `["open","open"]`, `["open","open","open","open"]`},
+		{"a:[]string:..0", `[]`, `["example"]`},
+		{"a:[]any", `["example"]`, `"wrong"`},
+		{"a:map[string][]time", `{"key1":["2026-01-02T15:04:05Z"]}`, `"wrong"`},
+		{"a:map[string]int:2..", `{"key1":1,"key2":1}`, `{"key1":1}`},
+	} {
+		f, err := field.Parse(test.text)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		wrong, can := f.Wrong()
+		if got := encode(t, f.Sample()); got != test.sample {
+			t.Errorf("a sample of %s is %s, not %s", test.text, got, test.sample)
+		}
+		if got := encode(t, wrong); can != (test.wrong != "") || can && got != test.wrong {
+			t.Errorf("wrong for %s is %s, %t, not %s", test.text, got, can, test.wrong)
+		}
+	}
+}
+
+func encode(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,124 @@
+package field
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Kind is what sort of type a type is. Its text is how it is typed, but for lists and maps.
+type Kind string
+
+// The kinds of types.
+const (
+	String   Kind = "string"
+	Int      Kind = "int"
+	Int64    Kind = "int64"
+	Float    Kind = "float"
+	Bool     Kind = "bool"
+	Time     Kind = "time"
+	Duration Kind = "duration"
+	Bytes    Kind = "bytes"
+	Any      Kind = "any"
+	Enum     Kind = "enum"
+	List     Kind = "[]"
+	Map      Kind = "map[string]"
+)
+
+// A Type is the type of a field, or of what is in a list or a map.
+type Type struct {
+	Kind   Kind
+	Elem   *Type   // of the items of a List and the values of a Map; otherwise nil
+	Values []Value // of an Enum; otherwise nil
+}
+
+// deepest is how many lists and maps may be inside one another.
+const deepest = 4
+
+// types is what can be typed, for messages.
+const types = "string, int, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
+
+// String is the type as it is typed: map[string][]int.
+func (t Type) String() string {
+	switch {
+	case t.Elem != nil:
+		return string(t.Kind) + t.Elem.String()
+	case t.Kind == Enum:
+		texts := make([]string, len(t.Values))
+		for i, value := range t.Values {
+			texts[i] = value.Text
+		}
+		return "enum(" + strings.Join(texts, ",") + ")"
+	}
+	return string(t.Kind)
+}
+
+// parseType reads a type that is inside of depth lists and maps.
+func parseType(text string, depth int) (Type, error) {
+	for _, kind := range []Kind{List, Map} {
+		rest, ok := strings.CutPrefix(text, string(kind))
+		switch {
+		case !ok:
+			continue
+		case depth == deepest:
+			return Type{}, fmt.Errorf("more than %d lists and maps are inside one another; take any instead", deepest)
+		case rest == "":
+			return Type{}, fmt.Errorf("%q lacks the type of what is in it; try %sstring", text, kind)
+		}
+		elem, err := parseType(rest, depth+1)
+		return Type{Kind: kind, Elem: &elem}, err
+	}
+	if inside, ok := strings.CutPrefix(text, "enum("); ok {
+		values, err := parseValues(inside)
+		return Type{Kind: Enum, Values: values}, err
+	}
+	switch kind := Kind(text); kind {
+	case String, Int, Int64, Float, Bool, Time, Duration, Bytes, Any:
+		return Type{Kind: kind}, nil
+	case "float64", "number":
+		return Type{Kind: Float}, nil
+	}
+	if text == "" {
+		return Type{}, errors.New("there is no type behind the colon; the types are " + types)
+	}
+	return Type{}, fmt.Errorf("%q is no type%s; the types are %s", shorten(text), meant(text), types)
+}
+
+// meant says which type somebody may have meant who is used to another language.
+func meant(text string) string {
+	better := ""
+	switch strings.ToLower(text) {
+	case "str", "text", "char", "uuid", "url", "email":
+		better = "string"
+	case "integer", "int8", "int16", "int32", "uint", "uint8", "uint16", "uint32", "uint64", "long":
+		better = "int"
+	case "double", "float32", "decimal":
+		better = "float"
+	case "boolean":
+		better = "bool"
+	case "time.time", "date", "datetime", "date-time", "timestamp":
+		better = "time"
+	case "time.duration":
+		better = "duration"
+	case "byte", "blob", "binary", "base64":
+		better = "bytes"
+	case "interface{}", "json", "json.rawmessage":
+		better = "any"
+	case "object", "map", "dict":
+		better = "map[string]any"
+	case "array", "list", "slice":
+		better = "[]string"
+	case "enum":
+		better = "enum(a,b)"
+	default:
+		lower := strings.ToLower(text) // String, Int
+		if lower == text {
+			return ""
+		}
+		if _, err := parseType(lower, deepest); err != nil {
+			return ""
+		}
+		better = shorten(lower)
+	}
+	return "; try " + better
+}
