@@ -142,7 +142,7 @@ func (o Options) read(out io.Reader) (*Result, error) {
 	}
 	slices.Sort(result.Packages)
 	slices.Sort(result.Programs)
-	slices.SortFunc(result.Diagnostics, Diagnostic.compare)
+	slices.SortFunc(result.Diagnostics, Diagnostic.Compare)
 	result.Diagnostics = slices.Compact(result.Diagnostics) // a package and those that import it say the same
 	return result, nil
 }

@@ -34,7 +34,8 @@ func (d Diagnostic) String() string {
 	return d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column) + ": " + d.Message
 }
 
-func (d Diagnostic) compare(other Diagnostic) int {
+// Compare orders diagnostics by place, then by package and message.
+func (d Diagnostic) Compare(other Diagnostic) int {
 	return cmp.Or(
 		cmp.Compare(d.File, other.File), cmp.Compare(d.Line, other.Line), cmp.Compare(d.Column, other.Column),
 		cmp.Compare(d.Package, other.Package), cmp.Compare(d.Message, other.Message),

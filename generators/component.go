@@ -1,0 +1,150 @@
+package generators
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/naming"
+)
+
+// named is a component in the making, under all its names.
+type named struct {
+	kind, dir   string
+	name        naming.Name
+	wire        string // what clients call it
+	goName      string // its function
+	description string // what it is for, after the name of the function
+	directives  []string
+}
+
+// names makes the names of a component.
+func names(p kit.Project, kind, dir, text, description string) (named, error) {
+	name, err := naming.Parse(text)
+	if err != nil {
+		return named{}, err
+	}
+	n := named{kind: kind, dir: dir, name: name, wire: name.Wire(), goName: name.Go()}
+	if err := naming.CheckWire(n.wire, p.Name); err != nil {
+		return named{}, err
+	}
+	switch n.goName {
+	case "New", "Register", "Tools", "Resources", "Prompts":
+		return named{}, fmt.Errorf("the name %q would make a function %s, which is the name of something else here; take another", text, n.goName)
+	}
+	if n.description, err = sentence(description); err != nil {
+		return named{}, err
+	}
+	if !name.Exact() {
+		n.directives = append(n.directives, "name "+n.wire)
+	}
+	return n, nil
+}
+
+// sentence makes a description fit for a doc comment of one line.
+func sentence(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	const most = 1000
+	switch {
+	case !utf8.ValidString(text):
+		return "", errors.New("the description is no valid UTF-8")
+	case utf8.RuneCountInString(text) > most:
+		return "", fmt.Errorf("the description has %d characters; write at most %d here, and more in the file", utf8.RuneCountInString(text), most)
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' {
+			return "", fmt.Errorf("the description has the character %U in it, such as a line break; write it in one line of plain text", r)
+		}
+	}
+	return text, nil
+}
+
+// about is the doc comment of the function, after its name.
+func (n named) about() string {
+	if n.description == "" {
+		return fmt.Sprintf("is the %s %s. Say here what it is for: models read it.", n.kind, n.wire)
+	}
+	first, size := utf8.DecodeRuneInString(n.description)
+	text := string(unicode.ToLower(first)) + n.description[size:]
+	if next, _ := utf8.DecodeRuneInString(n.description[size:]); unicode.IsUpper(next) { // an abbreviation
+		text = n.description
+	}
+	return text
+}
+
+// where says where the component is to be written, as its function answers until then.
+func (n named) where() string { return "not written yet: write it in " + n.path() }
+
+// file begins the file of the component.
+func (n named) file(p kit.Project) emit.File {
+	return emit.NewFile(p.Import(n.dir), p.Package(n.dir))
+}
+
+// function adds the function itself.
+//
+//	// SendMail sends a mail.
+//	func SendMail(_ context.Context, _ SendMailInput) (SendMailOutput, error) {
+//		return SendMailOutput{}, errors.New("send_mail is not written yet: write it in tools/send_mail.go")
+//	}
+func (n named) function(file emit.File, params []jen.Code, result, zero *jen.Statement) {
+	file.Comment("// " + n.goName + " " + n.about())
+	if len(n.directives) > 0 {
+		file.Comment("//")
+	}
+	for _, d := range n.directives {
+		file.Comment("//petrock:" + d)
+	}
+	file.Func().Id(n.goName).Params(params...).Params(result, jen.Error()).Block(
+		jen.Return(zero, jen.Qual("errors", "New").Call(jen.Lit(n.wire+" is "+n.where()))),
+	)
+}
+
+// test begins the test of the component, with a client that is connected to what the package offers.
+//
+//	func TestSendMail(t *testing.T) {
+//		client := mcptest.Serve(t, tools.Register)
+//		…
+//	}
+func (n named) test(p kit.Project, body func(*jen.Group)) emit.File {
+	imported := p.Import(n.dir)
+	file := emit.NewFile(imported+"_test", p.Package(n.dir)+"_test")
+	file.ImportName(imported, p.Package(n.dir))
+	file.ImportName(p.Import("core/mcptest"), "mcptest")
+	file.Func().Id("Test" + n.goName).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
+		g.Id("client").Op(":=").Qual(p.Import("core/mcptest"), "Serve").Call(jen.Id("t"), jen.Qual(imported, "Register"))
+		body(g)
+	})
+	return file
+}
+
+// path is that of the file that the component is written in.
+func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
+
+// draft is the component with its test.
+func (n named) draft(file, test emit.File) (kit.Draft, error) {
+	text, err := file.Bytes()
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	tested, err := test.Bytes()
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	beside := strings.TrimSuffix(n.path(), ".go") + "_test.go"
+	return kit.Draft{
+		Kind:  n.kind,
+		Name:  n.wire,
+		Files: []kit.File{{Path: n.path(), Text: text}, {Path: beside, Text: tested}},
+		Next: []string{
+			fmt.Sprintf("Write %s in %s, and say in its test, %s, what it gives back.", n.goName, n.path(), beside),
+			fmt.Sprintf("go test ./%s", n.dir),
+		},
+	}, nil
+}

@@ -1,0 +1,70 @@
+package derive
+
+import (
+	"encoding/json"
+
+	"github.com/petrock/petrock/generators/check"
+)
+
+// A Component is one thing that a package offers.
+type Component struct {
+	Kind        Kind            `json:"kind"`                   // What it is
+	Name        string          `json:"name"`                   // What clients call it
+	Title       string          `json:"title,omitempty"`        // What people are shown
+	Description string          `json:"description,omitempty"`  // What it is for
+	Func        string          `json:"func"`                   // The Go function, or Type.Method
+	File        string          `json:"file"`                   // Where it is written, from the project's root
+	Line        int             `json:"line"`                   // In that file
+	URI         string          `json:"uri,omitempty"`          // Of a resource, maybe with variables
+	MIMEType    string          `json:"mimeType,omitempty"`     // Of a resource
+	Input       json.RawMessage `json:"inputSchema,omitempty"`  // Schema of what it takes
+	Output      json.RawMessage `json:"outputSchema,omitempty"` // Schema of what it gives back
+
+	arguments []argument
+	defaults  []preset // of the input
+	hints     []hint
+	input     string // the Go type of the input, if it is one of this package
+}
+
+// An argument is a field of the input of a prompt.
+type argument struct {
+	name, description string
+	required          bool
+}
+
+// A preset is a field of the input that has a default.
+type preset struct {
+	path  string // such as Page.Size
+	value string // as Go has it
+}
+
+// method is the name of the method, if it is one.
+func (c Component) method() (string, bool) {
+	for i := range c.Func {
+		if c.Func[i] == '.' {
+			return c.Func[i+1:], true
+		}
+	}
+	return c.Func, false
+}
+
+// A Package is what was derived from one.
+type Package struct {
+	Place
+	Components []Component // sorted by name
+	File       string      // the path of the derived file
+	Text       []byte      // what it holds; nil if there are no components, and none is needed
+
+	// Problems are why nothing could be derived: the derived file stays as it is.
+	Problems []check.Diagnostic
+	// Warnings are what had better be otherwise.
+	Warnings []check.Diagnostic
+
+	maker maker
+}
+
+// A maker is how the type whose methods are components is made.
+type maker struct {
+	known   bool // there is a func New
+	context bool // that takes a context
+}

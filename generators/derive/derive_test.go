@@ -1,0 +1,137 @@
+package derive_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/exports"
+	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typing"
+)
+
+var update = flag.Bool("update", false, "rewrite the expectations in testdata")
+
+// Each archive is a module; what is derived from it follows its files: derived files, then
+// problems and warnings in want.
+func TestDerive(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	cases, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			var given, want []txtar.File
+			for _, f := range archive.Files {
+				if strings.HasPrefix(f.Name, "want") {
+					want = append(want, f)
+					continue
+				}
+				given = append(given, f)
+				write(t, filepath.Join(dir, f.Name), f.Data)
+			}
+			got := run(t, dir)
+			if string(txtar.Format(&txtar.Archive{Files: got})) == string(txtar.Format(&txtar.Archive{Files: want})) {
+				return
+			}
+			if !*update {
+				t.Fatalf("it makes\n%s\nnot\n%s\n(-update writes it down)", txtar.Format(&txtar.Archive{Files: got}), txtar.Format(&txtar.Archive{Files: want}))
+			}
+			archive.Files = append(given, got...)
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// run derives twice, which gives the same, and returns all that came of it.
+func run(t *testing.T, dir string) []txtar.File {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	first, second := once(t, root), once(t, root)
+	if a, b := txtar.Format(&txtar.Archive{Files: first}), txtar.Format(&txtar.Archive{Files: second}); string(a) != string(b) {
+		t.Errorf("twice it is not the same:\n%s\n%s", a, b)
+	}
+	return first
+}
+
+func once(t *testing.T, root *os.Root) []txtar.File {
+	t.Helper()
+	cache := exports.New(root)
+	system, err := cache.System(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := source.NewStore(root, system.Context())
+	view, err := store.View(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: typing.NewChecker(typing.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())}
+	packages, err := project.Packages(t.Context(), view, derive.Places())
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := map[string][]byte{}
+	var files []txtar.File
+	said := ""
+	for _, p := range packages {
+		if p.Text != nil {
+			planned[p.File] = p.Text
+			files = append(files, txtar.File{Name: "want/" + p.File, Data: p.Text})
+		}
+		for _, d := range p.Problems {
+			said += fmt.Sprintf("problem in %s: %s\n", p.Dir, d)
+		}
+		for _, d := range p.Warnings {
+			said += fmt.Sprintf("warning in %s: %s\n", p.Dir, d)
+		}
+		for _, c := range p.Components {
+			for _, text := range []string{string(c.Input), string(c.Output)} {
+				if _, err := schema.Compile(text); text != "" && err != nil {
+					t.Errorf("a schema of %s is none: %v\n%s", c.Name, err, text)
+				}
+			}
+		}
+	}
+	if view, err = store.View(planned); err != nil {
+		t.Fatal(err)
+	}
+	wired, err := project.Wire(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range wired {
+		files = append(files, txtar.File{Name: "want/" + f.Path, Data: f.Text})
+	}
+	return append(files, txtar.File{Name: "want", Data: []byte(said)})
+}
+
+func write(t *testing.T, file string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

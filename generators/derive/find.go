@@ -1,0 +1,267 @@
+package derive
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typing"
+)
+
+// A Project is what deriving has to know of it.
+type Project struct {
+	Name    string // of the project, and of its server's program
+	Core    string // the import path of core
+	Checker *typing.Checker
+}
+
+// A finder finds the components of one package.
+type finder struct {
+	Project
+	place  Place
+	view   *source.View
+	fset   *token.FileSet
+	pkg    *types.Package
+	found  *Package
+	fields map[*source.File]map[token.Pos]ast.Node // declarations by the place of their name
+}
+
+// Packages derives from the packages in places, those that are there, without their derived files.
+func (p Project) Packages(ctx context.Context, view *source.View, places []Place) ([]*Package, error) {
+	var dirs []string
+	for _, place := range places {
+		dirs = append(dirs, place.Dir)
+	}
+	pass, err := p.Checker.NewPass(ctx, view, dirs, typing.Options{Skip: func(f *source.File) bool {
+		return f.IsTest() || f.IsDerived() && slices.Contains(dirs, f.Dir())
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var all []*Package
+	for _, place := range places {
+		f := &finder{Project: p, place: place, view: view, fset: view.Fset(), fields: map[*source.File]map[token.Pos]ast.Node{}}
+		f.found = &Package{Place: place, File: place.derived()}
+		f.find(pass)
+		all = append(all, f.found)
+	}
+	return all, nil
+}
+
+// find derives from the package.
+func (f *finder) find(pass *typing.Pass) {
+	var files []*source.File
+	for _, file := range f.view.Files(f.place.Dir) {
+		if file.IsTest() || file.IsDerived() {
+			continue
+		}
+		files = append(files, file)
+		if file.Err != nil {
+			f.refuse(check.Diagnostic{File: file.Path, Message: fmt.Sprintf("syntax error: %v", file.Err)})
+		}
+	}
+	pkg, wrong := pass.Package(f.place.Dir)
+	if pkg == nil || len(f.found.Problems) > 0 {
+		return
+	}
+	f.pkg = pkg
+	for _, file := range files {
+		for _, decl := range file.Syntax.Decls {
+			if decl, ok := decl.(*ast.FuncDecl); ok {
+				f.function(file, decl)
+			}
+		}
+	}
+	f.clashes()
+	if len(f.found.Problems) > 0 {
+		f.found.Problems = append(f.found.Problems, exposed(wrong)...)
+		return
+	}
+	if len(f.found.Components) > 0 {
+		var err error
+		if f.found.Text, err = f.render(); err != nil {
+			f.refuse(check.Diagnostic{File: f.found.File, Message: err.Error()})
+		}
+	}
+}
+
+// exposed adds what the compiler says of a package to the problems that may have come of it.
+func exposed(wrong []check.Diagnostic) []check.Diagnostic {
+	return slices.DeleteFunc(slices.Clone(wrong), func(d check.Diagnostic) bool { return strings.HasPrefix(d.Message, "\t") })
+}
+
+// refuse notes why nothing can be derived.
+func (f *finder) refuse(d check.Diagnostic) {
+	d.Package = f.Checker.ImportPath(f.place.Dir)
+	if !slices.Contains(f.found.Problems, d) {
+		f.found.Problems = append(f.found.Problems, d)
+	}
+}
+
+func (f *finder) problem(pos token.Pos, format string, args ...any) {
+	f.refuse(f.diagnostic(pos, format, args...))
+}
+
+func (f *finder) warn(pos token.Pos, format string, args ...any) {
+	f.found.Warnings = append(f.found.Warnings, f.diagnostic(pos, format, args...))
+}
+
+func (f *finder) diagnostic(pos token.Pos, format string, args ...any) check.Diagnostic {
+	at := f.fset.PositionFor(pos, false)
+	return check.Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Package: f.Checker.ImportPath(f.place.Dir)}
+}
+
+// name is a type as one writes it in the package.
+func (f *finder) name(t types.Type) string { return types.TypeString(t, types.RelativeTo(f.pkg)) }
+
+// function looks at a function or method: is it a component, and a good one?
+func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
+	name := decl.Name.Name
+	receiver := ""
+	if decl.Recv != nil && len(decl.Recv.List) == 1 {
+		receiver = receiverName(decl.Recv.List[0].Type)
+	}
+	switch {
+	case !decl.Name.IsExported(), receiver != "" && receiver != f.place.receiver(), ignored(decl.Doc):
+		return
+	case receiver == "" && name == "New" && f.place.receiver() != "":
+		f.maker(decl)
+		return
+	case f.place.Kind == Generator && receiver == "" && !f.makesDraft(decl):
+		return // the package has other functions too
+	case name == "Register":
+		f.problem(decl.Name.Pos(), "Register is the name of what is derived; call the function otherwise")
+		return
+	}
+	c := Component{Kind: f.place.Kind, Func: name, Name: naming.FromGo(name), File: file.Path, Line: f.fset.PositionFor(decl.Name.Pos(), false).Line}
+	if receiver != "" {
+		c.Func = receiver + "." + name
+	}
+	c.Description = describe(decl.Doc, name)
+	f.direct(&c, directives(decl.Doc))
+	if c.Description == "" {
+		f.warn(decl.Name.Pos(), "%s has no doc comment; models choose by what it says", name)
+	}
+	if f.place.Kind == Tool || f.place.Kind == Prompt {
+		if err := naming.CheckWire(c.Name, f.Name); err != nil {
+			f.problem(decl.Name.Pos(), "%v", err)
+			return
+		}
+	}
+	before := len(f.found.Problems)
+	f.shape(&c, decl)
+	if len(f.found.Problems) == before {
+		f.found.Components = append(f.found.Components, c)
+	}
+}
+
+func receiverName(e ast.Expr) string {
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	if ident, ok := e.(*ast.Ident); ok {
+		return ident.Name
+	}
+	return ""
+}
+
+// clashes finds components that clients would take for one, and sorts them.
+func (f *finder) clashes() {
+	slices.SortStableFunc(f.found.Components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
+	keys := map[string]Component{}
+	for _, c := range f.found.Components {
+		for _, key := range []string{"name " + c.Name, "address " + c.URI} {
+			other, taken := keys[key]
+			if taken && key != "address " {
+				f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the %s, and so has %s in %s; give one of them another with a directive", c.Func, key, other.Func, other.File)})
+			}
+			keys[key] = c
+		}
+	}
+	if len(f.found.Problems) == 0 && slices.ContainsFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is }) && f.place.Wired && !f.found.maker.known {
+		c := f.found.Components[slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })]
+		f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context", c.Func, f.place.receiver())})
+	}
+}
+
+// declaration is what declares the name at a place.
+func (f *finder) declaration(pos token.Pos) ast.Node {
+	file := f.view.File(f.fset.PositionFor(pos, false).Filename)
+	if file == nil {
+		return nil
+	}
+	index, ok := f.fields[file]
+	if !ok {
+		index = map[token.Pos]ast.Node{}
+		ast.Inspect(file.Syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				return false
+			case *ast.GenDecl:
+				if len(n.Specs) == 1 && n.Doc != nil {
+					if spec, ok := n.Specs[0].(*ast.TypeSpec); ok && spec.Doc == nil {
+						index[-spec.Name.Pos()] = n
+					}
+				}
+			case *ast.TypeSpec:
+				index[n.Name.Pos()] = n
+			case *ast.ValueSpec:
+				for _, name := range n.Names {
+					index[name.Pos()] = n
+				}
+			case *ast.Field:
+				for _, name := range n.Names {
+					index[name.Pos()] = n
+				}
+				if len(n.Names) == 0 {
+					index[embeddedPos(n.Type)] = n
+				}
+			}
+			return true
+		})
+		f.fields[file] = index
+	}
+	return index[pos]
+}
+
+// embeddedPos is where go/types says that an embedded field is.
+func embeddedPos(e ast.Expr) token.Pos {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return embeddedPos(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel.Pos()
+	case *ast.IndexExpr:
+		return embeddedPos(e.X)
+	case *ast.IndexListExpr:
+		return embeddedPos(e.X)
+	}
+	return e.Pos()
+}
+
+// field is the declaration of a struct's field, nil if it is not in the project's source.
+func (f *finder) field(pos token.Pos) *ast.Field {
+	field, _ := f.declaration(pos).(*ast.Field)
+	return field
+}
+
+// typeDocs are the doc comments of a type.
+func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
+	spec, ok := f.declaration(pos).(*ast.TypeSpec)
+	if !ok {
+		return nil
+	}
+	docs := []*ast.CommentGroup{spec.Doc}
+	file := f.view.File(f.fset.PositionFor(pos, false).Filename)
+	if group, ok := f.fields[file][-pos].(*ast.GenDecl); ok {
+		docs = append(docs, group.Doc)
+	}
+	return docs
+}

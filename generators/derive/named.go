@@ -1,0 +1,164 @@
+package derive
+
+import (
+	"cmp"
+	"encoding/json"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	compiled "github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// ofNamed is the schema of a named type: what is known of it, what it says of itself, what its
+// constants are, or what is under it.
+func (s *schemer) ofNamed(t *types.Named) schema {
+	if made, ok := known(t); ok {
+		return made
+	}
+	if text, pos, ok := s.finder.schemaDirective(t); ok {
+		return s.given(t, text, pos)
+	}
+	if s.hasMethod(t, "UnmarshalJSON", "MarshalJSON") {
+		return s.fail("%s has a JSON form of its own, which cannot be derived; %s", s.finder.name(t), s.finder.wayOut(t))
+	}
+	if s.hasMethod(t, "UnmarshalText", "MarshalText") {
+		return ofType("string")
+	}
+	made := s.under(t.Underlying())
+	if values := s.finder.enumeration(t); len(values) > 0 && len(made) > 0 {
+		made = schema{made[0]}.with("enum", "["+strings.Join(values, ",")+"]")
+	}
+	return made
+}
+
+// known are types of the standard library that have a form of their own.
+func known(t *types.Named) (schema, bool) {
+	if t.Obj().Pkg() == nil {
+		return nil, false
+	}
+	switch t.Obj().Pkg().Path() + "." + t.Obj().Name() {
+	case "time.Time":
+		return ofType("string").with("format", `"date-time"`), true
+	case "time.Duration":
+		return ofType("integer"), true
+	case "encoding/json.RawMessage":
+		return schema{}, true
+	case "encoding/json.Number":
+		return ofType("number"), true
+	}
+	return nil, false
+}
+
+// given is a schema that a directive gives a type.
+func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema {
+	if _, err := compiled.Compile(text); err != nil || !strings.HasPrefix(text, "{") {
+		s.broken = true
+		s.finder.problem(pos, "the schema of %s is none: %v", t.Obj().Name(), cmp.Or(err, error(notObject{})))
+		return nil
+	}
+	var made schema
+	strictjson.Object([]byte(text), func(key, value []byte) error { // it has been compiled
+		encoded, err := json.Marshal(json.RawMessage(value))
+		made = append(made, keyword{string(key), string(encoded)})
+		return err
+	})
+	return made
+}
+
+type notObject struct{}
+
+// Error says what is wrong.
+func (notObject) Error() string { return "it must be a JSON object" }
+
+// hasMethod reports whether a type reads or writes itself.
+func (s *schemer) hasMethod(t types.Type, reads, writes string) bool {
+	name := reads
+	if s.output {
+		name = writes
+	}
+	object, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+	f, ok := object.(*types.Func)
+	if !ok {
+		return false
+	}
+	signature := f.Signature()
+	if s.output {
+		return signature.Params().Len() == 0 && signature.Results().Len() == 2
+	}
+	return signature.Params().Len() == 1 && signature.Results().Len() == 1
+}
+
+// enumeration lists the constants of a type of the project, as JSON, in the order in which they are
+// declared.
+func (f *finder) enumeration(t *types.Named) []string {
+	basic, ok := t.Underlying().(*types.Basic)
+	if !ok || basic.Info()&(types.IsString|types.IsInteger|types.IsFloat) == 0 || !f.isOurs(t.Obj()) {
+		return nil
+	}
+	var found []*types.Const
+	scope := t.Obj().Pkg().Scope()
+	for _, name := range scope.Names() {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) && !f.ignoresConstant(c) {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b *types.Const) int {
+		x, y := f.fset.PositionFor(a.Pos(), false), f.fset.PositionFor(b.Pos(), false)
+		return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
+	})
+	var values []string
+	for _, c := range found {
+		text := c.Val().ExactString()
+		switch c.Val().Kind() {
+		case constant.String:
+			text = quote(constant.StringVal(c.Val()))
+		case constant.Float:
+			number, _ := constant.Float64Val(c.Val())
+			encoded, _ := json.Marshal(number)
+			text = string(encoded)
+		}
+		if !slices.Contains(values, text) {
+			values = append(values, text)
+		}
+	}
+	return values
+}
+
+// isOurs reports whether something is declared in the project's own source.
+func (f *finder) isOurs(object types.Object) bool {
+	return object.Pkg() != nil && f.view.File(f.fset.PositionFor(object.Pos(), false).Filename) != nil
+}
+
+// ignoresConstant reports whether the comment of a constant says that it is no value of its type.
+func (f *finder) ignoresConstant(c *types.Const) bool {
+	spec, ok := f.declaration(c.Pos()).(*ast.ValueSpec)
+	return ok && ignored(spec.Doc, spec.Comment)
+}
+
+// schemaDirective is what the doc comment of a type says its schema is.
+func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok bool) {
+	if !f.isOurs(t.Obj()) {
+		return "", 0, false
+	}
+	for _, doc := range f.typeDocs(t.Obj().Pos()) {
+		for _, d := range directives(doc) {
+			if d.name == "schema" {
+				return d.text, d.pos, true
+			}
+		}
+	}
+	return "", 0, false
+}
+
+// wayOut says how a type can have a schema.
+func (f *finder) wayOut(t *types.Named) string {
+	if f.isOurs(t.Obj()) {
+		return "say its schema in its doc comment: //petrock:schema {\"type\":\"string\"}"
+	}
+	return "make a type of your own of it, with //petrock:schema {\"type\":\"string\"} in its doc comment, or use another"
+}

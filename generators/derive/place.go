@@ -1,0 +1,53 @@
+package derive
+
+// A Kind is a kind of component.
+type Kind string
+
+// The kinds.
+const (
+	Tool      Kind = "tool"
+	Resource  Kind = "resource"
+	Prompt    Kind = "prompt"
+	Generator Kind = "generator"
+)
+
+// A Place is a folder whose package holds components.
+type Place struct {
+	Dir   string // from the project's root
+	Kind  Kind
+	Wired bool // the program that ships offers what is there
+}
+
+// Places are the folders in which a project has components.
+func Places() []Place {
+	return []Place{
+		{"generators", Generator, false},
+		{"generators/workshop", Tool, false},
+		{"prompts", Prompt, true},
+		{"resources", Resource, true},
+		{"tools", Tool, true},
+	}
+}
+
+// PlaceOf is the folder for components of a kind that a server offers.
+func PlaceOf(kind Kind) (Place, bool) {
+	for _, place := range Places() {
+		if place.Kind == kind && place.Wired {
+			return place, true
+		}
+	}
+	return Place{}, false
+}
+
+// receiver is the name of the type whose methods are components, beside functions.
+func (p Place) receiver() string {
+	switch p.Kind {
+	case Tool:
+		return "Tools"
+	case Resource:
+		return "Resources"
+	case Prompt:
+		return "Prompts"
+	}
+	return ""
+}

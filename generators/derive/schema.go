@@ -1,0 +1,317 @@
+package derive
+
+import (
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A schema is a JSON Schema under construction, its keywords in the order in which they are written.
+type schema []keyword
+
+type keyword struct {
+	name string
+	json string
+}
+
+func (s schema) with(name, json string) schema { return append(s, keyword{name, json}) }
+
+func (s schema) String() string {
+	var out strings.Builder
+	out.WriteByte('{')
+	for i, k := range s {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(quote(k.name) + ":" + k.json)
+	}
+	out.WriteByte('}')
+	return out.String()
+}
+
+// get is what a keyword says, empty if it is not there.
+func (s schema) get(name string) string {
+	for _, k := range s {
+		if k.name == name {
+			return k.json
+		}
+	}
+	return ""
+}
+
+// orNull also allows null.
+func (s schema) orNull() schema {
+	switch kind := s.get("type"); {
+	case len(s) == 0 || strings.HasPrefix(kind, "["):
+		return s
+	case kind == "" || s.get("enum") != "":
+		return schema{{"anyOf", "[" + s.String() + `,{"type":"null"}]`}}
+	default:
+		made := append(schema{}, s...)
+		for i := range made {
+			if made[i].name == "type" {
+				made[i].json = "[" + kind + `,"null"]`
+			}
+		}
+		return made
+	}
+}
+
+func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
+
+func ofType(name string) schema { return schema{{"type", quote(name)}} }
+
+// A schemer makes the schema of one type, of what is read or of what is written.
+type schemer struct {
+	finder *finder
+	output bool
+	at     token.Pos // of what the schema is for, where a type has no place of its own
+
+	doing  []types.Type      // from the root to the type in hand
+	shared []types.Type      // types that have a definition, because they contain themselves
+	defs   map[string]string // the definitions, by name
+	size   int               // how many types have been looked at
+	broken bool              // there were problems
+	preset []preset          // the defaults that were found
+	path   []string          // Go names from the root to the field in hand
+	direct bool              // path leads there, so that a default can be set
+}
+
+// root is the schema of a type as a document.
+func (s *schemer) root(t types.Type) (string, bool) {
+	s.defs = map[string]string{}
+	s.direct = true
+	made := s.of(t)
+	if len(s.defs) > 0 && !s.broken {
+		if made.get("$ref") != "" { // the root contains itself: clients want to see its type there
+			made = s.again(t)
+		}
+		var out strings.Builder
+		out.WriteByte('{')
+		for i, name := range slices.Sorted(maps.Keys(s.defs)) {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			out.WriteString(quote(name) + ":" + s.defs[name])
+		}
+		out.WriteByte('}')
+		made = made.with("$defs", out.String())
+	}
+	return made.String(), !s.broken
+}
+
+// again is the schema of a type that has a definition, written out.
+func (s *schemer) again(t types.Type) schema {
+	rest := s.shared
+	s.shared = nil
+	for _, other := range rest {
+		if !types.Identical(other, t) {
+			s.shared = append(s.shared, other)
+		}
+	}
+	s.doing, s.preset = nil, nil
+	return s.inline(t)
+}
+
+// fail notes a problem at the place of what is being looked at.
+func (s *schemer) fail(format string, args ...any) schema {
+	s.broken = true
+	s.finder.problem(s.at, format, args...)
+	return schema{}
+}
+
+// of is the schema of a type. A type that contains itself becomes a reference to a definition.
+func (s *schemer) of(t types.Type) schema {
+	if s.broken {
+		return nil
+	}
+	const most = 20_000
+	if s.size++; s.size > most {
+		return s.fail("the schema of %s would have more than %d parts; take a smaller type", s.finder.name(s.doing[0]), most)
+	}
+	t = types.Unalias(t)
+	named, ok := t.(*types.Named)
+	if !ok {
+		return s.under(t)
+	}
+	if s.contains(s.doing, t) {
+		if !s.contains(s.shared, t) {
+			s.shared = append(s.shared, t)
+		}
+	}
+	if s.contains(s.shared, t) {
+		return s.reference(named)
+	}
+	made := s.inline(t)
+	if s.contains(s.shared, t) && !s.broken { // it was found to contain itself meanwhile
+		return s.reference(named)
+	}
+	return made
+}
+
+// inline is the schema of a named type, written out.
+func (s *schemer) inline(t types.Type) schema {
+	s.doing = append(s.doing, t)
+	defer func() { s.doing = s.doing[:len(s.doing)-1] }()
+	return s.ofNamed(types.Unalias(t).(*types.Named))
+}
+
+// reference refers to the definition of a type, and makes it if it is not there.
+func (s *schemer) reference(t *types.Named) schema {
+	name := s.definition(t)
+	if _, made := s.defs[name]; !made && !s.broken {
+		s.defs[name] = "" // so that it is made once
+		direct := s.direct
+		s.direct = false
+		s.doing = append(s.doing, t)
+		definition := s.ofNamed(t)
+		s.doing = s.doing[:len(s.doing)-1]
+		s.direct = direct
+		s.defs[name] = definition.String()
+	}
+	return schema{{"$ref", quote("#/$defs/" + name)}}
+}
+
+// definition is the name of a type's definition.
+func (s *schemer) definition(t *types.Named) string {
+	text := types.TypeString(t, func(p *types.Package) string {
+		if p == s.finder.pkg {
+			return ""
+		}
+		return p.Name()
+	})
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, text)
+}
+
+func (s *schemer) contains(list []types.Type, t types.Type) bool {
+	for _, other := range list {
+		if types.Identical(other, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// under is the schema of a type that has no name, or of what is under one that has.
+func (s *schemer) under(t types.Type) schema {
+	switch t := t.(type) {
+	case *types.Basic:
+		return s.basic(t)
+	case *types.Pointer:
+		direct := s.direct
+		s.direct = false
+		defer func() { s.direct = direct }()
+		return s.of(t.Elem()) // whether it may be null is for what holds it to say
+	case *types.Struct:
+		return s.object(t)
+	case *types.Slice:
+		if basic, ok := t.Elem().Underlying().(*types.Basic); ok && basic.Kind() == types.Uint8 {
+			return ofType("string").with("contentEncoding", `"base64"`)
+		}
+		return ofType("array").with("items", s.element(t.Elem()).String())
+	case *types.Array:
+		length := strconv.FormatInt(t.Len(), 10)
+		return ofType("array").with("items", s.element(t.Elem()).String()).with("minItems", length).with("maxItems", length)
+	case *types.Map:
+		return s.dictionary(t)
+	case *types.Interface:
+		if t.Empty() {
+			return schema{}
+		}
+		return s.fail("%s is an interface: JSON cannot tell which type is meant; use a struct, or any", s.what(t))
+	}
+	return s.fail("%s cannot be written as JSON; use another type, or keep the field out with `json:\"-\"`", s.what(t))
+}
+
+// what names the type in hand.
+func (s *schemer) what(t types.Type) string {
+	if len(s.doing) > 0 {
+		if named := s.doing[len(s.doing)-1]; types.Identical(named.Underlying(), t) {
+			return s.finder.name(named)
+		}
+	}
+	return s.finder.name(t)
+}
+
+// element is the schema of what a list or a map holds.
+func (s *schemer) element(t types.Type) schema {
+	direct := s.direct
+	s.direct = false
+	defer func() { s.direct = direct }()
+	made := s.of(t)
+	if s.output && nilable(t) {
+		made = made.orNull()
+	}
+	return made
+}
+
+// nilable reports whether encoding/json may write a value of the type as null.
+func nilable(t types.Type) bool {
+	switch types.Unalias(t).Underlying().(type) {
+	case *types.Pointer, *types.Slice, *types.Map:
+		return true
+	}
+	return false
+}
+
+func (s *schemer) basic(t *types.Basic) schema {
+	switch info := t.Info(); {
+	case info&types.IsBoolean != 0:
+		return ofType("boolean")
+	case info&types.IsInteger != 0 && t.Kind() != types.Uintptr:
+		made := ofType("integer")
+		if info&types.IsUnsigned != 0 {
+			made = made.with("minimum", "0")
+		}
+		return made
+	case info&types.IsFloat != 0:
+		return ofType("number")
+	case info&types.IsString != 0:
+		return ofType("string")
+	case t.Kind() == types.Invalid:
+		return s.fail("the type of %s is not known: something that it refers to is missing or does not compile", s.where())
+	}
+	return s.fail("%s cannot be written as JSON; use another type, or keep the field out with `json:\"-\"`", s.what(t))
+}
+
+// where names the field in hand.
+func (s *schemer) where() string {
+	if len(s.doing) > 0 {
+		return "a part of " + s.finder.name(s.doing[0])
+	}
+	return "it"
+}
+
+// dictionary is the schema of a map, whose keys encoding/json writes as text.
+func (s *schemer) dictionary(t *types.Map) schema {
+	made := ofType("object").with("additionalProperties", s.element(t.Elem()).String())
+	key := types.Unalias(t.Key())
+	basic, _ := key.Underlying().(*types.Basic)
+	switch {
+	case s.hasMethod(key, "UnmarshalText", "MarshalText"):
+		return made
+	case basic != nil && basic.Info()&types.IsString != 0:
+		if named, ok := key.(*types.Named); ok {
+			if values := s.finder.enumeration(named); len(values) > 0 {
+				made = made.with("propertyNames", schema{{"enum", "[" + strings.Join(values, ",") + "]"}}.String())
+			}
+		}
+		return made
+	case basic != nil && basic.Info()&types.IsUnsigned != 0:
+		return made.with("propertyNames", `{"pattern":"^[0-9]+$"}`)
+	case basic != nil && basic.Info()&types.IsInteger != 0:
+		return made.with("propertyNames", `{"pattern":"^-?[0-9]+$"}`)
+	}
+	return s.fail("a map with keys of type %s cannot be written as JSON; use string keys", s.finder.name(key))
+}

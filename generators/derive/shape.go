@@ -1,0 +1,311 @@
+package derive
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// shape checks what a component takes and gives back, and derives its schemas.
+func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
+	signature := f.signature(decl)
+	if signature == nil {
+		f.problem(decl.Name.Pos(), "%s is declared more than once", decl.Name.Name)
+		return
+	}
+	in, out, ok := f.inAndOut(c, decl, signature)
+	if !ok {
+		f.problem(decl.Name.Pos(), "%s is exported and is no %s: that is %s; change it, or begin its name with a small letter, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wanted(decl.Name.Name))
+		return
+	}
+	if in != nil && !f.input(c, decl, in) {
+		return
+	}
+	switch c.Kind {
+	case Tool:
+		f.toolOutput(c, decl, out)
+	case Resource:
+		f.resource(c, decl, in, out)
+	case Prompt:
+		if !f.isOneOf(out, "string", "[]PromptMessage", "PromptResult", "*PromptResult") {
+			f.problem(decl.Name.Pos(), "%s gives back %s; a prompt gives back string, []mcp.PromptMessage or *mcp.PromptResult", decl.Name.Name, f.name(out))
+		}
+	}
+}
+
+// signature is that of a function or method.
+func (f *finder) signature(decl *ast.FuncDecl) *types.Signature {
+	scope := f.pkg.Scope()
+	if decl.Recv == nil {
+		object, _ := scope.Lookup(decl.Name.Name).(*types.Func)
+		if object == nil {
+			return nil
+		}
+		return object.Signature()
+	}
+	holder := scope.Lookup(f.place.receiver())
+	if holder == nil {
+		return nil
+	}
+	object, _, _ := types.LookupFieldOrMethod(holder.Type(), true, f.pkg, decl.Name.Name)
+	method, _ := object.(*types.Func)
+	if method == nil {
+		return nil
+	}
+	return method.Signature()
+}
+
+// wanted is the shape of a component.
+func (f *finder) wanted(name string) string {
+	switch f.place.Kind {
+	case Resource:
+		return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), or without the input", name)
+	case Generator:
+		return fmt.Sprintf("func %s(kit.Project, %[1]sInput) (kit.Draft, error)", name)
+	}
+	return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), %[1]sInput being a struct", name)
+}
+
+// inAndOut are the types of what a component takes, which may be nothing, and of what it gives back.
+func (f *finder) inAndOut(c *Component, decl *ast.FuncDecl, s *types.Signature) (in, out types.Type, ok bool) {
+	params, results := s.Params(), s.Results()
+	if s.TypeParams() != nil || s.Variadic() || params.Len() == 0 || params.Len() > 2 || results.Len() != 2 || !isError(results.At(1).Type()) {
+		return nil, nil, false
+	}
+	first := params.At(0).Type()
+	if c.Kind == Generator {
+		if !isNamed(first, "Project") {
+			return nil, nil, false
+		}
+	} else if !isNamed(first, "Context") || types.Unalias(first).(*types.Named).Obj().Pkg().Path() != "context" {
+		return nil, nil, false
+	}
+	out = results.At(0).Type()
+	if params.Len() == 1 {
+		return nil, out, c.Kind == Resource
+	}
+	in = params.At(1).Type()
+	if isInvalid(in) || isInvalid(out) {
+		return in, out, true // what is wrong is said where it is looked at
+	}
+	_, isStruct := in.Underlying().(*types.Struct)
+	return in, out, isStruct
+}
+
+func isInvalid(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Kind() == types.Invalid
+}
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
+
+// isNamed reports whether a type has this name, wherever it is from.
+func isNamed(t types.Type, name string) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil
+}
+
+// isOneOf reports whether a type is one of those names, which are of package mcp, but for string.
+func (f *finder) isOneOf(t types.Type, names ...string) bool {
+	text := types.TypeString(types.Unalias(t), func(p *types.Package) string {
+		if p.Path() == f.Core+"/mcp" {
+			return ""
+		}
+		return p.Path()
+	})
+	return slices.Contains(names, text)
+}
+
+// makesDraft reports whether a function of the generators' package is meant to be one.
+func (f *finder) makesDraft(decl *ast.FuncDecl) bool {
+	s := f.signature(decl)
+	return s != nil && s.Results().Len() > 0 && isNamed(s.Results().At(0).Type(), "Draft")
+}
+
+// maker looks at the function that makes the type whose methods are components.
+func (f *finder) maker(decl *ast.FuncDecl) {
+	s := f.signature(decl)
+	if s == nil {
+		return // the compiler speaks of it
+	}
+	params, results := s.Params(), s.Results()
+	pointer := ""
+	if results.Len() == 2 {
+		pointer = f.name(results.At(0).Type())
+	}
+	takes := params.Len() == 0 || params.Len() == 1 && !s.Variadic() && isNamed(params.At(0).Type(), "Context")
+	if !takes || pointer != "*"+f.place.receiver() || !isError(results.At(1).Type()) {
+		f.problem(decl.Name.Pos(), "New is called when the server starts, and has to be func New() (*%s, error), which may take a context; what else it needs it finds itself, in the environment for instance", f.place.receiver())
+		return
+	}
+	f.found.maker = maker{known: true, context: params.Len() == 1}
+}
+
+// input derives the schema of what a component takes.
+func (f *finder) input(c *Component, decl *ast.FuncDecl, t types.Type) bool {
+	s := &schemer{finder: f, at: decl.Name.Pos()}
+	text, ok := s.root(t)
+	if !ok {
+		return false
+	}
+	if !strings.HasPrefix(text, `{"type":"object"`) {
+		f.problem(decl.Name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", decl.Name.Name, f.name(t))
+		return false
+	}
+	c.Input, c.defaults = json.RawMessage(text), s.preset
+	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() == f.pkg && named.TypeArgs() == nil {
+		c.input = named.Obj().Name()
+	}
+	if len(c.defaults) > 0 && c.input == "" {
+		f.problem(decl.Name.Pos(), "the input of %s has defaults, and so has to be a plain type of this package", decl.Name.Name)
+	}
+	if len(c.defaults) > 0 && c.Kind != Tool {
+		f.problem(decl.Name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", decl.Name.Name)
+	}
+	if c.Kind == Resource || c.Kind == Prompt {
+		f.texts(c, decl, t)
+	}
+	f.described(c, t)
+	return true
+}
+
+// texts checks that all fields of an input are text, which is all that prompts and resources are given.
+func (f *finder) texts(c *Component, decl *ast.FuncDecl, t types.Type) {
+	var document struct {
+		Properties map[string]struct {
+			Type        any
+			Description string
+		}
+		Required []string
+	}
+	if err := json.Unmarshal(c.Input, &document); err != nil {
+		f.problem(decl.Name.Pos(), "reading the schema of %s again: %v", decl.Name.Name, err)
+		return
+	}
+	for _, m := range members(t.Underlying().(*types.Struct)) {
+		property := document.Properties[m.name]
+		if property.Type != "string" {
+			at := decl.Name.Pos()
+			if f.isOurs(m.field) {
+				at = m.field.Pos()
+			}
+			f.problem(at, "%s is %s, and a %s is given text alone; make it a string, and read the text in the function", m.field.Name(), f.name(m.field.Type()), c.Kind)
+		}
+		c.arguments = append(c.arguments, argument{m.name, property.Description, slices.Contains(document.Required, m.name)})
+	}
+}
+
+// described warns of fields of an input that say nothing about themselves.
+func (f *finder) described(c *Component, t types.Type) {
+	for _, m := range members(t.Underlying().(*types.Struct)) {
+		if field := f.field(m.field.Pos()); field != nil && fieldText(field) == "" {
+			f.warn(m.field.Pos(), "%s of %s has no comment; models fill it in by what that says", m.field.Name(), c.Name)
+		}
+	}
+}
+
+// toolOutput derives the schema of what a tool gives back, unless it decides for itself.
+func (f *finder) toolOutput(c *Component, decl *ast.FuncDecl, t types.Type) {
+	if f.isOneOf(t, "ToolResult", "*ToolResult") {
+		return
+	}
+	s := &schemer{finder: f, at: decl.Name.Pos(), output: true}
+	made, ok := s.root(t)
+	if !ok {
+		return
+	}
+	if nilable(t) && !strings.Contains(made, `"null"`) {
+		made = strings.Replace(made, `{"type":"object"`, `{"type":["object","null"]`, 1)
+	}
+	c.Output = json.RawMessage(made)
+}
+
+// resource checks the address of a resource and what is read there.
+func (f *finder) resource(c *Component, decl *ast.FuncDecl, in, out types.Type) {
+	name := decl.Name.Name
+	if c.URI == "" {
+		f.problem(decl.Name.Pos(), "%s has no address; put one into its doc comment: //petrock:uri %s://{id}", name, strings.ReplaceAll(c.Name, "_", "-"))
+		return
+	}
+	variables, err := Variables(c.URI)
+	if err != nil {
+		f.problem(decl.Name.Pos(), "%s: %v", name, err)
+		return
+	}
+	var fields []string
+	for _, a := range c.arguments {
+		fields = append(fields, a.name)
+	}
+	slices.Sort(fields)
+	sorted := slices.Sorted(slices.Values(variables))
+	switch {
+	case len(variables) == 0 && in != nil:
+		f.problem(decl.Name.Pos(), "the address %s has no variables, so %s takes nothing but a context; write a field as {name} into the address, or leave the input out", c.URI, name)
+	case !slices.Equal(fields, sorted):
+		f.problem(decl.Name.Pos(), "the address %s has the variables %s, and the input of %s the fields %s: they have to be the same", c.URI, listOr(sorted), name, listOr(fields))
+	}
+	if c.MIMEType == "" {
+		switch text := f.name(out); {
+		case text == "string":
+			c.MIMEType = "text/plain"
+		case text == "[]byte":
+			c.MIMEType = "application/octet-stream"
+		case !f.isOneOf(out, "ResourceContents", "[]ResourceContents"):
+			c.MIMEType = "application/json"
+		}
+	}
+	if c.MIMEType == "application/json" {
+		s := &schemer{finder: f, at: decl.Name.Pos(), output: true}
+		s.root(out) // what cannot be written as JSON is a problem
+	}
+}
+
+func listOr(words []string) string {
+	if len(words) == 0 {
+		return "(none)"
+	}
+	return strings.Join(words, ", ")
+}
+
+// Variables are the names of the variables in the address of a resource, in their order.
+func Variables(uri string) ([]string, error) {
+	plain := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(uri, "x")
+	parsed, err := url.Parse(plain)
+	switch {
+	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || !isPrintable(uri):
+		return nil, fmt.Errorf("%q is no address; write one such as note://{id}", uri)
+	case parsed.Scheme == "":
+		return nil, fmt.Errorf("the address %q has no scheme; write one such as note://{id}", uri)
+	}
+	var names []string
+	for _, found := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatchIndex(uri, -1) {
+		expression := uri[found[2]:found[3]]
+		list, query := strings.CutPrefix(expression, "?")
+		if query && found[1] != len(uri) {
+			return nil, fmt.Errorf("in the address %q, {%s} has to stand at the end", uri, expression)
+		}
+		parts := []string{strings.TrimPrefix(list, "+")}
+		if query {
+			parts = strings.Split(list, ",")
+		}
+		for _, name := range parts {
+			switch {
+			case !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name):
+				return nil, fmt.Errorf("in the address %q, {%s} is not understood; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
+			case slices.Contains(names, name):
+				return nil, fmt.Errorf("in the address %q, the variable %s stands twice", uri, name)
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func isPrintable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}

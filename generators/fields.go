@@ -1,0 +1,176 @@
+package generators
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/field"
+)
+
+// A structure is a struct type that a generator writes, with the types of its enumerations.
+type structure struct {
+	name   string // of the type
+	prefix string // of the types of its enumerations
+	about  string // its doc comment, after the name
+	fields []field.Field
+}
+
+// write adds the type to a file.
+//
+//	// SearchInput is what search takes.
+//	type SearchInput struct {
+//		Limit int `json:"limit" schema:"min=1,max=100"` // How many
+//	}
+func (s structure) write(file emit.File) {
+	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
+	if len(s.fields) == 0 {
+		file.Type().Id(s.name).Struct()
+	} else {
+		file.Type().Id(s.name).StructFunc(func(g *jen.Group) {
+			for _, f := range s.fields {
+				g.Id(f.Go).Add(s.fieldType(f)).Op("`" + tags(f) + "`").Comment("// " + describe(f))
+			}
+		})
+	}
+	for _, f := range s.fields {
+		if enum, ok := enumOf(f.Type); ok {
+			s.enumeration(file, f, enum)
+		}
+	}
+}
+
+// enumeration writes the type of a field that has one of several values.
+//
+//	// A SearchOrder is one of the values of order.
+//	type SearchOrder string
+//
+//	// The values of order.
+//	const (
+//		SearchOrderUp   SearchOrder = "up"
+//		SearchOrderDown SearchOrder = "down"
+//	)
+func (s structure) enumeration(file emit.File, f field.Field, enum field.Type) {
+	name := s.prefix + f.Go
+	file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))
+	file.Type().Id(name).String()
+	file.Comment(fmt.Sprintf("// The values of %s.", f.Name))
+	file.Const().DefsFunc(func(g *jen.Group) {
+		for _, value := range enum.Values {
+			g.Id(name + value.Go).Id(name).Op("=").Lit(value.Text)
+		}
+	})
+}
+
+// enumOf is the enumeration in a type, if it has one.
+func enumOf(t field.Type) (field.Type, bool) {
+	for t.Elem != nil {
+		t = *t.Elem
+	}
+	return t, t.Kind == field.Enum
+}
+
+// fieldType is the Go type of a field. An optional field is a pointer, unless nothing is
+// nothing in its type anyway.
+func (s structure) fieldType(f field.Field) *jen.Statement {
+	made := s.goType(f, f.Type)
+	switch f.Type.Kind {
+	case field.List, field.Map, field.Bytes, field.Any:
+		return made
+	}
+	if f.Optional {
+		return jen.Op("*").Add(made)
+	}
+	return made
+}
+
+func (s structure) goType(f field.Field, t field.Type) *jen.Statement {
+	switch t.Kind {
+	case field.Int:
+		return jen.Int()
+	case field.Int64:
+		return jen.Int64()
+	case field.Float:
+		return jen.Float64()
+	case field.Bool:
+		return jen.Bool()
+	case field.Time:
+		return jen.Qual("time", "Time")
+	case field.Duration:
+		return jen.Qual("time", "Duration")
+	case field.Bytes:
+		return jen.Index().Byte()
+	case field.Any:
+		return jen.Any()
+	case field.Enum:
+		return jen.Id(s.prefix + f.Go)
+	case field.List:
+		return jen.Index().Add(s.goType(f, *t.Elem))
+	case field.Map:
+		return jen.Map(jen.String()).Add(s.goType(f, *t.Elem))
+	}
+	return jen.String()
+}
+
+// tags are the tags of a field.
+func tags(f field.Field) string {
+	text := `json:"` + f.Name
+	if f.Optional {
+		text += ",omitempty"
+	}
+	text += `"`
+	var limits []string
+	if f.Min != "" {
+		limits = append(limits, "min="+f.Min)
+	}
+	if f.Max != "" {
+		limits = append(limits, "max="+f.Max)
+	}
+	if len(limits) > 0 {
+		text += ` schema:"` + strings.Join(limits, ",") + `"`
+	}
+	return text
+}
+
+// describe is the comment of a field, which a model reads.
+func describe(f field.Field) string {
+	if f.Description != "" {
+		return f.Description
+	}
+	text := strings.ReplaceAll(f.Name, "_", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// literal is a sample as Go writes it.
+func literal(value any) *jen.Statement {
+	switch v := value.(type) {
+	case []any:
+		var items []jen.Code
+		for _, item := range v {
+			items = append(items, literal(item))
+		}
+		return jen.Index().Any().Values(items...)
+	case map[string]any:
+		values := jen.Dict{}
+		for key, item := range v {
+			values[jen.Lit(key)] = literal(item)
+		}
+		return jen.Map(jen.String()).Any().Values(values)
+	case int64:
+		return jen.Lit(int(v))
+	}
+	return jen.Lit(value)
+}
+
+// sample is an input that has what it must have.
+func sample(fields []field.Field) *jen.Statement {
+	var set []jen.Code
+	for _, f := range fields {
+		if !f.Optional {
+			set = append(set, jen.Lit(f.Name).Op(":").Add(literal(f.Sample())))
+		}
+	}
+	return jen.Map(jen.String()).Any().Values(set...)
+}

@@ -1,0 +1,68 @@
+// Package kit is what generators are made of.
+//
+// A generator is a pure function: it is given what there is in a project and what was asked for, and
+// returns files. It reads and writes nothing itself; what is planned, verified, written, recorded
+// and taken back is the business of package engine.
+//
+//	// Tool makes a tool.
+//	func Tool(p kit.Project, in ToolInput) (kit.Draft, error)
+package kit
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Project is what a generator knows of the project that it works for.
+type Project struct {
+	Name     string            // of the project, and of its server's program
+	Module   string            // path of the Go module
+	Packages map[string]string // by folder, the name of the package that is there
+}
+
+// Import is the import path of a folder of the project.
+func (p Project) Import(dir string) string { return path.Join(p.Module, dir) }
+
+// Package is the name of the package in a folder, which is that of the folder if there is none yet.
+func (p Project) Package(dir string) string {
+	if name := p.Packages[dir]; name != "" {
+		return name
+	}
+	return path.Base(dir)
+}
+
+// A Draft is what a generator makes.
+type Draft struct {
+	Kind  string   // of the component
+	Name  string   // of the component, as clients see it
+	Files []File   // none of which may be there yet
+	Next  []string // what to do now, one sentence each
+}
+
+// A File is a new file.
+type File struct {
+	Path string // from the project's root, with slashes
+	Text []byte
+}
+
+// A Generator is a generator with all that is known of it.
+type Generator struct {
+	Name        string          // such as tool
+	Description string          // what it makes; its first sentence stands for it in lists
+	InputSchema json.RawMessage // of what it takes
+	Make        func(p Project, input json.RawMessage) (Draft, error)
+}
+
+// Typed makes what [Generator] wants of a function of Go types.
+func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMessage) (Draft, error) {
+	return func(p Project, input json.RawMessage) (Draft, error) {
+		var in In
+		if err := strictjson.Unmarshal(input, &in); err != nil {
+			return Draft{}, fmt.Errorf("invalid input: %w", err)
+		}
+		return f(p, in)
+	}
+}

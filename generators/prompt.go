@@ -1,0 +1,53 @@
+package generators
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// PromptInput is what the generator of prompts takes.
+type PromptInput struct {
+	Name        string   `json:"name"`                  // Name of the prompt, such as review
+	Fields      []string `json:"fields,omitempty"`      // Its arguments, which are text: code, style:enum(short,long)?, each maybe with a description in double quotes behind a space
+	Description string   `json:"description,omitempty"` // What the prompt is for, such as: Asks for a review.
+}
+
+// Prompt makes a prompt: a message for the model that a person can ask for, with its test. Its arguments
+// are text, or one of several texts.
+func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
+	n, err := names(p, "prompt", "prompts", in.Name, in.Description)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	arguments, err := field.ParseAll(in.Fields)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	given := []jen.Code{}
+	for _, f := range arguments {
+		switch f.Type.Kind {
+		case field.String, field.Enum, field.Time:
+		default:
+			return kit.Draft{}, fmt.Errorf("the argument %s is of type %s, and a prompt is given text alone; make it string, enum(a,b) or time, and read the text in the function", f.Name, f.Type)
+		}
+		if !f.Optional {
+			given = append(given, jen.Lit(f.Name).Op(":").Add(literal(f.Sample())))
+		}
+	}
+
+	file := n.file(p)
+	structure{n.goName + "Input", n.goName, "is what " + n.wire + " is filled in with.", arguments}.write(file)
+	n.function(file, []jen.Code{jen.Id("_").Qual("context", "Context"), jen.Id("_").Id(n.goName + "Input")}, jen.String(), jen.Lit(""))
+
+	return n.draft(file, n.test(p, func(g *jen.Group) {
+		g.Err().Op(":=").Id("client").Dot("Call").Call(jen.Lit("prompts/get"), jen.Map(jen.String()).Any().Values(
+			jen.Lit("name").Op(":").Lit(n.wire),
+			jen.Lit("arguments").Op(":").Map(jen.String()).String().Values(given...),
+		), jen.Nil())
+		n.notWritten(g)
+	}))
+}

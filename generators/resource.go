@@ -1,0 +1,90 @@
+package generators
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/naming"
+)
+
+// ResourceInput is what the generator of resources takes.
+type ResourceInput struct {
+	Name        string `json:"name"`                  // Name of the resource, such as note
+	URI         string `json:"uri"`                   // Its address, such as config://app, or note://{id}, where {id} stands for any text
+	Description string `json:"description,omitempty"` // What is to be found there, such as: The text of a note.
+}
+
+// Resource makes a resource: something that clients can read under an address, with its test. An
+// address with variables makes it a whole family of resources.
+func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
+	n, err := names(p, "resource", "resources", in.Name, in.Description)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	variables, err := derive.Variables(in.URI)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	n.directives = append(n.directives, "uri "+in.URI)
+
+	file := n.file(p)
+	params := []jen.Code{jen.Id("_").Qual("context", "Context")}
+	if len(variables) > 0 {
+		input := structure{n.goName + "Input", n.goName, "is what the address of " + n.wire + " holds.", nil}
+		for _, variable := range variables {
+			name, err := naming.Field(variable)
+			if err != nil {
+				return kit.Draft{}, err
+			}
+			optional := strings.Contains(queryOf(in.URI), variable)
+			input.fields = append(input.fields, field.Field{Name: variable, Go: name.Go(), Type: field.Type{Kind: field.String}, Optional: optional})
+		}
+		if err := distinct(in.URI, input.fields); err != nil {
+			return kit.Draft{}, err
+		}
+		input.write(file)
+		params = append(params, jen.Id("_").Id(n.goName+"Input"))
+	}
+	n.function(file, params, jen.String(), jen.Lit(""))
+
+	address := in.URI
+	for _, variable := range variables {
+		address = strings.NewReplacer("{"+variable+"}", "x", "{+"+variable+"}", "x").Replace(address)
+	}
+	address, _, _ = strings.Cut(address, "{?")
+	return n.draft(file, n.test(p, func(g *jen.Group) {
+		g.Err().Op(":=").Id("client").Dot("Call").Call(jen.Lit("resources/read"), jen.Map(jen.String()).String().Values(jen.Lit("uri").Op(":").Lit(address)), jen.Nil())
+		n.notWritten(g)
+	}))
+}
+
+// queryOf is the part of an address that stands for the parameters of a query.
+func queryOf(uri string) string {
+	_, query, _ := strings.Cut(uri, "{?")
+	return query
+}
+
+// distinct refuses variables that would be one field.
+func distinct(uri string, fields []field.Field) error {
+	for i, f := range fields {
+		for _, other := range fields[:i] {
+			if f.Go == other.Go || strings.EqualFold(f.Name, other.Name) {
+				return fmt.Errorf("in the address %q, the variables %s and %s are too much alike; rename one", uri, other.Name, f.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// notWritten is the part of a test that expects an error until the function is written.
+func (n named) notWritten(g *jen.Group) {
+	g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s gives back.", n.wire))
+	g.If(jen.Err().Op("==").Nil().Op("||").Op("!").Qual("strings", "Contains").Call(jen.Err().Dot("Error").Call(), jen.Lit(n.where()))).Block(
+		jen.Id("t").Dot("Errorf").Call(jen.Lit(n.wire+" says %v"), jen.Err()),
+	)
+}

@@ -1,0 +1,210 @@
+package source
+
+import (
+	"bytes"
+	"go/build"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Store reads the Go files of one project and keeps what it has read. It is for one user
+// at a time.
+type Store struct {
+	root    *os.Root
+	system  *build.Context
+	fset    *token.FileSet
+	kept    map[string]kept  // by path
+	planned map[string]*File // by path, the last that was planned
+	taken   map[uint64]bool  // by file, whether a build takes it
+	last    uint64           // the last id that was given
+}
+
+// kept is a file as it was found on the disk.
+type kept struct {
+	file *File
+	size int64
+	time time.Time
+	read time.Time // when
+}
+
+// NewStore is a store for the project in root, as it is built for a system.
+func NewStore(root *os.Root, system *build.Context) *Store {
+	return &Store{root: root, system: system, taken: map[uint64]bool{}, fset: token.NewFileSet(), kept: map[string]kept{}, planned: map[string]*File{}}
+}
+
+// Fset has the positions of all files of the store.
+func (s *Store) Fset() *token.FileSet { return s.fset }
+
+// fresh reports whether k is what the disk still has. A file that was changed just before it was
+// read may change again and look the same: clocks of file systems are coarse.
+func (k kept) fresh(info fs.FileInfo) bool {
+	return k.file != nil && k.size == info.Size() && k.time.Equal(info.ModTime()) && k.read.Sub(k.time) > 2*time.Second
+}
+
+// View is the project as it is on the disk, with planned files over it: the text of each by its
+// path, nil for one that is not to be there. Only Go files matter.
+func (s *Store) View(planned map[string][]byte) (*View, error) {
+	found, err := s.find()
+	if err != nil {
+		return nil, err
+	}
+	files := make(map[string]*File, len(found))
+	var unread []string
+	for file, info := range found {
+		if _, ok := planned[file]; ok {
+			continue
+		}
+		if k := s.kept[file]; k.fresh(info) {
+			files[file] = k.file
+		} else {
+			unread = append(unread, file)
+		}
+	}
+	for file := range s.kept {
+		if _, ok := found[file]; !ok {
+			delete(s.kept, file)
+		}
+	}
+	if err := s.read(unread, found, files); err != nil {
+		return nil, err
+	}
+	s.plan(planned, files)
+	return newView(s, files), nil
+}
+
+// find lists the Go files of the project, without those in folders that the go command
+// passes over, and those of other modules.
+func (s *Store) find() (map[string]fs.FileInfo, error) {
+	found := make(map[string]fs.FileInfo, len(s.kept))
+	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && s.passesOver(name):
+			return fs.SkipDir
+		case d.IsDir() || !isGo(name):
+			return nil
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			info, err = s.root.Stat(name)
+			if err != nil {
+				return nil // it leads out of the project, or nowhere
+			}
+		}
+		if err == nil && info.Mode().IsRegular() {
+			found[name] = info
+		}
+		return err
+	})
+	return found, err
+}
+
+// passesOver reports whether the go command does not look into a folder.
+func (s *Store) passesOver(dir string) bool {
+	base := path.Base(dir)
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || dir == "vendor" {
+		return true
+	}
+	_, err := s.root.Lstat(path.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// isGo reports whether the go command reads a file of this name.
+func isGo(name string) bool {
+	base := path.Base(name)
+	return strings.HasSuffix(base, ".go") && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_")
+}
+
+// read reads and parses files, several at once.
+func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[string]*File) error {
+	type job struct {
+		name string
+		id   uint64
+	}
+	var (
+		mu    sync.Mutex
+		first error
+		group sync.WaitGroup
+	)
+	jobs := make(chan job)
+	for range min(runtime.GOMAXPROCS(0), len(names)) {
+		group.Go(func() {
+			for j := range jobs {
+				now := time.Now()
+				text, err := s.root.ReadFile(j.name)
+				mu.Lock()
+				was := s.kept[j.name]
+				mu.Unlock()
+				file := was.file
+				if err == nil && (file == nil || !bytes.Equal(file.Text, text)) {
+					file = parse(s.fset, j.name, text, j.id)
+				}
+				mu.Lock()
+				switch {
+				case err == nil:
+					info := found[j.name]
+					s.kept[j.name] = kept{file: file, size: info.Size(), time: info.ModTime(), read: now}
+					files[j.name] = file
+				case first == nil:
+					first = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, name := range names {
+		s.last++
+		jobs <- job{name, s.last}
+	}
+	close(jobs)
+	group.Wait()
+	return first
+}
+
+// plan puts planned files over the others. Those of the plan before are not parsed again if
+// they are the same.
+func (s *Store) plan(planned map[string][]byte, files map[string]*File) {
+	for name, text := range planned {
+		if text == nil || !isGo(name) {
+			delete(files, name)
+			continue
+		}
+		file := s.planned[name]
+		if k := s.kept[name].file; k != nil && bytes.Equal(k.Text, text) {
+			file = k
+		}
+		if file == nil || !bytes.Equal(file.Text, text) {
+			s.last++
+			file = parse(s.fset, name, text, s.last)
+			s.planned[name] = file
+		}
+		files[name] = file
+	}
+}
+
+// builds reports whether a build takes a file: its name and its constraints decide.
+func (s *Store) builds(file *File) bool {
+	if taken, known := s.taken[file.ID]; known {
+		return taken
+	}
+	system := *s.system
+	system.OpenFile = func(string) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(file.Text)), nil
+	}
+	taken, err := system.MatchFile(".", path.Base(file.Path))
+	taken = taken || err != nil // what cannot be read is for the compiler to speak of
+	s.taken[file.ID] = taken
+	return taken
+}
+
+// Full reports whether the store has read so much that it had better be replaced by a new one: what
+// was read once and has changed since stays in memory.
+func (s *Store) Full() bool { return s.fset.Base() > 256<<20 }

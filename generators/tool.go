@@ -1,0 +1,84 @@
+package generators
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// ToolInput is what the generator of tools takes.
+type ToolInput struct {
+	Name        string   `json:"name"`                  // Name of the tool, such as send_mail
+	Fields      []string `json:"fields,omitempty"`      // Fields of its input: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string, each maybe with a description in double quotes behind a space
+	Output      []string `json:"output,omitempty"`      // Fields of its output, in the same form; one text called result if there are none
+	Description string   `json:"description,omitempty"` // What the tool does, for the model that has to choose, such as: Sends a mail.
+}
+
+// Tool makes a tool: a function that a model can call, with types for its input and output, and its test.
+// The function is yours to write; until then it answers with an error that says where.
+func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
+	n, err := names(p, "tool", "tools", in.Name, in.Description)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	input, err := field.ParseAll(in.Fields)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	output, err := field.ParseAll(in.Output)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	if len(output) == 0 {
+		output = []field.Field{{Name: "result", Go: "Result", Type: field.Type{Kind: field.String}, Description: "What came of it"}}
+	}
+
+	file := n.file(p)
+	structure{n.goName + "Input", n.goName, "is what " + n.wire + " takes.", input}.write(file)
+	structure{n.goName + "Output", n.goName + "Output", "is what " + n.wire + " gives back.", output}.write(file)
+	n.function(file, []jen.Code{jen.Id("_").Qual("context", "Context"), jen.Id("_").Id(n.goName + "Input")},
+		jen.Id(n.goName+"Output"), jen.Id(n.goName+"Output").Values())
+
+	return n.draft(file, n.toolTest(p, input))
+}
+
+// toolTest is the test of a tool, which talks to it as a client would.
+func (n named) toolTest(p kit.Project, input []field.Field) emit.File {
+	return n.test(p, func(g *jen.Group) {
+		g.Id("result").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), sample(input))
+		g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s gives back.", n.wire))
+		g.If(jen.Op("!").Id("result").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("result").Dot("Text").Call(), jen.Lit(n.where()))).Block(
+			jen.Id("t").Dot("Errorf").Call(jen.Lit(n.wire+" says %s"), jen.Id("result").Dot("Text").Call()),
+		)
+		for _, f := range input {
+			wrong, ok := f.Wrong()
+			if !ok {
+				continue
+			}
+			g.Comment(fmt.Sprintf("// What %s must not be is refused before the function runs.", f.Name))
+			g.Id("wrong").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), wrongSample(input, f, wrong))
+			g.If(jen.Op("!").Id("wrong").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("wrong").Dot("Text").Call(), jen.Lit("invalid arguments"))).Block(
+				jen.Id("t").Dot("Errorf").Call(jen.Lit("with a wrong "+f.Name+", "+n.wire+" says %s"), jen.Id("wrong").Dot("Text").Call()),
+			)
+			return
+		}
+	})
+}
+
+// wrongSample is an input that is right but for one field.
+func wrongSample(fields []field.Field, bad field.Field, wrong any) *jen.Statement {
+	var set []jen.Code
+	for _, f := range fields {
+		switch {
+		case f.Name == bad.Name:
+			set = append(set, jen.Lit(f.Name).Op(":").Add(literal(wrong)))
+		case !f.Optional:
+			set = append(set, jen.Lit(f.Name).Op(":").Add(literal(f.Sample())))
+		}
+	}
+	return jen.Map(jen.String()).Any().Values(set...)
+}

@@ -1,0 +1,198 @@
+package typing
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/types"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/source"
+)
+
+// checked is a package that has been type-checked.
+type checked struct {
+	path  string
+	key   string // what it was made of
+	id    uint64 // of no other
+	pkg   *types.Package
+	found []check.Diagnostic
+}
+
+// load returns a package of the project, for others to import.
+func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
+	if v != nil && path == v.path {
+		return v.pkg, nil
+	}
+	if v != nil && !p.dependsOn(path, v.path) {
+		v = nil
+	}
+	if way, ok := p.cycle(path); ok {
+		return nil, importError("import cycle not allowed: " + way)
+	}
+	name := path
+	if v != nil {
+		name += " for tests of " + v.path
+	}
+	if known := p.loaded[name]; known != nil {
+		return known, nil
+	}
+	pkg := p.pkg(dir)
+	if pkg == nil || len(pkg.Files) == 0 {
+		return nil, importError("no Go files that a build takes in " + dir)
+	}
+	if pkg.Name == "main" {
+		return nil, importError("it is a program, not an importable package")
+	}
+	made := p.check(path, pkg.Files, v)
+	p.loaded[name] = made
+	return made, nil
+}
+
+// check type-checks files as one package.
+func (p *Pass) check(path string, files []*source.File, v *variant) *checked {
+	p.loading = append(p.loading, path)
+	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
+
+	importing := &imports{pass: p, variant: v}
+	key := p.key(path, files, importing)
+	if known := p.checker.recall(path, key); known != nil {
+		return known
+	}
+	made := &checked{path: path, key: key}
+	p.checker.last++
+	made.id = p.checker.last
+	var errs []error
+	config := types.Config{
+		GoVersion:   "go" + p.checker.module.Go,
+		FakeImportC: true,
+		Importer:    importing,
+		Sizes:       types.SizesFor("gc", runtime.GOARCH),
+		Error:       func(err error) { errs = append(errs, err) },
+	}
+	syntax := make([]*ast.File, len(files))
+	whole := map[string]bool{}
+	for i, file := range files {
+		syntax[i] = file.Syntax
+		if whole[file.Path] = p.options.Bodies != nil && p.options.Bodies(file); !whole[file.Path] {
+			syntax[i] = withoutBodies(file.Syntax)
+		}
+	}
+	made.pkg, _ = config.Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
+	made.found = p.diagnose(path, files, whole, errs)
+	p.checker.remember(made)
+	return made
+}
+
+// key stands for all that the check of a package depends on: its files, how they are looked at, and
+// what they import from the project. What comes from outside is looked after by the checker.
+func (p *Pass) key(path string, files []*source.File, importing *imports) string {
+	var key strings.Builder
+	for _, file := range files {
+		key.WriteString(strconv.FormatUint(file.ID, 36))
+		if p.options.Bodies != nil && p.options.Bodies(file) {
+			key.WriteByte('+')
+		}
+		key.WriteByte(' ')
+	}
+	seen := map[string]bool{}
+	for _, file := range files {
+		for _, i := range file.Imports() {
+			if seen[i.Path] {
+				continue
+			}
+			seen[i.Path] = true
+			dir, ok := p.inside(i.Path)
+			if !ok {
+				if !p.checker.found.Has(i.Path) {
+					fmt.Fprintf(&key, "%s is missing ", i.Path)
+				}
+				continue
+			}
+			if loaded, err := p.load(i.Path, dir, importing.variant); err == nil {
+				fmt.Fprintf(&key, "%s=%d ", i.Path, loaded.id)
+			} else {
+				fmt.Fprintf(&key, "%s=%v ", i.Path, err)
+			}
+		}
+	}
+	return key.String()
+}
+
+// diagnose makes diagnostics of what is wrong with files: of their syntax, or else of their types.
+func (p *Pass) diagnose(path string, files []*source.File, whole map[string]bool, errs []error) []check.Diagnostic {
+	var found []check.Diagnostic
+	for _, file := range files {
+		var list scanner.ErrorList
+		if errors.As(file.Err, &list) {
+			for _, e := range list {
+				found = append(found, check.Diagnostic{Package: path, File: file.Path, Line: e.Pos.Line, Column: e.Pos.Column, Message: "syntax error: " + e.Msg})
+			}
+		}
+		found = append(found, p.forbidden(path, file)...)
+	}
+	for _, err := range errs {
+		var e types.Error
+		if !errors.As(err, &e) {
+			continue
+		}
+		at := p.checker.fset.PositionFor(e.Pos, false)
+		if !whole[at.Filename] && unused(e.Msg) {
+			continue // what uses it was not looked at
+		}
+		found = append(found, check.Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
+	}
+	slices.SortFunc(found, check.Diagnostic.Compare)
+	return slices.Compact(found)
+}
+
+// unused reports whether go/types says that an import is not used.
+func unused(message string) bool { return strings.HasSuffix(message, " and not used") }
+
+// forbidden finds imports of packages that are internal to others, which go/types does not mind.
+func (p *Pass) forbidden(path string, file *source.File) []check.Diagnostic {
+	var found []check.Diagnostic
+	for _, i := range file.Imports() {
+		parent, ok := parentOfInternal(i.Path)
+		if !ok || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent {
+			continue
+		}
+		at := p.checker.fset.PositionFor(i.Pos, false)
+		found = append(found, check.Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: "use of internal package " + i.Path + " not allowed"})
+	}
+	return found
+}
+
+// parentOfInternal is the package whose own an internal one is; those below it may import it too.
+func parentOfInternal(path string) (string, bool) {
+	words := strings.Split(path, "/")
+	for at := len(words) - 1; at >= 0; at-- {
+		if words[at] == "internal" {
+			return strings.Join(words[:at], "/"), true
+		}
+	}
+	return "", false
+}
+
+// withoutBodies is a file whose functions are declared and not defined. Those that must have
+// a body keep it.
+func withoutBodies(file *ast.File) *ast.File {
+	bare := *file
+	bare.Decls = make([]ast.Decl, len(file.Decls))
+	for i, decl := range file.Decls {
+		bare.Decls[i] = decl
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Type.TypeParams != nil || f.Recv == nil && (f.Name.Name == "init" || f.Name.Name == "main") {
+			continue
+		}
+		declared := *f
+		declared.Body = nil
+		bare.Decls[i] = &declared
+	}
+	return &bare
+}

@@ -1,0 +1,154 @@
+package typing
+
+import (
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/source"
+)
+
+// A Pass looks at packages of one view of a project.
+type Pass struct {
+	checker  *Checker
+	view     *source.View
+	options  Options
+	packages map[string]*source.Package // by folder; nil for those without Go
+	loaded   map[string]*checked        // by import path and variant
+	loading  []string                   // import paths, from the first to the one in hand
+}
+
+// pkg is the package in a folder, nil if there is none.
+func (p *Pass) pkg(dir string) *source.Package {
+	pkg, known := p.packages[dir]
+	if !known {
+		pkg = p.view.Package(dir, p.options.Skip)
+		p.packages[dir] = pkg
+	}
+	return pkg
+}
+
+// inside returns the folder of an imported package, if it is one of the project.
+func (p *Pass) inside(imported string) (dir string, ok bool) {
+	dir, ok = p.checker.dir(imported)
+	return dir, ok && len(p.view.Files(dir)) > 0
+}
+
+// outside lists what packages import from outside the project, directly or not, sorted.
+func (p *Pass) outside(dirs []string) []string {
+	paths, seen := map[string]bool{}, map[string]bool{}
+	var visit func(dir string, tests bool)
+	visit = func(dir string, tests bool) {
+		pkg := p.pkg(dir)
+		if pkg == nil || seen[dir] {
+			return
+		}
+		seen[dir] = true
+		files := pkg.Files
+		if tests {
+			files = pkg.All()
+		}
+		for _, file := range files {
+			for _, i := range file.Imports() {
+				if next, ok := p.inside(i.Path); ok {
+					visit(next, slices.Contains(dirs, next))
+				} else {
+					paths[i.Path] = true
+				}
+			}
+		}
+	}
+	for _, dir := range dirs {
+		visit(dir, true)
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+// A variant is a package with its tests, in the place of the package alone.
+type variant struct {
+	path string
+	pkg  *checked
+}
+
+// imports is what one package imports.
+type imports struct {
+	pass    *Pass
+	variant *variant
+}
+
+// Import implements [types.Importer].
+func (i *imports) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	dir, ok := i.pass.inside(path)
+	if !ok {
+		return i.pass.importOutside(path)
+	}
+	loaded, err := i.pass.load(path, dir, i.variant)
+	if err != nil {
+		return nil, err
+	}
+	return loaded.pkg, nil
+}
+
+func (p *Pass) importOutside(path string) (*types.Package, error) {
+	if dir, ok := p.checker.dir(path); ok {
+		if _, err := p.checker.found.Open(path); err != nil {
+			return nil, importError("the project has no folder " + dir + " with Go in it")
+		}
+	}
+	pkg, err := p.checker.outside.Import(path)
+	if err != nil {
+		why := p.checker.found.Why(path)
+		if file, openErr := p.checker.found.Open(path); openErr == nil {
+			file.Close()
+			why = err.Error()
+		}
+		return nil, importError(why)
+	}
+	return pkg, nil
+}
+
+// An importError says why a package cannot be imported.
+type importError string
+
+// Error is the reason.
+func (e importError) Error() string { return string(e) }
+
+// dependsOn reports whether a package of the project imports another, directly or not.
+func (p *Pass) dependsOn(path, other string) bool {
+	seen := map[string]bool{}
+	var visit func(path string) bool
+	visit = func(path string) bool {
+		if path == other {
+			return true
+		}
+		dir, ok := p.inside(path)
+		if !ok || seen[path] {
+			return false
+		}
+		seen[path] = true
+		pkg := p.pkg(dir)
+		if pkg == nil {
+			return false
+		}
+		for _, file := range pkg.Files {
+			if slices.ContainsFunc(file.Imports(), func(i source.Import) bool { return visit(i.Path) }) {
+				return true
+			}
+		}
+		return false
+	}
+	return visit(path)
+}
+
+// cycle is the way from a package back to itself, if it is being loaded.
+func (p *Pass) cycle(path string) (string, bool) {
+	at := slices.Index(p.loading, path)
+	if at < 0 {
+		return "", false
+	}
+	return strings.Join(append(slices.Clone(p.loading[at:]), path), " → "), true
+}

@@ -1,0 +1,158 @@
+package typing
+
+import (
+	"context"
+	"go/types"
+	"maps"
+	"slices"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/source"
+)
+
+// A Verdict is what is wrong with a project after a change.
+type Verdict struct {
+	New []check.Diagnostic // came with the change
+	Old []check.Diagnostic // was there before, as far as it was looked for
+}
+
+// Verify type-checks what changes from one view to another, and what imports it, tests included,
+// and tells what is wrong now and was not before: by package, file and message. So it finds
+// no fault with a change that is as broken as the project was before it.
+func (c *Checker) Verify(ctx context.Context, before, after *source.View) (Verdict, error) {
+	changed := differing(before, after)
+	if len(changed) == 0 {
+		return Verdict{}, nil
+	}
+	adds := adds(before, after, changed)
+	found, err := c.look(ctx, after, changed, adds)
+	if err != nil || len(found) == 0 {
+		return Verdict{}, err
+	}
+	earlier, err := c.look(ctx, before, changed, adds)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return compare(earlier, found), nil
+}
+
+// compare tells what is new from what is old.
+func compare(earlier, found []check.Diagnostic) Verdict {
+	type what struct{ pkg, file, message string }
+	known := map[what]int{}
+	for _, d := range earlier {
+		known[what{d.Package, d.File, d.Message}]++
+	}
+	var v Verdict
+	for _, d := range found {
+		w := what{d.Package, d.File, d.Message}
+		if known[w]--; known[w] >= 0 {
+			v.Old = append(v.Old, d)
+		} else {
+			v.New = append(v.New, d)
+		}
+	}
+	return v
+}
+
+// look type-checks the folders of changed files and what imports them. If the change only adds,
+// functions in other files are what they were, and are not looked into.
+func (c *Checker) look(ctx context.Context, view *source.View, changed map[string]bool, adds bool) ([]check.Diagnostic, error) {
+	targets := c.targets(view, changed)
+	bodies := func(file *source.File) bool { return targets[file.Dir()] && (!adds || changed[file.Path]) }
+	dirs := slices.Sorted(maps.Keys(targets))
+	pass, err := c.NewPass(ctx, view, dirs, Options{Bodies: bodies})
+	if err != nil {
+		return nil, err
+	}
+	var found []check.Diagnostic
+	for _, dir := range dirs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		found = append(found, pass.Test(dir)...)
+	}
+	slices.SortFunc(found, check.Diagnostic.Compare)
+	return slices.Compact(found), nil
+}
+
+// Test type-checks a package with all its tests, as they are built, and returns what is wrong.
+func (p *Pass) Test(dir string) []check.Diagnostic {
+	pkg := p.pkg(dir)
+	if pkg == nil {
+		return nil
+	}
+	path := p.checker.ImportPath(dir)
+	var found []check.Diagnostic
+	if len(pkg.Files) > 0 {
+		found = append(found, p.check(path, pkg.Files, nil).found...)
+	}
+	var v *variant
+	if len(pkg.Internal) > 0 {
+		made := p.check(path, slices.Concat(pkg.Files, pkg.Internal), nil)
+		found = append(found, made.found...)
+		v = &variant{path: path, pkg: made}
+	}
+	if len(pkg.External) > 0 {
+		found = append(found, p.check(path+"_test", pkg.External, v).found...)
+	}
+	for i := range found {
+		found[i].Package = path
+	}
+	return found
+}
+
+// targets are the folders of changed files, and those whose packages or tests import one of them,
+// directly or not.
+func (c *Checker) targets(view *source.View, changed map[string]bool) map[string]bool {
+	targets := map[string]bool{}
+	for file := range changed {
+		targets[dirOf(file)] = true
+	}
+	imports := map[string][]string{} // by folder, the folders that the package imports
+	tests := map[string][]string{}   // the same for its tests
+	for _, dir := range view.Dirs() {
+		for _, file := range view.Files(dir) {
+			for _, i := range file.Imports() {
+				other, ok := c.dir(i.Path)
+				switch {
+				case !ok:
+				case file.IsTest():
+					tests[dir] = append(tests[dir], other)
+				default:
+					imports[dir] = append(imports[dir], other)
+				}
+			}
+		}
+	}
+	isTarget := func(dir string) bool { return targets[dir] }
+	for again := true; again; {
+		again = false
+		for dir, imported := range imports {
+			if !targets[dir] && slices.ContainsFunc(imported, isTarget) {
+				targets[dir], again = true, true
+			}
+		}
+	}
+	var more []string
+	for dir, imported := range tests {
+		if slices.ContainsFunc(imported, isTarget) {
+			more = append(more, dir)
+		}
+	}
+	for _, dir := range more {
+		targets[dir] = true
+	}
+	return targets
+}
+
+// Package is the package in a folder, without its tests, and what is wrong with it. It is nil
+// if there is none.
+func (p *Pass) Package(dir string) (*types.Package, []check.Diagnostic) {
+	pkg := p.pkg(dir)
+	if pkg == nil || len(pkg.Files) == 0 {
+		return nil, nil
+	}
+	made := p.check(p.checker.ImportPath(dir), pkg.Files, nil)
+	return made.pkg, made.found
+}
