@@ -42,6 +42,25 @@ func (s *Schema) Text() string { return s.text }
 // RootIsObject reports whether the document's root says "type": "object", and that alone.
 func (s *Schema) RootIsObject() bool { return s.object }
 
+// Choices returns the strings that the document lists by enum for a property of its root, in
+// their order, or nil if it lists none.
+func (s *Schema) Choices(property string) []string {
+	if s.root.object == nil || s.root.object.properties[property] == nil {
+		return nil
+	}
+	enum := s.root.object.properties[property].part.child("enum")
+	if enum == nil {
+		return nil
+	}
+	var choices []string
+	for _, value := range enum.children {
+		if choice, ok := strictjson.Unquote(value.raw); ok {
+			choices = append(choices, choice)
+		}
+	}
+	return choices
+}
+
 // Validate checks one JSON value. It returns nil or a [*ValidationError], also
 // where data is not JSON at all or holds a key twice.
 func (s *Schema) Validate(data []byte) error {

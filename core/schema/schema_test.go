@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,4 +137,19 @@ func TestSchemaIsSharedByGoroutines(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+func TestChoices(t *testing.T) {
+	s, err := Compile(`{"type":"object","properties":{"a":{"enum":["x","\u0079",1]},"b":{"type":"string"},"c":true}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for property, want := range map[string][]string{"a": {"x", "y"}, "b": nil, "c": nil, "d": nil} {
+		if got := s.Choices(property); !slices.Equal(got, want) {
+			t.Errorf("Choices(%q) = %q", property, got)
+		}
+	}
+	if s, err = Compile(`true`); err != nil || s.Choices("a") != nil {
+		t.Errorf("a schema without properties has choices, or %v", err)
+	}
 }

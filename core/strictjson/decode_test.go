@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+type mood string
+
 type base struct {
 	ID   string `json:"id"`
 	Kind string
@@ -28,6 +30,8 @@ type tree struct {
 	On       *bool             `json:"on"`
 	At       time.Time         `json:"at"`
 	Wait     time.Duration     `json:"wait"`
+	Mood     mood              `json:"mood"`
+	Moods    map[mood][]mood   `json:"moods"`
 	Raw      json.RawMessage   `json:"raw"`
 	Any      any               `json:"any"`
 	Num      json.Number       `json:"num"`
@@ -44,7 +48,7 @@ type tree struct {
 }
 
 const wholeTree = `{"id":"x","Kind":"k","tags":["a","b"],"kind":"m","name":"n\u00e9","small":-3,"count":7,"ratio":1.5,
-"on":true,"at":"2026-07-28T10:00:00Z","wait":5,"raw":{"a": 1},"any":{"A":[1,null]},"num":12345678901234567890,
+"on":true,"at":"2026-07-28T10:00:00Z","wait":5,"mood":"good","moods":{"bad":["worse"]},"raw":{"a": 1},"any":{"A":[1,null]},"num":12345678901234567890,
 "quoted":"12","blob":"aGk=","pair":[1,2],"attr":{"p":1,"q":null},"byNumber":{"7":"seven"},
 "children":[{"name":"c1"},{"name":"c2","children":[]}],"left":{"left":{"name":"deep"}},"nested":{"z":[{"id":"i"}]},"unknown":[{}]}`
 
