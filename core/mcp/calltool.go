@@ -25,11 +25,8 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	}
 	made := &tool{Tool: t, handler: h}
 	var err error
-	if made.input, err = schema.Compile(string(t.InputSchema)); err != nil {
-		return nil, fmt.Errorf("input schema: %w", err)
-	}
-	if !made.input.RootIsObject() {
-		return nil, errors.New(`input schema: must say "type":"object" at its root: arguments are always an object`)
+	if made.input, err = compileInput(t.InputSchema); err != nil {
+		return nil, err
 	}
 	if t.OutputSchema != nil {
 		if made.output, err = schema.Compile(string(t.OutputSchema)); err != nil {

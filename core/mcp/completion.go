@@ -39,6 +39,15 @@ func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	return nil
 }
 
+// offerChoices offers completion if there is something to complete.
+func (s *Server) offerChoices(in *textInput) {
+	if in.hasChoices() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.offers["completions"] = true
+	}
+}
+
 type completeParams struct {
 	Ref struct {
 		Type string `json:"type"`
@@ -99,17 +108,13 @@ func (s *Server) completerOf(p *completeParams) (Completer, []string, error) {
 		if !ok {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q", short(p.Ref.Name))
 		}
-		names := make([]string, len(found.Arguments))
-		for i, a := range found.Arguments {
-			names[i] = a.Name
-		}
-		return found.complete, names, nil
+		return found.input.completer(found.complete), found.names, nil
 	case "ref/resource":
 		found, ok := s.templates.get(p.Ref.URI)
 		if !ok {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", short(p.Ref.URI))
 		}
-		return found.complete, found.uri.variables(), nil
+		return found.input.completer(found.complete), found.uri.variables(), nil
 	}
 	return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, `a reference must be of type "ref/prompt" or "ref/resource", got %q`, short(p.Ref.Type))
 }

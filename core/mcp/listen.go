@@ -91,7 +91,7 @@ func (s *Server) grant(wish notificationFilter) notificationFilter {
 		Resources: wish.Resources && s.offered("resources"),
 	}
 	for _, uri := range wish.URIs {
-		if _, ok := s.lookUp(uri); ok {
+		if _, err := s.lookUp(uri); err == nil {
 			granted.URIs = append(granted.URIs, uri)
 		}
 	}

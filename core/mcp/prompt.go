@@ -20,6 +20,11 @@ type Prompt struct {
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
 	Icons       []Icon           `json:"icons,omitempty"`
 	Meta        Meta             `json:"_meta,omitempty"`
+
+	// InputSchema is what the arguments must be beyond being text: an object's schema whose
+	// properties are strings. Clients are not shown it. What it lists by enum is
+	// offered to complete an argument, unless [Server.CompletePrompt] sets who does that. nil means any text.
+	InputSchema json.RawMessage `json:"-"`
 }
 
 // A PromptArgument is a blank to fill in; its value is text.
@@ -43,8 +48,8 @@ type PromptResult struct {
 	Meta        Meta            `json:"_meta,omitempty"`
 }
 
-// A PromptHandler fills in a prompt. The required arguments are there, and no
-// unknown ones. Its error fails the request.
+// A PromptHandler fills in a prompt. The required arguments are there, no unknown ones, and
+// the input schema allows them. Its error fails the request.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -83,8 +88,10 @@ type prompt struct {
 	Prompt
 	descriptions
 	pace
+	names    []string   // of the arguments
+	input    *textInput // nil if there is no schema
 	handler  PromptHandler
-	complete Completer
+	complete Completer // if set
 }
 
 func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
@@ -94,15 +101,21 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	if h == nil {
 		return nil, errors.New("has no handler")
 	}
+	names := make([]string, len(p.Arguments))
 	for i, a := range p.Arguments {
 		if a.Name == "" {
 			return nil, fmt.Errorf("argument %d has no name", i+1)
 		}
-		if slices.ContainsFunc(p.Arguments[:i], func(b PromptArgument) bool { return a.Name == b.Name }) {
+		if slices.Contains(names[:i], a.Name) {
 			return nil, fmt.Errorf("argument %q stands there twice", a.Name)
 		}
+		names[i] = a.Name
 	}
-	made := &prompt{Prompt: p, handler: h}
+	input, err := newTextInput(p.InputSchema, names)
+	if err != nil {
+		return nil, err
+	}
+	made := &prompt{Prompt: p, names: names, input: input, handler: h}
 	return made, encodable(made)
 }
 
@@ -149,17 +162,15 @@ func (p *PromptResult) render(c *Call) (any, error) {
 
 // check holds arguments against what the prompt says it takes.
 func (p *prompt) check(arguments map[string]string) error {
-	known := make([]string, len(p.Arguments))
-	for i, a := range p.Arguments {
-		known[i] = a.Name
+	for _, a := range p.Arguments {
 		if _, ok := arguments[a.Name]; a.Required && !ok {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "the prompt %s needs the argument %q", p.Name, a.Name)
 		}
 	}
 	for name := range arguments {
-		if !slices.Contains(known, name) {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "the prompt %s has no argument %q; it takes: %s", p.Name, short(name), strings.Join(known, ", "))
+		if !slices.Contains(p.names, name) {
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "the prompt %s has no argument %q; it takes: %s", p.Name, short(name), strings.Join(p.names, ", "))
 		}
 	}
-	return nil
+	return p.input.check("arguments for the prompt", p.Name, arguments)
 }

@@ -23,8 +23,9 @@ type template struct {
 	descriptions
 	pace
 	uri      *uriTemplate
+	input    *textInput // nil if there is no schema
 	handler  ResourceHandler
-	complete Completer
+	complete Completer // if set
 }
 
 func newResource(r Resource, h ResourceHandler) (*resource, error) {
@@ -53,7 +54,11 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	made := &template{ResourceTemplate: t, uri: uri, handler: h}
+	input, err := newTextInput(t.InputSchema, uri.variables())
+	if err != nil {
+		return nil, err
+	}
+	made := &template{ResourceTemplate: t, uri: uri, input: input, handler: h}
 	return made, encodable(made)
 }
 
@@ -62,10 +67,10 @@ type uriParams struct {
 }
 
 // lookUp finds who can read a resource: the one with just that address, else
-// the first template that it fits.
-func (s *Server) lookUp(uri string) (found readable, ok bool) {
+// the first template that it fits. It checks the variables.
+func (s *Server) lookUp(uri string) (readable, error) {
 	if r, ok := s.resources.get(uri); ok {
-		return readable{r.handler, nil, r.Cache, &r.pace}, true
+		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, nil
 	}
 	var variables map[string]string
 	t, ok := s.templates.find(func(t *template) (fits bool) {
@@ -73,15 +78,16 @@ func (s *Server) lookUp(uri string) (found readable, ok bool) {
 		return fits
 	})
 	if !ok {
-		return readable{}, false
+		return readable{}, NotFound(uri)
 	}
-	return readable{t.handler, variables, t.Cache, &t.pace}, true
+	return readable{t.handler, variables, t.MIMEType, t.Cache, &t.pace}, t.input.check("variables for the resource template", t.Name, variables)
 }
 
 // readable is what lookUp finds.
 type readable struct {
 	handler   ResourceHandler
 	variables map[string]string // of the template; nil if it is none
+	mimeType  string            // of contents that do not say theirs
 	cache     Cache
 	pace      *pace
 }
@@ -94,9 +100,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
 	}
-	found, ok := s.lookUp(*p.URI)
-	if !ok {
-		return nil, NotFound(*p.URI)
+	found, err := s.lookUp(*p.URI)
+	if err != nil {
+		return nil, err
 	}
 	c.cache = found.cache
 	began := found.pace.begin(c.req)
@@ -113,6 +119,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		if part.URI == "" {
 			part.URI = *p.URI
 		}
+		if part.MIMEType == "" {
+			part.MIMEType = found.mimeType
+		}
 		part.Meta = part.Meta.forRevision(c.Revision)
 		result.Contents[i] = part
 	}
@@ -123,8 +132,8 @@ func (s *Server) subscribe(_ context.Context, c *Call, p *uriParams) (any, error
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/subscribe needs the uri of a resource")
 	}
-	if _, ok := s.lookUp(*p.URI); !ok {
-		return nil, NotFound(*p.URI)
+	if _, err := s.lookUp(*p.URI); err != nil {
+		return nil, err
 	}
 	c.Session.changes.subscribe(*p.URI)
 	return struct{}{}, nil

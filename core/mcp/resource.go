@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -37,12 +38,17 @@ type ResourceTemplate struct {
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // how long clients may keep what they have read
+
+	// InputSchema is what the variables must be beyond being text: an object's schema whose
+	// properties are strings. Clients are not shown it. What it lists by enum is
+	// offered to complete a variable, unless [Server.CompleteResource] sets who does that. nil means any text.
+	InputSchema json.RawMessage `json:"-"`
 }
 
 // ResourceContents is a resource, or a part of one, as it is read: text or a blob.
 type ResourceContents struct {
 	URI      string // that of the request if empty
-	MIMEType string
+	MIMEType string // that of the resource, or of the template, if empty
 	Text     string
 	Blob     []byte // if not nil, the contents are this and not Text
 	Meta     Meta
@@ -50,8 +56,8 @@ type ResourceContents struct {
 
 // A ResourceHandler reads a resource. variables holds what stands in the
 // address for the variables of the template, percent-decoded, and is nil for a
-// resource that has none. A client may have put anything there, "/" and ".."
-// included: what leads to files goes through [os.Root]. Its error fails the request;
+// resource that has none. A client may have put anything there that the input schema
+// allows, "/" and ".." included: what leads to files goes through [os.Root]. Its error fails the request;
 // [NotFound] is the one for a resource that is not there, and so is returning nothing.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
 

@@ -152,6 +152,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) erro
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.Name, err)
 	}
+	s.offerChoices(made.input)
 	s.changed("resources")
 	return nil
 }
@@ -174,6 +175,7 @@ func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	if err != nil {
 		return fmt.Errorf("prompt %q: %w", p.Name, err)
 	}
+	s.offerChoices(made.input)
 	s.changed("prompts")
 	return nil
 }

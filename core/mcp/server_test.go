@@ -29,6 +29,13 @@ func newServer(o mcp.Options) *mcp.Server {
 
 // What a server has nothing of it does not declare, and its methods are unknown.
 func TestOnlyWhatIsOffered(t *testing.T) {
+	prompt := func(schema string) func(*mcp.Server) error {
+		return func(s *mcp.Server) error {
+			return s.AddPrompt(mcp.Prompt{
+				Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}, InputSchema: json.RawMessage(`{"type":"object","properties":{"a":` + schema + `}}`),
+			}, func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil })
+		}
+	}
 	tests := []struct {
 		name    string
 		options mcp.Options
@@ -38,6 +45,8 @@ func TestOnlyWhatIsOffered(t *testing.T) {
 	}{
 		{"nothing", mcp.Options{}, nil, []string{"logging"}, []string{"tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete"}},
 		{"a tool", mcp.Options{}, func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "t"}, nothing) }, []string{"logging", "tools"}, []string{"resources/list", "prompts/list", "completion/complete"}},
+		{"a prompt with choices", mcp.Options{}, prompt(`{"enum":["x"]}`), []string{"logging", "prompts", "completions"}, []string{"tools/list"}},
+		{"a prompt without", mcp.Options{}, prompt(`{"minLength":1}`), []string{"logging", "prompts"}, []string{"completion/complete"}},
 		{"to come", mcp.Options{Tools: true, Resources: true, Prompts: true}, nil, []string{"logging", "tools", "resources", "prompts"}, []string{"completion/complete"}},
 	}
 	for _, test := range tests {
@@ -103,6 +112,15 @@ func TestAddRefuses(t *testing.T) {
 		{"template without name", func(s *mcp.Server) error {
 			return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "a://{x}"}, read)
 		}, "has no name"},
+		{"template with a broken schema", func(s *mcp.Server) error {
+			return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "a://{x}", Name: "x", InputSchema: json.RawMessage(`{"type":"object","required":"x"}`)}, read)
+		}, `resource template "x": input schema: required: `},
+		{"prompt with a broken schema", func(s *mcp.Server) error {
+			return s.AddPrompt(mcp.Prompt{Name: "p", InputSchema: json.RawMessage(`{`)}, get)
+		}, `prompt "p": input schema: `},
+		{"prompt with a schema of no object", func(s *mcp.Server) error {
+			return s.AddPrompt(mcp.Prompt{Name: "p", InputSchema: json.RawMessage(`{"type":"string"}`)}, get)
+		}, `prompt "p": input schema: must say "type":"object" at its root`},
 		{"prompt without handler", func(s *mcp.Server) error { return s.AddPrompt(mcp.Prompt{Name: "p"}, nil) }, `prompt "p": has no handler`},
 		{"prompt with a nameless argument", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {}}}, get)
