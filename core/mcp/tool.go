@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -164,42 +163,6 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	content, err := decodeBlocks(wire.Content)
 	*r = ToolResult{Content: content, StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
 	return err
-}
-
-// Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
-// from the arguments. Its output is sent as structured content, and as text: a string as
-// it is, anything else as JSON. A function whose output is a [ToolResult], or a pointer to
-// one, decides for itself.
-func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
-	decoder := sync.OnceValue(strictjson.NewDecoder[In])
-	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
-		decode := decoder().Decode
-		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
-			decode = decoder().DecodeChecked // the connection has checked them
-		}
-		var in In
-		if err := decode(arguments, &in); err != nil {
-			return nil, fmt.Errorf("invalid arguments: %w", err)
-		}
-		out, err := f(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		result := &ToolResult{}
-		output := any(out)
-		switch out := output.(type) {
-		case *ToolResult:
-			return out, nil
-		case ToolResult:
-			return &out, nil
-		case string:
-			result.Content = []Content{Text{Text: out}}
-		}
-		if result.StructuredContent, err = strictjson.Marshal(output); err != nil {
-			return nil, fmt.Errorf("encoding the output: %w", err)
-		}
-		return result, nil
-	}
 }
 
 // same reports whether two slices are one.

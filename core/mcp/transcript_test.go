@@ -50,8 +50,8 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 // What differs each time is written as $STATE1, $STATE2 and so on for a requestState, and can be sent
 // back so; and as $ID for an elicitationId. $ASKED stands for the id of the latest request of the server.
 //
-// A section "page" sets the page size, a section "asking" adds the tools that ask, a section "only" names the revisions to play, and a
-// section "also" those to play besides as a client without a handshake: requests that do not
+// A section "page" sets the page size, a section "asking" adds the tools that ask, a section "typed" what is
+// made of functions of Go types, a section "only" names the revisions to play, and a section "also" those to play besides as a client without a handshake: requests that do not
 // say so themselves get the _meta that they need.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txtar")
@@ -78,6 +78,9 @@ func testTranscript(t *testing.T, file string) {
 			var got string
 			synctest.Test(t, func(t *testing.T) {
 				p := newPlay(t, section(archive, "page"), section(archive, "asking") != "")
+				if section(archive, "typed") != "" {
+					addTyped(t, p.server)
+				}
 				p.stateless = slices.Contains(also, revision)
 				got = p.run(strings.ReplaceAll(section(archive, "client"), "$REVISION", string(revision)))
 			})

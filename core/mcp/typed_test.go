@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -30,6 +31,7 @@ func TestTyped(t *testing.T) {
 		{"result", mcp.Typed(func(context.Context, point) (*mcp.ToolResult, error) { return mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
 		{"result by value", mcp.Typed(func(context.Context, point) (mcp.ToolResult, error) { return *mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
 		{"error", mcp.Typed(func(context.Context, point) (point, error) { return point{}, errors.New("no") }), `{}`, "", "", "no"},
+		{"nil slice", mcp.Typed(func(context.Context, point) ([]int, error) { return nil, nil }), `{}`, `null`, `null`, ""},
 		{"what does not fit", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"x":300}`, "", "", "invalid arguments: x: 300 does not fit in int8"},
 		{"wrong case", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"X":3}`, `{"x":0}`, `{"x":0}`, ""},
 		{"what cannot be encoded", mcp.Typed(func(context.Context, point) (chan int, error) { return nil, nil }), `{}`, "", "", "encoding the output: json: unsupported type: chan int"},
@@ -47,6 +49,71 @@ func TestTyped(t *testing.T) {
 				t.Errorf("text %q and structure %s, want %q and %s", result.Text(), result.StructuredContent, test.text, test.structure)
 			}
 		})
+	}
+}
+
+type defaultsBase struct {
+	Words []string `json:"words"`
+}
+
+type defaultsInput struct {
+	defaultsBase
+	Limit  *int               `json:"limit"`
+	Sort   string             `json:"sort"`
+	Range  struct{ A, B int } `json:"range"`
+	Seen   map[string]int     `json:"seen"`
+	Pair   [1]*int            `json:"pair"`
+	Raw    json.RawMessage    `json:"raw"`
+	Logger *slog.Logger       `json:"-"`
+}
+
+// What the caller leaves out is as in the defaults, in the second call too, whatever the first
+// one sent and its function did.
+func TestTypedFrom(t *testing.T) {
+	limit, one := 20, 1
+	defaults := defaultsInput{
+		defaultsBase: defaultsBase{[]string{"a"}},
+		Limit:        &limit, Sort: "name", Seen: map[string]int{"x": 1}, Pair: [1]*int{&one}, Raw: json.RawMessage(`{"k":1}`), Logger: slog.Default(),
+	}
+	defaults.Range.B = 9
+	handler := mcp.TypedFrom(defaults, func(_ context.Context, in defaultsInput) (defaultsInput, error) {
+		if in.Logger != slog.Default() {
+			t.Error("what JSON cannot reach is another one")
+		}
+		before, err := json.Marshal(in)
+		if err != nil {
+			return in, err
+		}
+		in.Words[0], *in.Limit, in.Seen["y"], *in.Pair[0], in.Raw[0] = "changed", -1, -1, -1, '['
+		var out defaultsInput
+		return out, json.Unmarshal(before, &out)
+	})
+	const unsaid = `{"words":["a"],"limit":20,"sort":"name","range":{"A":0,"B":9},"seen":{"x":1},"pair":[1],"raw":{"k":1}}`
+	for _, test := range []struct{ arguments, want string }{
+		{`{}`, unsaid},
+		{
+			`{"words":["b","c"],"limit":5,"sort":"","range":{"A":3},"seen":{"z":2},"pair":[7],"raw":[2,3]}`,
+			`{"words":["b","c"],"limit":5,"sort":"","range":{"A":3,"B":9},"seen":{"x":1,"z":2},"pair":[7],"raw":[2,3]}`,
+		},
+		{`{}`, unsaid},
+	} {
+		result, err := handler(t.Context(), json.RawMessage(test.arguments))
+		if err != nil || result.Text() != test.want {
+			t.Errorf("%s gives %v, %v\nwant %s", test.arguments, result, err, test.want)
+		}
+	}
+}
+
+// An input may be a pointer; each call has its own.
+func TestTypedFromPointer(t *testing.T) {
+	handler := mcp.TypedFrom(&searchInput{Limit: 20}, func(_ context.Context, in *searchInput) (int, error) {
+		in.Limit++
+		return in.Limit, nil
+	})
+	for range 2 {
+		if result, err := handler(t.Context(), json.RawMessage(`{}`)); err != nil || result.Text() != "21" {
+			t.Errorf("got %v, %v", result, err)
+		}
 	}
 }
 

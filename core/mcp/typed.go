@@ -1,0 +1,59 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
+// from the arguments. Its output is sent as structured content, and as text: a string as
+// it is, anything else as JSON. A function whose output is a [ToolResult], or a pointer to
+// one, decides for itself.
+func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
+	var none In
+	return TypedFrom(none, f)
+}
+
+// TypedFrom is [Typed] for an input with defaults: what the caller leaves out is as it is in
+// them. Each call has a copy of its own. As in package encoding/json, an object
+// is decoded into the struct or the map that is its default, whose other fields or keys stay.
+func TypedFrom[In, Out any](defaults In, f func(context.Context, In) (Out, error)) ToolHandler {
+	decoder := sync.OnceValue(strictjson.NewDecoder[In])
+	none := reflect.ValueOf(&defaults).Elem().IsZero()
+	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
+		decode := decoder().Decode
+		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
+			decode = decoder().DecodeChecked // the connection has checked them
+		}
+		in := defaults
+		if !none {
+			unshare(reflect.ValueOf(&in).Elem())
+		}
+		if err := decode(arguments, &in); err != nil {
+			return nil, fmt.Errorf("invalid arguments: %w", err)
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		result := &ToolResult{}
+		output := any(out)
+		switch out := output.(type) {
+		case *ToolResult:
+			return out, nil
+		case ToolResult:
+			return &out, nil
+		case string:
+			result.Content = []Content{Text{Text: out}}
+		}
+		if result.StructuredContent, err = strictjson.Marshal(output); err != nil {
+			return nil, fmt.Errorf("encoding the output: %w", err)
+		}
+		return result, nil
+	}
+}
