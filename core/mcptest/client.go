@@ -40,6 +40,19 @@ type Client struct {
 	stateless     *stateless // nil in a session
 }
 
+// Serve starts a session with a new server, on which it has called each of register. An error of
+// one of them fails the test.
+func Serve(t testing.TB, register ...func(*mcp.Server) error) *Client {
+	t.Helper()
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
+	for _, r := range register {
+		if err := r(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Connect(t, s)
+}
+
 // Connect starts a session with s, ready for calls.
 func Connect(t testing.TB, s *mcp.Server) *Client {
 	t.Helper()

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,28 +28,68 @@ func add(_ context.Context, in addInput) (addOutput, error) {
 	return addOutput{in.A + in.B}, nil
 }
 
-func newServer(t *testing.T) *mcp.Server {
-	t.Helper()
-	s := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1"}, mcp.Options{PageSize: 1, Instructions: "Add."})
-	for _, name := range []string{"plus", "add"} {
-		err := s.AddTool(mcp.Tool{
+// register returns the function that registers add under a name.
+func register(name string) func(*mcp.Server) error {
+	return func(s *mcp.Server) error {
+		return s.AddTool(mcp.Tool{
 			Name:         name,
 			Description:  "Adds two numbers.",
 			InputSchema:  json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
 			OutputSchema: json.RawMessage(`{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"],"additionalProperties":false}`),
 		}, mcp.Typed(add))
-		if err != nil {
-			t.Fatal(err)
-		}
+	}
+}
+
+func newServer(t *testing.T) *mcp.Server {
+	t.Helper()
+	s := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1"}, mcp.Options{PageSize: 1, Instructions: "Add."})
+	if err := errors.Join(register("plus")(s), register("add")(s)); err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
 
 // The three lines of the package comment.
-func TestThreeLines(t *testing.T) {
-	server := newServer(t)
+func TestServe(t *testing.T) {
+	client := mcptest.Serve(t, register("add"), register("plus"))
+	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
+	if got := result.Text(); got != `{"sum":5}` {
+		t.Errorf("add said %s", got)
+	}
 
-	client := mcptest.Connect(t, server)
+	if tools := client.Tools(); len(tools) != 2 || client.Server.Name != "test" {
+		t.Errorf("%s offers %+v", client.Server.Name, tools)
+	}
+}
+
+// A failing is a test that notes why it failed, and goes on no further.
+type failing struct {
+	testing.TB
+	why string
+}
+
+func (f *failing) Fatal(why ...any) {
+	f.why = fmt.Sprint(why...)
+	runtime.Goexit()
+}
+
+func TestServeFails(t *testing.T) {
+	f := &failing{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		mcptest.Serve(f, register("add"), register("add"), func(*mcp.Server) error {
+			t.Error("it goes on after an error")
+			return nil
+		})
+	}()
+	if <-done; !strings.Contains(f.why, `tool "add": is there already`) {
+		t.Errorf("the test fails with %q", f.why)
+	}
+}
+
+func TestConnect(t *testing.T) {
+	client := mcptest.Connect(t, newServer(t))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
 		t.Errorf("add said %s", got)

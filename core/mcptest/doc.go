@@ -1,13 +1,14 @@
 // Package mcptest lets a test talk to a server as a client would, in memory.
 //
-//	client := mcptest.Connect(t, server)
+//	client := mcptest.Serve(t, tools.Register)
 //	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 //	if got := result.Text(); got != `{"sum":5}` {
 //		t.Errorf("add said %s", got)
 //	}
 //
-// The client goes through the handshake, or does without in a revision that has none,
-// and the whole of the protocol lies between it and the tool: arguments are checked, results
-// are rendered, errors are what a client sees, questions are answered by [Options].Handle. What goes wrong beyond that fails the test at once; a test that is about
-// errors of the protocol uses [Client.Call]. The session ends with the test.
+// [Serve] makes a server, [Connect] takes one that is there. The client goes through the handshake,
+// or does without in a revision that has none, and the whole of the protocol lies between it and
+// the tool: arguments are checked, results are rendered, errors are what a client sees,
+// questions are answered by [Options].Handle. What goes wrong beyond that fails the test at
+// once; a test that is about errors of the protocol uses [Client.Call]. The session ends with the test.
 package mcptest

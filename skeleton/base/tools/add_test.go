@@ -3,17 +3,12 @@ package tools_test
 import (
 	"testing"
 
-	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
 func TestAdd(t *testing.T) {
-	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
-	if err := tools.Register(server); err != nil {
-		t.Fatal(err)
-	}
-	client := mcptest.Connect(t, server)
+	client := mcptest.Serve(t, tools.Register)
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` || result.IsError {
 		t.Errorf("add says %s", got)
