@@ -11,7 +11,7 @@ import (
 
 // All that the project offers can be registered, and a model is told what each tool is for.
 func TestServer(t *testing.T) {
-	server, err := newServer()
+	server, err := newServer(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -29,7 +30,7 @@ source, around the working directory or around this program.`,
 			if terminal.Watched(os.Stdin) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s speaks MCP here, one JSON message a line. A client starts it; end it with Ctrl-D.\n", programName)
 			}
-			server, err := newServer()
+			server, err := newServer(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -40,10 +41,10 @@ source, around the working directory or around this program.`,
 	return cmd
 }
 
-// newServer is the server with all that the project offers.
-func newServer() (*mcp.Server, error) {
+// newServer is the server with all that the project offers. ctx is that of the whole run.
+func newServer(ctx context.Context) (*mcp.Server, error) {
 	server := mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{})
-	if err := register(server); err != nil {
+	if err := register(ctx, server); err != nil {
 		return nil, err
 	}
 	return server, nil

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"context"
+
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
 // register offers all that the project's packages hold.
-func register(s *mcp.Server) error {
+func register(_ context.Context, s *mcp.Server) error {
 	return tools.Register(s)
 }
