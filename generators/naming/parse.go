@@ -113,8 +113,11 @@ func foreign(text, rest, separators string) error {
 	case strings.ContainsAny(text, `/\`):
 		return fmt.Errorf("it is a path, and a plain name is wanted%s", suggest(text))
 	default:
-		return fmt.Errorf("%q cannot stand in it; letters of English, digits and %s can%s",
-			r, strings.Join(strings.Split(separators, ""), " and "), suggest(text))
+		can := "digits and _"
+		if strings.Contains(separators, "-") {
+			can = "digits, - and _"
+		}
+		return fmt.Errorf("%q cannot stand in it; letters of English, %s can%s", r, can, suggest(text))
 	}
 }
 

@@ -11,7 +11,7 @@ func TestParseRefuses(t *testing.T) {
 	for text, say := range map[string]string{
 		"":                                   "empty; try send_mail",
 		" ":                                  "try send_mail",
-		"send mail":                          "' ' cannot stand in it; letters of English, digits and - and _ can; try send_mail",
+		"send mail":                          "' ' cannot stand in it; letters of English, digits, - and _ can; try send_mail",
 		"sеnd":                               "'е' (U+0435) is no letter of English",
 		"send_mаil":                          "(U+0430)",
 		"größe":                              "'ö' (U+00F6)",
