@@ -96,14 +96,17 @@ func cut(text string) (before, after string, found bool) {
 // setName fills in the names.
 func (f *Field) setName(text string) error {
 	name, err := naming.Field(text)
+	if bare, ok := strings.CutSuffix(text, "?"); ok {
+		if _, err := naming.Field(bare); err == nil {
+			return fmt.Errorf("the ? stands behind the type, as in %s:string?", bare)
+		}
+	}
 	switch {
 	case err == nil:
 		f.Name, f.Go = text, name.Go()
 		return nil
 	case text == "":
 		return errors.New("it has no name; try title:string")
-	case strings.HasSuffix(text, "?"):
-		return fmt.Errorf("the ? stands behind the type: %s:string?", shorten(strings.TrimSuffix(text, "?")))
 	case strings.Contains(text, " "):
 		return fmt.Errorf("%w; a description stands in double quotes, and in a shell the whole field in single ones", err)
 	}

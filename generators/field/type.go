@@ -58,7 +58,7 @@ func parseType(text string, depth int) (Type, error) {
 	for _, kind := range []Kind{List, Map} {
 		rest, ok := strings.CutPrefix(text, string(kind))
 		switch {
-		case !ok:
+		case !ok || text == "[]byte":
 			continue
 		case depth == deepest:
 			return Type{}, fmt.Errorf("more than %d lists and maps are inside one another; take any instead", deepest)
@@ -100,7 +100,7 @@ func meant(text string) string {
 		better = "time"
 	case "time.duration":
 		better = "duration"
-	case "byte", "blob", "binary", "base64":
+	case "byte", "[]byte", "blob", "binary", "base64":
 		better = "bytes"
 	case "interface{}", "json", "json.rawmessage":
 		better = "any"
