@@ -28,6 +28,7 @@ var mayImport = []struct {
 	{"generators/gocmd", nil},
 	{"generators/naming", nil},
 	{"generators/field", []string{"generators/naming"}},
+	{"generators/filelock", nil},
 	{"generators/check", []string{"generators/gocmd", "core/..."}},
 	{"generators/workshop", []string{"generators", "generators/check", "core/..."}},
 	{"generators/cli", []string{"generators", "generators/workshop", "core/..."}},
@@ -39,8 +40,7 @@ var mayImport = []struct {
 	{"skeleton/...", []string{"skeleton/...", "core/..."}},
 
 	{"templates/...", nil},
-	{"cmd/petrock/internal/filelock", nil},
-	{"cmd/petrock/internal/place", []string{"cmd/petrock/internal/filelock"}},
+	{"cmd/petrock/internal/place", []string{"generators/filelock"}},
 	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "skeleton", "templates"}},
 	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},

@@ -1,6 +1,7 @@
 // Package generators is what a project's workshop is made of, for people and for agents.
 //
 //   - gocmd: starts the go command;
+//   - filelock: lets processes keep out of each other's way;
 //   - check: asks the go command what a project's packages are, and whether they compile and link;
 //   - naming: makes of one name those that Go, clients and the file system need;
 //   - field: reads the fields of a component as people type them;

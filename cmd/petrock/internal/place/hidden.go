@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/filelock"
+	"github.com/petrock/petrock/generators/filelock"
 )
 
 // Names of what is hidden. Beside a destination, the name ends with a mark of it.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/filelock"
+	"github.com/petrock/petrock/generators/filelock"
 )
 
 // A Place is where a folder is going to be. It is not for several goroutines.

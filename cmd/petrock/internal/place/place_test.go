@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/filelock"
 	"github.com/petrock/petrock/cmd/petrock/internal/place"
+	"github.com/petrock/petrock/generators/filelock"
 )
 
 // open claims a place and puts two names into it.

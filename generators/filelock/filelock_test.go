@@ -4,11 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/filelock"
+	"github.com/petrock/petrock/generators/filelock"
 )
 
 func TestOneAtATime(t *testing.T) {
@@ -65,4 +66,22 @@ func TestRemovedFilesLockNobodyIn(t *testing.T) {
 	}
 	group.Wait()
 	t.Logf("taken %d times", taken.Load())
+}
+
+// A link in the lock's place makes no file elsewhere.
+func TestNoLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows opens what a link leads to")
+	}
+	dir := t.TempDir()
+	elsewhere, path := filepath.Join(dir, "elsewhere"), filepath.Join(dir, "lock")
+	if err := os.Symlink(elsewhere, path); err != nil {
+		t.Skip(err)
+	}
+	if _, err := filelock.Try(path); err == nil || errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("the lock is a link: %v", err)
+	}
+	if _, err := os.Lstat(elsewhere); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("where it leads: %v", err)
+	}
 }

@@ -16,7 +16,7 @@ type Lock struct {
 }
 
 // Try takes the lock of a path, or returns [ErrHeld] if that is not free. The file is made if
-// it is not there; its folder has to be.
+// it is not there; its folder has to be. A link is refused where the system can do that.
 func Try(path string) (*Lock, error) {
 	for range 100 {
 		file, err := open(path)
@@ -27,7 +27,7 @@ func Try(path string) (*Lock, error) {
 		if err == nil {
 			// Whoever held it before may have removed it meanwhile: then this is a lock on
 			// a file that nobody else will find.
-			if found, statErr := os.Stat(path); statErr == nil && os.SameFile(held, found) {
+			if found, statErr := os.Lstat(path); statErr == nil && os.SameFile(held, found) {
 				return &Lock{file: file}, nil
 			}
 		}
