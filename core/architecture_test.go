@@ -29,6 +29,7 @@ var mayImport = []struct {
 	{"generators/naming", nil},
 	{"generators/field", []string{"generators/naming"}},
 	{"generators/filelock", nil},
+	{"generators/change", nil},
 	{"generators/check", []string{"generators/gocmd", "core/..."}},
 	{"generators/workshop", []string{"generators", "generators/check", "core/..."}},
 	{"generators/cli", []string{"generators", "generators/workshop", "core/..."}},

@@ -2,6 +2,7 @@
 //
 //   - gocmd: starts the go command;
 //   - filelock: lets processes keep out of each other's way;
+//   - change: what a generation would do to the files of a project, as values;
 //   - check: asks the go command what a project's packages are, and whether they compile and link;
 //   - naming: makes of one name those that Go, clients and the file system need;
 //   - field: reads the fields of a component as people type them;
