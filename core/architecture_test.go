@@ -30,6 +30,7 @@ var mayImport = []struct {
 	{"generators/field", []string{"generators/naming"}},
 	{"generators/filelock", nil},
 	{"generators/change", nil},
+	{"generators/journal", []string{"generators/change", "generators/filelock"}},
 	{"generators/check", []string{"generators/gocmd", "core/..."}},
 	{"generators/workshop", []string{"generators", "generators/check", "core/..."}},
 	{"generators/cli", []string{"generators", "generators/workshop", "core/..."}},

@@ -1,0 +1,192 @@
+package journal_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/generators/change"
+	"github.com/petrock/petrock/generators/journal"
+)
+
+var (
+	kills = flag.Int("kills", 5, "how often TestKilled kills a process")
+	seed  = flag.Uint64("seed", 1, "of the moments at which it does")
+)
+
+// The test binary is started again to be another process.
+func TestMain(m *testing.M) {
+	task, dir, _ := strings.Cut(os.Getenv("PETROCK_TEST_JOURNAL"), " ")
+	var err error
+	switch task {
+	case "":
+		os.Exit(m.Run())
+	case "swing":
+		err = swing(dir)
+	case "count":
+		err = count(dir, 20)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// process is another process with a task.
+func process(t *testing.T, task, dir string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "PETROCK_TEST_JOURNAL="+task+" "+dir)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// swing changes a project to and fro until it is killed. It prints a line before each change.
+func swing(dir string) error {
+	before, after := trees()
+	for {
+		j, err := journal.Open(context.Background(), dir, journal.Options{})
+		if err != nil {
+			return err
+		}
+		from, to := before, after
+		if _, err := j.Root().Lstat("tools/old/old.go"); errors.Is(err, fs.ErrNotExist) {
+			from, to = after, before
+		}
+		fmt.Println("swing")
+		_, err = j.Apply(journal.Operation{Action: "generate", Title: "swing"}, from.to(to))
+		if err := errors.Join(err, j.Close()); err != nil {
+			return err
+		}
+	}
+}
+
+// However often and whenever a process is killed, the files are all as before or all as after.
+func TestKilled(t *testing.T) {
+	before, after := trees()
+	dir := before.write(t)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	t.Logf("%d kills with seed %d", *kills, *seed)
+	outcomes := map[string]int{}
+	for range *kills {
+		cmd := process(t, "swing", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		var took time.Duration
+		for range 3 { // changes, of which the last but one tells how long one takes
+			begin := time.Now()
+			if !lines.Scan() {
+				t.Fatal("it ends by itself")
+			}
+			took = time.Since(begin)
+		}
+		time.Sleep(time.Duration(random.Float64() * float64(took)))
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		j, err := journal.Open(t.Context(), dir, journal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tidy(t, dir)
+		outcome := "nothing to do"
+		if j.Recovered() != "" {
+			outcome = "finished"
+			if !strings.Contains(j.Recovered(), "is finished now") {
+				t.Errorf("it says %s", j.Recovered())
+			}
+		}
+		outcomes[outcome]++
+		history, err := j.History()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := before
+		if len(history)%2 == 1 {
+			want = after
+		}
+		if got := read(t, dir); !maps.Equal(got, want) {
+			t.Fatalf("after %d operations the files are\n%q, not\n%q", len(history), got, want)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%v", outcomes)
+}
+
+// count adds one to a number in a file, so many times, one operation each.
+func count(dir string, times int) error {
+	for range times {
+		j, err := journal.Open(context.Background(), dir, journal.Options{})
+		if err != nil {
+			return err
+		}
+		text, err := j.Root().ReadFile("number")
+		if err == nil {
+			n, _ := strconv.Atoi(string(text))
+			next := []byte(strconv.Itoa(n + 1))
+			_, err = j.Apply(journal.Operation{Action: "generate", Title: "count"}, []change.File{{Path: "number", Before: text, After: next}})
+		}
+		if err := errors.Join(err, j.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Processes and goroutines take turns: nobody reads what another is about to change.
+func TestTurns(t *testing.T) {
+	dir := tree{"number": " 0"}.write(t)
+	var all []*exec.Cmd
+	for range 2 {
+		cmd := process(t, "count", dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, cmd)
+	}
+	done := make(chan error)
+	for range 2 {
+		go func() { done <- count(dir, 20) }()
+	}
+	if err := errors.Join(<-done, <-done, all[0].Wait(), all[1].Wait()); err != nil {
+		t.Fatal(err)
+	}
+	tree{"number": " 80"}.compare(t, dir)
+	history, err := open(t, dir).History()
+	if err != nil || len(history) != 80 {
+		t.Fatalf("%d operations (%v)", len(history), err)
+	}
+	for i, op := range history {
+		if !strings.HasPrefix(op.ID, fmt.Sprintf("%04d-", i+1)) {
+			t.Errorf("operation %d is %s", i+1, op.ID)
+		}
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, ".petrock", "objects", "*")); err != nil || len(names) != 81 {
+		t.Errorf("%d objects (%v)", len(names), err)
+	}
+}

@@ -1,0 +1,149 @@
+package journal_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/journal"
+)
+
+// half leaves a project in which an operation was interrupted, when the files that are not derived
+// are there and the others are not.
+func half(t *testing.T) (dir string) {
+	t.Helper()
+	before, after := trees()
+	dir = before.write(t)
+	_, dead := run(t, dir, journal.WithStep(func(what, path string) error {
+		if what == "rename" && path == "a_gen.go" {
+			kill()
+		}
+		return nil
+	}), "generate", before, after)
+	if !dead {
+		t.Fatal("it was not killed")
+	}
+	return dir
+}
+
+// An order of steps in which the files that others refer to are there first and go last.
+func TestOrder(t *testing.T) {
+	before, after := trees()
+	dir := before.write(t)
+	var steps []string
+	_, _ = run(t, dir, journal.WithStep(func(what, path string) error {
+		if !strings.HasPrefix(path, ".petrock/") && (what == "rename" || what == "remove") {
+			steps = append(steps, what+" "+path)
+		}
+		return nil
+	}), "generate", before, after)
+	want := "rename empty, rename run.sh, rename tools/add.go, rename tools/new/a/mail.go, rename tools/new/a/mail.sh, rename tools/new/a/void, " +
+		"rename a_gen.go, rename tools/new/wire_gen.go, remove old_gen.go, remove tools/old/gone, remove tools/old/old.go"
+	if got := strings.Join(steps, ", "); got != want {
+		t.Errorf("it goes\n%s, not\n%s", got, want)
+	}
+}
+
+// What somebody has edited since is left alone, and all else is put back.
+func TestEditedMeanwhile(t *testing.T) {
+	for name, text := range map[string]string{
+		"tools/add.go":        "mine\n", // was done already
+		"a_gen.go":            "mine\n", // was still to be done
+		"tools/new/a/mail.go": "-",      // was made
+		"tools/old/old.go":    "-",      // was to be removed, and is gone: as it was to be
+		"tools/new/a/mail.sh": "/",      // is a folder now
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := trees()
+			dir := half(t)
+			file := filepath.Join(dir, filepath.FromSlash(name))
+			want, finished := maps.Clone(before), false
+			var err error
+			switch text {
+			case "-":
+				err = os.Remove(file)
+				finished = name == "tools/old/old.go" || name == "tools/new/a/mail.go" // as before is fine, too
+			case "/":
+				if err = os.Remove(file); err == nil {
+					err = os.Mkdir(file, 0o755)
+				}
+				want[name+"/"] = ""
+			default:
+				err = os.WriteFile(file, []byte(text), 0o644)
+				want[name] = " " + text
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := open(t, dir)
+			said := j.Recovered()
+			tidy(t, dir)
+			if finished {
+				after.compare(t, dir)
+				if !strings.Contains(said, "is finished now") {
+					t.Errorf("it says %q", said)
+				}
+				return
+			}
+			want.compare(t, dir)
+			for _, say := range []string{"generate all (0001-", "is taken back: somebody has changed " + name + " meanwhile", "to be looked at: " + name} {
+				if !strings.Contains(said, say) {
+					t.Errorf("it says %q, and not %q", said, say)
+				}
+			}
+			if history, err := j.History(); err != nil || len(history) != 0 {
+				t.Errorf("the history is %+v (%v)", history, err)
+			}
+		})
+	}
+}
+
+// Without what files are to hold, they are put back; without what they held, they stay.
+func TestLostObjects(t *testing.T) {
+	before, _ := trees()
+	dir := half(t)
+	objects, err := filepath.Glob(filepath.Join(dir, ".petrock", "objects", "*"))
+	if err != nil || len(objects) == 0 {
+		t.Fatal(objects, err)
+	}
+	for _, file := range objects {
+		if text, err := os.ReadFile(file); err != nil || string(text) == "package x // 2\n" || string(text) == "package tools\n" {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	j := open(t, dir)
+	before["tools/add.go"] = " package tools // more\n"
+	before.compare(t, dir)
+	tidy(t, dir)
+	said := j.Recovered()
+	for _, say := range []string{"is taken back: .petrock/objects does not hold any more what was to be in a_gen.go", "to be looked at: tools/add.go"} {
+		if !strings.Contains(said, say) {
+			t.Errorf("it says %q, and not %q", said, say)
+		}
+	}
+}
+
+// What tells of an interrupted operation is not believed if it cannot have been written by one.
+func TestForgedPending(t *testing.T) {
+	hash := strings.Repeat("0", 64)
+	for text, say := range map[string]string{
+		`{`: "unexpected end of JSON input; it tells of an operation that was interrupted: see that the project's files are as you want them, then remove it",
+		`{"action": "generate", "id": "../../x"}`:                                 `"../../x" is not the id of an operation`,
+		`{"action": "generate"}`:                                                  `"" is not the id of an operation`,
+		`{"files": [{"path": "../x", "before": "` + hash + `"}]}`:                 "outside of the project",
+		`{"files": [{"path": ".git/hooks/pre-commit", "after": "` + hash + `"}]}`: "left alone",
+		`{"files": [{"path": "x", "after": "../../x"}]}`:                          "is not a hash",
+	} {
+		dir := tree{"go.mod": " module x\n", ".petrock/pending.json": " " + text}.write(t)
+		for range 2 {
+			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), say) || !strings.Contains(err.Error(), ".petrock/pending.json") {
+				t.Errorf("%s: %v, and not %q", text, err, say)
+			}
+		}
+		tree{"go.mod": " module x\n"}.compare(t, dir)
+	}
+}
