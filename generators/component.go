@@ -90,7 +90,7 @@ func (n named) file(p kit.Project) emit.File {
 // function adds the function itself.
 //
 //	// SendMail sends a mail.
-//	func SendMail(_ context.Context, _ SendMailInput) (SendMailOutput, error) {
+//	func SendMail(ctx context.Context, in SendMailInput) (SendMailOutput, error) {
 //		return SendMailOutput{}, errors.New("send_mail is not written yet: write it in tools/send_mail.go")
 //	}
 func (n named) function(file emit.File, params []jen.Code, result, zero *jen.Statement) {

@@ -1,16 +1,23 @@
-// Package generators is what a project's workshop is made of, for people and for agents.
+// Package generators holds petrock's generators, one file each: pure functions that are told what
+// a project is and what is wanted, and return files. What they are made of is in the packages below,
+// which make up a project's workshop:
 //
 //   - gocmd: starts the go command;
-//   - filelock: lets processes keep out of each other's way;
-//   - change: what a generation would do to the files of a project, as values;
-//   - journal: changes those files whole or not at all, and remembers it;
-//   - check: asks the go command what a project's packages are, and whether they compile and link;
+//   - filelock: lets processes take turns;
+//   - change: what would happen to files, as values with a diff;
+//   - journal: changes files whole or not at all, and remembers it;
 //   - naming: makes of one name those that Go, clients and the file system need;
 //   - field: reads the fields of a component as people type them;
+//   - emit: writes Go;
+//   - check: asks the go command what a project's packages are, and whether they compile and link;
+//   - source: reads a project's Go, with planned files over it;
+//   - exports: knows what the go command knows of packages from outside;
+//   - typing: type-checks a project in memory;
+//   - derive: makes registration, schemas and wiring of plain Go;
+//   - kit: what a generator is;
+//   - engine: makes a transaction of what a generator returns;
 //   - workshop: offers all of it as tools over MCP;
 //   - cli: offers all of it in a terminal.
 //
-// Arrows point down only: cli → workshop → check → gocmd → core, and field → naming.
-// Arrows point down only: cli → workshop → check → gocmd → core, and journal →
-// change and filelock.
+// Arrows point down only: cli → workshop → generators; cli → engine → derive → typing → source.
 package generators

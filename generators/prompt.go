@@ -41,7 +41,7 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 
 	file := n.file(p)
 	structure{n.goName + "Input", n.goName, "is what " + n.wire + " is filled in with.", arguments}.write(file)
-	n.function(file, []jen.Code{jen.Id("_").Qual("context", "Context"), jen.Id("_").Id(n.goName + "Input")}, jen.String(), jen.Lit(""))
+	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")}, jen.String(), jen.Lit(""))
 
 	return n.draft(file, n.test(p, func(g *jen.Group) {
 		g.Err().Op(":=").Id("client").Dot("Call").Call(jen.Lit("prompts/get"), jen.Map(jen.String()).Any().Values(

@@ -33,7 +33,7 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 	n.directives = append(n.directives, "uri "+in.URI)
 
 	file := n.file(p)
-	params := []jen.Code{jen.Id("_").Qual("context", "Context")}
+	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
 	if len(variables) > 0 {
 		input := structure{n.goName + "Input", n.goName, "is what the address of " + n.wire + " holds.", nil}
 		for _, variable := range variables {
@@ -48,7 +48,7 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 			return kit.Draft{}, err
 		}
 		input.write(file)
-		params = append(params, jen.Id("_").Id(n.goName+"Input"))
+		params = append(params, jen.Id("in").Id(n.goName+"Input"))
 	}
 	n.function(file, params, jen.String(), jen.Lit(""))
 

@@ -40,7 +40,7 @@ func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 	file := n.file(p)
 	structure{n.goName + "Input", n.goName, "is what " + n.wire + " takes.", input}.write(file)
 	structure{n.goName + "Output", n.goName + "Output", "is what " + n.wire + " gives back.", output}.write(file)
-	n.function(file, []jen.Code{jen.Id("_").Qual("context", "Context"), jen.Id("_").Id(n.goName + "Input")},
+	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")},
 		jen.Id(n.goName+"Output"), jen.Id(n.goName+"Output").Values())
 
 	return n.draft(file, n.toolTest(p, input))

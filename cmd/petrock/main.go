@@ -15,7 +15,7 @@ func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 // run is the program: it does what the arguments say and returns the status to end with.
 func run(ctx context.Context, args []string) int {
 	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
-	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir}
+	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir, Program: "petrock"}
 	return cli.Run(ctx, newRoot(env), args, env)
 }
 
@@ -30,6 +30,8 @@ the project's own petrock. What there is in a project is the project's: nothing 
 depends on petrock.`,
 		Example: "  petrock new hello",
 	}
-	root.AddCommand(newNew(env), cli.NewVersion())
+	root.AddCommand(newNew(env))
+	root.AddCommand(cli.Commands(env)...)
+	root.AddCommand(cli.NewStatus(env), cli.NewVersion())
 	return root
 }

@@ -103,14 +103,14 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 }
 
 func makeProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result, error) {
-	show := newProgress(env.Err, o.quiet || o.asJSON)
-	defer show.end()
+	show := cli.NewProgress(env.Err, o.quiet || o.asJSON)
+	defer show.End()
 	return create.Run(ctx, scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: o.name, Module: o.module, Example: o.example},
 		Dir:     o.dir,
 		Base:    env.Dir,
 		NoGit:   o.noGit,
 		DryRun:  o.dryRun,
-		Step:    show.begin,
+		Step:    show.Begin,
 	})
 }

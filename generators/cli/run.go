@@ -14,13 +14,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/engine"
 )
 
 // An Env is the world around a command line.
 type Env struct {
-	Out *os.File  // standard output
-	Err io.Writer // standard error
-	Dir string    // the working directory; empty if it is gone
+	Out     *os.File  // standard output
+	Err     io.Writer // standard error
+	Dir     string    // the working directory; empty if it is gone
+	Program string    // how the program is called in a terminal, for help texts
 }
 
 // A SaidError is an error whose facts have been printed already, as the result of a command.
@@ -81,7 +83,9 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 		return status
 	}
 	if said := (*SaidError)(nil); asJSON && !errors.As(err, &said) {
-		PrintJSON(env, failure{Error: err.Error(), Status: status})
+		f := failure{Error: err.Error(), Status: status}
+		errors.As(err, &f.Refusal)
+		PrintJSON(env, f)
 	}
 	fmt.Fprintf(env.Err, "%s: %v\n", program, err)
 	if status == terminal.Misuse {
@@ -95,6 +99,8 @@ type failure struct {
 	OK     bool   `json:"ok"` // never
 	Error  string `json:"error"`
 	Status int    `json:"status"` // that the program ends with
+
+	Refusal *engine.Refusal `json:"refusal,omitempty"` // what is in the way, in parts
 }
 
 // answerUnknown makes commands that only hold others, and help, refuse what they do not know: cobra

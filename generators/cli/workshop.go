@@ -18,15 +18,18 @@ import (
 // returns the status to end with. out is standard output.
 func Workshop(ctx context.Context, args []string, out *os.File) int {
 	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
-	env := Env{Out: out, Err: os.Stderr, Dir: dir}
+	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock"}
 	root := &cobra.Command{
 		Use:   "petrock",
 		Short: "The workshop of this project",
-		Long: `The workshop of this project: it tells what the project is and whether it compiles.
+		Long: `The workshop of this project: it adds tools, resources and prompts to it, takes that back,
+derives what follows from what you write, and tells what the project is and whether it compiles.
 
 It is part of the project, at the version that the project was made with, and it works while
 the rest of the project does not compile.`,
+		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
+	root.AddCommand(Commands(env)...)
 	root.AddCommand(NewMCP(env), NewStatus(env), NewVersion())
 	return Run(ctx, root, args, env)
 }
@@ -38,7 +41,7 @@ func NewMCP(env Env) *cobra.Command {
 		Short: "Serve the workshop over standard input and output, to an MCP client",
 		Long: `Serve the workshop over standard input and output, to an MCP client, until it closes
 the input. The tools work on the project around the working directory.`,
-		Example: "  go run ./cmd/petrock mcp",
+		Example: examples(env, "mcp"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.Watched(os.Stdin) {
@@ -62,7 +65,7 @@ func NewStatus(env Env) *cobra.Command {
 		Long: `Say what the project is, which packages it has, and whether they compile, tests included.
 
 It ends with 1 if something does not.`,
-		Example: "  go run ./cmd/petrock status\n  go run ./cmd/petrock status --json",
+		Example: examples(env, "status", "status --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			status, err := (&workshop.Tools{Dir: env.Dir}).ProjectStatus(cmd.Context(), workshop.ProjectStatusInput{})

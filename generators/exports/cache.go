@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 )
 
@@ -44,6 +45,9 @@ type System struct {
 	Release      int      // of Go 1
 	Flags        []string // that the go command has to be given
 }
+
+// Equal reports whether two systems take the same files.
+func (s System) Equal(other System) bool { return reflect.DeepEqual(s, other) }
 
 // Context is the system as package build has it.
 func (s System) Context() *build.Context {

@@ -369,3 +369,38 @@ func BenchmarkApply(b *testing.B) {
 		from, to = to, from
 	}
 }
+
+// Permissions are kept as they are, whatever the process would give a new file.
+func TestMode(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	dir := tree{"a": " 1"}.write(t)
+	file := filepath.Join(dir, "a")
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	j := open(t, dir)
+	var op journal.Operation
+	for _, step := range []change.File{
+		{Path: "a", Before: []byte("1"), After: []byte("2"), Mode: 0o600}, // which counts for a new file alone
+		{Path: "a", Before: []byte("2")},
+		{Path: "a", After: []byte("3")},
+	} {
+		if step.Before == nil {
+			step.Mode = op.Files[0].Mode
+		}
+		var err error
+		if op, err = j.Apply(journal.Operation{Action: "generate"}, []change.File{step}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if step.After != nil && (err != nil || info.Mode() != 0o666) || op.Files[0].Mode != 0o666 {
+			t.Errorf("%s: %v %v, recorded as %v", step.Action(), info, err, op.Files[0].Mode)
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, ".petrock", "objects", change.Hash([]byte("3"))))
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("an object is %v (%v)", info, err)
+	}
+}

@@ -141,10 +141,9 @@ func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[str
 				now := time.Now()
 				text, err := s.root.ReadFile(j.name)
 				mu.Lock()
-				was := s.kept[j.name]
+				file := s.known(j.name, text)
 				mu.Unlock()
-				file := was.file
-				if err == nil && (file == nil || !bytes.Equal(file.Text, text)) {
+				if err == nil && file == nil {
 					file = parse(s.fset, j.name, text, j.id)
 				}
 				mu.Lock()
@@ -169,6 +168,16 @@ func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[str
 	return first
 }
 
+// known is the file of this path and text, if it has been parsed of late.
+func (s *Store) known(name string, text []byte) *File {
+	for _, file := range []*File{s.kept[name].file, s.planned[name]} {
+		if file != nil && bytes.Equal(file.Text, text) {
+			return file
+		}
+	}
+	return nil
+}
+
 // plan puts planned files over the others. Those of the plan before are not parsed again if
 // they are the same.
 func (s *Store) plan(planned map[string][]byte, files map[string]*File) {
@@ -177,11 +186,8 @@ func (s *Store) plan(planned map[string][]byte, files map[string]*File) {
 			delete(files, name)
 			continue
 		}
-		file := s.planned[name]
-		if k := s.kept[name].file; k != nil && bytes.Equal(k.Text, text) {
-			file = k
-		}
-		if file == nil || !bytes.Equal(file.Text, text) {
+		file := s.known(name, text)
+		if file == nil {
 			s.last++
 			file = parse(s.fset, name, text, s.last)
 			s.planned[name] = file

@@ -27,6 +27,8 @@ type ProjectStatusOutput struct {
 
 // ProjectStatus tells what the project is, which packages it has, and whether they compile,
 // tests included. What does not is told with file, line and column.
+//
+//petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, _ ProjectStatusInput) (ProjectStatusOutput, error) {
 	var status ProjectStatusOutput
 	found, err := project.Find(t.Dir)

@@ -17,6 +17,8 @@ const instructions = `This is the workshop of a Go project that is an MCP server
 Call project_status first: it says what the project is and whether it compiles. Call it again after every change to Go files, and mend what it reports.`
 
 // NewServer is a server that offers the tools for the project that dir is in.
+//
+//petrock:ignore
 func NewServer(dir string) (*mcp.Server, error) {
 	server := mcp.NewServer(mcp.Implementation{Name: "petrock", Title: "Petrock workshop", Version: generators.Version}, mcp.Options{Instructions: instructions})
 	if err := (&Tools{Dir: dir}).Register(server); err != nil {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -9,27 +9,28 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// A progress shows on a terminal what is being done and for how long. Anywhere else
+// A Progress shows on a terminal what is being done and for how long. Anywhere else
 // it shows nothing.
-type progress struct {
+type Progress struct {
 	out  io.Writer     // nil if nobody looks on
 	stop chan struct{} // ends the step that is shown
 	done chan struct{} // it has ended
 }
 
-func newProgress(out io.Writer, quiet bool) *progress {
+// NewProgress shows on out what is being done, unless it is to be quiet.
+func NewProgress(out io.Writer, quiet bool) *Progress {
 	if quiet || !terminal.Watched(out) {
-		return &progress{}
+		return &Progress{}
 	}
-	return &progress{out: out}
+	return &Progress{out: out}
 }
 
-// begin shows the next step.
-func (p *progress) begin(what string) {
+// Begin shows the next step.
+func (p *Progress) Begin(what string) {
 	if p.out == nil {
 		return
 	}
-	p.end()
+	p.End()
 	if os.Getenv("TERM") == "dumb" {
 		fmt.Fprintf(p.out, "%s …\n", what)
 		return
@@ -38,8 +39,8 @@ func (p *progress) begin(what string) {
 	go p.show(what, p.stop, p.done)
 }
 
-// end takes the step away.
-func (p *progress) end() {
+// End takes the step away.
+func (p *Progress) End() {
 	if p.stop == nil {
 		return
 	}
@@ -48,7 +49,7 @@ func (p *progress) end() {
 	p.stop = nil
 }
 
-func (p *progress) show(what string, stop, done chan struct{}) {
+func (p *Progress) show(what string, stop, done chan struct{}) {
 	const eraseLine = "\r\x1b[K"
 	defer close(done)
 	tick := time.NewTicker(100 * time.Millisecond)

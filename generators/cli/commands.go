@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// Commands are the commands that work on a project: generate, undo, history, destroy, sync and list.
+func Commands(env Env) []*cobra.Command {
+	return []*cobra.Command{
+		newGenerate(env, generators.All()),
+		newUndo(env),
+		newHistory(env),
+		newDestroy(env),
+		newSync(env),
+		newList(env),
+	}
+}
+
+// examples are command lines, one a line.
+func examples(env Env, lines ...string) string {
+	return "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
+}
+
+// common are the options that commands on a project share.
+type common struct {
+	dir    string
+	asJSON bool
+	dryRun bool
+}
+
+func (c *common) flags(cmd *cobra.Command, writes bool) {
+	cmd.Flags().StringVar(&c.dir, "dir", "", "a folder of the project (default the working directory)")
+	cmd.MarkFlagDirname("dir")
+	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
+	if writes {
+		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print what would change as a unified diff, and change nothing")
+	}
+}
+
+// open opens the project that the command is about.
+func (c *common) open(env Env) (*engine.Engine, error) {
+	return engine.Open(inside(env.Dir, c.dir), generators.All())
+}
+
+// work opens the project, does something with it, and prints what came of it.
+func work[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), text func(Env, T) error) error {
+	e, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	progress := NewProgress(env.Err, c.asJSON)
+	e.Step = progress.Begin
+	result, err := do(ctx, e)
+	progress.End()
+	if err != nil {
+		return err
+	}
+	if c.asJSON {
+		return PrintJSON(env, result)
+	}
+	return text(env, result)
+}

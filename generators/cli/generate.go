@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+func newGenerate(env Env, all []kit.Generator) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "generate KIND NAME …",
+		Aliases: []string{"g"},
+		Short:   "Add a component to the project: a tool, a resource, a prompt",
+		Long: `Add a component to the project. What is generated is type-checked together with the rest
+of the project before anything is written, and written whole or not at all. It is recorded,
+so that undo can take it back.`,
+		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return fmt.Errorf("there is no generator %q; there are %s", args[0], strings.Join(kinds(all), ", "))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, g := range all {
+		cmd.AddCommand(newGenerator(env, g))
+	}
+	return cmd
+}
+
+func kinds(all []kit.Generator) []string {
+	var names []string
+	for _, g := range all {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// newGenerator is the command of one generator. Its arguments and flags are the properties of
+// the generator's input.
+func newGenerator(env Env, g kit.Generator) *cobra.Command {
+	var c common
+	form, err := newForm(g.InputSchema)
+	short, _, _ := strings.Cut(g.Description, ":")
+	short, _, _ = strings.Cut(short, ". ")
+	cmd := &cobra.Command{
+		Use:               g.Name + form.usage(),
+		Short:             strings.TrimSuffix(short, "."),
+		Long:              g.Description + "\n\n" + form.help(),
+		Example:           examples(env, example(g.Name)...),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		Args:              func(_ *cobra.Command, args []string) error { return form.check(g.Name, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err != nil {
+				return err
+			}
+			input, err := form.fill(cmd, args)
+			if err != nil {
+				return err
+			}
+			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+				return e.Generate(ctx, g.Name, input, engine.Options{DryRun: c.dryRun})
+			}, printResult)
+		},
+	}
+	c.flags(cmd, true)
+	form.flags(cmd)
+	return cmd
+}
+
+// example is how a generator may be used.
+func example(kind string) []string {
+	switch kind {
+	case "tool":
+		return []string{
+			`generate tool send_mail to 'subject "What it is about"' --description 'Sends a mail.'`,
+			`generate tool search query 'limit:int:1..100' 'order:enum(up,down)?' --output 'hits:[]string'`,
+		}
+	case "resource":
+		return []string{`generate resource note 'note://{id}' --description 'The text of a note.'`, `generate resource settings config://settings`}
+	case "prompt":
+		return []string{`generate prompt review code 'style:enum(short,long)?' --description 'Asks for a review.'`}
+	}
+	return []string{"generate " + kind + " NAME"}
+}

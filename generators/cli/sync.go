@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+func newSync(env Env) *cobra.Command {
+	var c common
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Derive what follows from what you wrote",
+		Long: `Derive what follows from what you wrote: the registration of tools, resources and prompts,
+their schemas, and the wiring of the server. Run it after every change of a signature, a
+comment or a type.
+
+A package that does not parse, or whose functions cannot be offered, is named, and keeps the
+derived files that it has; the others go on. It ends with 1 then. With --check nothing is written,
+and it ends with 1 if something is stale.`,
+		Example:           examples(env, "sync", "sync --check", "sync --dry-run"),
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var result *engine.Result
+			err := work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (_ *engine.Result, err error) {
+				if check {
+					result, err = e.Check(ctx)
+				} else {
+					result, err = e.Sync(ctx, engine.Options{DryRun: c.dryRun})
+				}
+				return result, err
+			}, func(env Env, r *engine.Result) error { return printSync(env, r, check) })
+			switch {
+			case err != nil:
+				return err
+			case len(result.Refused) > 0:
+				return &SaidError{errors.New("not everything could be derived")}
+			case check && len(result.Files) > 0:
+				return &SaidError{fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
+			}
+			return nil
+		},
+	}
+	c.flags(cmd, true)
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and end with 1 if something is stale")
+	return cmd
+}
+
+func printSync(env Env, r *engine.Result, check bool) error {
+	if check {
+		if _, err := fmt.Fprint(env.Out, r.Stale()); err != nil || len(r.Files)+len(r.Refused) > 0 {
+			return err
+		}
+	}
+	return printResult(env, r)
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/exports"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typing"
+)
+
+// An Engine works on one project. It keeps what it has read and checked for as long as that
+// holds. It is for one user at a time; several processes on one project take turns.
+type Engine struct {
+	project    *project.Project
+	generators []kit.Generator
+	root       *os.Root
+	cache      *exports.Cache
+	system     exports.System
+	store      *source.Store
+	checker    *typing.Checker
+	deriver    derive.Project
+	before     *source.View // the project as it is, for the operation in hand
+
+	// Step is told what is being done, for whoever waits. It may be nil.
+	Step func(string)
+}
+
+// Open returns an engine for the project that dir is in, with these generators.
+func Open(dir string, generators []kit.Generator) (*Engine, error) {
+	found, err := project.Find(dir)
+	if errors.Is(err, project.ErrNone) {
+		return nil, fmt.Errorf("%w; go to a project's folder, name it with --dir, or make one with petrock new", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A path without links, as the go command and editors name it.
+	if real, err := filepath.EvalSymlinks(found.Root); err == nil {
+		found.Root = real
+	}
+	root, err := os.OpenRoot(found.Root)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{project: found, generators: generators, root: root, cache: exports.New(root)}, nil
+}
+
+// Close lets the project's folder go.
+func (e *Engine) Close() error { return e.root.Close() }
+
+// Root is the project's folder.
+func (e *Engine) Root() string { return e.project.Root }
+
+// Name is the project's name.
+func (e *Engine) Name() string { return e.project.Name }
+
+// Generators are those that the engine has.
+func (e *Engine) Generators() []kit.Generator { return e.generators }
+
+func (e *Engine) step(what string) {
+	if e.Step != nil {
+		e.Step(what)
+	}
+}
+
+// look reads the project as it is now.
+func (e *Engine) look(ctx context.Context) error {
+	e.step("reading the project")
+	text, err := e.root.ReadFile("go.mod")
+	if err != nil {
+		return fmt.Errorf("reading go.mod: %w", err)
+	}
+	parsed, err := modfile.ParseLax("go.mod", text, nil)
+	if err != nil {
+		return fmt.Errorf("reading %w", err)
+	}
+	if parsed.Module == nil {
+		return errors.New("go.mod: it names no module; bring it back from version control")
+	}
+	module := typing.Module{Path: parsed.Module.Mod.Path, Go: "1.16"}
+	if parsed.Go != nil {
+		module.Go = parsed.Go.Version
+	}
+	system, err := e.cache.System(ctx)
+	if err != nil {
+		return err
+	}
+	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) {
+		e.system = system
+		e.store = source.NewStore(e.root, system.Context())
+		e.checker = typing.NewChecker(module, e.cache, e.store.Fset())
+		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
+	}
+	e.before, err = e.store.View(nil)
+	if err != nil {
+		return fmt.Errorf("reading the project: %w", err)
+	}
+	return nil
+}
+
+// facts are what generators are told.
+func (e *Engine) facts() kit.Project {
+	p := kit.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
+	for _, dir := range e.before.Dirs() {
+		if pkg := e.before.Package(dir, nil); pkg != nil {
+			p.Packages[dir] = pkg.Name
+		}
+	}
+	return p
+}

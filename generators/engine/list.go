@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/journal"
+)
+
+// A Listing is what a project offers.
+type Listing struct {
+	OK         bool               `json:"ok"`         // Always
+	Name       string             `json:"name"`       // Of the project
+	Root       string             `json:"root"`       // Its folder
+	Components []derive.Component `json:"components"` // Sorted by kind and name
+	Refused    []check.Diagnostic `json:"refused"`    // Why nothing is known of some packages
+	ToolsList  *Size              `json:"toolsList"`  // What the list of tools costs a model
+}
+
+// List tells which components the project has. It writes nothing.
+func (e *Engine) List(ctx context.Context) (*Listing, error) {
+	if err := e.look(ctx); err != nil {
+		return nil, err
+	}
+	var places []derive.Place
+	for _, place := range e.there() {
+		if place.Wired {
+			places = append(places, place)
+		}
+	}
+	packages, err := e.deriver.Packages(ctx, e.before, places)
+	if err != nil {
+		return nil, err
+	}
+	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []check.Diagnostic{}}
+	for _, pkg := range packages {
+		listing.Refused = append(listing.Refused, pkg.Problems...)
+		if len(pkg.Problems) == 0 {
+			listing.Components = append(listing.Components, pkg.Components...)
+		}
+	}
+	listing.ToolsList = size(listing.Components)
+	return listing, nil
+}
+
+// A History is what was done to a project in this clone of it.
+type History struct {
+	OK         bool    `json:"ok"`                  // Always
+	Operations []Entry `json:"operations"`          // The oldest first
+	Recovered  string  `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
+}
+
+// An Entry is one operation.
+type Entry struct {
+	journal.Operation
+	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that took it back
+}
+
+// History tells what was done to the project in this clone of it.
+func (e *Engine) History(ctx context.Context) (*History, error) {
+	opened, err := journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	operations, err := opened.History()
+	if err != nil {
+		return nil, err
+	}
+	history := &History{OK: true, Operations: []Entry{}, Recovered: opened.Recovered()}
+	undone := undoneBy(operations)
+	for _, op := range operations {
+		history.Operations = append(history.Operations, Entry{op, undone[op.ID]})
+	}
+	return history, nil
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/change"
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/source"
+)
+
+// A plan is what would change. Files that belong to the user come from a generator or from the
+// journal; derived ones are added by derive.
+type plan struct {
+	texts      map[string][]byte      // by path; nil for a file that is to go
+	modes      map[string]fs.FileMode // permissions of files that come back
+	derived    map[string]bool        // those of them that are petrock's
+	packages   []*derive.Package      // what was derived from
+	conflicts  []string
+	components []derive.Component // that were not there before
+	old        []check.Diagnostic // what is wrong, and was before
+	after      *source.View
+}
+
+func newPlan() *plan {
+	return &plan{texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, derived: map[string]bool{}}
+}
+
+// dirs are the folders in which files of the plan are.
+func (p *plan) dirs() []string {
+	dirs := map[string]bool{}
+	for file := range p.texts {
+		dirs[path.Dir(file)] = true
+	}
+	return slices.Sorted(maps.Keys(dirs))
+}
+
+// derive adds derived files to a plan: those of the given places, and the wiring. If the plan has
+// to be exact, a place from which nothing can be derived is a refusal.
+func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exact bool) error {
+	e.step("deriving")
+	view, err := e.store.View(p.texts)
+	if err != nil {
+		return err
+	}
+	if p.packages, err = e.deriver.Packages(ctx, view, places); err != nil {
+		return err
+	}
+	for _, pkg := range p.packages {
+		if len(pkg.Problems) > 0 {
+			if exact {
+				return e.refused(p, pkg)
+			}
+			continue
+		}
+		if pkg.Text == nil && e.before.File(pkg.File) == nil {
+			continue
+		}
+		e.own(p, pkg.File, pkg.Text)
+	}
+	if view, err = e.store.View(p.texts); err != nil {
+		return err
+	}
+	wired, err := e.deriver.Wire(view)
+	if err != nil {
+		return err
+	}
+	for _, file := range wired {
+		e.own(p, file.Path, file.Text)
+	}
+	return nil
+}
+
+// own plans a derived file. One that is there has to be petrock's.
+func (e *Engine) own(p *plan, file string, text []byte) {
+	if was := e.before.File(file); was != nil {
+		if !was.IsDerived() {
+			if text != nil {
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and does not begin with %q; rename it, or remove it if it was derived", file, source.DerivedMark))
+			}
+			return
+		}
+		if bytes.Equal(was.Text, text) && text != nil {
+			delete(p.texts, file)
+			return
+		}
+	}
+	p.texts[file] = text
+	p.derived[file] = true
+}
+
+// refused says that nothing can be derived from a package.
+func (e *Engine) refused(p *plan, pkg *derive.Package) error {
+	return &Refusal{
+		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
+		Diagnostics: pkg.Problems,
+		WayOut:      "Mend that first. What does not touch this package still works.",
+		lines:       linesOf(p.texts),
+	}
+}
+
+// verify type-checks the plan, and refuses what it would break.
+func (e *Engine) verify(ctx context.Context, p *plan) error {
+	if len(p.conflicts) > 0 {
+		slices.Sort(p.conflicts)
+		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed."}
+	}
+	var err error
+	if p.after, err = e.store.View(p.texts); err != nil {
+		return err
+	}
+	e.step("verifying")
+	verdict, err := e.checker.Verify(ctx, e.before, p.after)
+	if err != nil {
+		return err
+	}
+	p.old = verdict.Old
+	if len(verdict.New) > 0 {
+		return &Refusal{
+			Reason:      "it would not compile:",
+			Diagnostics: verdict.New,
+			WayOut:      "Nothing was changed.",
+			lines:       linesOf(p.texts),
+		}
+	}
+	return nil
+}
+
+// linesOf are planned files, line by line.
+func linesOf(texts map[string][]byte) map[string][]string {
+	lines := map[string][]string{}
+	for file, text := range texts {
+		lines[file] = strings.Split(string(text), "\n")
+	}
+	return lines
+}
+
+// changes are what the plan does to the disk, sorted, without files that stay as they are.
+func (e *Engine) changes(p *plan) ([]change.File, error) {
+	var files []change.File
+	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
+		f := change.File{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.derived[file]}
+		if was := e.before.File(file); was != nil {
+			f.Before = was.Text
+		} else if text, err := e.root.ReadFile(file); err == nil {
+			f.Before = text
+		} else if !isMissing(err) {
+			return nil, err
+		}
+		if f.Action() != change.None {
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/generators/change"
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/derive"
+)
+
+// A Result says what was done, or would be.
+type Result struct {
+	OK          bool               `json:"ok"`                  // Always: what was not done has an error instead
+	DryRun      bool               `json:"dryRun"`              // Nothing was written
+	Action      string             `json:"action"`              // generate, destroy, undo or sync
+	Kind        string             `json:"kind,omitempty"`      // Of the component
+	Name        string             `json:"name,omitempty"`      // Of the component, as clients see it
+	Operation   string             `json:"operation,omitempty"` // Id under which it can be undone
+	Undoes      string             `json:"undoes,omitempty"`    // Id of the operation that was taken back
+	Files       []FileChange       `json:"files"`               // What changed
+	Components  []derive.Component `json:"components"`          // Definitions of what is new
+	Diagnostics []check.Diagnostic `json:"diagnostics"`         // What was wrong with the project before, and still is, as far as it was looked for
+	Refused     []check.Diagnostic `json:"refused"`             // Why nothing could be derived from some packages, whose derived files stay as they are
+	Warnings    []check.Diagnostic `json:"warnings"`            // What had better be otherwise
+	ToolsList   *Size              `json:"toolsList,omitempty"` // What the list of tools costs a model
+	Recovered   string             `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
+	Next        []string           `json:"next"`                // What to do now
+}
+
+// A FileChange is what happened to one file.
+type FileChange struct {
+	Path    string        `json:"path"`              // From the project's root
+	Action  change.Action `json:"action"`            // create, update or delete
+	Derived bool          `json:"derived,omitempty"` // It is petrock's
+	Before  string        `json:"before,omitempty"`  // SHA-256 of what it held
+	After   string        `json:"after,omitempty"`   // SHA-256 of what it holds now
+	Diff    string        `json:"diff"`              // The change as a unified diff
+}
+
+// A Size is what a list of tools costs those who read it.
+type Size struct {
+	Tools  int `json:"tools"`  // How many there are
+	Bytes  int `json:"bytes"`  // Of the list as JSON
+	Tokens int `json:"tokens"` // An estimate: four bytes each
+}
+
+func fileChange(f change.File) FileChange {
+	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: change.Hash(f.Before), After: change.Hash(f.After), Diff: f.Diff()}
+}
+
+// size is what the tools among components cost.
+func size(components []derive.Component) *Size {
+	var s Size
+	for _, c := range components {
+		if c.Kind != derive.Tool {
+			continue
+		}
+		text, err := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output}.AppendJSON(nil)
+		if err == nil {
+			s.Bytes += len(text) + 1
+		}
+		s.Tools++
+	}
+	s.Bytes += len(`{"tools":[]}`)
+	s.Tokens = (s.Bytes + 3) / 4
+	return &s
+}

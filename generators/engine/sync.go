@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/journal"
+)
+
+// Sync derives all derived files again. Packages from which nothing can be derived keep theirs,
+// and are named in the result.
+func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
+	return e.transact(ctx, journal.Operation{Action: actionSync}, o, func(_ *journal.Journal, _ *Result) (*plan, error) {
+		p := newPlan()
+		return p, e.derive(ctx, p, e.there(), false)
+	})
+}
+
+// there are the places that the project has.
+func (e *Engine) there() []derive.Place {
+	var places []derive.Place
+	for _, place := range derive.Places() {
+		if len(e.before.Files(place.Dir)) > 0 {
+			places = append(places, place)
+		}
+	}
+	return places
+}
+
+// Check reports what [Engine.Sync] would do. It writes nothing at all, takes no lock, and needs no
+// right to write.
+func (e *Engine) Check(ctx context.Context) (*Result, error) {
+	if err := e.look(ctx); err != nil {
+		return nil, err
+	}
+	p := newPlan()
+	if err := e.derive(ctx, p, e.there(), false); err != nil {
+		return nil, err
+	}
+	files, err := e.changes(p)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{OK: true, DryRun: true, Action: actionSync}
+	for _, f := range files {
+		result.Files = append(result.Files, fileChange(f))
+	}
+	e.fill(result, p)
+	for _, conflict := range p.conflicts {
+		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})
+	}
+	return result, nil
+}
+
+// Stale says what is not as it would be derived, empty if nothing is.
+func (r *Result) Stale() string {
+	var out strings.Builder
+	for _, f := range r.Files {
+		fmt.Fprintf(&out, "%s is stale\n", f.Path)
+	}
+	for _, d := range r.Refused {
+		fmt.Fprintf(&out, "%s\n", d)
+	}
+	return out.String()
+}

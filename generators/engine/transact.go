@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/journal"
+)
+
+// Options say how far something goes.
+type Options struct {
+	DryRun bool // plan and verify, and write nothing
+	Force  bool // also what has been edited since
+	Keep   bool // leave what has been edited since
+}
+
+// isMissing reports whether a file, or its folder, is not there.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// transact opens the journal, makes a plan with it, and applies that. What the plan derives from is
+// up to it.
+func (e *Engine) transact(ctx context.Context, op journal.Operation, o Options, draw func(*journal.Journal, *Result) (*plan, error)) (*Result, error) {
+	return e.transactWith(ctx, &op, o, draw)
+}
+
+// transactWith is transact for an operation that is known once the journal is read.
+func (e *Engine) transactWith(ctx context.Context, op *journal.Operation, o Options, draw func(*journal.Journal, *Result) (*plan, error)) (*Result, error) {
+	opened, err := journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	result := &Result{OK: true, DryRun: o.DryRun, Action: op.Action, Undoes: op.Undoes, Recovered: opened.Recovered()}
+	if err := e.look(ctx); err != nil {
+		return nil, err
+	}
+	p, err := draw(opened, result)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.verify(ctx, p); err != nil {
+		return nil, err
+	}
+	files, err := e.changes(p)
+	if err != nil {
+		return nil, err
+	}
+	if !o.DryRun && len(files) > 0 {
+		if err := ctx.Err(); err != nil { // from here on it is done
+			return nil, err
+		}
+		e.step("writing")
+		recorded := *op
+		if op.Action == actionSync {
+			recorded.Action = "" // derived files need no history
+		}
+		if recorded, err = opened.Apply(recorded, files); err != nil {
+			return nil, err
+		}
+		result.Operation = recorded.ID
+	}
+	for _, f := range files {
+		result.Files = append(result.Files, fileChange(f))
+	}
+	e.fill(result, p)
+	return result, nil
+}
+
+// The actions.
+const (
+	actionGenerate = "generate"
+	actionDestroy  = "destroy"
+	actionUndo     = "undo"
+	actionSync     = "sync"
+)
+
+// fill says what came of a plan. Lists are never null.
+func (e *Engine) fill(r *Result, p *plan) {
+	for _, pkg := range p.packages {
+		r.Refused = append(r.Refused, pkg.Problems...)
+		r.Warnings = append(r.Warnings, pkg.Warnings...)
+		if pkg.Kind == derive.Tool && pkg.Wired && len(pkg.Problems) == 0 {
+			r.ToolsList = size(pkg.Components)
+		}
+		for _, c := range pkg.Components {
+			if c.Name == r.Name && string(c.Kind) == r.Kind {
+				r.Components = append(r.Components, c)
+			}
+		}
+	}
+	if r.Files == nil {
+		r.Files = []FileChange{}
+	}
+	if r.Components == nil {
+		r.Components = []derive.Component{}
+	}
+	if r.Next == nil {
+		r.Next = []string{}
+	}
+	r.Diagnostics = append([]check.Diagnostic{}, p.old...)
+	r.Refused = append([]check.Diagnostic{}, r.Refused...)
+	r.Warnings = append([]check.Diagnostic{}, r.Warnings...)
+}
