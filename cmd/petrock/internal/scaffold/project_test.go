@@ -78,7 +78,7 @@ func TestSameEveryTime(t *testing.T) {
 // the repository that it comes from.
 func TestGo(t *testing.T) {
 	home := ownModule(t).Module.Mod.Path
-	ours := regexp.MustCompile(regexp.QuoteMeta(home) + `|(?i)\bskeleton\b|\btestdata\b|_test\.go\b|\bscaffold\b`)
+	ours := regexp.MustCompile(regexp.QuoteMeta(home) + `|(?i)\bskeleton\b|\bscaffold\b`)
 	for _, module := range []string{"hello", "example.com/deep/path/to/hello", "zz.example.com/hello/v2"} {
 		files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "my-hello", Module: module})
 		for name, text := range files {
