@@ -16,6 +16,9 @@ func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 func run(ctx context.Context, args []string) int {
 	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
 	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir, Program: "petrock"}
+	if status, done := handOver(ctx, args, env); done {
+		return status
+	}
 	return cli.Run(ctx, newRoot(env), args, env)
 }
 
@@ -27,8 +30,15 @@ func newRoot(env cli.Env) *cobra.Command {
 
 petrock new writes a project: a server with a tool, its tests, and a workshop, which is
 the project's own petrock. What there is in a project is the project's: nothing in it
-depends on petrock.`,
-		Example: "  petrock new hello",
+depends on petrock.
+
+In a project, petrock generate adds tools, resources and prompts, and petrock undo takes
+that back. These commands are done by the project's workshop, at the version that the project
+was made with; if that does not build, by this petrock, which says so then.`,
+		Example: `  petrock new hello
+  cd hello
+  petrock generate tool send_mail to 'subject "What it is about"'
+  petrock undo`,
 	}
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)

@@ -52,24 +52,19 @@ func (f *finder) render() ([]byte, error) {
 	return e.Bytes()
 }
 
-// schemas writes the schemas as constants, one line each: that compiles quicker than literals.
+// schemas writes the schemas as constants, one line each: that compiles quicker than literals. Each is
+// a declaration of its own, so that a new one changes no other line.
 //
-//	const (
-//		addInputSchema  = `{"type":"object",…}`
-//		addOutputSchema = `{"type":"object",…}`
-//	)
+//	const addInputSchema = `{"type":"object",…}`
+//	const addOutputSchema = `{"type":"object",…}`
 func (e emitter) schemas(all []Component) {
-	var lines []jen.Code
 	for _, c := range all {
 		if c.hasInput() {
-			lines = append(lines, jen.Id(c.constant("InputSchema")).Op("=").Add(emit.Raw(string(c.Input))))
+			e.Const().Id(c.constant("InputSchema")).Op("=").Add(emit.Raw(string(c.Input)))
 		}
 		if c.Output != nil {
-			lines = append(lines, jen.Id(c.constant("OutputSchema")).Op("=").Add(emit.Raw(string(c.Output))))
+			e.Const().Id(c.constant("OutputSchema")).Op("=").Add(emit.Raw(string(c.Output)))
 		}
-	}
-	if len(lines) > 0 {
-		e.Const().Defs(lines...)
 	}
 }
 
@@ -118,14 +113,15 @@ func (e emitter) defaults(all []Component) {
 	}
 }
 
-// register writes the function that offers components, or the method that does.
+// register writes the function that offers components, or the method that does. All are tried, so
+// that the error tells all that is wrong.
 //
 //	// Register offers the tools of this package.
 //	func Register(s *mcp.Server) error {
-//		if err := s.AddTool(mcp.Tool{…}, mcp.Typed(Add)); err != nil {
-//			return err
-//		}
-//		return s.AddTool(mcp.Tool{…}, mcp.Typed(Subtract))
+//		return errors.Join(
+//			s.AddTool(mcp.Tool{…}, mcp.Typed(Add)),
+//			s.AddTool(mcp.Tool{…}, mcp.Typed(Subtract)),
+//		)
 //	}
 func (e emitter) register(all []Component, holder string, method bool) {
 	what := strings.ToLower(holder)
@@ -144,14 +140,11 @@ func (e emitter) register(all []Component, holder string, method bool) {
 				g.Id(hintName(value)).Op(":=").Lit(value)
 			}
 		}
-		for i, c := range all {
-			add := e.add(c)
-			if i == len(all)-1 {
-				g.Return(add)
-				return
-			}
-			g.If(jen.Err().Op(":=").Add(add), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
+		var calls []jen.Code
+		for _, c := range all {
+			calls = append(calls, e.add(c))
 		}
+		g.Return(jen.Qual("errors", "Join").Custom(jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}, calls...))
 	})
 	e.Add(signature)
 }
