@@ -2,8 +2,10 @@ package derive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"slices"
@@ -63,8 +65,9 @@ func (f *finder) find(pass *typing.Pass) {
 			continue
 		}
 		files = append(files, file)
-		if file.Err != nil {
-			f.refuse(check.Diagnostic{File: file.Path, Message: fmt.Sprintf("syntax error: %v", file.Err)})
+		var list scanner.ErrorList
+		if errors.As(file.Err, &list) {
+			f.refuse(check.Diagnostic{File: file.Path, Line: list[0].Pos.Line, Column: list[0].Pos.Column, Message: "syntax error: " + list[0].Msg})
 		}
 	}
 	pkg, wrong := pass.Package(f.place.Dir)
@@ -110,7 +113,9 @@ func (f *finder) problem(pos token.Pos, format string, args ...any) {
 }
 
 func (f *finder) warn(pos token.Pos, format string, args ...any) {
-	f.found.Warnings = append(f.found.Warnings, f.diagnostic(pos, format, args...))
+	if d := f.diagnostic(pos, format, args...); !slices.Contains(f.found.Warnings, d) {
+		f.found.Warnings = append(f.found.Warnings, d)
+	}
 }
 
 func (f *finder) diagnostic(pos token.Pos, format string, args ...any) check.Diagnostic {

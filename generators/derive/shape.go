@@ -170,7 +170,7 @@ func (f *finder) input(c *Component, decl *ast.FuncDecl, t types.Type) bool {
 	if c.Kind == Resource || c.Kind == Prompt {
 		f.texts(c, decl, t)
 	}
-	f.described(c, t)
+	f.described(t)
 	return true
 }
 
@@ -201,10 +201,10 @@ func (f *finder) texts(c *Component, decl *ast.FuncDecl, t types.Type) {
 }
 
 // described warns of fields of an input that say nothing about themselves.
-func (f *finder) described(c *Component, t types.Type) {
+func (f *finder) described(t types.Type) {
 	for _, m := range members(t.Underlying().(*types.Struct)) {
 		if field := f.field(m.field.Pos()); field != nil && fieldText(field) == "" {
-			f.warn(m.field.Pos(), "%s of %s has no comment; models fill it in by what that says", m.field.Name(), c.Name)
+			f.warn(m.field.Pos(), "the field %s has no comment; models fill it in by what that says", m.field.Name())
 		}
 	}
 }
@@ -219,8 +219,8 @@ func (f *finder) toolOutput(c *Component, decl *ast.FuncDecl, t types.Type) {
 	if !ok {
 		return
 	}
-	if nilable(t) && !strings.Contains(made, `"null"`) {
-		made = strings.Replace(made, `{"type":"object"`, `{"type":["object","null"]`, 1)
+	if rest, isList := strings.CutPrefix(made, `{"type":"array"`); isList && nilable(t) { // a list of nothing may be nil
+		made = `{"type":["array","null"]` + rest
 	}
 	c.Output = json.RawMessage(made)
 }

@@ -8,10 +8,15 @@ import (
 )
 
 // describe makes a description of a function's doc comment: its paragraphs, each on a line of its
-// own, without the name that Go's doc comments begin with.
+// own, without the name that Go's doc comments begin with, and its "is".
 func describe(doc *ast.CommentGroup, name string) string {
 	text := flow(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
+		for _, article := range []string{"a ", "an ", "the "} {
+			if strings.HasPrefix(rest, "is "+article) {
+				rest = strings.TrimPrefix(rest, "is ")
+			}
+		}
 		first, size := utf8.DecodeRuneInString(rest)
 		text = string(unicode.ToUpper(first)) + rest[size:]
 	}
