@@ -53,10 +53,13 @@ and it ends with 1 if something is stale.`,
 }
 
 func printSync(env Env, r *engine.Result, check bool) error {
-	if check {
-		if _, err := fmt.Fprint(env.Out, r.Stale()); err != nil || len(r.Files)+len(r.Refused) > 0 {
-			return err
-		}
+	if !check {
+		return printResult(env, r)
 	}
-	return printResult(env, r)
+	text := r.Stale()
+	if text == "" {
+		text = headline(r) + "\n"
+	}
+	_, err := fmt.Fprint(env.Out, text)
+	return err
 }

@@ -92,13 +92,16 @@ func (f Field) size(wanted int) int {
 	return wanted
 }
 
+// largestShown is the longest text or list that a reader of a test is shown for its length.
+const largestShown = 20
+
 // wrongSize is a length outside of the limits, if there is one that is not too long to be shown.
 func (f Field) wrongSize() (int, bool) {
 	switch {
-	case f.Max != "" && whole(f.Max) < largestMin:
-		return int(whole(f.Max)) + 1, true
-	case f.Min != "" && whole(f.Min) > 0:
+	case f.Min != "" && whole(f.Min) > 0 && whole(f.Min) <= largestShown:
 		return int(whole(f.Min)) - 1, true
+	case f.Max != "" && whole(f.Max) < largestShown:
+		return int(whole(f.Max)) + 1, true
 	}
 	return 0, false
 }

@@ -1,0 +1,84 @@
+package generators_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+var update = flag.Bool("update", false, "rewrite the expectations in testdata")
+
+// Each archive is an input, as JSON, and the files that the generator makes of it, or its error. The
+// archive's name begins with that of the generator.
+func TestGenerators(t *testing.T) {
+	cases, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	seen := map[string]bool{}
+	for _, file := range cases {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		kind, _, _ := strings.Cut(name, "_")
+		seen[kind] = true
+		t.Run(name, func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []txtar.File{archive.Files[0]}
+			draft, err := make(t, kind, archive.Files[0].Data)
+			for _, f := range draft.Files {
+				got = append(got, txtar.File{Name: f.Path, Data: f.Text})
+			}
+			said := strings.Join(draft.Next, "\n") + "\n"
+			if err != nil {
+				said = "error: " + err.Error() + "\n"
+			}
+			got = append(got, txtar.File{Name: "said", Data: []byte(said)})
+			want := string(txtar.Format(archive))
+			archive.Files = got
+			if string(txtar.Format(archive)) == want {
+				return
+			}
+			if !*update {
+				t.Fatalf("it makes\n%s\nnot\n%s\n(-update writes it down)", txtar.Format(archive), want)
+			}
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	for _, g := range generators.All() {
+		if !seen[g.Name] {
+			t.Errorf("the generator %s has no golden", g.Name)
+		}
+	}
+}
+
+func make(t *testing.T, kind string, input []byte) (kit.Draft, error) {
+	t.Helper()
+	for _, g := range generators.All() {
+		if g.Name != kind {
+			continue
+		}
+		s, err := schema.Compile(string(g.InputSchema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(input); err != nil {
+			return kit.Draft{}, err
+		}
+		return g.Make(kit.Project{Name: "hello", Module: "example.com/hello"}, json.RawMessage(input))
+	}
+	t.Fatalf("there is no generator %s", kind)
+	return kit.Draft{}, nil
+}
