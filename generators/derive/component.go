@@ -3,6 +3,7 @@ package derive
 import (
 	"encoding/json"
 
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/check"
 )
 
@@ -36,6 +37,29 @@ type argument struct {
 type preset struct {
 	path  string // such as Page.Size
 	value string // as Go has it
+}
+
+// Tool is what clients are told of a tool.
+func (c Component) Tool() mcp.Tool {
+	t := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output}
+	if len(c.hints) == 0 {
+		return t
+	}
+	t.Annotations = &mcp.ToolAnnotations{}
+	for _, h := range c.hints {
+		value := h.value
+		switch h.field {
+		case "ReadOnlyHint":
+			t.Annotations.ReadOnlyHint = &value
+		case "DestructiveHint":
+			t.Annotations.DestructiveHint = &value
+		case "IdempotentHint":
+			t.Annotations.IdempotentHint = &value
+		case "OpenWorldHint":
+			t.Annotations.OpenWorldHint = &value
+		}
+	}
+	return t
 }
 
 // method is the name of the method, if it is one.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"path"
 	"slices"
 	"strings"
 
@@ -54,7 +56,7 @@ func (p Project) Packages(ctx context.Context, view *source.View, places []Place
 		f.find(pass)
 		all = append(all, f.found)
 	}
-	return all, nil
+	return all, pass.Err()
 }
 
 // find derives from the package.
@@ -141,6 +143,9 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 		return
 	case f.place.Kind == Generator && receiver == "" && !f.makesDraft(decl):
 		return // the package has other functions too
+	case constrained(file):
+		f.problem(decl.Name.Pos(), "%s is in a file that not every build takes, and a %s has to be in all of them; move it to another file, and let it call what differs, or put //petrock:ignore into its doc comment", name, f.place.Kind)
+		return
 	case name == "Register":
 		f.problem(decl.Name.Pos(), "Register is the name of what is derived; call the function otherwise")
 		return
@@ -165,6 +170,21 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 	if len(f.found.Problems) == before {
 		f.found.Components = append(f.found.Components, c)
 	}
+}
+
+// constrained reports whether not every build takes a file.
+func constrained(file *source.File) bool {
+	if naming.Constrained(path.Base(file.Path)) {
+		return true
+	}
+	for _, group := range file.Syntax.Comments {
+		for _, comment := range group.List {
+			if comment.Pos() < file.Syntax.Package && constraint.IsGoBuild(comment.Text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func receiverName(e ast.Expr) string {

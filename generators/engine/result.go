@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
@@ -54,8 +53,7 @@ func size(components []derive.Component) *Size {
 		if c.Kind != derive.Tool {
 			continue
 		}
-		text, err := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output}.AppendJSON(nil)
-		if err == nil {
+		if text, err := c.Tool().AppendJSON(nil); err == nil {
 			s.Bytes += len(text) + 1
 		}
 		s.Tools++

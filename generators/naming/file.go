@@ -30,6 +30,18 @@ func isSpecial(name string) bool {
 	return last == "test" || last == "gen" || isSystem(last) || isProcessor(last)
 }
 
+// Constrained reports whether, by its name, not every build takes a Go file: x_windows.go,
+// x_arm64.go, x_test.go.
+func Constrained(file string) bool {
+	name := strings.TrimSuffix(file, ".go")
+	underscore := strings.LastIndexByte(name, '_')
+	if underscore < 0 {
+		return false
+	}
+	last := name[underscore+1:]
+	return last == "test" || isSystem(last) || isProcessor(last)
+}
+
 // isSystem reports whether a word is a GOOS, past, present or future. "unix" is none here: it
 // counts in build constraints alone.
 func isSystem(word string) bool {

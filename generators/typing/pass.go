@@ -1,8 +1,10 @@
 package typing
 
 import (
+	"fmt"
 	"go/types"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -17,7 +19,12 @@ type Pass struct {
 	packages map[string]*source.Package // by folder; nil for those without Go
 	loaded   map[string]*checked        // by import path and variant
 	loading  []string                   // import paths, from the first to the one in hand
+	fault    error                      // see Err
 }
+
+// Err is not nil if what the compiler wrote down of packages could not be read, so that nothing
+// that the pass says is worth anything.
+func (p *Pass) Err() error { return p.fault }
 
 // pkg is the package in a folder, nil if there is none.
 func (p *Pass) pkg(dir string) *source.Package {
@@ -105,6 +112,7 @@ func (p *Pass) importOutside(path string) (*types.Package, error) {
 		if file, openErr := p.checker.found.Open(path); openErr == nil {
 			file.Close()
 			why = err.Error()
+			p.fault = fmt.Errorf("reading what the compiler says of %s: %w; this program was built with %s, and the go command may be newer: build it anew, or use the project's own, go run ./cmd/petrock", path, err, runtime.Version())
 		}
 		return nil, importError(why)
 	}

@@ -72,6 +72,9 @@ func (c *Checker) look(ctx context.Context, view *source.View, changed map[strin
 		}
 		found = append(found, pass.Test(dir)...)
 	}
+	if err := pass.Err(); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(found, check.Diagnostic.Compare)
 	return slices.Compact(found), nil
 }
