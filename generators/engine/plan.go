@@ -19,14 +19,13 @@ import (
 // A plan is what would change. Files that belong to the user come from a generator or from the
 // journal; derived ones are added by derive.
 type plan struct {
-	texts      map[string][]byte      // by path; nil for a file that is to go
-	modes      map[string]fs.FileMode // permissions of files that come back
-	derived    map[string]bool        // those of them that are petrock's
-	packages   []*derive.Package      // what was derived from
-	conflicts  []string
-	components []derive.Component // that were not there before
-	old        []check.Diagnostic // what is wrong, and was before
-	after      *source.View
+	texts     map[string][]byte      // by path; nil for a file that is to go
+	modes     map[string]fs.FileMode // permissions of files that come back
+	derived   map[string]bool        // those of them that are petrock's
+	packages  []*derive.Package      // what was derived from
+	conflicts []string
+	old       []check.Diagnostic // what is wrong, and was before
+	after     *source.View
 }
 
 func newPlan() *plan {
