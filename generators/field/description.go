@@ -39,6 +39,9 @@ func parseDescription(text string) (string, error) {
 		return "", errors.New(`the description is not closed; end it with "`)
 	}
 	description := strings.TrimSpace(b.String())
+	if strings.HasPrefix(description, "+build") { // gofmt would move the comment to the top of the file
+		return "", errors.New("the description begins with +build, which means something else to Go at the beginning of a comment; begin with another word")
+	}
 	if n := utf8.RuneCountInString(description); n > longestDescription {
 		return "", fmt.Errorf("the description has %d characters, and %d is the most; shorten it", n, longestDescription)
 	}

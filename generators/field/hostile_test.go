@@ -125,6 +125,7 @@ func TestParseRefuses(t *testing.T) {
 		`a:string "x`:              "not closed",
 		`a:string "`:               "not closed",
 		`a:string "x\"`:            "not closed",
+		`a:string "+build x"`:      "begins with +build",
 		`a:string "x" y`:           "something stands behind the description",
 		`a:string "x" "y"`:         "something stands behind the description",
 		`a:string"x"`:              "behind a space or a colon",
