@@ -87,8 +87,23 @@ func (e *Engine) conflicts(p *plan, draft kit.Draft) {
 			p.conflicts = append(p.conflicts, err.Error())
 			continue
 		}
+		if mod := e.otherModule(file.Path); mod != "" {
+			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module, that of %s", file.Path, mod))
+			continue
+		}
 		e.taken(p, file)
 	}
+}
+
+// otherModule is the go.mod of the module that a file would be in, if that is not the project's.
+func (e *Engine) otherModule(file string) string {
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		mod := path.Join(dir, "go.mod")
+		if _, err := e.root.Lstat(mod); err == nil {
+			return mod
+		}
+	}
+	return ""
 }
 
 // taken finds names that a new file declares and that another file of its package has.
