@@ -64,6 +64,34 @@ func (s structure) enumeration(file emit.File, f field.Field, enum field.Type) {
 	})
 }
 
+// apart refuses a field with an enumeration whose names in Go something else has: the function, the
+// types of its input and output, or another enumeration.
+func (n named) apart(structures ...structure) error {
+	taken := map[string]string{n.goName: "the function"}
+	for _, s := range structures {
+		taken[s.name] = "the type that holds all fields"
+	}
+	for _, s := range structures {
+		for _, f := range s.fields {
+			enum, ok := enumOf(f.Type)
+			if !ok {
+				continue
+			}
+			names := []string{s.prefix + f.Go}
+			for _, value := range enum.Values {
+				names = append(names, s.prefix+f.Go+value.Go)
+			}
+			for _, name := range names {
+				if other := taken[name]; other != "" {
+					return fmt.Errorf("field %q: the type of its values, or one of them, would be called %s in Go, which is the name of %s; give the field another name", f.Name, name, other)
+				}
+				taken[name] = "what the field " + f.Name + " needs"
+			}
+		}
+	}
+	return nil
+}
+
 // enumOf is the enumeration in a type, if it has one.
 func enumOf(t field.Type) (field.Type, bool) {
 	for t.Elem != nil {

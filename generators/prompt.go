@@ -39,8 +39,13 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 		}
 	}
 
+	filled := structure{n.goName + "Input", n.goName, "is what " + n.wire + " is filled in with.", arguments}
+	if err := n.apart(filled); err != nil {
+		return kit.Draft{}, err
+	}
+
 	file := n.file(p)
-	structure{n.goName + "Input", n.goName, "is what " + n.wire + " is filled in with.", arguments}.write(file)
+	filled.write(file)
 	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")}, jen.String(), jen.Lit(""))
 
 	return n.draft(file, n.test(p, func(g *jen.Group) {

@@ -37,9 +37,15 @@ func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 		output = []field.Field{{Name: "result", Go: "Result", Type: field.Type{Kind: field.String}, Description: "What came of it"}}
 	}
 
+	taken := structure{n.goName + "Input", n.goName, "is what " + n.wire + " takes.", input}
+	given := structure{n.goName + "Output", n.goName + "Output", "is what " + n.wire + " gives back.", output}
+	if err := n.apart(taken, given); err != nil {
+		return kit.Draft{}, err
+	}
+
 	file := n.file(p)
-	structure{n.goName + "Input", n.goName, "is what " + n.wire + " takes.", input}.write(file)
-	structure{n.goName + "Output", n.goName + "Output", "is what " + n.wire + " gives back.", output}.write(file)
+	taken.write(file)
+	given.write(file)
 	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")},
 		jen.Id(n.goName+"Output"), jen.Id(n.goName+"Output").Values())
 
