@@ -52,6 +52,7 @@ var mayImport = []struct {
 	{"cmd/petrock/internal/place", []string{"generators/filelock"}},
 	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "skeleton", "templates"}},
 	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
+	{"cmd/petrock/internal/campaign", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},
 }
 

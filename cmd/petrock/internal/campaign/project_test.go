@@ -1,0 +1,391 @@
+package campaign_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/create"
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/cli"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+var seed = flag.Uint64("seed", 1, "of all that is random")
+
+// isWorkshop is set in the environment of the test binary when it is to be a project's workshop.
+const isWorkshop = "PETROCK_TEST_WORKSHOP"
+
+// What a project is called in these tests.
+const (
+	name   = "hello"
+	module = "example.com/me/hello"
+)
+
+// The tests have no network. Paths are trimmed from what they compile, so that the next project
+// finds it in the cache, and no workspace is looked for above a project.
+func TestMain(m *testing.M) {
+	if os.Getenv(isWorkshop) != "" {
+		os.Exit(cli.Workshop(context.Background(), os.Args[1:], os.Stdout))
+	}
+	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": "-trimpath", "GOWORK": "off"} {
+		os.Setenv(name, value)
+	}
+	status := m.Run()
+	if dir, err := template(); err == nil && dir != "" {
+		os.RemoveAll(filepath.Dir(dir))
+	}
+	os.Exit(status)
+}
+
+// template is a new project, made once, which the tests copy. Its folder .petrock holds what the
+// go command said, so that each copy need not ask again.
+var template = sync.OnceValues(func() (string, error) {
+	if !flag.Parsed() {
+		return "", nil
+	}
+	base, err := os.MkdirTemp("", "campaign")
+	if err != nil {
+		return "", err
+	}
+	result, err := create.Run(context.Background(), scaffold.Embedded(), create.Options{
+		Answers: scaffold.Answers{Name: name, Module: module}, Dir: name, Base: base, NoGit: true,
+	})
+	if err != nil {
+		return base, err
+	}
+	e, err := engine.Open(result.Dir, generators.All())
+	if err != nil {
+		return result.Dir, err
+	}
+	defer e.Close()
+	for kind, input := range map[string]string{
+		"tool":     `{"name":"warm","fields":["a:time","b:duration?","c:[]bytes","d:map[string]any"]}`,
+		"resource": `{"name":"warm","uri":"warm://{id}"}`,
+		"prompt":   `{"name":"warm"}`,
+	} {
+		if _, err := e.Generate(context.Background(), kind, json.RawMessage(input), engine.Options{DryRun: true}); err != nil {
+			return result.Dir, err
+		}
+	}
+	return result.Dir, nil
+})
+
+// A world is a project, and what is beside it.
+type world struct {
+	testing.TB
+	base string // holds the project, and what nobody may touch
+	dir  string // of the project
+}
+
+// newWorld is a fresh copy of a project, in a folder beside others.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	from, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := t.TempDir()
+	if real, err := filepath.EvalSymlinks(base); err == nil {
+		base = real
+	}
+	w := &world{TB: t, base: base, dir: filepath.Join(base, name)}
+	if err := os.CopyFS(w.dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{"outside/tools/keep.go": "package tools\n", "outside/keep.txt": "Nobody may touch this.\n"} {
+		w.writeAt(filepath.Join(base, filepath.FromSlash(file)), text)
+	}
+	return w
+}
+
+func (w *world) writeAt(file, text string) {
+	w.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// path is where a file of the project is.
+func (w *world) path(file string) string { return filepath.Join(w.dir, filepath.FromSlash(file)) }
+
+// write writes a file of the project, as a user would.
+func (w *world) write(file, text string) {
+	w.Helper()
+	w.writeAt(w.path(file), text)
+}
+
+// read is what a file of the project holds.
+func (w *world) read(file string) string {
+	w.Helper()
+	text, err := os.ReadFile(w.path(file))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(text)
+}
+
+// replace changes a file of the project, as a user would.
+func (w *world) replace(file, old, text string) {
+	w.Helper()
+	was := w.read(file)
+	if !strings.Contains(was, old) {
+		w.Fatalf("%s has no %q in it:\n%s", file, old, was)
+	}
+	w.write(file, strings.Replace(was, old, text, 1))
+}
+
+// engine opens the project.
+func (w *world) engine() *engine.Engine {
+	w.Helper()
+	e, err := engine.Open(w.dir, generators.All())
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { e.Close() })
+	return e
+}
+
+// An input is that of any generator.
+type input struct {
+	Name        string   `json:"name"`
+	URI         string   `json:"uri,omitempty"`
+	Fields      []string `json:"fields,omitempty"`
+	Output      []string `json:"output,omitempty"`
+	Description string   `json:"description,omitempty"`
+}
+
+func (in input) json() json.RawMessage {
+	text, err := json.Marshal(in)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// generate generates what must be possible.
+func (w *world) generate(e *engine.Engine, kind string, in input) *engine.Result {
+	w.Helper()
+	result, err := e.Generate(w.Context(), kind, in.json(), engine.Options{})
+	if err != nil {
+		w.Fatalf("generating the %s %s: %v", kind, in.json(), err)
+	}
+	return result
+}
+
+// undo takes back what must be possible to take back.
+func (w *world) undo(e *engine.Engine, id string) *engine.Result {
+	w.Helper()
+	result, err := e.Undo(w.Context(), id, engine.Options{})
+	if err != nil {
+		w.Fatalf("undoing %q: %v", id, err)
+	}
+	return result
+}
+
+// workshop is the project's workshop as a process of its own: the test binary, which is the same
+// program.
+func (w *world) workshop(args ...string) *exec.Cmd {
+	w.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		w.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Dir = w.dir
+	cmd.Env = append(os.Environ(), isWorkshop+"=1", "PWD="+w.dir)
+	return cmd
+}
+
+// run runs the workshop, and returns what it prints and the status that it ends with.
+func (w *world) run(args ...string) (out, errOut string, status int) {
+	w.Helper()
+	cmd := w.workshop(args...)
+	var first, second bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &first, &second
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		w.Fatal(err)
+	}
+	return first.String(), second.String(), cmd.ProcessState.ExitCode()
+}
+
+// goCommand runs the go command in the project, which must succeed.
+func (w *world) goCommand(args ...string) {
+	w.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = w.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// sound fails the test unless the project builds, passes go vet and its tests, is as gofmt writes
+// it, and has fresh derived files. One command does the first three: go test compiles all packages,
+// and -vet=all looks at all that go vet looks at.
+func (w *world) sound(e *engine.Engine) {
+	w.Helper()
+	w.goCommand("test", "-vet=all", "./...")
+	w.formatted(".")
+	w.fresh(e)
+}
+
+// soundQuickly is the same for what a generation may change. The workshop and what it is made of are
+// left out: no generation changes them, and all that the workshop's own test looks at is whether
+// derived files are fresh.
+func (w *world) soundQuickly(e *engine.Engine) {
+	w.Helper()
+	packages := []string{"./cmd/" + name}
+	for _, dir := range []string{"tools", "resources", "prompts"} {
+		if _, err := os.Stat(w.path(dir)); err == nil {
+			packages = append(packages, "./"+dir)
+		}
+	}
+	w.goCommand(append([]string{"test", "-vet=all"}, packages...)...)
+	w.formatted(packages...)
+	w.fresh(e)
+}
+
+func (w *world) formatted(dirs ...string) {
+	w.Helper()
+	cmd := exec.Command("gofmt", append([]string{"-l"}, dirs...)...)
+	cmd.Dir = w.dir
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		w.Fatalf("gofmt -l: %v\n%s", err, out)
+	}
+}
+
+func (w *world) fresh(e *engine.Engine) {
+	w.Helper()
+	result, err := e.Check(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	if stale := result.Stale(); stale != "" {
+		w.Fatal(stale)
+	}
+}
+
+// A tree is all that is below a folder: what it is and what it holds, by path.
+type tree map[string]string
+
+// tree is the project's, without the folder .petrock, which is petrock's own.
+func (w *world) tree() tree { return w.treeOf(w.dir, false) }
+
+// outside is all that is beside the project.
+func (w *world) outside() tree {
+	all := w.treeOf(w.base, true)
+	maps.DeleteFunc(all, func(file, _ string) bool { return file == name || strings.HasPrefix(file, name+"/") })
+	return all
+}
+
+// treeOf reads a folder. With times, those of the files' last changes count too.
+func (w *world) treeOf(dir string, times bool) tree {
+	w.Helper()
+	all := tree{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case file == ".":
+			return nil
+		case file == ".petrock":
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		what := info.Mode().String()
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(filepath.Join(dir, file))
+			all[file] = what + " to " + target
+			return err
+		case info.Mode().IsRegular():
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil && !errors.Is(err, fs.ErrPermission) {
+				return err
+			}
+			what += "\n" + string(text)
+		}
+		if times {
+			what = info.ModTime().String() + " " + what
+		}
+		all[file] = what
+		return nil
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return all
+}
+
+// differences says how another tree differs, one line for each file; it is empty if it does not.
+func (t tree) differences(other tree) string {
+	var out strings.Builder
+	for _, file := range slices.Sorted(maps.Keys(t)) {
+		switch text, ok := other[file]; {
+		case !ok:
+			fmt.Fprintf(&out, "%s is gone\n", file)
+		case text != t[file]:
+			fmt.Fprintf(&out, "%s is not as it was:\n%s\nnow:\n%s\n", file, t[file], text)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(other)) {
+		if _, ok := t[file]; !ok {
+			fmt.Fprintf(&out, "%s is new\n", file)
+		}
+	}
+	return out.String()
+}
+
+// unchanged fails the test if the project is not what it was.
+func (w *world) unchanged(before tree, after string) {
+	w.Helper()
+	if how := before.differences(w.tree()); how != "" {
+		w.Fatalf("%s the project is not what it was:\n%s", after, how)
+	}
+}
+
+// refusal is the error as a refusal, which it must be.
+func (w *world) refusal(err error) *engine.Refusal {
+	w.Helper()
+	refused := (*engine.Refusal)(nil)
+	if !errors.As(err, &refused) {
+		w.Fatalf("it is not refused; it says: %v", err)
+	}
+	return refused
+}
+
+// removeAll removes files and folders.
+func removeAll(paths ...string) error {
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// second is the second of two values.
+func second[A, B any](_ A, b B) B { return b }
