@@ -1,0 +1,277 @@
+package campaign_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// faults are what can be wrong with a Go file of the package tools. Each declares the tool broken
+// in a way of its own, but for the last ones, which break what is there besides.
+func faults() map[string]string {
+	return map[string]string{
+		"a syntax error": "package tools\n\nfunc Broken( {\n",
+		"a type error in a body": `package tools
+
+func helper() int { return "no number" }
+`,
+		"a type error in a signature": `package tools
+
+import "context"
+
+// Broken is broken.
+func Broken(ctx context.Context, in Missing) (Missing, error) { return in, nil }
+`,
+		"a missing import": `package tools
+
+import "context"
+
+import "example.com/not/there"
+
+// Broken is broken.
+func Broken(ctx context.Context, in there.Input) (there.Output, error) { return there.Do(in) }
+`,
+	}
+}
+
+// derived are the derived files of the project.
+func (w *world) derived() tree {
+	all := w.tree()
+	maps.DeleteFunc(all, func(file, _ string) bool { return !strings.HasSuffix(file, "_gen.go") })
+	return all
+}
+
+// registers fails the test if a derived file does not hold what it must hold.
+func (w *world) registers(file string, texts ...string) {
+	w.Helper()
+	for _, text := range texts {
+		if got := w.read(file); !strings.Contains(got, text) {
+			w.Errorf("%s lacks %q:\n%s", file, text, got)
+		}
+	}
+}
+
+// What is wrong in one package is no reason to leave another alone, and no tool is lost on the way.
+func TestBrokenElsewhere(t *testing.T) {
+	t.Parallel()
+	for what, text := range faults() {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.engine()
+			w.generate(e, "tool", input{Name: "kept", Fields: []string{"a:int"}})
+			toolsGen := w.read("tools/tools_gen.go")
+			w.write("tools/broken.go", text)
+			before := w.tree()
+
+			first := w.generate(e, "prompt", input{Name: "review", Fields: []string{"code"}})
+			second := w.generate(e, "resource", input{Name: "note", URI: "note://{id}"})
+			if got := w.read("tools/tools_gen.go"); got != toolsGen {
+				t.Errorf("tools/tools_gen.go has become\n%s", got)
+			}
+			w.registers("cmd/hello/wire_gen.go", "tools.Register", "prompts.Register", "resources.Register")
+
+			w.undo(e, first.Operation)
+			w.registers("cmd/hello/wire_gen.go", "tools.Register", "resources.Register")
+			w.undo(e, second.Operation)
+			w.unchanged(before, "when all is undone,")
+		})
+	}
+}
+
+// A package that does not parse, or that exposes what is not known, is not derived from. One that is
+// wrong inside is.
+func TestBrokenHere(t *testing.T) {
+	t.Parallel()
+	for what, text := range faults() {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.engine()
+			kept := w.generate(e, "tool", input{Name: "kept"})
+			w.write("tools/broken.go", text)
+			before := w.tree()
+
+			result, err := e.Generate(t.Context(), "tool", input{Name: "more"}.json(), engine.Options{})
+			if what == "a type error in a body" {
+				if err != nil {
+					t.Fatalf("a fault inside a function is in the way: %v", err)
+				}
+				// A change that only adds does not look into functions that were there before.
+				for _, d := range result.Diagnostics {
+					if d.File != "tools/broken.go" {
+						t.Errorf("it says that %s was wrong before", d)
+					}
+				}
+				w.registers("tools/tools_gen.go", "kept", "more", "add")
+				w.undo(e, result.Operation)
+				w.unchanged(before, "after the undo,")
+				return
+			}
+			refused := w.refusal(err)
+			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/broken.go" || refused.WayOut == "" || !strings.Contains(refused.Error(), "tools/broken.go") {
+				t.Errorf("the refusal does not say where the fault is: %v", refused)
+			}
+			w.unchanged(before, "after the refusal,")
+			if _, err := e.Undo(t.Context(), kept.Operation, engine.Options{}); err == nil {
+				t.Error("an undo goes through although nothing can be derived from tools")
+			}
+			if _, err := e.Destroy(t.Context(), "tool", "kept", engine.Options{}); err == nil {
+				t.Error("a destroy goes through although nothing can be derived from tools")
+			}
+			w.unchanged(before, "after an undo and a destroy that are refused,")
+		})
+	}
+}
+
+// A package beside tools that is broken is in nobody's way as long as no tool exposes what it lacks,
+// and is not repaired or made worse.
+func TestBrokenImported(t *testing.T) {
+	t.Parallel()
+	use := `package tools
+
+import (
+	"context"
+
+	"` + module + `/lib"
+)
+
+// UseInput is what use takes.
+type UseInput struct {
+	A lib.Number ` + "`json:\"a\"`" + ` // A number
+}
+
+// UseOutput is what use gives back.
+type UseOutput struct{}
+
+// Use uses another package.
+func Use(ctx context.Context, in UseInput) (UseOutput, error) { return UseOutput{}, lib.Check(in.A) }
+`
+	const number = "package lib\n\n// Number is a number.\ntype Number int\n"
+	for _, test := range []struct {
+		what, lib string
+		works     bool // a tool can be generated
+	}{
+		{"sound", number + "\n// Check checks.\nfunc Check(Number) error { return nil }\n", true},
+		{"a type error in a body", number + "\n// Check checks.\nfunc Check(Number) error { return 5 }\n", true},
+		{"a type error in a signature", number + "\n// Check checks.\nfunc Check(Missing) error { return nil }\n", true},
+		{"a missing import", "package lib\n\nimport \"example.com/not/there\"\n\n// Number is a number.\ntype Number int\n\n// Check checks.\nfunc Check(Number) error { return there.Do() }\n", true},
+		{"a type that is exposed", "package lib\n\n// Number is a number.\ntype Number Missing\n\n// Check checks.\nfunc Check(Number) error { return nil }\n", false},
+		{"a syntax error", number + "\nfunc Check( {\n", true},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.engine()
+			w.write("lib/lib.go", number+"\n// Check checks.\nfunc Check(Number) error { return nil }\n")
+			w.write("tools/use.go", use)
+			if _, err := e.Sync(t.Context(), engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			w.write("lib/lib.go", test.lib)
+			before := w.tree()
+			result, err := e.Generate(t.Context(), "tool", input{Name: "more"}.json(), engine.Options{})
+			if !test.works {
+				if said := w.refusal(err).Error(); !strings.Contains(said, "tools") {
+					t.Errorf("the refusal does not say where: %s", said)
+				}
+				w.unchanged(before, "after the refusal,")
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.registers("tools/tools_gen.go", "more", "use", "add")
+			w.undo(e, result.Operation)
+			w.unchanged(before, "after the undo,")
+		})
+	}
+}
+
+// The program that ships may be broken while tools are made.
+func TestBrokenProgram(t *testing.T) {
+	t.Parallel()
+	for what, text := range faults() {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.engine()
+			w.write("cmd/hello/broken.go", strings.Replace(text, "package tools", "package main", 1))
+			before := w.tree()
+			result := w.generate(e, "tool", input{Name: "more"})
+			other := w.generate(e, "prompt", input{Name: "more"})
+			w.registers("tools/tools_gen.go", "more", "add")
+			w.registers("cmd/hello/wire_gen.go", "tools.Register", "prompts.Register")
+			w.undo(e, result.Operation)
+			w.undo(e, other.Operation)
+			w.unchanged(before, "after the undo,")
+		})
+	}
+}
+
+// Deriving names the package that is broken, leaves its derived files as they are, and goes on with
+// the others.
+func TestBrokenSync(t *testing.T) {
+	t.Parallel()
+	for what, text := range faults() {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.engine()
+			w.generate(e, "prompt", input{Name: "review"})
+			w.generate(e, "resource", input{Name: "note", URI: "note://{id}"})
+			w.write("tools/broken.go", text)
+			w.replace("prompts/review.go", "Review is the prompt review.", "Review reviews.")
+			if err := removeAll(w.path("resources/resources_gen.go"), w.path("cmd/hello/wire_gen.go")); err != nil {
+				t.Fatal(err)
+			}
+			tools := w.read("tools/tools_gen.go")
+			out, errOut, status := w.run("sync")
+			inside := what == "a type error in a body"
+			if want := map[bool]int{true: 0, false: 1}[inside]; status != want {
+				t.Errorf("sync ends with %d, not %d: %s%s", status, want, out, errOut)
+			}
+			if !inside && !strings.Contains(out, "tools/broken.go") {
+				t.Errorf("sync does not say what is wrong: %s%s", out, errOut)
+			}
+			if got := w.read("tools/tools_gen.go"); got != tools {
+				t.Errorf("tools/tools_gen.go has become\n%s", got)
+			}
+			w.registers("prompts/prompts_gen.go", "Reviews.")
+			w.registers("resources/resources_gen.go", "note://{id}")
+			w.registers("cmd/hello/wire_gen.go", "tools.Register", "prompts.Register", "resources.Register")
+			if _, _, status := w.run("sync", "--check"); (status == 0) != inside {
+				t.Errorf("sync --check ends with %d", status)
+			}
+			if _, _, status := w.run("list"); (status == 0) != inside {
+				t.Errorf("list ends with %d", status)
+			}
+		})
+	}
+}
+
+// Whoever breaks what was generated can still have it taken back.
+func TestBrokenByItself(t *testing.T) {
+	t.Parallel()
+	for what, text := range faults() {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.engine()
+			before := w.tree()
+			made := w.generate(e, "tool", input{Name: "broken"})
+			w.write("tools/broken.go", text)
+			edited := w.tree()
+			if refused := w.refusal(second(e.Undo(t.Context(), made.Operation, engine.Options{}))); len(refused.Files) == 0 {
+				t.Errorf("the refusal does not show what was edited: %v", refused)
+			}
+			w.unchanged(edited, "after the refusal,")
+			if _, err := e.Undo(t.Context(), made.Operation, engine.Options{Force: true}); err != nil {
+				t.Fatal(err)
+			}
+			w.unchanged(before, "after the undo,")
+		})
+	}
+}

@@ -1,0 +1,296 @@
+package campaign_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// A hostile is an input that went wrong somewhere once, or could.
+type hostile struct {
+	kind string
+	input
+	refused string // is in the error; empty if it is generated
+}
+
+// named are tools that differ by their name alone.
+func named(refused string, names ...string) []hostile {
+	var all []hostile
+	for _, name := range names {
+		all = append(all, hostile{"tool", input{Name: name, Fields: []string{"a"}}, refused})
+	}
+	return all
+}
+
+// fields are tools that differ by their fields alone, each with a name of its own.
+func fields(prefix, refused string, lists ...[]string) []hostile {
+	var all []hostile
+	for i, list := range lists {
+		all = append(all, hostile{"tool", input{Name: fmt.Sprintf("%s_%d", prefix, i), Fields: list}, refused})
+	}
+	return all
+}
+
+// hostiles is the table.
+func hostiles() []hostile {
+	long := strings.Repeat("a", 10_000)
+	var all []hostile
+	add := func(more ...hostile) { all = append(all, more...) }
+
+	// Names that no file, function or client can have.
+	add(named("cannot be a name", "", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
+		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
+		"аdd", "ａdd", "ädd", "add\u200b", "\u202eadd", "İ", "ſend", "\u212a", long, strings.Repeat("a-", 100)+"a")...)
+	add(named("clients do not take the name", strings.Repeat("a", 64))...)
+	add(named("is the name of something else here", "new", "register", "tools", "New", "prompts", "resources")...)
+
+	// Names that Go, its build rules, Windows and petrock have for something else, and that are fine here.
+	add(named("", "func", "type", "go", "import", "range", "select", "string", "error", "nil", "true", "any", "len", "append", "make", "iota",
+		"send-test", "export-windows", "run_arm64", "linux", "send_linux_amd64", "unix", "js", "x_js", "wasm", "test", "a_test", "test_test", "con", "aux_nul", "com1",
+		"gen", "tools_gen", "x_gen", "init", "main", "hello", "petrock", "vendor", "testdata", "internal", "context", "errors", "testing", "mcp", "schema", "json",
+		"ctx", "in", "t", "client", "result", "wrong", "err", "s", "id", "ids", "http_url", "a_b_c", "abc2", "x1_y2", "tool", "prompt", "resource", "input", "output", "close", "server")...)
+
+	// One name in other letters, and names that other declarations have.
+	add(named("is there already", "send-test", "SendTest", "sendTest", "add", "Add", "ADD", "func", "Func")...)
+	add(named("declared", "add_input", "add-output", "AddInput")...)
+	add(hostile{"prompt", input{Name: "add"}, ""}, hostile{"prompt", input{Name: "add_input"}, "AddInput"}, hostile{"resource", input{Name: "add_input", URI: "add://input"}, ""})
+	// The types of enumerations are called after the component and the field.
+	add(fields("clash", "in Go, which is the name of", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
+	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "in Go, which is the name of"})
+	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "in Go, which is the name of"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
+
+	// Types that are none, or more.
+	add(fields("type", "field", []string{"a:string; evil"}, []string{"a:../../x"}, []string{"a:func"}, []string{"a:func()"}, []string{"a:[]"}, []string{"a:map[string]"},
+		[]string{"a:map[int]string"}, []string{"a:struct{}"}, []string{"a:*int"}, []string{"a:chan int"}, []string{"a:interface{}"}, []string{"a:os.File"}, []string{"a:time.Time"},
+		[]string{"a:string\n}\n\nfunc init() { panic(1) }\n\ntype Zz struct {\n\tQ string"}, []string{"a:string`"}, []string{"a:string `json:\"b\"`"}, []string{"a:[]" + long}, []string{"a:" + strings.Repeat("[]", 5) + "int"},
+		[]string{"a:enum()"}, []string{"a:enum(a"}, []string{"a:enum(a,a)"}, []string{"a:enum(a,,b)"}, []string{"a:enum(\"a\")"}, []string{"a:enum(`)"}, []string{"a:enum(a-b,a_b)"}, []string{"a:enum(ä)"}, []string{"a:enum(-)"}, []string{"a:enum(a\nb)"},
+		[]string{"a:int:9..1"}, []string{"a:int:1"}, []string{"a:int:1;2"}, []string{"a:string:-1.."}, []string{"a:string:..99999999999"}, []string{"a:int:NaN.."}, []string{"a:float:1e999.."}, []string{"a:bool:1..2"}, []string{"a:int:0x1..0x2"},
+		[]string{"a:string", "a:int"}, []string{"A:string", "a:int"}, []string{"user_id", "userId"}, []string{"a_b", "aB"}, []string{"_"}, []string{"_a"}, []string{""}, []string{" "}, []string{":"}, []string{"a-b"}, []string{"ä"}, []string{"а"}, []string{long}, []string{"a b"},
+		[]string{`a "open`}, []string{`a "x" y`}, []string{`a "a\nb"`}, []string{"a \"a\nb\""}, []string{"a \"\u202e\""}, []string{"a \"\u2028\""}, []string{"a \"\x00\""}, []string{`a"b"`}, []string{`a "+build ignore"`}, []string{`a:int : " +build linux"`}, []string{`a "` + long + `"`},
+		make([]string, 101))...)
+
+	// Fields whose names or texts mean something elsewhere.
+	add(fields("odd", "", []string{"func", "type", "go", "import", "string", "error", "nil", "int:string", "range:int"},
+		[]string{"ctx", "in", "context:time", "json:any", "result", "err", "t", "wrong", "client"}, []string{"a " + `"*/ ` + "`" + ` ' // /* \\ \" %s {{.}} <b>"`},
+		[]string{`a "//go:build ignore"`, `b "x +build ignore"`, `c "petrock:ignore"`, `d "nolint"`, `e "Deprecated: no"`, `f ":"`, `g ""`},
+		[]string{"a:enum(func,type,nil,2xx,5 GHz,a/b,me@example.com)"}, []string{"String", "Error:int", "MarshalJSON:int", "UnmarshalJSON:bool"}, []string{"a:map[string]map[string][][]enum(x,y)"},
+		[]string{"a:string:1000", "b:[]int:1000", "c:map[string]bool:1..1"}, []string{"a:int:-9223372036854775808..9223372036854775807", "b:float:-1e308..1e308"},
+		[]string{"a:duration", "b:time?", "c:bytes?", "d:any", "e:[]any", "f:[]bytes"}, []string{"a___b", "x_", "y__1"}, []string{"a " + `"漢字 🎉 é"`}, []string{`a "` + strings.Repeat("x", 1000) + `"`})...)
+	for i, fields := range [][]string{{"a:int"}, {"a:[]string"}, {"a:bool?"}, {"a:any"}, {"a:bytes"}} {
+		add(hostile{"prompt", input{Name: fmt.Sprintf("argument_%d", i), Fields: fields}, "a prompt is given text alone"})
+	}
+	add(hostile{"prompt", input{Name: "texts", Fields: []string{"func", `type:enum(a,b)? "*/"`, "at:time?"}, Description: "`*/` \"x\" %s"}, ""})
+
+	// Descriptions become comments and texts.
+	for i, text := range []string{"a\nb", "a\n\nfunc init() { panic(1) }\n//", "a\rb", "a\x00", "a\u2028b", "a\u0085b", "\ufeff", long} {
+		add(hostile{"tool", input{Name: fmt.Sprintf("bad_text_%d", i), Description: text}, "description"})
+	}
+	for i, text := range []string{`"`, "`", "*/", "/*", "//", "```go", `\`, `\n`, "%s%d%!", "ß", "漢字", "🎉", "e\u0301", "//go:build ignore", "go:embed x", "go:generate rm -rf /", "petrock:ignore", "//petrock:name other", "petrock:uri x://y",
+		"Deprecated: it is.", "TODO", "A B", "1. x", "- x", "# x", "Package x", "+build ignore", "<script>", "{{.}}", "$x", "'", ".", "line directive //line x.go:1", "Code generated by petrock. DO NOT EDIT.", strings.Repeat("x", 1000)} {
+		add(hostile{"tool", input{Name: fmt.Sprintf("text_%d", i), Description: text}, ""})
+		if i%4 == 0 {
+			add(hostile{"resource", input{Name: fmt.Sprintf("text_%d", i), URI: fmt.Sprintf("text://%d", i), Description: text}, ""},
+				hostile{"prompt", input{Name: fmt.Sprintf("text_%d", i), Description: text}, ""})
+		}
+	}
+
+	// Addresses.
+	for i, uri := range []string{"", " ", "x", "/etc/passwd", "../x", "note://{", "note://}", "note://{}", "note://{a", "note://{a}{a}", "note://{a b}", "note://{a-b}", "note://{ä}", "note://{?a}/b", "note://{#a}", "note://{a*}", "note://{a:3}",
+		"note://a b", "note://\"", "note://`", "note://\n", "note://a\n//petrock:ignore", "note://ä", "note://%", "note://{_}", "note://{1}", "note://{a}/{A}", "note://{user_id}/{userId}", "://x", "note://\x00", "note://{" + long + "}", "note://{{a}}"} {
+		add(hostile{"resource", input{Name: fmt.Sprintf("bad_uri_%d", i), URI: uri}, "*"})
+	}
+	for i, uri := range []string{"*/:x", "a:b", "a:", "note://'", "note://*/", "note:///*", "note:////", "any://{+path}", "note://x{?a,b}", "note://y/{func}/{type}", "note://a/%20", "file:///etc/passwd", "file:///../x", "urn:x:y", "note://$x", "note://%25s", "note://a;b", "note://x/" + strings.Repeat("y", 1000)} {
+		refused := ""
+		if i == 0 {
+			refused = "*"
+		}
+		add(hostile{"resource", input{Name: fmt.Sprintf("uri_%d", i), URI: uri}, refused})
+	}
+	return all
+}
+
+// clear fails the test if an error is not fit to be read: it is one paragraph, of plain text, and
+// not longer than somebody reads.
+func (w *world) clear(err error) {
+	w.Helper()
+	said := err.Error()
+	bad := strings.ContainsFunc(said, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) && r != '\t' })
+	if bad || !utf8.ValidString(said) || strings.Contains(said, "\n\n") || len(said) > 2_000 && strings.Count(said, "\n") < 5 || len(said) > 20_000 || strings.Contains(said, "goroutine") {
+		w.Errorf("the message is not fit to be read: %q", said)
+	}
+}
+
+// Whatever is typed is refused with a word on what is wrong, and nothing is touched; or it is
+// generated, and the project is sound.
+func TestHostileInput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine()
+	outside, start := w.outside(), w.tree()
+	now := w.touched()
+	made := 0
+	for _, h := range hostiles() {
+		_, err := e.Generate(t.Context(), h.kind, h.json(), engine.Options{})
+		shown := fmt.Sprintf("%s %.200s", h.kind, h.json())
+		switch {
+		case err == nil && h.refused != "":
+			t.Errorf("%s is not refused", shown)
+		case err != nil && h.refused == "":
+			t.Errorf("%s is refused: %v", shown, err)
+		case err != nil && !strings.Contains(err.Error(), strings.TrimPrefix(h.refused, "*")):
+			t.Errorf("%s is refused, but not because of %q: %v", shown, h.refused, err)
+		}
+		if err == nil {
+			made++
+			now = w.touched()
+			continue
+		}
+		w.clear(err)
+		if how := now.differences(w.touched()); how != "" {
+			t.Fatalf("%s: after the refusal, the project is not what it was:\n%s", shown, how)
+		}
+	}
+	t.Logf("%d of %d inputs were generated", made, len(hostiles()))
+	if how := outside.differences(w.outside()); how != "" {
+		t.Errorf("beside the project:\n%s", how)
+	}
+	all := w.tree()
+	for _, dir := range []string{"resources", "prompts"} {
+		delete(all, dir)
+	}
+	for file := range w.touched() {
+		delete(start, file)
+		delete(all, file)
+	}
+	if how := start.differences(all); how != "" {
+		t.Errorf("elsewhere in the project:\n%s", how)
+	}
+	w.sound(e)
+}
+
+// touched is the part of the project that generations change.
+func (w *world) touched() tree {
+	all := tree{}
+	for _, dir := range []string{"tools", "resources", "prompts", "cmd"} {
+		if _, err := os.Stat(w.path(dir)); err == nil {
+			for file, text := range w.treeOf(w.path(dir), true) {
+				all[dir+"/"+file] = text
+			}
+		}
+	}
+	return all
+}
+
+// A file that is there is in the way, however its name is written.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what    string
+		prepare func(w *world)
+		kind    string
+		refused string // is in the error; empty if it works
+	}{
+		{"a file in other letters", func(w *world) { w.write("tools/Send_Mail.go", "package tools\n") }, "tool", "letter case"},
+		{"a test in other letters", func(w *world) { w.write("tools/SEND_MAIL_test.go", "package tools_test\n") }, "tool", "letter case"},
+		{"a file", func(w *world) { w.write("tools/send_mail.go", "package tools\n") }, "tool", "tools/send_mail.go is there already"},
+		{"a test", func(w *world) { w.write("tools/send_mail_test.go", "package tools_test\n") }, "tool", "tools/send_mail_test.go is there already"},
+		{"a folder", func(w *world) { w.write("tools/send_mail.go/x.txt", "") }, "tool", "tools/send_mail.go is there already"},
+		{"a name that is taken", func(w *world) { w.write("tools/x.go", "package tools\n\ntype SendMailInput int\n") }, "tool", "SendMailInput"},
+		{"a test's name that is taken", func(w *world) {
+			w.write("tools/x_test.go", "package tools_test\n\nimport \"testing\"\n\nfunc TestSendMail(t *testing.T) {}\n")
+		}, "tool", "TestSendMail"},
+		{"a derived file without the mark", func(w *world) { w.write("prompts/prompts_gen.go", "package prompts\n") }, "prompt", "has the name of a derived file"},
+		{"a derived file of somebody else", func(w *world) {
+			w.replace("tools/tools_gen.go", "// Code generated by petrock", "// Code generated by somebody")
+		}, "tool", "tools/tools_gen.go"},
+		{"a wiring without the mark", func(w *world) { w.replace("cmd/hello/wire_gen.go", "// Code generated by petrock", "// Mine") }, "prompt", "has the name of a derived file"},
+		{"a folder that is a file", func(w *world) { w.write("prompts", "") }, "prompt", "prompts"},
+		{"a folder with another package", func(w *world) { w.write("prompts/doc.go", "// Package speech has prompts.\npackage speech\n") }, "prompt", ""},
+		{"a folder that holds a program", func(w *world) { w.write("prompts/a.go", "package main\n\nfunc main() {}\n") }, "prompt", "*"},
+		{"a folder that is another module", func(w *world) { w.write("prompts/go.mod", "module example.com/other\n") }, "prompt", "another module"},
+		{"tools that are a link out", func(w *world) { w.link("../outside/tools", "prompts") }, "prompt", "*"},
+		{"a file that is a link out", func(w *world) { w.link("../../outside/keep.txt", "tools/send_mail.go") }, "tool", "tools/send_mail.go is there already"},
+		{"a file that is a link to nowhere", func(w *world) { w.link("nowhere", "tools/send_mail.go") }, "tool", "tools/send_mail.go is there already"},
+		{"a derived file that is a link out", func(w *world) {
+			w.writeAt(filepath.Join(w.base, "outside", "tools_gen.go"), w.read("tools/tools_gen.go"))
+			w.link("../../outside/tools_gen.go", "tools/tools_gen.go")
+		}, "tool", "*"},
+		{"a journal that is a link out", func(w *world) { w.link("../outside", ".petrock") }, "tool", "*"},
+		{"a journal that is a file", func(w *world) {
+			os.RemoveAll(w.path(".petrock"))
+			w.write(".petrock", "")
+		}, "tool", ".petrock"},
+		{"a journal whose objects are a link out", func(w *world) { w.link("../../outside", ".petrock/objects") }, "tool", "*"},
+		{"a journal whose operations are a link out", func(w *world) { w.link("../../outside", ".petrock/operations") }, "tool", "*"},
+		{"a lock that is a link out", func(w *world) { w.link("../../outside/new.txt", ".petrock/lock") }, "tool", "*"},
+		{"a cache that is a link out", func(w *world) { w.link("../../outside", ".petrock/cache") }, "tool", ""},
+		{"no folder", func(w *world) {
+			if err := removeAll(w.path("tools"), w.path("cmd/hello/wire_gen.go")); err != nil {
+				w.Fatal(err)
+			}
+		}, "tool", ""},
+		{"no go.mod", func(w *world) { os.Remove(w.path("go.mod")) }, "tool", "go.mod"},
+		{"a go.mod of nonsense", func(w *world) { w.write("go.mod", "nonsense(\n") }, "tool", "go.mod"},
+		{"no petrock.json", func(w *world) { os.Remove(w.path("petrock.json")) }, "tool", "petrock new"},
+		{"a petrock.json of nonsense", func(w *world) { w.write("petrock.json", "{") }, "tool", "petrock.json"},
+		{"a folder that may not be written to", func(w *world) { w.readOnly("tools") }, "tool", "*"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			test.prepare(w)
+			before, outside := w.tree(), w.outside()
+			args := []string{"generate", test.kind, "send-mail"}
+			out, errOut, status := w.run(args...)
+			if how := outside.differences(w.outside()); how != "" {
+				t.Errorf("beside the project:\n%s", how)
+			}
+			if test.refused == "" {
+				if status != 0 {
+					t.Fatalf("it is refused: %s", errOut)
+				}
+				w.soundQuickly(w.engine())
+				return
+			}
+			if status == 0 || !strings.Contains(errOut, strings.TrimPrefix(test.refused, "*")) {
+				t.Errorf("it ends with %d, and does not say %q: %s%s", status, test.refused, out, errOut)
+			}
+			t.Log(errOut)
+			w.unchanged(before, "after the refusal,")
+		})
+	}
+}
+
+// link puts a link to where something leads in place of what is there.
+func (w *world) link(target, file string) {
+	w.Helper()
+	if err := os.RemoveAll(w.path(file)); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(w.path(file)), 0o755); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.Symlink(filepath.FromSlash(target), w.path(file)); err != nil {
+		w.Skip(err) // not every user of Windows may
+	}
+}
+
+// readOnly makes a folder one that nobody can write to, if that is possible here.
+func (w *world) readOnly(dir string) {
+	w.Helper()
+	if err := os.Chmod(w.path(dir), 0o555); err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { os.Chmod(w.path(dir), 0o755) })
+	probe := filepath.Join(w.path(dir), "probe")
+	if os.WriteFile(probe, nil, 0o644) == nil {
+		os.Remove(probe)
+		w.Skip("this user may write everywhere")
+	}
+}

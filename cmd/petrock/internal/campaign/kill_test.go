@@ -1,0 +1,115 @@
+//go:build unix
+
+package campaign_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+var kills = flag.Int("kills", 4, "how often TestKilled kills the workshop")
+
+// However and whenever the workshop is killed, the next run leaves the project as it was before, or
+// as it would have become, and goes on.
+func TestKilled(t *testing.T) {
+	t.Logf("%d kills with seed %d", *kills, *seed)
+	m := newMaker(*seed)
+	w := newWorld(t)
+	generate := []string{"generate", "tool", "send_mail", "to", "subject:enum(a,b)?"}
+	took := map[string]time.Duration{}
+	ok := func(args ...string) {
+		t.Helper()
+		begin := time.Now()
+		if out, errOut, status := w.run(args...); status != 0 {
+			t.Fatalf("%s ends with %d: %s%s", strings.Join(args, " "), status, out, errOut)
+		}
+		took[args[0]] = time.Since(begin)
+	}
+	without := w.tree()
+	ok(generate...)
+	with := w.tree()
+	ok("undo")
+	w.unchanged(without, "after an undo,")
+	ok(generate...)
+	ok("destroy", "tool", "send_mail")
+	w.unchanged(without, "after a destroy,")
+	t.Logf("undisturbed: generate takes %v, undo %v, destroy %v", took["generate"], took["undo"], took["destroy"])
+
+	there := false // the tool
+	var before, after, middle int
+	for range *kills {
+		args := generate
+		if there {
+			args = one(m, []string{"undo"}, []string{"destroy", "tool", "send_mail"})
+		}
+		cmd := w.workshop(args...)
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// Most moments are to be while files are written, which is the smallest part of the time.
+		if m.IntN(4) > 0 {
+			w.awaitPending(took[args[0]])
+			if m.IntN(4) > 0 {
+				time.Sleep(time.Duration(m.IntN(2_000)) * time.Microsecond)
+			}
+		} else {
+			time.Sleep(time.Duration(m.Float64() * 1.1 * float64(took[args[0]])))
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+
+		_, err := os.Stat(w.path(".petrock/pending.json"))
+		pending := err == nil
+		next := one(m, []string{"history"}, []string{"history", "--json"}, []string{"generate", "tool", "other", "--dry-run"}, []string{"sync"}, []string{"generate", "prompt", "other"})
+		out, errOut, status := w.run(next...)
+		if status != 0 {
+			t.Fatalf("after the death of %s, %s ends with %d: %s%s", args, next, status, out, errOut)
+		}
+		if pending && !strings.Contains(out+errOut, "was interrupted, and is finished now") {
+			t.Errorf("%s does not say that %s was interrupted: %s%s", next, args, out, errOut)
+		}
+		if next[0] == "generate" && next[1] == "prompt" {
+			ok("undo")
+		}
+		now := w.tree()
+		isWith, isWithout := with.differences(now), without.differences(now)
+		if isWith != "" && isWithout != "" {
+			t.Fatalf("after the death of %s and %s, the project is neither as before nor as after:\n%s", args, next, isWithout)
+		}
+		switch is := isWith == ""; {
+		case pending:
+			middle++
+			if is == there {
+				t.Errorf("%s was begun, and not finished by %s", args, next)
+			}
+		case is == there:
+			before++
+		default:
+			after++
+		}
+		there = isWith == ""
+	}
+	t.Logf("%d ended before anything was written, %d when all was, and %d in the middle", before, after, middle)
+	if there {
+		ok("undo")
+	}
+	w.unchanged(without, "in the end,")
+	ok("generate", "tool", "last")
+	w.sound(w.engine())
+}
+
+// awaitPending waits until an operation is written down and so begun, or until more time has
+// passed than it takes.
+func (w *world) awaitPending(took time.Duration) {
+	for begin := time.Now(); time.Since(begin) < 2*took; {
+		if _, err := os.Lstat(w.path(".petrock/pending.json")); err == nil {
+			return
+		}
+	}
+}

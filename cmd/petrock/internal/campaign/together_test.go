@@ -1,0 +1,91 @@
+package campaign_test
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// together starts all commands at once, and returns what they printed once all have ended.
+func (w *world) together(commands ...*exec.Cmd) []string {
+	w.Helper()
+	outs := make([]bytes.Buffer, len(commands))
+	for i, cmd := range commands {
+		cmd.Stdout, cmd.Stderr = &outs[i], &outs[i]
+		if err := cmd.Start(); err != nil {
+			w.Fatal(err)
+		}
+	}
+	var said []string
+	for i, cmd := range commands {
+		cmd.Wait() // the caller looks at the status
+		said = append(said, outs[i].String())
+	}
+	return said
+}
+
+// Processes on one project take turns, and nothing that one of them does is lost.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before := w.tree()
+	var commands []*exec.Cmd
+	for i := range 6 {
+		kind := []string{"tool", "prompt", "tool"}[i%3]
+		commands = append(commands, w.workshop("generate", kind, fmt.Sprintf("made-%d", i), "a"))
+	}
+	for i, said := range w.together(commands...) {
+		if commands[i].ProcessState.ExitCode() != 0 {
+			t.Errorf("%v: %s", commands[i].Args[1:], said)
+		}
+	}
+	w.registers("tools/tools_gen.go", "add", "made_0", "made_2", "made_3", "made_5")
+	w.registers("prompts/prompts_gen.go", "made_1", "made_4")
+	e := w.engine()
+	w.soundQuickly(e)
+	history, err := e.History(t.Context())
+	if err != nil || len(history.Operations) != len(commands) {
+		t.Errorf("the history has %d operations, not %d: %v", len(history.Operations), len(commands), err)
+	}
+
+	// Undoing is done in turn, too.
+	commands = nil
+	for _, op := range history.Operations {
+		commands = append(commands, w.workshop("undo", op.ID))
+	}
+	for i, said := range w.together(commands...) {
+		if commands[i].ProcessState.ExitCode() != 0 {
+			t.Errorf("%v: %s", commands[i].Args[1:], said)
+		}
+	}
+	w.unchanged(before, "when all is undone,")
+}
+
+// Of several that want the same name, one gets it.
+func TestTogetherSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var commands []*exec.Cmd
+	for i := range 4 {
+		commands = append(commands, w.workshop("generate", "tool", "same", fmt.Sprintf("field%d", i)))
+	}
+	made := 0
+	for i, said := range w.together(commands...) {
+		switch status := commands[i].ProcessState.ExitCode(); {
+		case status == 0:
+			made++
+		case status != 1 || !strings.Contains(said, "tools/same.go is there already"):
+			t.Errorf("it ends with %d, and says: %s", status, said)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d processes have made one tool", made)
+	}
+	e := w.engine()
+	w.soundQuickly(e)
+	if history, err := e.History(t.Context()); err != nil || len(history.Operations) != 1 {
+		t.Errorf("the history is %+v: %v", history, err)
+	}
+}

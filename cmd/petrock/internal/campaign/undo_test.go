@@ -1,0 +1,339 @@
+package campaign_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// What undo and destroy promise. Each row begins with a project that has the generated tool a.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	type state struct {
+		*world
+		e      *engine.Engine
+		before tree   // without the tool
+		id     string // of the generation
+	}
+	const edit = "\n// What a user has added.\n"
+	for _, test := range []struct {
+		what string
+		do   func(s state)
+	}{
+		{"an edited file", func(s state) {
+			s.write("tools/a.go", s.read("tools/a.go")+edit)
+			edited := s.tree()
+			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{})))
+			if len(refused.Files) != 1 || refused.Files[0].Path != "tools/a.go" || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.WayOut, "--keep") {
+				s.Errorf("the refusal does not show what was edited: %v", refused)
+			}
+			s.unchanged(edited, "after the refusal,")
+		}},
+		{"a removed file", func(s state) {
+			os.Remove(s.path("tools/a_test.go"))
+			edited := s.tree()
+			s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{})))
+			s.unchanged(edited, "after the refusal,")
+			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{Force: true}); err != nil {
+				s.Fatal(err)
+			}
+			s.unchanged(s.before, "after the undo,")
+		}},
+		{"keep", func(s state) {
+			s.write("tools/a_test.go", strings.Replace(s.read("tools/a_test.go"), "func TestA(", "// It is mine.\nfunc TestA(", 1))
+			edited := s.read("tools/a_test.go")
+			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{Keep: true}); err != nil {
+				s.Fatal(err)
+			}
+			if s.read("tools/a_test.go") != edited {
+				s.Error("the file that was to be kept is not what it was")
+			}
+			os.Remove(s.path("tools/a_test.go"))
+			s.unchanged(s.before, "without the file that was kept,")
+		}},
+		{"keep what others need", func(s state) {
+			s.write("tools/a.go", s.read("tools/a.go")+edit)
+			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{Keep: true}); err != nil {
+				s.Fatal(err)
+			}
+			s.registers("tools/tools_gen.go", `"a"`) // the function is still there
+			s.soundQuickly(s.e)
+		}},
+		{"force", func(s state) {
+			s.write("tools/a.go", s.read("tools/a.go")+edit)
+			edited := s.tree()
+			undone, err := s.e.Undo(s.Context(), s.id, engine.Options{Force: true})
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.unchanged(s.before, "after the undo,")
+			s.undo(s.e, undone.Operation)
+			s.unchanged(edited, "after the undo of the undo,")
+		}},
+		{"keep and force", func(s state) {
+			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{Force: true, Keep: true}); err == nil {
+				s.Error("both are taken")
+			}
+		}},
+		{"somebody builds on it", func(s state) {
+			later := s.generate(s.e, "tool", input{Name: "b"})
+			s.write("tools/b.go", s.read("tools/b.go")+"\nvar _ AInput\n")
+			edited := s.tree()
+			for _, o := range []engine.Options{{}, {Force: true}, {Keep: true}, {DryRun: true}} {
+				refused := s.refusal(second(s.e.Undo(s.Context(), s.id, o)))
+				if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/b.go" || !strings.Contains(refused.Error(), "AInput") {
+					s.Errorf("the refusal does not say what builds on it: %v", refused)
+				}
+				if len(refused.Operations) != 1 || refused.Operations[0] != later.Operation {
+					s.Errorf("the refusal names the operations %q, not %q", refused.Operations, later.Operation)
+				}
+				s.unchanged(edited, "after the refusal,")
+			}
+			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
+			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/b.go" {
+				s.Errorf("the refusal of a destroy does not say what builds on it: %v", refused)
+			}
+			s.unchanged(edited, "after the refusal of a destroy,")
+		}},
+		{"a test builds on it", func(s state) {
+			s.write("tools/mine_test.go", "package tools_test\n\nimport \""+module+"/tools\"\n\nvar _ tools.AInput\n")
+			edited := s.tree()
+			if refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{}))); len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/mine_test.go" {
+				s.Errorf("the refusal does not say what builds on it: %v", refused)
+			}
+			s.unchanged(edited, "after the refusal,")
+		}},
+		{"undo of an undo", func(s state) {
+			with := s.tree()
+			undone := s.undo(s.e, s.id)
+			s.unchanged(s.before, "after the undo,")
+			again := s.undo(s.e, undone.Operation)
+			s.unchanged(with, "after the undo of the undo,")
+			s.undo(s.e, again.Operation)
+			s.unchanged(s.before, "after three,")
+		}},
+		{"undo twice", func(s state) {
+			undone := s.undo(s.e, s.id)
+			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{})))
+			if !strings.Contains(refused.Error(), undone.Operation) {
+				s.Errorf("the refusal does not say what undid it: %v", refused)
+			}
+			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); !strings.Contains(refused.Error(), "nothing to undo") {
+				s.Errorf("with nothing left to undo, it says: %v", refused)
+			}
+			s.unchanged(s.before, "after all that,")
+		}},
+		{"the last one", func(s state) {
+			with := s.tree()
+			s.generate(s.e, "prompt", input{Name: "b"})
+			s.undo(s.e, "")
+			s.unchanged(with, "after one undo,")
+			s.undo(s.e, "")
+			s.unchanged(s.before, "after two,")
+		}},
+		{"by its number", func(s state) {
+			s.undo(s.e, "0001")
+			s.unchanged(s.before, "after the undo,")
+		}},
+		{"an unknown id", func(s state) {
+			with := s.tree()
+			for _, id := range []string{"0099", "nonsense", "../x", "0001-", "1", s.id + "x", " "} {
+				if _, err := s.e.Undo(s.Context(), id, engine.Options{}); err == nil || !strings.Contains(err.Error(), "there is no operation") {
+					s.Errorf("of %q it says: %v", id, err)
+				}
+			}
+			s.unchanged(with, "after that,")
+		}},
+		{"without a journal", func(s state) {
+			with := s.tree()
+			if err := removeAll(s.path(".petrock")); err != nil {
+				s.Fatal(err)
+			}
+			s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{})))
+			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{}); err == nil {
+				s.Error("it undoes what it cannot know of")
+			}
+			s.unchanged(with, "after the refusals,")
+			// What is generated from here on can be undone again.
+			s.generate(s.e, "tool", input{Name: "b"})
+			s.undo(s.e, "")
+			s.unchanged(with, "after another,")
+			// Nobody knows any more that a is as it was generated.
+			s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
+			if _, err := s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true}); err != nil {
+				s.Fatal(err)
+			}
+			s.unchanged(s.before, "after a destroy,")
+		}},
+		{"destroy and undo", func(s state) {
+			with := s.tree()
+			for _, name := range []string{"a", "A"} {
+				gone, err := s.e.Destroy(s.Context(), "tool", name, engine.Options{})
+				if err != nil {
+					s.Fatal(err)
+				}
+				s.unchanged(s.before, "after the destroy,")
+				s.undo(s.e, gone.Operation)
+				s.unchanged(with, "after the undo,")
+			}
+			// What was made with the project is as good as generated.
+			gone, err := s.e.Destroy(s.Context(), "tool", "add", engine.Options{})
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.undo(s.e, gone.Operation)
+			s.unchanged(with, "after the undo,")
+		}},
+		{"destroy all", func(s state) {
+			with := s.tree()
+			for _, name := range []string{"a", "add"} {
+				if _, err := s.e.Destroy(s.Context(), "tool", name, engine.Options{}); err != nil {
+					s.Fatal(err)
+				}
+			}
+			s.goCommand("test", "-vet=all", "./cmd/"+name)
+			s.fresh(s.e)
+			s.undo(s.e, "")
+			s.undo(s.e, "")
+			s.unchanged(with, "when that is undone,")
+		}},
+		{"destroy an edited file", func(s state) {
+			s.write("tools/a.go", s.read("tools/a.go")+edit)
+			edited := s.tree()
+			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
+			if len(refused.Files) != 1 || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.WayOut, "--force") {
+				s.Errorf("the refusal does not show what was edited: %v", refused)
+			}
+			s.unchanged(edited, "after the refusal,")
+			if _, err := s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true}); err != nil {
+				s.Fatal(err)
+			}
+			s.unchanged(s.before, "after the destroy,")
+			s.undo(s.e, "")
+			s.unchanged(edited, "after the undo,")
+		}},
+		{"destroy one of two in a file", func(s state) {
+			s.write("tools/a.go", s.read("tools/a.go")+"\n// Second is another tool.\nfunc Second(ctx context.Context, in AInput) (AOutput, error) { return AOutput{}, nil }\n")
+			edited := s.tree()
+			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true})))
+			if !strings.Contains(refused.Error(), "also holds second") {
+				s.Errorf("the refusal says: %v", refused)
+			}
+			s.unchanged(edited, "after the refusal,")
+		}},
+		{"destroy what is not there", func(s state) {
+			with := s.tree()
+			for _, what := range [][2]string{{"tool", "b"}, {"prompt", "a"}, {"nonsense", "a"}, {"tool", "../a"}, {"tool", ""}, {"generator", "tool"}} {
+				if _, err := s.e.Destroy(s.Context(), what[0], what[1], engine.Options{}); err == nil {
+					s.Errorf("it destroys %q", what)
+				}
+			}
+			s.unchanged(with, "after that,")
+		}},
+		{"derived files that somebody has edited", func(s state) {
+			s.replace("tools/tools_gen.go", "package tools", "package tools // edited")
+			s.replace("cmd/hello/wire_gen.go", "package main", "package main // edited")
+			s.undo(s.e, s.id)
+			s.unchanged(s.before, "after the undo,")
+		}},
+		{"derived files that are gone", func(s state) {
+			if err := removeAll(s.path("tools/tools_gen.go"), s.path("cmd/hello/wire_gen.go"), s.path("cmd/hello/name_gen.go")); err != nil {
+				s.Fatal(err)
+			}
+			s.undo(s.e, s.id)
+			s.unchanged(s.before, "after the undo,")
+		}},
+		{"permissions", func(s state) {
+			if err := os.Chmod(s.path("tools/a.go"), 0o600); err != nil {
+				s.Fatal(err)
+			}
+			with := s.tree()
+			if _, err := s.e.Destroy(s.Context(), "tool", "a", engine.Options{}); err != nil {
+				s.Fatal(err)
+			}
+			s.undo(s.e, "")
+			s.unchanged(with, "after the undo,")
+		}},
+		{"a folder that was empty before", func(s state) {
+			if err := os.Mkdir(s.path("prompts"), 0o755); err != nil {
+				s.Fatal(err)
+			}
+			s.generate(s.e, "prompt", input{Name: "b"})
+			s.undo(s.e, "")
+			delete(s.before, "prompts")
+			os.Remove(s.path("prompts")) // it may be there or not: it was empty
+			s.undo(s.e, "")
+			s.unchanged(s.before, "after the undo,")
+		}},
+		{"a name that was used and undone", func(s state) {
+			s.undo(s.e, s.id)
+			s.generate(s.e, "tool", input{Name: "a", Fields: []string{"other:int"}})
+			with := s.tree()
+			// Bringing the first one back would take the second one's place.
+			history, err := s.e.History(s.Context())
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.refusal(second(s.e.Undo(s.Context(), history.Operations[1].ID, engine.Options{})))
+			s.unchanged(with, "after the refusal,")
+		}},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.engine()
+			s := state{world: w, e: e, before: w.tree()}
+			s.id = w.generate(e, "tool", input{Name: "a", Fields: []string{"x:int", "y:enum(up,down)?"}}).Operation
+			test.do(s)
+		})
+	}
+}
+
+// A dry run writes nothing, and prints a diff that git makes the same project with.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("tools/old-style.txt", "A file without an end of line")
+	for _, args := range [][]string{
+		{"generate", "tool", "send-mail", "to", `subject:string:1..100 "What it is about: \"é\" */"`, "--description", "Sends a mail."},
+		{"generate", "prompt", "review", "code"},
+		{"generate", "resource", "note", "note://{id}"},
+		{"destroy", "tool", "add"},
+		{"undo", "0002"},
+		{"undo"},
+		{"undo", "0001"},
+		{"sync"},
+	} {
+		if args[0] == "sync" {
+			w.replace("tools/add.go", "// Add adds", "// Add really adds")
+		}
+		before := w.treeOf(w.dir, true)
+		diff, errOut, status := w.run(append(args, "--dry-run")...)
+		if status != 0 {
+			t.Fatalf("%s --dry-run ends with %d: %s", args, status, errOut)
+		}
+		if how := before.differences(w.treeOf(w.dir, true)); how != "" {
+			t.Fatalf("%s --dry-run has changed something:\n%s", args, how)
+		}
+
+		twin := &world{TB: t, base: w.base, dir: t.TempDir()}
+		if err := os.CopyFS(twin.dir, os.DirFS(w.dir)); err != nil {
+			t.Fatal(err)
+		}
+		apply := exec.Command("git", "apply", "--whitespace=error-all", "-")
+		apply.Dir, apply.Stdin = twin.dir, strings.NewReader(diff)
+		apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+os.TempDir())
+		if out, err := apply.CombinedOutput(); err != nil {
+			t.Fatalf("git apply of %s: %v\n%s%s", args, err, out, diff)
+		}
+		if out, errOut, status := w.run(args...); status != 0 {
+			t.Fatalf("%s ends with %d: %s%s", args, status, out, errOut)
+		}
+		if how := w.tree().differences(twin.tree()); how != "" {
+			t.Errorf("what git made of the diff of %s is something else:\n%s", args, how)
+		}
+	}
+}
