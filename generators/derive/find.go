@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -203,17 +204,28 @@ func (f *finder) clashes() {
 	keys := map[string]Component{}
 	for _, c := range f.found.Components {
 		for _, key := range []string{"name " + c.Name, "address " + c.URI} {
-			other, taken := keys[key]
+			family := withoutVariables(key)
+			other, taken := keys[family]
 			if taken && key != "address " {
-				f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the %s, and so has %s in %s; give one of them another with a directive", c.Func, key, other.Func, other.File)})
+				like := ""
+				if other.URI != c.URI && family != key {
+					like = ", as " + other.URI
+				}
+				f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the %s, and so has %s in %s%s; give one of them another with a directive", c.Func, key, other.Func, other.File, like)})
 			}
-			keys[key] = c
+			keys[family] = c
 		}
 	}
 	if len(f.found.Problems) == 0 && slices.ContainsFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is }) && f.place.Wired && !f.found.maker.known {
 		c := f.found.Components[slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })]
 		f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context", c.Func, f.place.receiver())})
 	}
+}
+
+// withoutVariables is an address without the names of its variables: those that differ by them
+// alone stand for the same resources.
+func withoutVariables(address string) string {
+	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(address, "{$1}")
 }
 
 // declaration is what declares the name at a place.

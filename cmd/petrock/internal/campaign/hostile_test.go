@@ -112,6 +112,9 @@ func hostiles() []hostile {
 		}
 		add(hostile{"resource", input{Name: fmt.Sprintf("uri_%d", i), URI: uri}, refused})
 	}
+	// Addresses that others have.
+	add(hostile{"resource", input{Name: "one", URI: "same://{id}"}, ""}, hostile{"resource", input{Name: "two", URI: "same://{id}"}, "and so has One"},
+		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "and so has One in resources/one.go, as same://{id}"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
 	return all
 }
 
@@ -200,6 +203,10 @@ func TestHostileFiles(t *testing.T) {
 		{"a test in other letters", func(w *world) { w.write("tools/SEND_MAIL_test.go", "package tools_test\n") }, "tool", "letter case"},
 		{"a file", func(w *world) { w.write("tools/send_mail.go", "package tools\n") }, "tool", "tools/send_mail.go is there already"},
 		{"a test", func(w *world) { w.write("tools/send_mail_test.go", "package tools_test\n") }, "tool", "tools/send_mail_test.go is there already"},
+		{"a file in a project that does not build", func(w *world) {
+			w.write("tools/send_mail.go", "package tools\n\n// What a user has written.\n")
+			w.write("cmd/hello/broken.go", "package main\n\nfunc broken( {\n")
+		}, "tool", "tools/send_mail.go is there already"},
 		{"a folder", func(w *world) { w.write("tools/send_mail.go/x.txt", "") }, "tool", "tools/send_mail.go is there already"},
 		{"a name that is taken", func(w *world) { w.write("tools/x.go", "package tools\n\ntype SendMailInput int\n") }, "tool", "SendMailInput"},
 		{"a test's name that is taken", func(w *world) {
