@@ -3,6 +3,7 @@ package campaign_test
 import (
 	"flag"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,4 +81,61 @@ func TestGenerations(t *testing.T) {
 		w.goCommand(args...)
 	}
 	t.Logf("%d steps in %v: %v of it for the engine, %v for the go command", steps, time.Since(begin).Round(time.Second), engineTime.Round(time.Millisecond), goTime.Round(time.Millisecond))
+}
+
+// The same words make the same bytes, in whatever project and however often.
+func TestSameAgain(t *testing.T) {
+	t.Parallel()
+	t.Logf("seed %d", *seed)
+	var trees []tree
+	for range 3 {
+		m := newMaker(*seed)
+		w := newWorld(t)
+		e := w.engine()
+		for _, kind := range []string{"tool", "prompt", "resource", "tool", "tool"} {
+			w.generate(e, kind, m.input(kind))
+		}
+		trees = append(trees, w.tree())
+	}
+	for _, other := range trees[1:] {
+		if how := trees[0].differences(other); how != "" {
+			t.Errorf("it is not the same again:\n%s", how)
+		}
+	}
+}
+
+// What somebody has written stays as it is, to the last byte, whatever is generated and undone.
+func TestEditsStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine()
+	w.generate(e, "prompt", input{Name: "review"})
+	w.generate(e, "resource", input{Name: "note", URI: "note://{id}"})
+	for file := range w.tree() {
+		switch dir, _, _ := strings.Cut(file, "/"); {
+		case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_gen.go"):
+		case dir == "cmd" || dir == "tools" || dir == "prompts" || dir == "resources":
+			w.write(file, w.read(file)+"\n// Somebody has written this.\n")
+		}
+	}
+	w.write("tools/notes.txt", "Somebody has written this, too.\n")
+	before := w.tree()
+	for _, kind := range []string{"tool", "prompt", "resource"} {
+		in := input{Name: "more"}
+		if kind == "resource" {
+			in.URI = "more://x"
+		}
+		w.generate(e, kind, in)
+	}
+	w.soundQuickly(e)
+	now := w.tree()
+	for file, text := range before {
+		if now[file] != text && !strings.HasSuffix(file, "_gen.go") {
+			t.Errorf("%s has become\n%s", file, now[file])
+		}
+	}
+	for range 3 {
+		w.undo(e, "")
+	}
+	w.unchanged(before, "when all is undone,")
 }

@@ -45,22 +45,23 @@ func TestMain(m *testing.M) {
 		os.Setenv(name, value)
 	}
 	status := m.Run()
-	if dir, err := template(); err == nil && dir != "" {
-		os.RemoveAll(filepath.Dir(dir))
+	if templateDir != "" {
+		os.RemoveAll(templateDir)
 	}
 	os.Exit(status)
 }
 
+// templateDir is the folder that the template is in; empty as long as no test has asked for it.
+var templateDir string
+
 // template is a new project, made once, which the tests copy. Its folder .petrock holds what the
 // go command said, so that each copy need not ask again.
 var template = sync.OnceValues(func() (string, error) {
-	if !flag.Parsed() {
-		return "", nil
-	}
 	base, err := os.MkdirTemp("", "campaign")
 	if err != nil {
 		return "", err
 	}
+	templateDir = base
 	result, err := create.Run(context.Background(), scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: name, Module: module}, Dir: name, Base: base, NoGit: true,
 	})
@@ -257,7 +258,7 @@ func (w *world) soundQuickly(e *engine.Engine) {
 			packages = append(packages, "./"+dir)
 		}
 	}
-	w.goCommand(append([]string{"test", "-vet=all"}, packages...)...)
+	w.goCommand(append([]string{"test", "-vet=all", "-ldflags=-w"}, packages...)...) // it links faster without what debuggers read
 	w.formatted(packages...)
 	w.fresh(e)
 }
