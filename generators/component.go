@@ -3,9 +3,6 @@ package generators
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"path"
 	"strings"
 	"unicode"
@@ -136,9 +133,6 @@ func (n named) draft(file, test emit.File) (kit.Draft, error) {
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	if err := once(text); err != nil {
-		return kit.Draft{}, err
-	}
 	tested, err := test.Bytes()
 	if err != nil {
 		return kit.Draft{}, err
@@ -155,44 +149,4 @@ func (n named) draft(file, test emit.File) (kit.Draft, error) {
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
 	return draft, nil
-}
-
-// once refuses names that a file would declare twice: those of types and constants are made of
-// the names of fields and of values, and may meet.
-func once(text []byte) error {
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
-	if err != nil {
-		return fmt.Errorf("reading what was generated: %w", err)
-	}
-	seen := map[string]bool{}
-	for _, decl := range file.Decls {
-		for _, name := range declared(decl) {
-			if seen[name] {
-				return fmt.Errorf("two of the fields and their values would both be called %s in Go; rename one", name)
-			}
-			seen[name] = true
-		}
-	}
-	return nil
-}
-
-// declared are the names of a declaration.
-func declared(decl ast.Decl) []string {
-	var names []string
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		names = append(names, decl.Name.Name)
-	case *ast.GenDecl:
-		for _, spec := range decl.Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				names = append(names, spec.Name.Name)
-			case *ast.ValueSpec:
-				for _, name := range spec.Names {
-					names = append(names, name.Name)
-				}
-			}
-		}
-	}
-	return names
 }
