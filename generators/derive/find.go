@@ -36,6 +36,8 @@ type finder struct {
 	pkg    *types.Package
 	found  *Package
 	fields map[*source.File]map[token.Pos]ast.Node // declarations by the place of their name
+
+	constants map[*types.Package]map[*types.TypeName][]*types.Const // by their type
 }
 
 // Packages derives from the packages in places, those that are there, without their derived files.
@@ -52,7 +54,9 @@ func (p Project) Packages(ctx context.Context, view *source.View, places []Place
 	}
 	var all []*Package
 	for _, place := range places {
-		f := &finder{Project: p, place: place, view: view, fset: view.Fset(), fields: map[*source.File]map[token.Pos]ast.Node{}}
+		f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
+		f.fields = map[*source.File]map[token.Pos]ast.Node{}
+		f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
 		f.found = &Package{Place: place, File: place.derived()}
 		f.find(pass)
 		all = append(all, f.found)

@@ -100,13 +100,7 @@ func (f *finder) enumeration(t *types.Named) []string {
 	if !ok || basic.Info()&(types.IsString|types.IsInteger|types.IsFloat) == 0 || !f.isOurs(t.Obj()) {
 		return nil
 	}
-	var found []*types.Const
-	scope := t.Obj().Pkg().Scope()
-	for _, name := range scope.Names() {
-		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) && !f.ignoresConstant(c) {
-			found = append(found, c)
-		}
-	}
+	found := slices.DeleteFunc(f.constantsOf(t), f.ignoresConstant)
 	slices.SortFunc(found, func(a, b *types.Const) int {
 		x, y := f.fset.PositionFor(a.Pos(), false), f.fset.PositionFor(b.Pos(), false)
 		return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
@@ -127,6 +121,27 @@ func (f *finder) enumeration(t *types.Named) []string {
 		}
 	}
 	return values
+}
+
+// constantsOf are the constants of a type that its package declares. All of a package are looked
+// through once: large ones have many types with constants.
+func (f *finder) constantsOf(t *types.Named) []*types.Const {
+	pkg := t.Obj().Pkg()
+	byType, ok := f.constants[pkg]
+	if !ok {
+		byType = map[*types.TypeName][]*types.Const{}
+		for _, name := range pkg.Scope().Names() {
+			c, ok := pkg.Scope().Lookup(name).(*types.Const)
+			if !ok {
+				continue
+			}
+			if of, ok := types.Unalias(c.Type()).(*types.Named); ok {
+				byType[of.Obj()] = append(byType[of.Obj()], c)
+			}
+		}
+		f.constants[pkg] = byType
+	}
+	return slices.Clone(byType[t.Obj()])
 }
 
 // isOurs reports whether something is declared in the project's own source.
