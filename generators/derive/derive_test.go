@@ -82,7 +82,7 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 		t.Fatal(err)
 	}
 	store := source.NewStore(root, system.Context())
-	view, err := store.View(nil)
+	view, err := store.View()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +113,7 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 			}
 		}
 	}
-	if view, err = store.View(planned); err != nil {
-		t.Fatal(err)
-	}
+	view = view.With(planned)
 	wired, err := project.Wire(view)
 	if err != nil {
 		t.Fatal(err)

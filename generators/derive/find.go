@@ -232,9 +232,17 @@ func withoutVariables(address string) string {
 	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(address, "{$1}")
 }
 
+// fileOf is the file of the project that a place is in, nil if it is in none.
+func (f *finder) fileOf(pos token.Pos) *source.File {
+	if file := f.fset.File(pos); file != nil {
+		return f.view.File(file.Name())
+	}
+	return nil
+}
+
 // declaration is what declares the name at a place.
 func (f *finder) declaration(pos token.Pos) ast.Node {
-	file := f.view.File(f.fset.PositionFor(pos, false).Filename)
+	file := f.fileOf(pos)
 	if file == nil {
 		return nil
 	}
@@ -300,8 +308,7 @@ func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
 		return nil
 	}
 	docs := []*ast.CommentGroup{spec.Doc}
-	file := f.view.File(f.fset.PositionFor(pos, false).Filename)
-	if group, ok := f.fields[file][-pos].(*ast.GenDecl); ok {
+	if group, ok := f.fields[f.fileOf(pos)][-pos].(*ast.GenDecl); ok {
 		docs = append(docs, group.Doc)
 	}
 	return docs

@@ -36,7 +36,7 @@ func TestOursAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := source.NewStore(root, system.Context())
-		view, err := store.View(nil)
+		view, err := store.View()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -146,7 +146,7 @@ func (f *finder) constantsOf(t *types.Named) []*types.Const {
 
 // isOurs reports whether something is declared in the project's own source.
 func (f *finder) isOurs(object types.Object) bool {
-	return object.Pkg() != nil && f.view.File(f.fset.PositionFor(object.Pos(), false).Filename) != nil
+	return object.Pkg() != nil && f.fileOf(object.Pos()) != nil
 }
 
 // ignoresConstant reports whether the comment of a constant says that it is no value of its type.

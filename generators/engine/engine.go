@@ -101,7 +101,7 @@ func (e *Engine) look(ctx context.Context) error {
 		e.checker = typing.NewChecker(module, e.cache, e.store.Fset())
 		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
 	}
-	e.before, err = e.store.View(nil)
+	e.before, err = e.store.View()
 	if err != nil {
 		return fmt.Errorf("reading the project: %w", err)
 	}

@@ -45,11 +45,8 @@ func (p *plan) dirs() []string {
 // to be exact, a place from which nothing can be derived is a refusal.
 func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exact bool) error {
 	e.step("deriving")
-	view, err := e.store.View(p.texts)
-	if err != nil {
-		return err
-	}
-	if p.packages, err = e.deriver.Packages(ctx, view, places); err != nil {
+	var err error
+	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
 		return err
 	}
 	for _, pkg := range p.packages {
@@ -64,10 +61,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		}
 		e.own(p, pkg.File, pkg.Text)
 	}
-	if view, err = e.store.View(p.texts); err != nil {
-		return err
-	}
-	wired, err := e.deriver.Wire(view)
+	wired, err := e.deriver.Wire(e.before.With(p.texts))
 	if err != nil {
 		return err
 	}
@@ -111,10 +105,7 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 		slices.Sort(p.conflicts)
 		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed."}
 	}
-	var err error
-	if p.after, err = e.store.View(p.texts); err != nil {
-		return err
-	}
+	p.after = e.before.With(p.texts)
 	e.step("verifying")
 	verdict, err := e.checker.Verify(ctx, e.before, p.after)
 	if err != nil {

@@ -17,6 +17,8 @@ type File struct {
 	Syntax *ast.File // what could be read of it; never nil
 	Err    error     // why not all of it could be, a scanner.ErrorList
 	ID     uint64    // of no other file of the store
+
+	imports []Import
 }
 
 // An Import is one import of a file.
@@ -28,7 +30,13 @@ type Import struct {
 // parse reads a file as it stands in fset under its path.
 func parse(fset *token.FileSet, file string, text []byte, id uint64) *File {
 	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)
-	return &File{Path: file, Text: text, Syntax: syntax, Err: err, ID: id}
+	f := &File{Path: file, Text: text, Syntax: syntax, Err: err, ID: id}
+	for _, spec := range syntax.Imports {
+		if imported, err := strconv.Unquote(spec.Path.Value); err == nil {
+			f.imports = append(f.imports, Import{imported, spec.Path.Pos()})
+		}
+	}
+	return f
 }
 
 // Dir is the folder that the file is in.
@@ -40,16 +48,8 @@ func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 // IsDerived reports whether the file is petrock's: called *_gen.go, with the line that says so.
 func (f *File) IsDerived() bool { return IsDerived(f.Path, f.Text) }
 
-// Imports are what the file imports, "C" included.
-func (f *File) Imports() []Import {
-	imports := make([]Import, 0, len(f.Syntax.Imports))
-	for _, spec := range f.Syntax.Imports {
-		if imported, err := strconv.Unquote(spec.Path.Value); err == nil {
-			imports = append(imports, Import{imported, spec.Path.Pos()})
-		}
-	}
-	return imports
-}
+// Imports are what the file imports, "C" included. They are not to be changed.
+func (f *File) Imports() []Import { return f.imports }
 
 // IsDerived reports whether a file of this name and text belongs to petrock.
 func IsDerived(file string, text []byte) bool {

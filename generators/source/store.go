@@ -48,9 +48,8 @@ func (k kept) fresh(info fs.FileInfo) bool {
 	return k.file != nil && k.size == info.Size() && k.time.Equal(info.ModTime()) && k.read.Sub(k.time) > 2*time.Second
 }
 
-// View is the project as it is on the disk, with planned files over it: the text of each by its
-// path, nil for one that is not to be there. Only Go files matter.
-func (s *Store) View(planned map[string][]byte) (*View, error) {
+// View is the project as it is on the disk.
+func (s *Store) View() (*View, error) {
 	found, err := s.find()
 	if err != nil {
 		return nil, err
@@ -58,9 +57,6 @@ func (s *Store) View(planned map[string][]byte) (*View, error) {
 	files := make(map[string]*File, len(found))
 	var unread []string
 	for file, info := range found {
-		if _, ok := planned[file]; ok {
-			continue
-		}
 		if k := s.kept[file]; k.fresh(info) {
 			files[file] = k.file
 		} else {
@@ -75,7 +71,6 @@ func (s *Store) View(planned map[string][]byte) (*View, error) {
 	if err := s.read(unread, found, files); err != nil {
 		return nil, err
 	}
-	s.plan(planned, files)
 	return newView(s, files), nil
 }
 
@@ -178,22 +173,15 @@ func (s *Store) known(name string, text []byte) *File {
 	return nil
 }
 
-// plan puts planned files over the others. Those of the plan before are not parsed again if
-// they are the same.
-func (s *Store) plan(planned map[string][]byte, files map[string]*File) {
-	for name, text := range planned {
-		if text == nil || !isGo(name) {
-			delete(files, name)
-			continue
-		}
-		file := s.known(name, text)
-		if file == nil {
-			s.last++
-			file = parse(s.fset, name, text, s.last)
-			s.planned[name] = file
-		}
-		files[name] = file
+// plan is a planned file. One of the plan before is not parsed again if it is the same.
+func (s *Store) plan(name string, text []byte) *File {
+	if file := s.known(name, text); file != nil {
+		return file
 	}
+	s.last++
+	file := parse(s.fset, name, text, s.last)
+	s.planned[name] = file
+	return file
 }
 
 // builds reports whether a build takes a file: its name and its constraints decide.

@@ -3,11 +3,12 @@ package source
 import (
 	"go/token"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
 
-// A View is a project's Go at one moment. It never changes.
+// A View is a project's Go at one moment, as it is or as it would be. It never changes.
 type View struct {
 	store *Store
 	files map[string]*File
@@ -30,6 +31,48 @@ func newView(s *Store, files map[string]*File) *View {
 		v.dirs[file.Dir()] = append(v.dirs[file.Dir()], file)
 	}
 	return v
+}
+
+// With is the view with planned files over it: the text of each by its path, nil for one that is
+// not to be there. Only Go files matter.
+func (v *View) With(planned map[string][]byte) *View {
+	over := &View{store: v.store, files: maps.Clone(v.files), dirs: maps.Clone(v.dirs)}
+	changed := map[string]bool{}
+	for name, text := range planned {
+		if !isGo(name) {
+			continue
+		}
+		changed[path.Dir(name)] = true
+		if text == nil {
+			delete(over.files, name)
+		} else {
+			over.files[name] = v.store.plan(name, text)
+		}
+	}
+	for dir := range changed {
+		over.list(dir, slices.Concat(v.dirs[dir], over.at(dir, planned)))
+	}
+	return over
+}
+
+// at are the planned files of a folder.
+func (v *View) at(dir string, planned map[string][]byte) []*File {
+	var files []*File
+	for name := range planned {
+		if file := v.files[name]; file != nil && path.Dir(name) == dir {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// list notes which files a folder has: those among candidates that are the view's.
+func (v *View) list(dir string, candidates []*File) {
+	candidates = slices.DeleteFunc(candidates, func(f *File) bool { return v.files[f.Path] != f })
+	slices.SortFunc(candidates, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	if v.dirs[dir] = slices.Compact(candidates); len(candidates) == 0 {
+		delete(v.dirs, dir)
+	}
 }
 
 // Fset has the positions of all files.

@@ -170,6 +170,9 @@ func (p *Pass) forbidden(path string, file *source.File) []check.Diagnostic {
 
 // parentOfInternal is the package whose own an internal one is; those below it may import it too.
 func parentOfInternal(path string) (string, bool) {
+	if !strings.Contains(path, "internal") {
+		return "", false // most are not
+	}
 	words := strings.Split(path, "/")
 	for at := len(words) - 1; at >= 0; at-- {
 		if words[at] == "internal" {
