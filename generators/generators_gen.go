@@ -8,9 +8,11 @@ import (
 	"github.com/petrock/petrock/generators/kit"
 )
 
-const promptInputSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the prompt, such as review"},"fields":{"type":"array","items":{"type":"string"},"description":"Its arguments, which are text: code, style:enum(short,long)?, each maybe with a description in double quotes behind a space"},"description":{"type":"string","description":"What the prompt is for, such as: Asks for a review."}},"required":["name"],"additionalProperties":false}`
-const resourceInputSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the resource, such as note"},"uri":{"type":"string","description":"Its address, such as config://app, or note://{id}, where {id} stands for any text"},"description":{"type":"string","description":"What is to be found there, such as: The text of a note."}},"required":["name","uri"],"additionalProperties":false}`
-const toolInputSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the tool, such as send_mail"},"fields":{"type":"array","items":{"type":"string"},"description":"Fields of its input: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string, each maybe with a description in double quotes behind a space"},"output":{"type":"array","items":{"type":"string"},"description":"Fields of its output, in the same form; one text called result if there are none"},"description":{"type":"string","description":"What the tool does, for the model that has to choose, such as: Sends a mail."}},"required":["name"],"additionalProperties":false}`
+const (
+	inputSchemaPrompt   = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the prompt, such as review"},"fields":{"type":"array","items":{"type":"string"},"description":"Its arguments, which are text: code, style:enum(short,long)?, each maybe with a description in double quotes behind a space"},"description":{"type":"string","description":"What the prompt is for, such as: Asks for a review."}},"required":["name"],"additionalProperties":false}`
+	inputSchemaResource = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the resource, such as note"},"uri":{"type":"string","description":"Its address, such as config://app, or note://{id}, where {id} stands for any text"},"description":{"type":"string","description":"What is to be found there, such as: The text of a note."}},"required":["name","uri"],"additionalProperties":false}`
+	inputSchemaTool     = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the tool, such as send_mail"},"fields":{"type":"array","items":{"type":"string"},"description":"Fields of its input: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string, each maybe with a description in double quotes behind a space"},"output":{"type":"array","items":{"type":"string"},"description":"Fields of its output, in the same form; one text called result if there are none"},"description":{"type":"string","description":"What the tool does, for the model that has to choose, such as: Sends a mail."}},"required":["name"],"additionalProperties":false}`
+)
 
 // All are the generators, sorted by name.
 func All() []kit.Generator {
@@ -18,19 +20,19 @@ func All() []kit.Generator {
 		{
 			Name:        "prompt",
 			Description: "Makes a prompt: a message for the model that a person can ask for, with its test. Its arguments are text, or one of several texts.",
-			InputSchema: json.RawMessage(promptInputSchema),
+			InputSchema: json.RawMessage(inputSchemaPrompt),
 			Make:        kit.Typed(Prompt),
 		},
 		{
 			Name:        "resource",
 			Description: "Makes a resource: something that clients can read under an address, with its test. An address with variables makes it a whole family of resources.",
-			InputSchema: json.RawMessage(resourceInputSchema),
+			InputSchema: json.RawMessage(inputSchemaResource),
 			Make:        kit.Typed(Resource),
 		},
 		{
 			Name:        "tool",
 			Description: "Makes a tool: a function that a model can call, with types for its input and output, and its test. The function is yours to write; until then it answers with an error that says where.",
-			InputSchema: json.RawMessage(toolInputSchema),
+			InputSchema: json.RawMessage(inputSchemaTool),
 			Make:        kit.Typed(Tool),
 		},
 	}

@@ -3,6 +3,7 @@ package derive_test
 import (
 	"flag"
 	"fmt"
+	"go/format"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,6 +99,9 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 		if p.Text != nil {
 			planned[p.File] = p.Text
 			files = append(files, txtar.File{Name: "want/" + p.File, Data: p.Text})
+			if formatted, err := format.Source(p.Text); err != nil || string(formatted) != string(p.Text) {
+				t.Errorf("%s is not as gofmt writes it (%v)", p.File, err)
+			}
 		}
 		for _, d := range p.Problems {
 			said += fmt.Sprintf("problem in %s: %s\n", p.Dir, d)

@@ -25,6 +25,7 @@ type Project struct {
 	Name    string // of the project, and of its server's program
 	Core    string // the import path of core
 	Checker *typing.Checker
+	Kept    *Kept // may be nil
 }
 
 // A finder finds the components of one package.

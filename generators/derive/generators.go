@@ -17,7 +17,7 @@ import (
 //			{
 //				Name:        "tool",
 //				Description: "Makes a tool.",
-//				InputSchema: json.RawMessage(toolInputSchema),
+//				InputSchema: json.RawMessage(inputSchemaTool),
 //				Make:        kit.Typed(Tool),
 //			},
 //		}
@@ -27,13 +27,16 @@ func (f *finder) renderGenerators() ([]byte, error) {
 	e.HeaderComment(source.DerivedMark + " from the functions of this package. DO NOT EDIT.")
 	kit := path.Join(f.pkg.Path(), "kit")
 	e.ImportName(kit, "kit")
-	e.schemas(f.found.Components)
-	var list []jen.Code
+	var schemas, list []jen.Code
+	for _, c := range f.found.Components {
+		schemas = append(schemas, c.schemas()...)
+	}
+	e.Const().Defs(schemas...)
 	for _, c := range f.found.Components {
 		list = append(list, jen.Custom(emit.Multiline(),
 			emit.Key("Name", jen.Lit(c.Name)),
 			emit.Key("Description", jen.Lit(c.Description)),
-			emit.Key("InputSchema", e.rawMessage(c.constant("InputSchema"))),
+			emit.Key("InputSchema", e.rawMessage(c.constant("inputSchema"))),
 			emit.Key("Make", jen.Qual(kit, "Typed").Call(jen.Id(c.Func))),
 		))
 	}

@@ -1,9 +1,10 @@
 package derive
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/dave/jennifer/jen"
 
@@ -33,39 +34,38 @@ func (f *finder) render() ([]byte, error) {
 	e := emitter{emit.NewFile(f.pkg.Path(), f.pkg.Name()), f.Core}
 	e.HeaderComment(source.DerivedMark + " from the functions of this package. DO NOT EDIT.")
 	e.ImportName(f.Core+"/mcp", "mcp")
-	var functions, methods []Component
-	for _, c := range f.found.Components {
-		if _, ok := c.method(); ok {
-			methods = append(methods, c)
-		} else {
-			functions = append(functions, c)
+	fragments, err := f.fragments(e)
+	if err != nil {
+		return nil, err
+	}
+	var schemas, body bytes.Buffer
+	for _, made := range fragments {
+		if schemas.Len() > 0 && len(made.schemas) > 0 {
+			schemas.WriteByte('\n')
+		}
+		schemas.Write(made.schemas)
+	}
+	if schemas.Len() > 0 {
+		e.Use("encoding/json")
+		fmt.Fprintf(&body, "\nconst (\n%s)\n", schemas.Bytes())
+	}
+	for _, made := range fragments {
+		if made.defaults != nil {
+			fmt.Fprintf(&body, "\n%s\n", bytes.TrimSpace(made.defaults))
 		}
 	}
-	e.schemas(f.found.Components)
-	e.defaults(f.found.Components)
-	if len(functions) > 0 {
-		e.register(functions, f.place.receiver(), false)
-	}
-	if len(methods) > 0 {
-		e.register(methods, f.place.receiver(), true)
-	}
-	return e.Bytes()
-}
-
-// schemas writes the schemas as constants, one line each: that compiles quicker than literals. Each is
-// a declaration of its own, so that a new one changes no other line.
-//
-//	const addInputSchema = `{"type":"object",…}`
-//	const addOutputSchema = `{"type":"object",…}`
-func (e emitter) schemas(all []Component) {
-	for _, c := range all {
-		if c.hasInput() {
-			e.Const().Id(c.constant("InputSchema")).Op("=").Add(emit.Raw(string(c.Input)))
+	for _, methods := range []bool{false, true} {
+		register, err := e.register(f.found.Components, fragments, f.place.receiver(), methods)
+		if err != nil {
+			return nil, err
 		}
-		if c.Output != nil {
-			e.Const().Id(c.constant("OutputSchema")).Op("=").Add(emit.Raw(string(c.Output)))
-		}
+		body.Write(register)
 	}
+	head, err := e.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	return append(head, body.Bytes()...), nil
 }
 
 // hasInput reports whether the schema of the input is used.
@@ -73,48 +73,12 @@ func (c Component) hasInput() bool {
 	return c.Input != nil && (c.Kind == Tool || c.Kind == Generator || len(c.arguments) > 0)
 }
 
-// constant is the name of something that is derived from the component.
-func (c Component) constant(what string) string {
-	name, _ := c.method()
-	return lowerFirst(name) + what
-}
+// constant is the name of something that is derived from the component. No other component
+// has it, as no other has the name.
+func (c Component) constant(what string) string { return what + strings.ReplaceAll(c.Func, ".", "_") }
 
-// lowerFirst makes an identifier unexported: SendMail → sendMail, HTTPGet → httpGet, ID → id.
-func lowerFirst(name string) string {
-	runes := []rune(name)
-	for i, r := range runes {
-		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && !unicode.IsUpper(runes[i+1]) && unicode.IsLetter(runes[i+1]) {
-			break
-		}
-		runes[i] = unicode.ToLower(r)
-	}
-	return string(runes)
-}
-
-// defaults writes what inputs are before they are read, where fields have defaults.
-//
-//	// searchDefaults is what search takes if nothing is said.
-//	func searchDefaults() (in SearchInput) {
-//		in.Limit = 20
-//		return in
-//	}
-func (e emitter) defaults(all []Component) {
-	for _, c := range all {
-		if len(c.defaults) == 0 {
-			continue
-		}
-		e.Commentf("// %s is what %s takes if nothing is said.", c.constant("Defaults"), c.Name)
-		e.Func().Id(c.constant("Defaults")).Params().Params(jen.Id("in").Id(c.input)).BlockFunc(func(g *jen.Group) {
-			for _, d := range c.defaults {
-				g.Id("in." + d.path).Op("=").Op(d.value)
-			}
-			g.Return(jen.Id("in"))
-		})
-	}
-}
-
-// register writes the function that offers components, or the method that does. All are tried, so
-// that the error tells all that is wrong.
+// register writes the function that offers components, or the method that does, if there are any
+// for it. All are tried, so that the error tells all that is wrong.
 //
 //	// Register offers the tools of this package.
 //	func Register(s *mcp.Server) error {
@@ -123,30 +87,40 @@ func (e emitter) defaults(all []Component) {
 //			s.AddTool(mcp.Tool{…}, mcp.Typed(Subtract)),
 //		)
 //	}
-func (e emitter) register(all []Component, holder string, method bool) {
-	what := strings.ToLower(holder)
-	signature := jen.Func()
-	if method {
-		e.Commentf("// Register offers the %s that are methods of t.", what)
-		signature.Params(jen.Id("t").Op("*").Id(holder))
-	} else {
-		e.Commentf("// Register offers the %s of this package.", what)
+func (e emitter) register(all []Component, fragments []fragment, holder string, methods bool) ([]byte, error) {
+	var lines bytes.Buffer
+	hinted := map[bool]bool{}
+	for i, c := range all {
+		if _, is := c.method(); is != methods {
+			continue
+		}
+		lines.Write(fragments[i].offers)
+		for _, h := range c.hints {
+			hinted[h.value] = true
+		}
 	}
-	signature.Id("Register").Params(jen.Id("s").Op("*").Add(e.mcp("Server"))).Error().BlockFunc(func(g *jen.Group) {
+	if lines.Len() == 0 {
+		return nil, nil
+	}
+	signature := jen.Commentf("// Register offers the %s of this package.", strings.ToLower(holder)).Line().Func()
+	if methods {
+		signature = jen.Commentf("// Register offers the %s that are methods of t.", strings.ToLower(holder)).Line().
+			Func().Params(jen.Id("t").Op("*").Id(holder))
+	}
+	frame, err := e.Source(signature.Id("Register").Params(jen.Id("s").Op("*").Add(e.mcp("Server"))).Error().BlockFunc(func(g *jen.Group) {
 		for _, value := range []bool{true, false} {
-			if slices.ContainsFunc(all, func(c Component) bool {
-				return slices.ContainsFunc(c.hints, func(h hint) bool { return h.value == value })
-			}) {
+			if hinted[value] {
 				g.Id(hintName(value)).Op(":=").Lit(value)
 			}
 		}
-		var calls []jen.Code
-		for _, c := range all {
-			calls = append(calls, e.add(c))
-		}
-		g.Return(jen.Qual("errors", "Join").Custom(jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}, calls...))
-	})
-	e.Add(signature)
+		g.Return(jen.Qual("errors", "Join").Call())
+	}))
+	if err != nil {
+		return nil, err
+	}
+	call := []byte("errors.Join(")
+	at := bytes.LastIndex(frame, call) + len(call)
+	return slices.Concat([]byte("\n"), frame[:at], []byte("\n"), lines.Bytes(), []byte("\t"), bytes.TrimRight(frame[at:], "\n"), []byte("\n")), nil
 }
 
 // hintName is the variable that hints point to.
@@ -192,10 +166,10 @@ func (e emitter) add(c Component) *jen.Statement {
 		lines = append([]jen.Code{emit.Key(address, jen.Lit(c.URI))}, lines...)
 	}
 	if c.hasInput() {
-		lines = append(lines, emit.Key("InputSchema", e.rawMessage(c.constant("InputSchema"))))
+		lines = append(lines, emit.Key("InputSchema", e.rawMessage(c.constant("inputSchema"))))
 	}
 	if c.Output != nil {
-		lines = append(lines, emit.Key("OutputSchema", e.rawMessage(c.constant("OutputSchema"))))
+		lines = append(lines, emit.Key("OutputSchema", e.rawMessage(c.constant("outputSchema"))))
 	}
 	if len(c.hints) > 0 {
 		var set []jen.Code
@@ -206,7 +180,7 @@ func (e emitter) add(c Component) *jen.Statement {
 	}
 	handler := e.mcp(typed).Call(function)
 	if len(c.defaults) > 0 {
-		handler = e.mcp("TypedFrom").Call(jen.Id(c.constant("Defaults")).Call(), function)
+		handler = e.mcp("TypedFrom").Call(jen.Id(c.constant("defaults")).Call(), function)
 	}
 	return jen.Id("s").Dot(call).Call(e.mcp(kind).Custom(emit.Multiline(), lines...), handler)
 }

@@ -5,6 +5,7 @@ package emit
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,22 @@ func (f File) Bytes() ([]byte, error) {
 		return nil, fmt.Errorf("writing Go: %s", first)
 	}
 	return group(out.Bytes()), nil
+}
+
+// Source is a declaration as gofmt writes it. The file imports what the declaration refers to, and
+// the declaration is not part of the file.
+func (f File) Source(decl *jen.Statement) ([]byte, error) {
+	var out bytes.Buffer
+	if err := decl.RenderWithFile(&out, f.File); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("writing Go: %s", first)
+	}
+	return out.Bytes(), nil
+}
+
+// Use makes the file import a package.
+func (f File) Use(path string) {
+	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot be wrong
 }
 
 // Multiline is a list in braces that has each part on a line of its own.

@@ -99,7 +99,7 @@ func (e *Engine) look(ctx context.Context) error {
 		e.system = system
 		e.store = source.NewStore(e.root, system.Context())
 		e.checker = typing.NewChecker(module, e.cache, e.store.Fset())
-		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
+		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker, Kept: derive.NewKept()}
 	}
 	e.before, err = e.store.View()
 	if err != nil {

@@ -9,8 +9,10 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-const projectStatusInputSchema = `{"type":"object","additionalProperties":false}`
-const projectStatusOutputSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server's program"},"module":{"type":"string","description":"Path of the Go module"},"root":{"type":"string","description":"The project's folder"},"petrock":{"type":"string","description":"Version of the petrock that made the project"},"packages":{"type":["array","null"],"items":{"type":"string"},"description":"Import paths of the packages"},"builds":{"type":"boolean","description":"Whether all of it compiles, tests included"},"diagnostics":{"type":["array","null"],"items":{"type":"object","properties":{"package":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"column":{"type":"integer"},"message":{"type":"string"}},"required":["message"],"additionalProperties":false},"description":"What the compiler says, if it does not"}},"required":["name","module","root","petrock","packages","builds","diagnostics"],"additionalProperties":false}`
+const (
+	inputSchemaTools_ProjectStatus  = `{"type":"object","additionalProperties":false}`
+	outputSchemaTools_ProjectStatus = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server's program"},"module":{"type":"string","description":"Path of the Go module"},"root":{"type":"string","description":"The project's folder"},"petrock":{"type":"string","description":"Version of the petrock that made the project"},"packages":{"type":["array","null"],"items":{"type":"string"},"description":"Import paths of the packages"},"builds":{"type":"boolean","description":"Whether all of it compiles, tests included"},"diagnostics":{"type":["array","null"],"items":{"type":"object","properties":{"package":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"column":{"type":"integer"},"message":{"type":"string"}},"required":["message"],"additionalProperties":false},"description":"What the compiler says, if it does not"}},"required":["name","module","root","petrock","packages","builds","diagnostics"],"additionalProperties":false}`
+)
 
 // Register offers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
@@ -20,8 +22,8 @@ func (t *Tools) Register(s *mcp.Server) error {
 		s.AddTool(mcp.Tool{
 			Name:         "project_status",
 			Description:  "Tells what the project is, which packages it has, and whether they compile, tests included. What does not is told with file, line and column.",
-			InputSchema:  json.RawMessage(projectStatusInputSchema),
-			OutputSchema: json.RawMessage(projectStatusOutputSchema),
+			InputSchema:  json.RawMessage(inputSchemaTools_ProjectStatus),
+			OutputSchema: json.RawMessage(outputSchemaTools_ProjectStatus),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, mcp.Typed(t.ProjectStatus)),
 	)

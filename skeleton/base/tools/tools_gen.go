@@ -9,8 +9,10 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-const addInputSchema = `{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"],"additionalProperties":false}`
-const addOutputSchema = `{"type":"object","properties":{"sum":{"type":"number","description":"The two numbers together"}},"required":["sum"],"additionalProperties":false}`
+const (
+	inputSchemaAdd  = `{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"],"additionalProperties":false}`
+	outputSchemaAdd = `{"type":"object","properties":{"sum":{"type":"number","description":"The two numbers together"}},"required":["sum"],"additionalProperties":false}`
+)
 
 // Register offers the tools of this package.
 func Register(s *mcp.Server) error {
@@ -18,8 +20,8 @@ func Register(s *mcp.Server) error {
 		s.AddTool(mcp.Tool{
 			Name:         "add",
 			Description:  "Adds two numbers.",
-			InputSchema:  json.RawMessage(addInputSchema),
-			OutputSchema: json.RawMessage(addOutputSchema),
+			InputSchema:  json.RawMessage(inputSchemaAdd),
+			OutputSchema: json.RawMessage(outputSchemaAdd),
 		}, mcp.Typed(Add)),
 	)
 }

@@ -1,0 +1,125 @@
+package derive
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+)
+
+// Kept is what was written of components before, so that of a package with hundreds of them
+// only those are written again that have changed. It is for one user at a time.
+type Kept struct {
+	fragments map[string]map[string]fragment // by folder and component
+}
+
+// NewKept is empty.
+func NewKept() *Kept { return &Kept{map[string]map[string]fragment{}} }
+
+// A fragment is what a derived file has of one component. It is the same whatever stands before
+// and after it, so that a new component changes no lines of others.
+type fragment struct {
+	schemas  []byte // lines of constants
+	defaults []byte // a function
+	offers   []byte // lines of the function Register
+}
+
+// identity tells a component from all of which other fragments are written.
+func (c Component) identity() string {
+	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
+		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input)
+}
+
+// fragments are those of the package's components, one each.
+func (f *finder) fragments(e emitter) ([]fragment, error) {
+	var before map[string]fragment
+	if f.Kept != nil {
+		before = f.Kept.fragments[f.place.Dir]
+	}
+	now := map[string]fragment{}
+	all := make([]fragment, len(f.found.Components))
+	for i, c := range f.found.Components {
+		id := e.core + " " + c.identity()
+		made, known := before[id]
+		if !known {
+			var err error
+			if made, err = e.fragment(c); err != nil {
+				return nil, err
+			}
+		}
+		now[id], all[i] = made, made
+	}
+	if f.Kept != nil {
+		f.Kept.fragments[f.place.Dir] = now
+	}
+	return all, nil
+}
+
+// fragment writes what there is of one component.
+func (e emitter) fragment(c Component) (fragment, error) {
+	var made fragment
+	var err error
+	if lines := c.schemas(); len(lines) > 0 {
+		if made.schemas, err = e.inner(jen.Const().Defs(lines...)); err != nil {
+			return made, err
+		}
+	}
+	if len(c.defaults) > 0 {
+		if made.defaults, err = e.Source(c.presets()); err != nil {
+			return made, err
+		}
+	}
+	join := jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
+	offers, err := e.inner(jen.Func().Id("_").Params().Block(jen.Id("_").Custom(join, e.add(c))))
+	made.offers = between(offers)
+	return made, err
+}
+
+// inner is what stands between the first and the last line of a declaration.
+func (e emitter) inner(decl *jen.Statement) ([]byte, error) {
+	text, err := e.Source(decl)
+	return between(text), err
+}
+
+// between is a text without its first and last lines.
+func between(text []byte) []byte {
+	first := bytes.IndexByte(text, '\n') + 1
+	last := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
+	return text[min(first, last):last]
+}
+
+// presets is the function that says what the input is before it is read.
+//
+//	// defaultsSearch is what search takes if nothing is said.
+//	func defaultsSearch() (in SearchInput) {
+//		in.Limit = 20
+//		return in
+//	}
+func (c Component) presets() *jen.Statement {
+	name := c.constant("defaults")
+	return jen.Commentf("// %s is what %s takes if nothing is said.", name, c.Name).Line().
+		Func().Id(name).Params().Params(jen.Id("in").Id(c.input)).BlockFunc(func(g *jen.Group) {
+		for _, d := range c.defaults {
+			g.Id("in." + d.path).Op("=").Op(d.value)
+		}
+		g.Return(jen.Id("in"))
+	})
+}
+
+// schemas are the schemas of a component as constants, one line each: that compiles quicker than
+// literals.
+//
+//	inputSchemaAdd  = `{"type":"object",…}`
+//	outputSchemaAdd = `{"type":"object",…}`
+func (c Component) schemas() []jen.Code {
+	var lines []jen.Code
+	if c.hasInput() {
+		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(emit.Raw(string(c.Input))))
+	}
+	if c.Output != nil {
+		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(emit.Raw(string(c.Output))))
+	}
+	return lines
+}
