@@ -23,26 +23,41 @@ func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 // them. Each call has a copy of its own. As in package encoding/json, an object
 // is decoded into the struct or the map that is its default, whose other fields or keys stay.
 func TypedFrom[In, Out any](defaults In, f func(context.Context, In) (Out, error)) ToolHandler {
-	decoder := sync.OnceValue(strictjson.NewDecoder[In])
-	none := reflect.ValueOf(&defaults).Elem().IsZero()
+	return typedTool{
+		input: func() any { in := defaults; return &in },
+		call:  func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) },
+	}.handler()
+}
+
+// A typedTool is what differs between functions of different types. The compiler makes it
+// anew for each of them, so it is little.
+type typedTool struct {
+	input func() any // points to a copy of the defaults
+	call  func(ctx context.Context, in any) (any, error)
+}
+
+// handler is what the functions have in common.
+func (t typedTool) handler() ToolHandler {
+	defaults := reflect.ValueOf(t.input()).Elem()
+	decoder := sync.OnceValue(func() *strictjson.ValueDecoder { return strictjson.NewValueDecoder(defaults.Type()) })
+	none := defaults.IsZero()
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
 		decode := decoder().Decode
 		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
 			decode = decoder().DecodeChecked // the connection has checked them
 		}
-		in := defaults
+		in := t.input()
 		if !none {
-			unshare(reflect.ValueOf(&in).Elem())
+			unshare(reflect.ValueOf(in).Elem())
 		}
-		if err := decode(arguments, &in); err != nil {
+		if err := decode(arguments, in); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
-		out, err := f(ctx, in)
+		output, err := t.call(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		result := &ToolResult{}
-		output := any(out)
 		switch out := output.(type) {
 		case *ToolResult:
 			return out, nil

@@ -13,12 +13,12 @@ import (
 // A Decoder decodes JSON into values of type T. Working out how costs more than
 // doing it, so a decoder is made once and kept. It may be used by several goroutines.
 type Decoder[T any] struct {
-	decode decoder
+	value ValueDecoder
 }
 
 // NewDecoder returns the decoder for T.
 func NewDecoder[T any]() *Decoder[T] {
-	return &Decoder[T]{plans{}.of(reflect.TypeFor[T]())}
+	return &Decoder[T]{*NewValueDecoder(reflect.TypeFor[T]())}
 }
 
 // Decode fills v from data, by the rules of encoding/json and its struct tags but
@@ -27,16 +27,30 @@ func NewDecoder[T any]() *Decoder[T] {
 // number and nothing else, and what an interface held is not decoded into. Unknown
 // keys are ignored. It returns an [*Error] for input that is not acceptable JSON and a [*TypeError], with the
 // path, for what does not fit; v may then be filled in part.
-func (d *Decoder[T]) Decode(data []byte, v *T) error {
+func (d *Decoder[T]) Decode(data []byte, v *T) error { return d.value.Decode(data, v) }
+
+// DecodeChecked is [Decoder.Decode] for data that [Check] is known to accept, such as a part
+// that [Object] has handed out. Its only error is a [*TypeError]. On other input it may panic.
+func (d *Decoder[T]) DecodeChecked(data []byte, v *T) error { return d.value.DecodeChecked(data, v) }
+
+// A ValueDecoder is a [Decoder] for a type that is known at run time alone.
+type ValueDecoder struct {
+	decode decoder
+}
+
+// NewValueDecoder returns the decoder for t.
+func NewValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{plans{}.of(t)} }
+
+// Decode is [Decoder.Decode]; v points to a value of the decoder's type.
+func (d *ValueDecoder) Decode(data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return err
 	}
 	return d.DecodeChecked(data, v)
 }
 
-// DecodeChecked is [Decoder.Decode] for data that [Check] is known to accept, such as a part
-// that [Object] has handed out. Its only error is a [*TypeError]. On other input it may panic.
-func (d *Decoder[T]) DecodeChecked(data []byte, v *T) error {
+// DecodeChecked is [Decoder.DecodeChecked]; v points to a value of the decoder's type.
+func (d *ValueDecoder) DecodeChecked(data []byte, v any) error {
 	_, err := d.decode(data, skipSpace(data, 0), reflect.ValueOf(v).Elem())
 	return err
 }
