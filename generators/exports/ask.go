@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -47,6 +48,7 @@ type listed struct {
 	Export     string
 	Standard   bool
 	Module     *struct {
+		Dir     string
 		Version string
 		Replace *struct{ Version string }
 	}
@@ -92,7 +94,7 @@ func (c *Cache) ask(ctx context.Context, paths []string) error {
 func (c *Cache) learn(l listed) {
 	before := c.known.Files[l.ImportPath]
 	delete(c.known.missing, l.ImportPath)
-	if l.Export == "" {
+	if l.Export == "" || c.owns(l) {
 		delete(c.known.Files, l.ImportPath)
 		c.known.missing[l.ImportPath] = "package " + l.ImportPath + " cannot be imported"
 		if l.Error != nil {
@@ -108,6 +110,20 @@ func (c *Cache) learn(l listed) {
 	if before != "" && before != l.Export {
 		c.known.edition++
 	}
+}
+
+// owns reports whether a package is one of the project itself. What the disk has of it is not the
+// question: it may be planned to go.
+func (c *Cache) owns(l listed) bool {
+	if l.Module == nil {
+		return false
+	}
+	root, err := os.Stat(c.root.Name())
+	if err != nil {
+		return false
+	}
+	dir, err := os.Stat(l.Module.Dir)
+	return err == nil && os.SameFile(root, dir)
 }
 
 // explain says what the go command said when it could not answer at all.

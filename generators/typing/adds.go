@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"strings"
 
 	"github.com/petrock/petrock/generators/source"
 )
@@ -61,7 +62,7 @@ func adds(before, after *source.View, changed map[string]bool) bool {
 func harmless(declared map[string]string) bool {
 	for name := range declared {
 		if recv, _, ok := cutMethod(name); ok {
-			if _, own := declared[recv]; !own {
+			if text, own := declared[recv]; !own || strings.HasPrefix(text, alias) {
 				return false
 			}
 		} else if types.Universe.Lookup(name) != nil {
@@ -70,6 +71,9 @@ func harmless(declared map[string]string) bool {
 	}
 	return true
 }
+
+// alias is what the text of a type begins with that is another name for one.
+const alias = "alias "
 
 func cutMethod(name string) (recv, method string, ok bool) {
 	for i := range name {
@@ -97,6 +101,9 @@ func declarations(file *source.File) map[string]string {
 				switch spec := spec.(type) {
 				case *ast.TypeSpec:
 					declared[spec.Name.Name] = text(file, spec)
+					if spec.Assign.IsValid() {
+						declared[spec.Name.Name] = alias + text(file, spec)
+					}
 				case *ast.ValueSpec:
 					kind := decl.Tok.String()
 					if decl.Tok == token.VAR {

@@ -24,16 +24,17 @@ type checked struct {
 	found []check.Diagnostic
 }
 
-// load returns a package of the project, for others to import.
+// load returns a package of the project, for the one in hand to import.
 func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 	if v != nil && path == v.path {
 		return v.pkg, nil
 	}
-	if v != nil && !p.dependsOn(path, v.path) {
+	if v != nil && p.way(path, v.path) == nil {
 		v = nil
 	}
-	if way, ok := p.cycle(path); ok {
-		return nil, importError("import cycle not allowed: " + way)
+	importer := p.loading[len(p.loading)-1]
+	if way := p.way(path, importer); way != nil {
+		return nil, importError("import cycle not allowed: " + strings.Join(append([]string{importer}, way...), " → "))
 	}
 	name := path
 	if v != nil {
@@ -46,7 +47,7 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 	if pkg == nil || len(pkg.Files) == 0 {
 		return nil, importError("no Go files that a build takes in " + dir)
 	}
-	if pkg.Name == "main" {
+	if pkg.Name == "main" && importer != path+"_test" {
 		return nil, importError("it is a program, not an importable package")
 	}
 	made := p.check(path, pkg.Files, v)

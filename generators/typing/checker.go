@@ -60,7 +60,7 @@ type Options struct {
 
 // NewPass begins to look at packages of a view, and at those that they import.
 func (c *Checker) NewPass(ctx context.Context, view *source.View, dirs []string, o Options) (*Pass, error) {
-	p := &Pass{checker: c, view: view, options: o, packages: map[string]*source.Package{}, loaded: map[string]*checked{}}
+	p := &Pass{checker: c, view: view, options: o, packages: map[string]*source.Package{}, imports: map[string][]string{}, loaded: map[string]*checked{}}
 	found, err := c.cache.Find(ctx, p.outside(dirs))
 	if err != nil {
 		return nil, err

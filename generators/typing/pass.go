@@ -6,7 +6,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/petrock/petrock/generators/source"
 )
@@ -17,6 +16,7 @@ type Pass struct {
 	view     *source.View
 	options  Options
 	packages map[string]*source.Package // by folder; nil for those without Go
+	imports  map[string][]string        // by import path, those of the project that it imports
 	loaded   map[string]*checked        // by import path and variant
 	loading  []string                   // import paths, from the first to the one in hand
 	fault    error                      // see Err
@@ -125,38 +125,44 @@ type importError string
 // Error is the reason.
 func (e importError) Error() string { return string(e) }
 
-// dependsOn reports whether a package of the project imports another, directly or not.
-func (p *Pass) dependsOn(path, other string) bool {
+// way is how a package of the project imports another, directly or not: from the one to the
+// other. It is nil if it does not.
+func (p *Pass) way(path, other string) []string {
 	seen := map[string]bool{}
-	var visit func(path string) bool
-	visit = func(path string) bool {
+	var visit func(path string) []string
+	visit = func(path string) []string {
 		if path == other {
-			return true
+			return []string{path}
 		}
-		dir, ok := p.inside(path)
-		if !ok || seen[path] {
-			return false
+		if seen[path] {
+			return nil
 		}
 		seen[path] = true
-		pkg := p.pkg(dir)
-		if pkg == nil {
-			return false
-		}
-		for _, file := range pkg.Files {
-			if slices.ContainsFunc(file.Imports(), func(i source.Import) bool { return visit(i.Path) }) {
-				return true
+		for _, next := range p.importsOf(path) {
+			if way := visit(next); way != nil {
+				return append([]string{path}, way...)
 			}
 		}
-		return false
+		return nil
 	}
 	return visit(path)
 }
 
-// cycle is the way from a package back to itself, if it is being loaded.
-func (p *Pass) cycle(path string) (string, bool) {
-	at := slices.Index(p.loading, path)
-	if at < 0 {
-		return "", false
+// importsOf are the packages of the project that one of them imports, without its tests.
+func (p *Pass) importsOf(path string) []string {
+	list, known := p.imports[path]
+	if known {
+		return list
 	}
-	return strings.Join(append(slices.Clone(p.loading[at:]), path), " → "), true
+	if dir, ok := p.inside(path); ok && p.pkg(dir) != nil {
+		for _, file := range p.pkg(dir).Files {
+			for _, i := range file.Imports() {
+				if _, ours := p.inside(i.Path); ours && !slices.Contains(list, i.Path) {
+					list = append(list, i.Path)
+				}
+			}
+		}
+	}
+	p.imports[path] = list
+	return list
 }
