@@ -68,6 +68,10 @@ func (p Project) Packages(ctx context.Context, view *source.View, places []Place
 // find derives from the package.
 func (f *finder) find(pass *typing.Pass) {
 	var files []*source.File
+	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
+		f.refuse(check.Diagnostic{File: file.Path, Message: fmt.Sprintf("it has the name of a derived file, and no line %q; rename it, or remove it if it was derived", source.DerivedMark+" …")})
+		return
+	}
 	for _, file := range f.view.Files(f.place.Dir) {
 		if file.IsTest() || file.IsDerived() {
 			continue
@@ -84,6 +88,9 @@ func (f *finder) find(pass *typing.Pass) {
 	}
 	f.pkg = pkg
 	for _, file := range files {
+		if file.Syntax.Name.Name != pkg.Name() {
+			continue // a program beside it, with a constraint that keeps it out
+		}
 		for _, decl := range file.Syntax.Decls {
 			if decl, ok := decl.(*ast.FuncDecl); ok {
 				f.function(file, decl)
@@ -142,7 +149,7 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 		receiver = receiverName(decl.Recv.List[0].Type)
 	}
 	switch {
-	case !decl.Name.IsExported(), receiver != "" && receiver != f.place.receiver(), ignored(decl.Doc):
+	case !decl.Name.IsExported(), decl.Recv != nil && receiver != f.place.receiver(), ignored(decl.Doc):
 		return
 	case receiver == "" && name == "New" && f.place.receiver() != "":
 		f.maker(decl)
@@ -193,12 +200,19 @@ func constrained(file *source.File) bool {
 	return false
 }
 
+// receiverName is the name of the type that a method is of.
 func receiverName(e ast.Expr) string {
-	if star, ok := e.(*ast.StarExpr); ok {
-		e = star.X
-	}
-	if ident, ok := e.(*ast.Ident); ok {
-		return ident.Name
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiverName(e.X)
+	case *ast.ParenExpr:
+		return receiverName(e.X)
+	case *ast.IndexExpr:
+		return receiverName(e.X)
+	case *ast.IndexListExpr:
+		return receiverName(e.X)
+	case *ast.Ident:
+		return e.Name
 	}
 	return ""
 }
@@ -252,8 +266,8 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 		index = map[token.Pos]ast.Node{}
 		ast.Inspect(file.Syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.FuncDecl:
-				return false
+			case *ast.BlockStmt:
+				return false // what is in a function is nobody else's business
 			case *ast.GenDecl:
 				if len(n.Specs) == 1 && n.Doc != nil {
 					if spec, ok := n.Specs[0].(*ast.TypeSpec); ok && spec.Doc == nil {

@@ -93,6 +93,9 @@ func (s *schemer) limit(made schema, m member, l limits) schema {
 	min, max := "minimum", "maximum"
 	kind := strings.Trim(made.get("type"), `"`)
 	name := m.field.Name()
+	if m.text && (l.min+l.max+l.pattern+l.format != "" || l.unique) {
+		return s.fail("%s has limits, and stands in a string because of its tag json; leave one of them out", name)
+	}
 	counts := true // min and max are numbers of something
 	switch kind {
 	case "string":
@@ -170,24 +173,45 @@ func (s *schemer) fallBack(made schema, m member, l limits) schema {
 	name := m.field.Name()
 	basic, ok := m.field.Type().Underlying().(*types.Basic)
 	switch {
-	case s.output:
-		return made // what is written has no defaults
-	case !ok || m.text || isDuration(m.field.Type()) && strings.Contains(l.value, "."):
+	case !ok || m.text:
 		return s.fail("%s has a default, which only strings, numbers and booleans can have, and no pointers to them; leave it out", name)
-	case !s.direct:
+	case !s.output && !s.direct:
 		return s.fail("%s has a default, which only fields of the input itself can have; fill it in in the function", name)
-	}
-	value, literal := l.asJSON(m.field.Type()), l.value
-	if basic.Info()&types.IsString != 0 {
-		literal = strconv.Quote(l.value)
+	case !fits(l.value, basic):
+		return s.fail("%s: the default %s is no %s", name, l.value, s.finder.name(m.field.Type()))
 	}
 	document, err := compiled.Compile(made.String())
 	if err != nil {
 		return s.fail("%s: %v", name, err)
 	}
-	if err := document.Validate([]byte(value)); err != nil {
+	if err := document.Validate([]byte(l.asJSON(m.field.Type()))); err != nil {
 		return s.fail("%s: the default %s is none that it can have: %v", name, l.value, err)
 	}
-	s.preset = append(s.preset, preset{strings.Join(s.path, "."), literal})
+	literal := l.value
+	if basic.Info()&types.IsString != 0 {
+		literal = strconv.Quote(l.value)
+	}
+	if !s.output {
+		s.preset = append(s.preset, preset{strings.Join(s.path, "."), literal})
+	}
 	return made
+}
+
+// fits reports whether a default is a value of a basic type, as Go and JSON write it alike.
+func fits(value string, t *types.Basic) bool {
+	var err error
+	bits := int(types.SizesFor("gc", "amd64").Sizeof(t)) * 8
+	switch info := t.Info(); {
+	case info&types.IsString != 0:
+		return true
+	case info&types.IsBoolean != 0:
+		return value == "true" || value == "false"
+	case info&types.IsUnsigned != 0:
+		_, err = strconv.ParseUint(value, 10, bits)
+	case info&types.IsInteger != 0:
+		_, err = strconv.ParseInt(value, 10, bits)
+	default:
+		_, err = strconv.ParseFloat(value, bits)
+	}
+	return err == nil && json.Valid([]byte(value))
 }

@@ -3,6 +3,7 @@ package derive
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -23,11 +24,8 @@ func (s *schemer) ofNamed(t *types.Named) schema {
 	if text, pos, ok := s.finder.schemaDirective(t); ok {
 		return s.given(t, text, pos)
 	}
-	if s.hasMethod(t, "UnmarshalJSON", "MarshalJSON") {
-		return s.fail("%s has a JSON form of its own, which cannot be derived; %s", s.finder.name(t), s.finder.wayOut(t))
-	}
-	if s.hasMethod(t, "UnmarshalText", "MarshalText") {
-		return ofType("string")
+	if made, ok := s.ofItself(t); ok {
+		return made
 	}
 	made := s.under(t.Underlying())
 	if values := s.finder.enumeration(t); len(values) > 0 && len(made) > 0 {
@@ -54,11 +52,34 @@ func known(t *types.Named) (schema, bool) {
 	return nil, false
 }
 
+// ofItself is the schema of a type that reads or writes itself, if it does.
+func (s *schemer) ofItself(t types.Type) (schema, bool) {
+	for _, form := range []struct{ reads, writes string }{{"UnmarshalJSON", "MarshalJSON"}, {"UnmarshalText", "MarshalText"}} {
+		switch {
+		case !s.hasMethod(t, form.reads, form.writes):
+			continue
+		case s.output && types.NewMethodSet(t).Lookup(nil, form.writes) == nil:
+			return s.fail("%s has the method %s on its pointer, and encoding/json calls it only now and then; put it on the type itself", s.finder.name(t), form.writes), true
+		case form.reads == "UnmarshalText":
+			return ofType("string"), true
+		}
+		return s.fail("%s has a JSON form of its own, which cannot be derived; %s", s.finder.name(t), s.finder.wayOut(t)), true
+	}
+	return nil, false
+}
+
 // given is a schema that a directive gives a type.
 func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema {
-	if _, err := compiled.Compile(text); err != nil || !strings.HasPrefix(text, "{") {
+	_, err := compiled.Compile(text)
+	switch {
+	case err == nil && !strings.HasPrefix(text, "{"):
+		err = errors.New("it must be a JSON object")
+	case err == nil && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
+		err = errors.New("it becomes a part of others, and so cannot have $ref, $defs or $id")
+	}
+	if err != nil {
 		s.broken = true
-		s.finder.problem(pos, "the schema of %s is none: %v", t.Obj().Name(), cmp.Or(err, error(notObject{})))
+		s.finder.problem(pos, "the schema of %s is none: %v", t.Obj().Name(), err)
 		return nil
 	}
 	var made schema
@@ -69,11 +90,6 @@ func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema {
 	})
 	return made
 }
-
-type notObject struct{}
-
-// Error says what is wrong.
-func (notObject) Error() string { return "it must be a JSON object" }
 
 // hasMethod reports whether a type reads or writes itself.
 func (s *schemer) hasMethod(t types.Type, reads, writes string) bool {
@@ -171,8 +187,8 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 }
 
 // wayOut says how a type can have a schema.
-func (f *finder) wayOut(t *types.Named) string {
-	if f.isOurs(t.Obj()) {
+func (f *finder) wayOut(t types.Type) string {
+	if named, ok := t.(*types.Named); ok && f.isOurs(named.Obj()) {
 		return "say its schema in its doc comment: //petrock:schema {\"type\":\"string\"}"
 	}
 	return "make a type of your own of it, with //petrock:schema {\"type\":\"string\"} in its doc comment, or use another"

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A member is a field that encoding/json reads and writes.
@@ -25,7 +26,7 @@ type member struct {
 func (s *schemer) object(t *types.Struct) schema {
 	var properties strings.Builder
 	var required []string
-	for i, m := range members(t) {
+	for i, m := range members(t, s.output) {
 		if i > 0 {
 			properties.WriteByte(',')
 		}
@@ -55,6 +56,9 @@ func (s *schemer) member(m member) (made schema, optional bool) {
 	if s.finder.isOurs(m.field) {
 		s.at = m.field.Pos()
 	}
+	if m.tagged && !isKey(m.name) {
+		return s.fail("the tag json of %s has the name %q, which encoding/json does not take; use letters, digits, - and _", m.field.Name(), m.name), false
+	}
 	s.path = append(s.path, m.goPath...)
 	s.direct = direct && m.direct
 	if m.text {
@@ -78,7 +82,7 @@ func (s *schemer) member(m member) (made schema, optional bool) {
 	if text := s.describe(m); text != "" {
 		made = made.with("description", quote(text))
 	}
-	if limits.hasDefault {
+	if limits.hasDefault && !s.output { // what is written has none
 		made = made.with("default", limits.asJSON(m.field.Type()))
 	}
 	return made, m.omits || !s.output && (pointer || limits.hasDefault)
@@ -102,24 +106,25 @@ func isDuration(t types.Type) bool {
 }
 
 // members lists the fields of a struct that encoding/json knows, in their order. Of those that
-// claim the same key the least embedded one has it, or else the only one with a tag, or else none.
-func members(t *types.Struct) []member {
+// claim the same key the least embedded one has it, or else the only one with a tag, or else none. What
+// an embedded pointer to an unexported struct has is written, and cannot be read.
+func members(t *types.Struct, output bool) []member {
 	var claims []member
-	collect(t, member{direct: true}, nil, &claims)
+	collect(t, member{direct: true}, []types.Type{t}, output, &claims)
 	byName := map[string][]member{}
 	for _, m := range claims {
 		byName[m.name] = append(byName[m.name], m)
 	}
 	claims = slices.DeleteFunc(claims, func(m member) bool {
 		winner, ok := dominant(byName[m.name])
-		return !ok || winner.field != m.field
+		return !ok || !slices.Equal(winner.index, m.index)
 	})
 	slices.SortStableFunc(claims, func(a, b member) int { return slices.Compare(a.index, b.index) })
 	return claims
 }
 
 // collect adds the fields of t, which is reached through outer, and of what it embeds.
-func collect(t *types.Struct, outer member, within []types.Type, claims *[]member) {
+func collect(t *types.Struct, outer member, within []types.Type, output bool, claims *[]member) {
 	for i := range t.NumFields() {
 		field := t.Field(i)
 		inner := types.Unalias(field.Type())
@@ -129,7 +134,7 @@ func collect(t *types.Struct, outer member, within []types.Type, claims *[]membe
 		}
 		embedded, isStruct := inner.Underlying().(*types.Struct)
 		promotes := field.Embedded() && isStruct
-		if !field.Exported() && (!promotes || isPointer) {
+		if !field.Exported() && (!promotes || isPointer && !output) {
 			continue
 		}
 		tag := reflect.StructTag(t.Tag(i))
@@ -150,8 +155,10 @@ func collect(t *types.Struct, outer member, within []types.Type, claims *[]membe
 		}
 		if promotes && name == "" {
 			m.direct = m.direct && !isPointer
-			if !slices.ContainsFunc(within, func(other types.Type) bool { return types.Identical(other, inner) }) {
-				collect(embedded, m, append(within, inner), claims)
+			if !slices.ContainsFunc(within, func(other types.Type) bool {
+				return types.Identical(other, inner) || types.Identical(other, embedded) // the root has no name here
+			}) {
+				collect(embedded, m, append(slices.Clip(within), inner), output, claims)
 			}
 			continue
 		}
@@ -167,6 +174,13 @@ func collect(t *types.Struct, outer member, within []types.Type, claims *[]membe
 		}
 		*claims = append(*claims, m)
 	}
+}
+
+// isKey reports whether encoding/json takes a name that a tag gives.
+func isKey(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
 // quotable reports whether the option string of a tag has an effect.

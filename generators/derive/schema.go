@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	compiled "github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -75,16 +76,17 @@ type schemer struct {
 	doing  []types.Type      // from the root to the type in hand
 	shared []types.Type      // types that have a definition, because they contain themselves
 	defs   map[string]string // the definitions, by name
-	size   int               // how many types have been looked at
-	broken bool              // there were problems
-	preset []preset          // the defaults that were found
-	path   []string          // Go names from the root to the field in hand
-	direct bool              // path leads there, so that a default can be set
+	names  map[string]types.Type
+	size   int      // how many types have been looked at
+	broken bool     // there were problems
+	preset []preset // the defaults that were found
+	path   []string // Go names from the root to the field in hand
+	direct bool     // path leads there, so that a default can be set
 }
 
 // root is the schema of a type as a document.
 func (s *schemer) root(t types.Type) (string, bool) {
-	s.defs = map[string]string{}
+	s.defs, s.names = map[string]string{}, map[string]types.Type{}
 	s.direct = true
 	made := s.of(t)
 	if len(s.defs) > 0 && !s.broken {
@@ -102,7 +104,11 @@ func (s *schemer) root(t types.Type) (string, bool) {
 		out.WriteByte('}')
 		made = made.with("$defs", out.String())
 	}
-	return made.String(), !s.broken
+	text := made.String()
+	if _, err := compiled.Compile(text); err != nil && !s.broken {
+		s.fail("the schema that was derived is none: %v", err)
+	}
+	return text, !s.broken
 }
 
 // again is the schema of a type that has a definition, written out.
@@ -177,7 +183,7 @@ func (s *schemer) reference(t *types.Named) schema {
 	return schema{{"$ref", quote("#/$defs/" + name)}}
 }
 
-// definition is the name of a type's definition.
+// definition is the name of a type's definition. Types that would have the same one are numbered.
 func (s *schemer) definition(t *types.Named) string {
 	text := types.TypeString(t, func(p *types.Package) string {
 		if p == s.finder.pkg {
@@ -185,13 +191,22 @@ func (s *schemer) definition(t *types.Named) string {
 		}
 		return p.Name()
 	})
-	return strings.Map(func(r rune) rune {
+	base := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
 			return r
 		}
 		return '_'
 	}, text)
+	name := base
+	for n := 2; ; n++ {
+		other, taken := s.names[name]
+		if !taken || types.Identical(other, t) {
+			s.names[name] = t
+			return name
+		}
+		name = base + strconv.Itoa(n)
+	}
 }
 
 func (s *schemer) contains(list []types.Type, t types.Type) bool {
@@ -214,6 +229,11 @@ func (s *schemer) under(t types.Type) schema {
 		defer func() { s.direct = direct }()
 		return s.of(t.Elem()) // whether it may be null is for what holds it to say
 	case *types.Struct:
+		if len(s.doing) == 0 || !types.Identical(s.doing[len(s.doing)-1].Underlying(), t) { // it has no name that was looked at
+			if made, ok := s.ofItself(t); ok {
+				return made
+			}
+		}
 		return s.object(t)
 	case *types.Slice:
 		if basic, ok := t.Elem().Underlying().(*types.Basic); ok && basic.Kind() == types.Uint8 {
@@ -290,7 +310,7 @@ func (s *schemer) where() string {
 	if len(s.doing) > 0 {
 		return "a part of " + s.finder.name(s.doing[0])
 	}
-	return "it"
+	return "what it takes or gives back"
 }
 
 // dictionary is the schema of a map, whose keys encoding/json writes as text.

@@ -187,9 +187,9 @@ func (f *finder) texts(c *Component, decl *ast.FuncDecl, t types.Type) {
 		f.problem(decl.Name.Pos(), "reading the schema of %s again: %v", decl.Name.Name, err)
 		return
 	}
-	for _, m := range members(t.Underlying().(*types.Struct)) {
+	for _, m := range members(t.Underlying().(*types.Struct), false) {
 		property := document.Properties[m.name]
-		if property.Type != "string" {
+		if !isText(property.Type) {
 			at := decl.Name.Pos()
 			if f.isOurs(m.field) {
 				at = m.field.Pos()
@@ -200,9 +200,15 @@ func (f *finder) texts(c *Component, decl *ast.FuncDecl, t types.Type) {
 	}
 }
 
+// isText reports whether the type that a schema names is text, or text or nothing.
+func isText(t any) bool {
+	list, ok := t.([]any)
+	return t == "string" || ok && len(list) == 2 && list[0] == "string" && list[1] == "null"
+}
+
 // described warns of fields of an input that say nothing about themselves.
 func (f *finder) described(t types.Type) {
-	for _, m := range members(t.Underlying().(*types.Struct)) {
+	for _, m := range members(t.Underlying().(*types.Struct), false) {
 		if field := f.field(m.field.Pos()); field != nil && fieldText(field) == "" {
 			f.warn(m.field.Pos(), "the field %s has no comment; models fill it in by what that says", m.field.Name())
 		}
@@ -218,9 +224,6 @@ func (f *finder) toolOutput(c *Component, decl *ast.FuncDecl, t types.Type) {
 	made, ok := s.root(t)
 	if !ok {
 		return
-	}
-	if rest, isList := strings.CutPrefix(made, `{"type":"array"`); isList && nilable(t) { // a list of nothing may be nil
-		made = `{"type":["array","null"]` + rest
 	}
 	c.Output = json.RawMessage(made)
 }
@@ -249,19 +252,28 @@ func (f *finder) resource(c *Component, decl *ast.FuncDecl, in, out types.Type) 
 	case !slices.Equal(fields, sorted):
 		f.problem(decl.Name.Pos(), "the address %s has the variables %s, and the input of %s the fields %s: they have to be the same", c.URI, listOr(sorted), name, listOr(fields))
 	}
-	if c.MIMEType == "" {
-		switch text := f.name(out); {
-		case text == "string":
-			c.MIMEType = "text/plain"
-		case text == "[]byte":
-			c.MIMEType = "application/octet-stream"
-		case !f.isOneOf(out, "ResourceContents", "[]ResourceContents"):
-			c.MIMEType = "application/json"
+	f.contents(c, decl, out)
+}
+
+// contents checks what is read of a resource: text, bytes, or what has a form in JSON.
+func (f *finder) contents(c *Component, decl *ast.FuncDecl, out types.Type) {
+	mime := "application/json"
+	switch {
+	case f.isOneOf(out, "string"):
+		mime = "text/plain"
+	case f.isOneOf(out, "[]byte", "[]uint8"):
+		mime = "application/octet-stream"
+	case f.isOneOf(out, "ResourceContents", "*ResourceContents", "[]ResourceContents"):
+		mime = ""
+	default:
+		s := &schemer{finder: f, at: decl.Name.Pos(), output: true}
+		s.root(out)
+		if c.MIMEType != "" && c.MIMEType != mime {
+			f.problem(decl.Name.Pos(), "%s gives back %s, which is sent as %s, and not as %s; give back a string", decl.Name.Name, f.name(out), mime, c.MIMEType)
 		}
 	}
-	if c.MIMEType == "application/json" {
-		s := &schemer{finder: f, at: decl.Name.Pos(), output: true}
-		s.root(out) // what cannot be written as JSON is a problem
+	if c.MIMEType == "" {
+		c.MIMEType = mime
 	}
 }
 
