@@ -2,6 +2,7 @@ package generators
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -41,7 +42,7 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 			if err != nil {
 				return kit.Draft{}, err
 			}
-			optional := strings.Contains(queryOf(in.URI), variable)
+			optional := slices.Contains(queryOf(in.URI), variable)
 			input.fields = append(input.fields, field.Field{Name: variable, Go: name.Go(), Type: field.Type{Kind: field.String}, Optional: optional})
 		}
 		if err := distinct(in.URI, input.fields); err != nil {
@@ -63,10 +64,10 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 	}))
 }
 
-// queryOf is the part of an address that stands for the parameters of a query.
-func queryOf(uri string) string {
+// queryOf are the variables of an address that stand for the parameters of a query.
+func queryOf(uri string) []string {
 	_, query, _ := strings.Cut(uri, "{?")
-	return query
+	return strings.Split(strings.TrimSuffix(query, "}"), ",")
 }
 
 // distinct refuses variables that would be one field.

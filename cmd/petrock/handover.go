@@ -34,7 +34,10 @@ func handOver(ctx context.Context, args []string, env cli.Env) (status int, done
 	if _, err := os.Stat(filepath.Join(found.Root, "cmd", "petrock")); err != nil {
 		return 0, false
 	}
+	progress := cli.NewProgress(env.Err, slices.Contains(args, "--json"))
+	progress.Begin("building the workshop")
 	program, err := buildWorkshop(ctx, found.Root)
+	progress.End()
 	if err == nil {
 		status, err = become(program, args)
 	}
@@ -45,10 +48,18 @@ func handOver(ctx context.Context, args []string, env cli.Env) (status int, done
 	return 0, false
 }
 
-// isForWorkshop reports whether a command works on a project.
+// isForWorkshop reports whether a command works on a project. Flags may come before it.
 func isForWorkshop(args []string) bool {
 	words := []string{"generate", "g", "undo", "history", "destroy", "sync", "list", "status"}
-	return len(args) > 0 && slices.Contains(words, args[0])
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--dir":
+			i++
+		case !strings.HasPrefix(args[i], "-"):
+			return slices.Contains(words, args[i])
+		}
+	}
+	return false
 }
 
 // dirFlag is the folder that was given with --dir.

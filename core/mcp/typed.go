@@ -12,8 +12,8 @@ import (
 
 // Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
 // from the arguments. Its output is sent as structured content, and as text: a string as
-// it is, anything else as JSON. A function whose output is a [ToolResult], or a pointer to
-// one, decides for itself.
+// it is, anything else as JSON; a nil slice is an empty list and a nil map an empty object. A function
+// whose output is a [ToolResult], or a pointer to one, decides for itself.
 func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
 	var none In
 	return TypedFrom(none, f)
@@ -66,9 +66,26 @@ func (t typedTool) handler() ToolHandler {
 		case string:
 			result.Content = []Content{Text{Text: out}}
 		}
-		if result.StructuredContent, err = strictjson.Marshal(output); err != nil {
+		if result.StructuredContent, err = encodeOutput(output); err != nil {
 			return nil, fmt.Errorf("encoding the output: %w", err)
 		}
 		return result, nil
 	}
+}
+
+// encodeOutput is an output as JSON. Nothing in a list or a map is a list or a map all the same.
+func encodeOutput(output any) ([]byte, error) {
+	text, err := strictjson.Marshal(output)
+	if err != nil || string(text) != "null" {
+		return text, err
+	}
+	t := reflect.TypeOf(output)
+	switch {
+	case t == nil || t.Implements(reflect.TypeFor[json.Marshaler]()):
+	case t.Kind() == reflect.Map:
+		return []byte("{}"), nil
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		return []byte("[]"), nil
+	}
+	return text, nil
 }

@@ -31,7 +31,7 @@ func TestTyped(t *testing.T) {
 		{"result", mcp.Typed(func(context.Context, point) (*mcp.ToolResult, error) { return mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
 		{"result by value", mcp.Typed(func(context.Context, point) (mcp.ToolResult, error) { return *mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
 		{"error", mcp.Typed(func(context.Context, point) (point, error) { return point{}, errors.New("no") }), `{}`, "", "", "no"},
-		{"nil slice", mcp.Typed(func(context.Context, point) ([]int, error) { return nil, nil }), `{}`, `null`, `null`, ""},
+		{"nil slice", mcp.Typed(func(context.Context, point) ([]int, error) { return nil, nil }), `{}`, `[]`, `[]`, ""},
 		{"what does not fit", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"x":300}`, "", "", "invalid arguments: x: 300 does not fit in int8"},
 		{"wrong case", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"X":3}`, `{"x":0}`, `{"x":0}`, ""},
 		{"what cannot be encoded", mcp.Typed(func(context.Context, point) (chan int, error) { return nil, nil }), `{}`, "", "", "encoding the output: json: unsupported type: chan int"},

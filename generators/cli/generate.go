@@ -28,6 +28,7 @@ so that undo can take it back.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	new(common).flags(cmd, true) // so that a wrong kind is what is complained of
 	for _, g := range all {
 		cmd.AddCommand(newGenerator(env, g))
 	}

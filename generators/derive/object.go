@@ -85,7 +85,7 @@ func (s *schemer) member(m member) (made schema, optional bool) {
 	if limits.hasDefault && !s.output { // what is written has none
 		made = made.with("default", limits.asJSON(m.field.Type()))
 	}
-	return made, m.omits || !s.output && (pointer || limits.hasDefault)
+	return made, m.omits || s.output && !m.direct || !s.output && (pointer || limits.hasDefault) // a nil embedded pointer has no fields
 }
 
 // describe is the description of a field.

@@ -69,7 +69,9 @@ func pick(pkg *derive.Package, kind, name string) (derive.Component, error) {
 	for _, c := range pkg.Components {
 		names = append(names, c.Name)
 	}
-	at := slices.IndexFunc(pkg.Components, func(c derive.Component) bool { return c.Name == name || c.Func == name })
+	at := slices.IndexFunc(pkg.Components, func(c derive.Component) bool {
+		return c.Name == name || c.Func == name || strings.HasSuffix(c.Func, "."+name)
+	})
 	if at < 0 {
 		at = slices.IndexFunc(pkg.Components, func(c derive.Component) bool {
 			return c.Name == strings.ReplaceAll(name, "-", "_")

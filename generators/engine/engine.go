@@ -76,6 +76,9 @@ func (e *Engine) step(what string) {
 // look reads the project as it is now.
 func (e *Engine) look(ctx context.Context) error {
 	e.step("reading the project")
+	if again, err := project.Find(e.project.Root); err == nil && again.Root == e.project.Root {
+		e.project.Manifest = again.Manifest // it may have changed meanwhile
+	}
 	text, err := e.root.ReadFile("go.mod")
 	if err != nil {
 		return fmt.Errorf("reading go.mod: %w", err)
@@ -95,7 +98,7 @@ func (e *Engine) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) {
+	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
 		e.system = system
 		e.store = source.NewStore(e.root, system.Context())
 		e.checker = typing.NewChecker(module, e.cache, e.store.Fset())

@@ -95,17 +95,6 @@ func (e *Engine) conflicts(p *plan, draft kit.Draft) {
 	}
 }
 
-// otherModule is the go.mod of the module that a file would be in, if that is not the project's.
-func (e *Engine) otherModule(file string) string {
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		mod := path.Join(dir, "go.mod")
-		if _, err := e.root.Lstat(mod); err == nil {
-			return mod
-		}
-	}
-	return ""
-}
-
 // taken finds names that a new file declares and that another file of its package has.
 func (e *Engine) taken(p *plan, file kit.File) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)

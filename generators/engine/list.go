@@ -10,7 +10,7 @@ import (
 
 // A Listing is what a project offers.
 type Listing struct {
-	OK         bool               `json:"ok"`         // Always
+	OK         bool               `json:"ok"`         // Whether all packages could be read
 	Name       string             `json:"name"`       // Of the project
 	Root       string             `json:"root"`       // Its folder
 	Components []derive.Component `json:"components"` // Sorted by kind and name
@@ -18,7 +18,7 @@ type Listing struct {
 	ToolsList  *Size              `json:"toolsList"`  // What the list of tools costs a model
 }
 
-// List tells which components the project has. It writes nothing.
+// List tells which components the project has. It changes nothing of it.
 func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, err
@@ -34,12 +34,13 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 		return nil, err
 	}
 	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []check.Diagnostic{}}
-	for _, pkg := range packages {
+	for _, pkg := range append(packages, e.hidden()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) == 0 {
 			listing.Components = append(listing.Components, pkg.Components...)
 		}
 	}
+	listing.OK = len(listing.Refused) == 0
 	listing.ToolsList = size(listing.Components)
 	return listing, nil
 }

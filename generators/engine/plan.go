@@ -45,6 +45,10 @@ func (p *plan) dirs() []string {
 // to be exact, a place from which nothing can be derived is a refusal.
 func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exact bool) error {
 	e.step("deriving")
+	hidden := e.hidden()
+	if len(hidden) > 0 && exact {
+		return e.refused(p, hidden[0])
+	}
 	var err error
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
 		return err
@@ -52,7 +56,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	for _, pkg := range p.packages {
 		if len(pkg.Problems) > 0 {
 			if exact {
-				return e.refused(p, pkg)
+				return e.refusedNow(ctx, p, pkg)
 			}
 			continue
 		}
@@ -60,6 +64,9 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 			continue
 		}
 		e.own(p, pkg.File, pkg.Text)
+	}
+	if p.packages = append(p.packages, hidden...); len(hidden) > 0 {
+		return nil // the wiring stays as it is
 	}
 	wired, err := e.deriver.Wire(e.before.With(p.texts))
 	if err != nil {
@@ -73,14 +80,19 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 
 // own plans a derived file. One that is there has to be petrock's.
 func (e *Engine) own(p *plan, file string, text []byte) {
-	if was := e.before.File(file); was != nil {
-		if !was.IsDerived() {
+	was := e.before.File(file)
+	there, err := e.root.ReadFile(file) // a build may not take it
+	if was != nil || err == nil {
+		if was != nil {
+			there = was.Text
+		}
+		if !source.IsDerived(file, there) {
 			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and does not begin with %q; rename it, or remove it if it was derived", file, source.DerivedMark))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and no line %q; rename it, or remove it if it was derived", file, source.DerivedMark+" …"))
 			}
 			return
 		}
-		if bytes.Equal(was.Text, text) && text != nil {
+		if bytes.Equal(there, text) && text != nil {
 			delete(p.texts, file)
 			return
 		}
@@ -89,8 +101,20 @@ func (e *Engine) own(p *plan, file string, text []byte) {
 	p.derived[file] = true
 }
 
+// refusedNow says that nothing could be derived from a package after the plan, and whether that is the
+// plan's fault.
+func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) error {
+	refusal := e.refused(p, pkg)
+	before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
+	if err == nil && len(before[0].Problems) == 0 {
+		refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
+		refusal.WayOut = "Nothing was changed."
+	}
+	return refusal
+}
+
 // refused says that nothing can be derived from a package.
-func (e *Engine) refused(p *plan, pkg *derive.Package) error {
+func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
 		Diagnostics: pkg.Problems,
@@ -114,7 +138,7 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 	p.old = verdict.Old
 	if len(verdict.New) > 0 {
 		return &Refusal{
-			Reason:      "it would not compile:",
+			Reason:      wouldNotCompile,
 			Diagnostics: verdict.New,
 			WayOut:      "Nothing was changed.",
 			lines:       linesOf(p.texts),
@@ -122,6 +146,9 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 	}
 	return nil
 }
+
+// wouldNotCompile is the reason of a refusal by the type checker.
+const wouldNotCompile = "it would not compile:"
 
 // linesOf are planned files, line by line.
 func linesOf(texts map[string][]byte) map[string][]string {

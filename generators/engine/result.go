@@ -8,7 +8,7 @@ import (
 
 // A Result says what was done, or would be.
 type Result struct {
-	OK          bool               `json:"ok"`                  // Always: what was not done has an error instead
+	OK          bool               `json:"ok"`                  // All of it was done; false if something was refused
 	DryRun      bool               `json:"dryRun"`              // Nothing was written
 	Action      string             `json:"action"`              // generate, destroy, undo or sync
 	Kind        string             `json:"kind,omitempty"`      // Of the component

@@ -30,8 +30,8 @@ func (e *Engine) there() []derive.Place {
 	return places
 }
 
-// Check reports what [Engine.Sync] would do. It writes nothing at all, takes no lock, and needs no
-// right to write.
+// Check reports what [Engine.Sync] would do; the result is OK if that is nothing. It changes nothing of
+// the project, takes no lock, and needs no right to write.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, err
@@ -52,6 +52,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	for _, conflict := range p.conflicts {
 		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})
 	}
+	result.OK = len(result.Files)+len(result.Refused) == 0
 	return result, nil
 }
 

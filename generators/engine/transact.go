@@ -106,4 +106,5 @@ func (e *Engine) fill(r *Result, p *plan) {
 	r.Diagnostics = append([]check.Diagnostic{}, p.old...)
 	r.Refused = append([]check.Diagnostic{}, r.Refused...)
 	r.Warnings = append([]check.Diagnostic{}, r.Warnings...)
+	r.OK = len(r.Refused) == 0
 }

@@ -38,7 +38,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 		}
 		return p, e.derive(ctx, p, e.touched(p), true)
 	})
-	if r, ok := err.(*Refusal); ok && len(r.Diagnostics) > 0 {
+	if r, ok := err.(*Refusal); ok && len(r.Diagnostics) > 0 && !strings.HasSuffix(r.Reason, " as it is:") {
 		r.name(target, later)
 	}
 	return result, err

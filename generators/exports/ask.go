@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,11 +20,11 @@ import (
 
 // askSystem asks the go command what it builds for.
 func askSystem(ctx context.Context, dir string) (System, error) {
-	out, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: dir}, "go", "env", "-json", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION")
+	out, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: dir}, "go", "env", "-json", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION", "GOWORK")
 	if err != nil {
 		return System{}, explain(err, errOut)
 	}
-	var env struct{ GOOS, GOARCH, CGO_ENABLED, GOFLAGS, GOVERSION string }
+	var env struct{ GOOS, GOARCH, CGO_ENABLED, GOFLAGS, GOVERSION, GOWORK string }
 	if err := json.Unmarshal(out, &env); err != nil {
 		return System{}, fmt.Errorf("reading what go env printed: %w", err)
 	}
@@ -30,6 +32,11 @@ func askSystem(ctx context.Context, dir string) (System, error) {
 	if found := regexp.MustCompile(`go1\.(\d+)`).FindStringSubmatch(env.GOVERSION); found != nil {
 		s.Release, _ = strconv.Atoi(found[1])
 	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return System{}, fmt.Errorf("reading go.mod: %w", err)
+	}
+	s.Local = env.GOWORK != "" && env.GOWORK != "off" || regexp.MustCompile(`=>\s*"?(\.|/|[A-Za-z]:)`).Match(mod)
 	for _, flag := range strings.Fields(env.GOFLAGS) {
 		flag = "-" + strings.TrimLeft(flag, "-")
 		if tags, ok := strings.CutPrefix(flag, "-tags="); ok {
@@ -103,7 +110,7 @@ func (c *Cache) learn(l listed) {
 		}
 	} else {
 		c.known.Files[l.ImportPath] = l.Export
-		if !l.lasts() {
+		if !l.Standard && (c.known.System.Local || !l.lasts()) {
 			c.known.passing = append(c.known.passing, l.ImportPath)
 		}
 	}

@@ -43,6 +43,7 @@ type System struct {
 	Cgo          bool
 	Tags         []string
 	Release      int      // of Go 1
+	Local        bool     // modules may be folders of this machine, which change at any time
 	Flags        []string // that the go command has to be given
 }
 

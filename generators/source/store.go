@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"go/build"
 	"go/token"
 	"io"
@@ -80,6 +81,10 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 	found := make(map[string]fs.FileInfo, len(s.kept))
 	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrPermission) && name != ".":
+			return fs.SkipDir // such as a database's own folder; Go in it could not be built either
+		case errors.Is(err, fs.ErrNotExist) && name != ".":
+			return nil // it has just gone
 		case err != nil:
 			return err
 		case d.IsDir() && name != "." && s.passesOver(name):
@@ -96,6 +101,9 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 		}
 		if err == nil && info.Mode().IsRegular() {
 			found[name] = info
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
 		}
 		return err
 	})

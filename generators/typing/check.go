@@ -143,6 +143,10 @@ func (p *Pass) diagnose(path string, files []*source.File, whole map[string]bool
 			continue
 		}
 		at := p.checker.fset.PositionFor(e.Pos, false)
+		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // it belongs to the one before
+			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // lines may move, and the fault is the same
+			continue
+		}
 		if !whole[at.Filename] && unused(e.Msg) {
 			continue // what uses it was not looked at
 		}

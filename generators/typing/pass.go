@@ -102,7 +102,7 @@ func (i *imports) Import(path string) (*types.Package, error) {
 
 func (p *Pass) importOutside(path string) (*types.Package, error) {
 	if dir, ok := p.checker.dir(path); ok {
-		if _, err := p.checker.found.Open(path); err != nil {
+		if !p.checker.found.Has(path) {
 			return nil, importError("the project has no folder " + dir + " with Go in it")
 		}
 	}
