@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -336,4 +337,48 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("what git made of the diff of %s is something else:\n%s", args, how)
 		}
 	}
+}
+
+// What is refused ends with 1, what is wrong in itself with 2, and both say so as JSON too.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before := w.tree()
+	for _, test := range []struct {
+		args    []string
+		status  int
+		refusal bool // there is one in the JSON
+	}{
+		{[]string{"undo"}, 1, true},
+		{[]string{"undo", "0099"}, 2, false},
+		{[]string{"undo", "--keep", "--force"}, 2, false},
+		{[]string{"destroy", "tool", "nothing"}, 2, false},
+		{[]string{"destroy", "tool"}, 2, false},
+		{[]string{"generate", "tool", "add"}, 1, true},
+		{[]string{"generate", "tool", "add-input"}, 1, true},
+		{[]string{"generate", "tool", "../x"}, 2, false},
+		{[]string{"generate", "tool", "x", "a:string; evil"}, 2, false},
+		{[]string{"generate", "tool"}, 2, false},
+		{[]string{"generate", "nonsense", "x"}, 2, false},
+		{[]string{"history", "--dir", "../outside"}, 1, false},
+	} {
+		_, errOut, status := w.run(test.args...)
+		if status != test.status || !strings.HasPrefix(errOut, "petrock: ") {
+			t.Errorf("%q ends with %d, not %d: %s", test.args, status, test.status, errOut)
+		}
+		out, _, status := w.run(append(test.args, "--json")...)
+		if test.args[len(test.args)-1] == "x" && test.args[1] == "nonsense" {
+			continue // what is no command has no JSON
+		}
+		var said struct {
+			OK      *bool
+			Error   string
+			Status  int
+			Refusal *engine.Refusal
+		}
+		if err := json.Unmarshal([]byte(out), &said); err != nil || said.OK == nil || *said.OK || said.Error == "" || said.Status != test.status || status != test.status || (said.Refusal != nil) != test.refusal {
+			t.Errorf("%q --json ends with %d and says %s: %v", test.args, status, out, err)
+		}
+	}
+	w.unchanged(before, "after all that,")
 }
