@@ -87,16 +87,7 @@ func (f *finder) find(pass *typing.Pass) {
 		return
 	}
 	f.pkg = pkg
-	for _, file := range files {
-		if file.Syntax.Name.Name != pkg.Name() {
-			continue // a program beside it, with a constraint that keeps it out
-		}
-		for _, decl := range file.Syntax.Decls {
-			if decl, ok := decl.(*ast.FuncDecl); ok {
-				f.function(file, decl)
-			}
-		}
-	}
+	f.components(pass, files)
 	f.clashes()
 	if len(f.found.Problems) > 0 {
 		f.found.Problems = append(f.found.Problems, exposed(wrong)...)
@@ -139,7 +130,17 @@ func (f *finder) diagnostic(pos token.Pos, format string, args ...any) check.Dia
 }
 
 // name is a type as one writes it in the package.
-func (f *finder) name(t types.Type) string { return types.TypeString(t, types.RelativeTo(f.pkg)) }
+func (f *finder) name(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if f.isHere(p) {
+			return ""
+		}
+		return p.Path()
+	})
+}
+
+// isHere reports whether a package is the one in hand, of which there may be several values.
+func (f *finder) isHere(p *types.Package) bool { return p != nil && p.Path() == f.pkg.Path() }
 
 // function looks at a function or method: is it a component, and a good one?
 func (f *finder) function(file *source.File, decl *ast.FuncDecl) {

@@ -9,14 +9,17 @@ import (
 	"github.com/petrock/petrock/generators/emit"
 )
 
-// Kept is what was written of components before, so that of a package with hundreds of them
-// only those are written again that have changed. It is for one user at a time.
+// Kept is what was found and written of components before, so that of a package with hundreds of them
+// only those are looked at and written again that have changed. It is for one user at a time.
 type Kept struct {
 	fragments map[string]map[string]fragment // by folder and component
+	packages  map[string]*keptPackage        // by folder
 }
 
 // NewKept is empty.
-func NewKept() *Kept { return &Kept{map[string]map[string]fragment{}} }
+func NewKept() *Kept {
+	return &Kept{map[string]map[string]fragment{}, map[string]*keptPackage{}}
+}
 
 // A fragment is what a derived file has of one component. It is the same whatever stands before
 // and after it, so that a new component changes no lines of others.

@@ -186,7 +186,7 @@ func (s *schemer) reference(t *types.Named) schema {
 // definition is the name of a type's definition. Types that would have the same one are numbered.
 func (s *schemer) definition(t *types.Named) string {
 	text := types.TypeString(t, func(p *types.Package) string {
-		if p == s.finder.pkg {
+		if s.finder.isHere(p) {
 			return ""
 		}
 		return p.Name()

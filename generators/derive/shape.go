@@ -158,7 +158,7 @@ func (f *finder) input(c *Component, decl *ast.FuncDecl, t types.Type) bool {
 		return false
 	}
 	c.Input, c.defaults = json.RawMessage(text), s.preset
-	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() == f.pkg && named.TypeArgs() == nil {
+	if named, ok := types.Unalias(t).(*types.Named); ok && f.isHere(named.Obj().Pkg()) && named.TypeArgs() == nil {
 		c.input = named.Obj().Name()
 	}
 	if len(c.defaults) > 0 && c.input == "" {

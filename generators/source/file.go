@@ -20,6 +20,7 @@ type File struct {
 	ID     uint64    // of no other file of the store
 
 	imports []Import
+	names   []string
 }
 
 // An Import is one import of a file.
@@ -31,7 +32,7 @@ type Import struct {
 // parse reads a file as it stands in fset under its path.
 func parse(fset *token.FileSet, file string, text []byte, id uint64) *File {
 	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)
-	f := &File{Path: file, Text: text, Syntax: syntax, Err: err, ID: id}
+	f := &File{Path: file, Text: text, Syntax: syntax, Err: err, ID: id, names: namesOf(syntax)}
 	for _, spec := range syntax.Imports {
 		if imported, err := strconv.Unquote(spec.Path.Value); err == nil {
 			f.imports = append(f.imports, Import{imported, spec.Path.Pos()})
@@ -45,6 +46,39 @@ func (f *File) Dir() string { return path.Dir(f.Path) }
 
 // IsTest reports whether only tests see the file.
 func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
+
+// Names are the names that the file declares for its package, without methods. They are not to be changed.
+func (f *File) Names() []string { return f.names }
+
+// namesOf lists what a file declares for its package.
+func namesOf(syntax *ast.File) []string {
+	var names []string
+	add := func(name string) {
+		if name != "_" && name != "init" {
+			names = append(names, name)
+		}
+	}
+	for _, decl := range syntax.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Recv == nil {
+				add(decl.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					add(spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						add(name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
 
 // IsDerived reports whether the file is petrock's: called *_gen.go, with the line that says so.
 func (f *File) IsDerived() bool { return IsDerived(f.Path, f.Text) }

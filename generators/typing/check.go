@@ -22,6 +22,10 @@ type checked struct {
 	id    uint64 // of no other
 	pkg   *types.Package
 	found []check.Diagnostic
+
+	files []*source.File
+	bare  bool   // no function was looked into, and it is no variant
+	deps  string // of the files, see Pass.deps; if bare
 }
 
 // load returns a package of the project, for the one in hand to import.
@@ -65,42 +69,73 @@ func (p *Pass) check(path string, files []*source.File, v *variant) *checked {
 	if known := p.checker.recall(path, key); known != nil {
 		return known
 	}
-	made := &checked{path: path, key: key}
+	made := p.extend(path, files, importing)
+	if made == nil {
+		made = &checked{path: path, files: files}
+		var errs []error
+		syntax, whole := p.syntax(files)
+		made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
+		made.found = p.diagnose(path, files, whole, errs)
+	}
 	p.checker.last++
-	made.id = p.checker.last
-	var errs []error
-	config := types.Config{
+	made.key, made.id = key, p.checker.last
+	if made.bare = v == nil && !slices.ContainsFunc(files, p.bodies); made.bare {
+		made.deps = p.deps(files, importing)
+	}
+	p.checker.remember(made)
+	return made
+}
+
+// bodies reports whether the functions of a file are looked into.
+func (p *Pass) bodies(file *source.File) bool {
+	return p.options.Bodies != nil && p.options.Bodies(file)
+}
+
+// config is how go/types goes about it. What it finds is added to errs.
+func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
+	return &types.Config{
 		GoVersion:   "go" + p.checker.module.Go,
 		FakeImportC: true,
 		Importer:    importing,
 		Sizes:       types.SizesFor("gc", runtime.GOARCH),
-		Error:       func(err error) { errs = append(errs, err) },
+		Error:       func(err error) { *errs = append(*errs, err) },
 	}
-	syntax := make([]*ast.File, len(files))
-	whole := map[string]bool{}
-	for i, file := range files {
-		syntax[i] = file.Syntax
-		if whole[file.Path] = p.options.Bodies != nil && p.options.Bodies(file); !whole[file.Path] {
-			syntax[i] = withoutBodies(file.Syntax)
+}
+
+// syntax is that of files, with the bodies that are to be looked into, and the paths of those.
+func (p *Pass) syntax(files []*source.File) (syntax []*ast.File, whole map[string]bool) {
+	whole = map[string]bool{}
+	for _, file := range files {
+		if p.bodies(file) {
+			whole[file.Path] = true
+			syntax = append(syntax, file.Syntax)
+		} else {
+			syntax = append(syntax, withoutBodies(file.Syntax))
 		}
 	}
-	made.pkg, _ = config.Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
-	made.found = p.diagnose(path, files, whole, errs)
-	p.checker.remember(made)
-	return made
+	return syntax, whole
 }
 
 // key stands for all that the check of a package depends on: its files, how they are looked at, and
 // what they import from the project. What comes from outside is looked after by the checker.
 func (p *Pass) key(path string, files []*source.File, importing *imports) string {
 	var key strings.Builder
+	if p.options.Slow {
+		key.WriteString("slow ")
+	}
 	for _, file := range files {
 		key.WriteString(strconv.FormatUint(file.ID, 36))
-		if p.options.Bodies != nil && p.options.Bodies(file) {
+		if p.bodies(file) {
 			key.WriteByte('+')
 		}
 		key.WriteByte(' ')
 	}
+	return key.String() + p.deps(files, importing)
+}
+
+// deps stands for the packages of the project that files import, and for those that cannot be had.
+func (p *Pass) deps(files []*source.File, importing *imports) string {
+	var deps strings.Builder
 	seen := map[string]bool{}
 	for _, file := range files {
 		for _, i := range file.Imports() {
@@ -111,18 +146,18 @@ func (p *Pass) key(path string, files []*source.File, importing *imports) string
 			dir, ok := p.inside(i.Path)
 			if !ok {
 				if !p.checker.found.Has(i.Path) {
-					fmt.Fprintf(&key, "%s is missing ", i.Path)
+					fmt.Fprintf(&deps, "%s is missing ", i.Path)
 				}
 				continue
 			}
 			if loaded, err := p.load(i.Path, dir, importing.variant); err == nil {
-				fmt.Fprintf(&key, "%s=%d ", i.Path, loaded.id)
+				fmt.Fprintf(&deps, "%s=%d ", i.Path, loaded.id)
 			} else {
-				fmt.Fprintf(&key, "%s=%v ", i.Path, err)
+				fmt.Fprintf(&deps, "%s=%v ", i.Path, err)
 			}
 		}
 	}
-	return key.String()
+	return deps.String()
 }
 
 // diagnose makes diagnostics of what is wrong with files: of their syntax, or else of their types.

@@ -56,6 +56,10 @@ type Options struct {
 	Skip func(*source.File) bool
 	// Bodies says of which files the functions are looked into, and not only at; nil means of none.
 	Bodies func(*source.File) bool
+	// Adds says that the files with bodies are new, and only add to what the others declare.
+	Adds bool
+	// Slow has packages checked whole, whatever was checked before.
+	Slow bool
 }
 
 // NewPass begins to look at packages of a view, and at those that they import.

@@ -1,0 +1,88 @@
+package derive
+
+import (
+	"go/ast"
+	"slices"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typing"
+)
+
+// A keptPackage is what was found in a package, file by file. It holds for a package that has the same
+// files, and maybe others that only add to it, and that imports the same.
+type keptPackage struct {
+	files []*source.File
+	deps  string
+	found map[*source.File]keptFile
+}
+
+// A keptFile is what was found in a file.
+type keptFile struct {
+	components []Component
+	warnings   []check.Diagnostic
+	maker      maker
+}
+
+// known is what was found in the package before, if it still holds for these files.
+func (f *finder) known(pass *typing.Pass, files []*source.File) *keptPackage {
+	if f.Kept == nil {
+		return nil
+	}
+	kept := f.Kept.packages[f.place.Dir]
+	if kept == nil {
+		return nil
+	}
+	left := len(kept.files)
+	for _, file := range files {
+		if _, ok := kept.found[file]; ok {
+			left--
+		} else if !typing.AddsOnly(file) {
+			return nil
+		}
+	}
+	if left > 0 || kept.deps != pass.Deps(f.place.Dir, kept.files) {
+		return nil
+	}
+	return kept
+}
+
+// components finds those of each file, or knows them already.
+func (f *finder) components(pass *typing.Pass, files []*source.File) {
+	known := f.known(pass, files)
+	now := &keptPackage{files: files, found: make(map[*source.File]keptFile, len(files))}
+	for _, file := range files {
+		if known != nil {
+			if kept, ok := known.found[file]; ok {
+				f.found.Components = append(f.found.Components, kept.components...)
+				f.found.Warnings = append(f.found.Warnings, kept.warnings...)
+				if kept.maker.known {
+					f.found.maker = kept.maker
+				}
+				now.found[file] = kept
+				continue
+			}
+		}
+		components, warnings, maker := len(f.found.Components), len(f.found.Warnings), f.found.maker
+		f.found.maker.known = false
+		if file.Syntax.Name.Name == f.pkg.Name() { // or else it is a program beside it, with a constraint that keeps it out
+			for _, decl := range file.Syntax.Decls {
+				if decl, ok := decl.(*ast.FuncDecl); ok {
+					f.function(file, decl)
+				}
+			}
+		}
+		now.found[file] = keptFile{slices.Clone(f.found.Components[components:]), slices.Clone(f.found.Warnings[warnings:]), f.found.maker}
+		if !f.found.maker.known {
+			f.found.maker = maker
+		}
+	}
+	if f.Kept == nil {
+		return
+	}
+	delete(f.Kept.packages, f.place.Dir)
+	if len(f.found.Problems) == 0 {
+		now.deps = pass.Deps(f.place.Dir, files)
+		f.Kept.packages[f.place.Dir] = now
+	}
+}

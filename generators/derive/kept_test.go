@@ -1,0 +1,87 @@
+package derive_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/exports"
+	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typing"
+)
+
+// What is kept from one time to the next makes no difference to what is derived.
+func TestKept(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/hello\n\ngo 1.26.0\n"))
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	cache := exports.New(root)
+	system, err := cache.System(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := source.NewStore(root, system.Context())
+	checker := typing.NewChecker(typing.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())
+	warm := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: checker, Kept: derive.NewKept()}
+
+	tool := func(name, fields string) string {
+		return fmt.Sprintf("package tools\n\nimport \"context\"\n\n// %s is one.\nfunc %[1]s(ctx context.Context, in %[1]sInput) (string, error) { return \"\", nil }\n\n// %[1]sInput is its input.\ntype %[1]sInput struct {\n%s\n}\n", name, fields)
+	}
+	for _, step := range []struct{ file, text string }{
+		{"model/model.go", "package model\n\ntype Size struct{ Width int }\n"},
+		{"tools/m.go", tool("M", "A Color")},
+		{"tools/color.go", "package tools\n\ntype Color string\n\nconst Red Color = \"red\"\n"},
+		{"tools/z.go", tool("Z", "B int")},
+		{"tools/a.go", tool("A", "C string")},
+		{"tools/more.go", "package tools\n\nconst Green Color = \"green\"\n"},
+		{"tools/yet.go", "package tools\n\nconst Blue = Color(\"blue\")\n"},
+		{"tools/k.go", tool("K", "D Color\n\tE *KInput `json:\"e,omitempty\"`")},
+		{"tools/sized.go", "package tools\n\nimport \"example.com/hello/model\"\n\ntype Sized = model.Size\n"},
+		{"tools/s.go", tool("S", "F Sized")},
+		{"model/model.go", "package model\n\ntype Size struct{ Width, Height int }\n"},
+		{"tools/new.go", "package tools\n\ntype Tools struct{}\n\nfunc New() (*Tools, error) { return nil, nil }\n"},
+		{"tools/method.go", "package tools\n\nimport \"context\"\n\n// B is a method.\nfunc (t *Tools) B(ctx context.Context, in ZInput) (string, error) { return \"\", nil }\n"},
+		{"tools/text.go", "package tools\n\nfunc (c *Color) UnmarshalText([]byte) error { return nil }\n"},
+		{"tools/text.go", ""},
+		{"tools/near.go", "package tools\n\nfunc Near() {}\n"},
+		{"tools/b.go", tool("Bb", "G bool")},
+		{"tools/near.go", ""},
+		{"tools/color.go", ""},
+		{"tools/color.go", "package tools\n\ntype Color int\n"},
+		{"tools/z.go", tool("Z", "B int // Changed")},
+	} {
+		path := filepath.Join(dir, step.file)
+		if step.text == "" {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			write(t, path, []byte(step.text))
+		}
+		view, err := store.View()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cold := warm
+		cold.Kept = nil
+		cold.Checker = typing.NewChecker(checker.Module(), cache, store.Fset())
+		var said [2]string
+		for i, project := range []derive.Project{warm, cold} {
+			packages, err := project.Packages(t.Context(), view, []derive.Place{{Dir: "tools", Kind: derive.Tool, Wired: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			said[i] = fmt.Sprintf("%s\n%v\n%v", packages[0].Text, packages[0].Problems, packages[0].Warnings)
+		}
+		if said[0] != said[1] {
+			t.Fatalf("after %s, with what is kept\n%s\nand without\n%s", step.file, said[0], said[1])
+		}
+	}
+}
