@@ -32,7 +32,7 @@ const isWorkshop = "PETROCK_TEST_WORKSHOP"
 // What a project is called in these tests.
 const (
 	name   = "hello"
-	module = "example.com/me/hello"
+	module = "hello"
 )
 
 // The tests have no network. Paths are trimmed from what they compile, so that the next project

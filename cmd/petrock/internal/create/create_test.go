@@ -42,7 +42,7 @@ func TestInterrupted(t *testing.T) {
 	for _, at := range []string{"writing", "checking", "making the first commit"} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		_, err := create.Run(ctx, scaffold.Embedded(), create.Options{
-			Answers: scaffold.Answers{Name: "hello", Module: "example.com/" + strings.Fields(at)[0]},
+			Answers: scaffold.Answers{Name: "hello", Module: "hello"},
 			Dir:     "a/b/hello",
 			Base:    base,
 			Step: func(what string) {
