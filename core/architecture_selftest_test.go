@@ -1,8 +1,6 @@
 package core_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -408,22 +406,3 @@ func findIn(t *testing.T, name string, files map[string]string) []string {
 
 // lines is a Go file with n lines.
 func lines(n int) string { return "package a\n" + strings.Repeat("//\n", n-1) }
-
-func TestVetSeesOtherSystems(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":       "module example.com/m\n\ngo 1.26\n",
-		"a.go":         "package a\n",
-		"a_windows.go": "package a\n\nvar x int = \"not a number\"\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := vet(dir, "darwin"); err != nil {
-		t.Errorf("darwin: %v\n%s", err, out)
-	}
-	if out, err := vet(dir, "windows"); err == nil || !strings.Contains(out, "a_windows.go:3") {
-		t.Errorf("windows: %v, want a complaint about a_windows.go:3\n%s", err, out)
-	}
-}

@@ -144,18 +144,3 @@ func TestArchitecture(t *testing.T) {
 		})
 	}
 }
-
-// Linux is where we test; this shows that the rest at least compiles and vets.
-func TestVetForOtherSystems(t *testing.T) {
-	if testing.Short() {
-		t.Skip("vetting the whole module for other systems takes a while; run without -short")
-	}
-	root := findRoot(t)
-	for _, goos := range []string{"darwin", "windows"} {
-		t.Run(goos, func(t *testing.T) {
-			if out, err := vet(root, goos); err != nil {
-				t.Errorf("GOOS=%s go vet ./...: %v\n%s", goos, err, out)
-			}
-		})
-	}
-}

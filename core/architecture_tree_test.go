@@ -208,12 +208,3 @@ func gitTopLevel(root string) []string {
 	}
 	return top
 }
-
-// vet runs go vet over the module in dir as if on another system.
-func vet(dir, goos string) (string, error) {
-	cmd := exec.Command("go", "vet", "./...")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}

@@ -55,7 +55,7 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 
 	address := in.URI
 	for _, variable := range variables {
-		address = strings.NewReplacer("{"+variable+"}", "x", "{+"+variable+"}", "x").Replace(address)
+		address = strings.NewReplacer("{"+variable+"}", "example", "{+"+variable+"}", "example").Replace(address)
 	}
 	address, _, _ = strings.Cut(address, "{?")
 	return n.draft(file, n.test(p, func(g *jen.Group) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // hidden are the places that are there and not seen: folders that are links, which nothing follows
@@ -39,4 +40,12 @@ func (e *Engine) otherModule(file string) string {
 		}
 	}
 	return ""
+}
+
+// interrupted says that an operation is half done, to those who only look.
+func (e *Engine) interrupted() []check.Diagnostic {
+	if !journal.Interrupted(e.root) {
+		return nil
+	}
+	return []check.Diagnostic{{Message: "an operation was interrupted, or is under way; petrock sync waits for it, and finishes it or takes it back"}}
 }

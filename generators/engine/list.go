@@ -40,6 +40,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 			listing.Components = append(listing.Components, pkg.Components...)
 		}
 	}
+	listing.Refused = append(listing.Refused, e.interrupted()...)
 	listing.OK = len(listing.Refused) == 0
 	listing.ToolsList = size(listing.Components)
 	return listing, nil

@@ -52,6 +52,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	for _, conflict := range p.conflicts {
 		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})
 	}
+	result.Refused = append(result.Refused, e.interrupted()...)
 	result.OK = len(result.Files)+len(result.Refused) == 0
 	return result, nil
 }

@@ -100,6 +100,13 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.root.Close())
 }
 
+// Interrupted reports whether an operation on the project in root was interrupted, or is being applied
+// right now. The next [Open] sees to it.
+func Interrupted(root *os.Root) bool {
+	_, err := root.Lstat(pendingFile)
+	return err == nil
+}
+
 // Root is the project's root. It is closed with the journal.
 func (j *Journal) Root() *os.Root { return j.root }
 
