@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -97,47 +94,15 @@ func (e *Engine) conflicts(p *plan, draft kit.Draft) {
 
 // taken finds names that a new file declares and that another file of its package has.
 func (e *Engine) taken(p *plan, file kit.File) {
-	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)
-	if err != nil {
-		return // the verification speaks of it
-	}
-	names := declared(syntax)
+	made := e.before.With(p.texts).File(file.Path)
 	for _, other := range e.before.Files(path.Dir(file.Path)) {
-		if other.IsDerived() || other.Syntax.Name.Name != syntax.Name.Name {
+		if other.IsDerived() || other.Syntax.Name.Name != made.Syntax.Name.Name {
 			continue
 		}
-		there := declared(other.Syntax)
-		for name := range names {
-			if pos, ok := there[name]; ok {
-				at := e.before.Fset().PositionFor(pos, false)
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s, which %s would declare, is declared in %s:%d already", name, file.Path, other.Path, at.Line))
+		for _, name := range other.Names() {
+			if slices.Contains(made.Names(), name) {
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s, which %s would declare, is declared in %s already", name, file.Path, other.Path))
 			}
 		}
 	}
-}
-
-// declared are the names that a file declares for its package, without methods.
-func declared(file *ast.File) map[string]token.Pos {
-	names := map[string]token.Pos{}
-	for _, decl := range file.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			if decl.Recv == nil && decl.Name.Name != "init" {
-				names[decl.Name.Name] = decl.Name.Pos()
-			}
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					names[spec.Name.Name] = spec.Name.Pos()
-				case *ast.ValueSpec:
-					for _, name := range spec.Names {
-						names[name.Name] = name.Pos()
-					}
-				}
-			}
-		}
-	}
-	delete(names, "_")
-	return names
 }

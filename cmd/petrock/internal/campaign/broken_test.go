@@ -1,7 +1,6 @@
 package campaign_test
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -34,13 +33,6 @@ import "example.com/not/there"
 func Broken(ctx context.Context, in there.Input) (there.Output, error) { return there.Do(in) }
 `,
 	}
-}
-
-// derived are the derived files of the project.
-func (w *world) derived() tree {
-	all := w.tree()
-	maps.DeleteFunc(all, func(file, _ string) bool { return !strings.HasSuffix(file, "_gen.go") })
-	return all
 }
 
 // registers fails the test if a derived file does not hold what it must hold.
