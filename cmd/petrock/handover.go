@@ -18,16 +18,13 @@ import (
 )
 
 // handOver lets the workshop of the project that a command is about do it, at the version that the project
-// has, with the generators that it has. It returns only if there is none, or if it does not
-// build; then this petrock does it, and says so.
+// has, with the generators that it has. It is not done if there is none, if PETROCK_WORKSHOP is
+// off, or if it does not build; then this petrock does it, and in the last case says so.
 func handOver(ctx context.Context, args []string, env cli.Env) (status int, done bool) {
 	if os.Getenv("PETROCK_WORKSHOP") == "off" || !isForWorkshop(args) {
 		return 0, false
 	}
-	found, err := project.Find(filepath.Join(env.Dir, dirFlag(args)))
-	if filepath.IsAbs(dirFlag(args)) {
-		found, err = project.Find(dirFlag(args))
-	}
+	found, err := project.Find(cli.Inside(env.Dir, dirFlag(args)))
 	if err != nil {
 		return 0, false // the command says so
 	}

@@ -34,7 +34,8 @@ depends on petrock.
 
 In a project, petrock generate adds tools, resources and prompts, and petrock undo takes
 that back. These commands are done by the project's workshop, at the version that the project
-was made with; if that does not build, by this petrock, which says so then.`,
+was made with; if that does not build, by this petrock, which says so then. With
+PETROCK_WORKSHOP=off in the environment this petrock does them anyway.`,
 		Example: `  petrock new hello
   cd hello
   petrock generate tool send_mail to 'subject "What it is about"'

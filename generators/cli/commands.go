@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,15 @@ func (c *common) flags(cmd *cobra.Command, writes bool) {
 
 // open opens the project that the command is about.
 func (c *common) open(env Env) (*engine.Engine, error) {
-	return engine.Open(inside(env.Dir, c.dir), generators.All())
+	return engine.Open(Inside(env.Dir, c.dir), generators.All())
+}
+
+// Inside is the folder that somebody in dir means by a path; no path means dir.
+func Inside(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // work opens the project, does something with it, and prints what came of it.

@@ -2,26 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/petrock/petrock/generators/engine"
 )
-
-// inside is a folder that was named in another.
-func inside(dir, named string) string {
-	if named == "" || filepath.IsAbs(named) {
-		return filepath.Clean(dirOr(named, dir))
-	}
-	return filepath.Join(dir, named)
-}
-
-func dirOr(named, dir string) string {
-	if named == "" {
-		return dir
-	}
-	return named
-}
 
 // printResult says what was done. Of a dry run it prints the differences alone, for other programs
 // to read, and the rest to standard error.

@@ -18,7 +18,7 @@ func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 		f.problem(decl.Name.Pos(), "%s is declared more than once", decl.Name.Name)
 		return
 	}
-	in, out, ok := f.inAndOut(c, decl, signature)
+	in, out, ok := inAndOut(c, signature)
 	if !ok {
 		f.problem(decl.Name.Pos(), "%s is exported and is no %s: that is %s; change it, or begin its name with a small letter, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wanted(decl.Name.Name))
 		return
@@ -72,7 +72,7 @@ func (f *finder) wanted(name string) string {
 }
 
 // inAndOut are the types of what a component takes, which may be nothing, and of what it gives back.
-func (f *finder) inAndOut(c *Component, decl *ast.FuncDecl, s *types.Signature) (in, out types.Type, ok bool) {
+func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 	params, results := s.Params(), s.Results()
 	if s.TypeParams() != nil || s.Variadic() || params.Len() == 0 || params.Len() > 2 || results.Len() != 2 || !isError(results.At(1).Type()) {
 		return nil, nil, false

@@ -20,7 +20,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		return nil, terminal.Usagef("%q is no kind of component; there are %s", kind, strings.Join(Kinds(), ", "))
 	}
 	op := journal.Operation{Action: actionDestroy, Title: actionDestroy + " " + kind + " " + name}
-	return e.transact(ctx, op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
+	return e.transact(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
 		found, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
 		if err != nil {
 			return nil, err

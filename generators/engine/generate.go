@@ -29,7 +29,7 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 		return nil, terminal.Usagef("%s: %w", kind, err)
 	}
 	op := journal.Operation{Action: actionGenerate, Title: title(kind, input)}
-	return e.transact(ctx, op, o, func(_ *journal.Journal, result *Result) (*plan, error) {
+	return e.transact(ctx, &op, o, func(_ *journal.Journal, result *Result) (*plan, error) {
 		draft, err := g.Make(e.facts(), input)
 		if err != nil {
 			return nil, terminal.Usagef("%s: %w", kind, err)

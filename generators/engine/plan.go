@@ -109,6 +109,7 @@ func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) e
 	if err == nil && len(before[0].Problems) == 0 {
 		refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
 		refusal.WayOut = "Nothing was changed."
+		refusal.before = false
 	}
 	return refusal
 }
@@ -119,6 +120,7 @@ func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
 		Diagnostics: pkg.Problems,
 		WayOut:      "Mend that first. What does not touch this package still works.",
+		before:      true,
 		lines:       linesOf(p.texts),
 	}
 }
@@ -138,7 +140,7 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 	p.old = verdict.Old
 	if len(verdict.New) > 0 {
 		return &Refusal{
-			Reason:      wouldNotCompile,
+			Reason:      "it would not compile:",
 			Diagnostics: verdict.New,
 			WayOut:      "Nothing was changed.",
 			lines:       linesOf(p.texts),
@@ -146,9 +148,6 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 	}
 	return nil
 }
-
-// wouldNotCompile is the reason of a refusal by the type checker.
-const wouldNotCompile = "it would not compile:"
 
 // linesOf are planned files, line by line.
 func linesOf(texts map[string][]byte) map[string][]string {

@@ -16,7 +16,8 @@ type Refusal struct {
 	Operations  []string           `json:"operations,omitempty"`  // Ids of operations that are in the way
 	WayOut      string             `json:"wayOut,omitempty"`      // What to do
 
-	lines map[string][]string // of planned files, for those who cannot look them up
+	before bool                // what is wrong was wrong before
+	lines  map[string][]string // of planned files, for those who cannot look them up
 }
 
 // Error is all of it, for people.

@@ -13,7 +13,7 @@ import (
 // Sync derives all derived files again. Packages from which nothing can be derived keep theirs,
 // and are named in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
-	return e.transact(ctx, journal.Operation{Action: actionSync}, o, func(_ *journal.Journal, _ *Result) (*plan, error) {
+	return e.transact(ctx, &journal.Operation{Action: actionSync}, o, func(_ *journal.Journal, _ *Result) (*plan, error) {
 		p := newPlan()
 		return p, e.derive(ctx, p, e.there(), false)
 	})

@@ -24,13 +24,8 @@ func isMissing(err error) bool {
 }
 
 // transact opens the journal, makes a plan with it, and applies that. What the plan derives from is
-// up to it.
-func (e *Engine) transact(ctx context.Context, op journal.Operation, o Options, draw func(*journal.Journal, *Result) (*plan, error)) (*Result, error) {
-	return e.transactWith(ctx, &op, o, draw)
-}
-
-// transactWith is transact for an operation that is known once the journal is read.
-func (e *Engine) transactWith(ctx context.Context, op *journal.Operation, o Options, draw func(*journal.Journal, *Result) (*plan, error)) (*Result, error) {
+// up to it; it may also fill in what is known of the operation once the journal is read.
+func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options, draw func(*journal.Journal, *Result) (*plan, error)) (*Result, error) {
 	opened, err := journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 	op := journal.Operation{Action: actionUndo}
 	var target journal.Operation
 	var later []journal.Operation
-	result, err := e.transactWith(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
+	result, err := e.transact(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
 		history, err := opened.History()
 		if err != nil {
 			return nil, err
@@ -38,7 +38,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 		}
 		return p, e.derive(ctx, p, e.touched(p), true)
 	})
-	if r, ok := err.(*Refusal); ok && len(r.Diagnostics) > 0 && !strings.HasSuffix(r.Reason, " as it is:") {
+	if r, ok := err.(*Refusal); ok && len(r.Diagnostics) > 0 && !r.before {
 		r.name(target, later)
 	}
 	return result, err
