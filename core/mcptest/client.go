@@ -38,19 +38,23 @@ type Client struct {
 	conn          *jsonrpc.Conn
 	notifications *inbox
 	stateless     *stateless // nil in a session
+	witness       *witness   // of what the server logs; nil if it is somebody else's
 }
 
 // Serve starts a session with a new server, on which it has called each of register. An error of
-// one of them fails the test.
+// one of them fails the test. What the server logs is part of the test's output.
 func Serve(t testing.TB, register ...func(*mcp.Server) error) *Client {
 	t.Helper()
-	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
+	witness := newWitness(t.Output())
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{Logger: slog.New(witness)})
 	for _, r := range register {
 		if err := r(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return Connect(t, s)
+	c := Connect(t, s)
+	c.witness = witness
+	return c
 }
 
 // Connect starts a session with s, ready for calls.
@@ -134,7 +138,8 @@ func (c *Client) start(s *mcp.Server, o Options) {
 }
 
 // Call sends any request and decodes its result into result, which may be nil. An
-// error of the server is a [*jsonrpc.Error].
+// error of the server is a [*jsonrpc.Error]; that of a call which panicked also says what and where, if the
+// server is one of [Serve].
 func (c *Client) Call(method string, params, result any) error {
 	return c.CallContext(c.ctx, method, params, result)
 }
@@ -142,6 +147,9 @@ func (c *Client) Call(method string, params, result any) error {
 // CallContext is [Client.Call]; when ctx ends, it tells the server to cancel the request.
 func (c *Client) CallContext(ctx context.Context, method string, params, result any) error {
 	id, err := c.call(ctx, method, params, result)
+	if said := c.witness.take(); said != "" && err != nil {
+		err = fmt.Errorf("%w: %s", err, said)
+	}
 	if ctx.Err() != nil && !id.IsZero() {
 		c.Notify("notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
 	}

@@ -6,6 +6,15 @@
 //		t.Errorf("add said %s", got)
 //	}
 //
+// An [Example] says the same as a row of a table.
+//
+//	for _, example := range []mcptest.Example{
+//		{Name: "two numbers", Input: `{"a":2,"b":3}`, Output: `{"sum":5}`},
+//		{Name: "one number", Input: `{"a":2}`, Error: "invalid arguments"},
+//	} {
+//		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
+//	}
+//
 // [Serve] makes a server, [Connect] takes one that is there. The client goes through the handshake,
 // or does without in a revision that has none, and the whole of the protocol lies between it and
 // the tool: arguments are checked, results are rendered, errors are what a client sees,

@@ -1,0 +1,71 @@
+package mcptest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+// Errorf notes why the test failed.
+func (f *failing) Errorf(format string, args ...any) { f.why += fmt.Sprintf(format, args...) }
+
+// offer registers a prompt and a resource beside the tools.
+func offer(s *mcp.Server) error {
+	return errors.Join(
+		s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}}}, mcp.TypedPrompt(func(_ context.Context, in struct {
+			Who string `json:"who"`
+		}) (string, error) {
+			return "Greet " + in.Who, nil
+		})),
+		s.AddResource(mcp.Resource{URI: "note://one", Name: "one"}, mcp.TypedResource(func(context.Context) (string, error) { return "first", nil })),
+		s.AddTool(mcp.Tool{Name: "fall"}, mcp.Typed(func(context.Context, struct{}) (string, error) { panic("no floor") })),
+	)
+}
+
+func TestExamples(t *testing.T) {
+	client := mcptest.Serve(t, register("add"), offer)
+	tool := func(t testing.TB, e mcptest.Example) { client.CheckTool(t, "add", e) }
+	prompt := func(t testing.TB, e mcptest.Example) { client.CheckPrompt(t, "greet", e) }
+	resource := client.CheckResource
+	for _, test := range []struct {
+		check   func(testing.TB, mcptest.Example)
+		example mcptest.Example
+		why     string // it fails
+	}{
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: ` { "sum" : 5.0 } `}, ""},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`}, ""},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":6}`}, "add gives {\"sum\":5}\nwant {\"sum\":6}"},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":5,"more":null}`}, "want"},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{`}, "want {"},
+		{tool, mcptest.Example{Input: `{"a":2}`, Error: "invalid arguments"}, ""},
+		{tool, mcptest.Example{Input: `{"a":2}`, Error: "no such number"}, `want an error with "no such number" in it`},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Error: "no"}, "add gives {\"sum\":5}\nwant an error"},
+		{tool, mcptest.Example{Input: `{"a":2}`, Output: `{"sum":2}`}, "want {\"sum\":2}"},
+		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Ann"}, ""},
+		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet gives Greet Ann\nwant Greet Bob"},
+		{resource, mcptest.Example{Input: "note://one", Output: "first"}, ""},
+		{resource, mcptest.Example{Input: "note://one", Output: "second"}, "note://one gives first\nwant second"},
+		{resource, mcptest.Example{Input: "note://two", Error: "note://two"}, ""},
+	} {
+		f := &failing{TB: t}
+		test.check(f, test.example)
+		if f.why == "" != (test.why == "") || !strings.Contains(f.why, test.why) {
+			t.Errorf("%+v fails with %q, want %q", test.example, f.why, test.why)
+		}
+	}
+}
+
+// A panic fails an example, whatever it expects of a result.
+func TestExamplePanics(t *testing.T) {
+	client := mcptest.Serve(t, offer)
+	f := &failing{TB: t}
+	client.CheckTool(f, "fall", mcptest.Example{Input: `{}`})
+	if !strings.Contains(f.why, "fall says: internal error in tools/call: it panicked: no floor (mcptest/examples_test.go:26)") {
+		t.Errorf("it fails with %q", f.why)
+	}
+}
