@@ -37,12 +37,7 @@ type Result struct {
 // Run lists and compiles packages, and links programs if nothing is wrong so far. The error
 // is about the go command itself; what is wrong with the packages is in the result.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	if len(o.Roots) == 0 {
-		o.Roots = []string{o.Dir}
-	}
-	if len(o.Patterns) == 0 {
-		o.Patterns = []string{"./..."}
-	}
+	o = o.complete()
 	if flags, _, err := o.run(ctx, []string{"env", "GOFLAGS"}, nil); err == nil && bytes.Contains(flags, []byte("-mod=mod")) {
 		o.Flags = append([]string{"-mod=readonly"}, o.Flags...) // or Go would write to go.mod
 	}
@@ -59,14 +54,25 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return result, err
 }
 
+// complete is o with what its empty fields mean.
+func (o Options) complete() Options {
+	if len(o.Roots) == 0 {
+		o.Roots = []string{o.Dir}
+	}
+	if len(o.Patterns) == 0 {
+		o.Patterns = []string{"./..."}
+	}
+	return o
+}
+
 // refused makes a result of what go list says when it lists nothing: if it names a place, such
-// as a line of go.mod, something is wrong with the project, and otherwise with Go here.
+// as a line of go.mod, or a package, something is wrong with the project, and otherwise with Go here.
 func (o Options) refused(err error, words []byte) (*Result, error) {
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
 		return nil, err
 	}
 	found := failure{Err: string(words)}.diagnose("", o)
-	if slices.ContainsFunc(found, func(d Diagnostic) bool { return d.File != "" }) {
+	if slices.ContainsFunc(found, func(d Diagnostic) bool { return d.File != "" || d.Package != "" }) {
 		return &Result{Diagnostics: found}, nil
 	}
 	return nil, fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))

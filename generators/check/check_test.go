@@ -80,6 +80,25 @@ func TestCheckEnds(t *testing.T) {
 	}
 }
 
+func TestBuild(t *testing.T) {
+	dir, env := t.TempDir(), []string{"GOPROXY=off", "GOFLAGS=-mod=readonly", "GOWORK=off"}
+	write(t, filepath.Join(dir, "go.mod"), []byte("module x\n\ngo 1.26.0\n"))
+	write(t, filepath.Join(dir, "a", "a.go"), []byte("package a\n\nfunc A() int { return \"\" }\n"))
+	write(t, filepath.Join(dir, "b", "b_test.go"), []byte("package b_test\n\nimport \"x/gone\"\n"))
+	for pattern, want := range map[string]string{
+		"./a": `x/a: a/a.go:3:23: cannot use "" (untyped string constant) as int value in return statement`,
+		"./b": "x/b: b/b_test.go:3:8: package x/gone is not there: the module has no such folder",
+	} {
+		found, err := check.Build(t.Context(), check.Options{Dir: dir, Patterns: []string{pattern}, Env: env}, "test", "-c", "-o", os.DevNull)
+		if err != nil || len(found) != 1 || found[0].Package+": "+found[0].String() != want {
+			t.Errorf("of %s it says %v %v, not %s", pattern, found, err, want)
+		}
+	}
+	if found, err := check.Build(t.Context(), check.Options{Dir: dir, Env: env}, "build", "-nonsense"); err == nil {
+		t.Errorf("with a flag that is none, it says %v", found)
+	}
+}
+
 func write(t *testing.T, file string, data []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +18,35 @@ type Diagnostic struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
+	Lines   string `json:"lines,omitempty"` // Those around the place, with their numbers, where they cannot be looked up
+}
+
+// Around is the lines around one of a text, numbered, with a mark at that one.
+//
+//	  12 | loud := strings.ToUpper(in.Text)
+//	> 13 | return loud
+//	  14 | }
+func Around(text string, line int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if line < 1 || text == "" {
+		return ""
+	}
+	line = min(line, len(lines))
+	const before, after, widest = 3, 2, 200
+	first, last := max(1, line-before), min(len(lines), line+after)
+	width := len(strconv.Itoa(last))
+	var out strings.Builder
+	for n := first; n <= last; n++ {
+		mark, words := ' ', []rune(strings.ToValidUTF8(strings.ReplaceAll(lines[n-1], "\t", "    "), "\ufffd"))
+		if n == line {
+			mark = '>'
+		}
+		if len(words) > widest {
+			words = append(words[:widest], '…')
+		}
+		fmt.Fprintf(&out, "%c %*d | %s\n", mark, width, n, string(words))
+	}
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // String is the diagnostic as a compiler would print it.

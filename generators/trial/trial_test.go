@@ -1,0 +1,108 @@
+package trial_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/generators/trial"
+)
+
+// From planned files to a report, in a project that a link leads to.
+func TestWhole(t *testing.T) {
+	s := newStage(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(s.Root, link); err == nil { // not everybody may on Windows
+		s.Root = link
+	}
+	var steps []string
+	s.Step = func(what string) { steps = append(steps, what) }
+	r, err := trial.Test(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{Time: time.Minute})
+	if err != nil || !r.Passed || summary(r) != "one and two: true\nnone: true\n" {
+		t.Errorf("%+v %v", r, err)
+	}
+	if want := []string{"building the tests of tools", "running TestAdd"}; !slices.Equal(steps, want) {
+		t.Errorf("its steps are %q", steps)
+	}
+
+	new := maps.Clone(s.Planned) // a package whose folder is not there
+	new["features/sums/sums_test.go"] = []byte("package sums\n\nimport (\n\t\"testing\"\n\n\t\"weather/tools\"\n)\n\nfunc TestSums(t *testing.T) {\n\tif tools.Add(1, 2) != 3 {\n\t\tt.Fatal(\"the old file counts\")\n\t}\n}\n")
+	r, err = trial.Test(t.Context(), trial.Options{Root: s.Root, Planned: new}, "features/sums", "TestSums", trial.Limits{Time: time.Minute})
+	if err != nil || !r.Passed || summary(r) != "TestSums: true\n" {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+func TestDoesNotCompile(t *testing.T) {
+	s := newStage(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(s.Root, link); err == nil {
+		s.Root = link
+	}
+	for name, c := range map[string]struct{ file, text, want string }{
+		"types":  {"tools/add.go", "package tools\n\nfunc Add(a, b int) int {\n\treturn \"three\"\n}\n", `weather/tools: tools/add.go:4:9: cannot use "three"`},
+		"syntax": {"tools/add.go", "package tools\n\nfunc Add(a, b int) int {\n\treturn )\n}\n", "weather/tools: tools/add.go:4:9: syntax error"},
+		"test":   {"tools/add_test.go", "package tools\n\nfunc second() { gone() }\n", "weather/tools: tools/add_test.go:3:17: undefined: gone"},
+		"import": {"tools/add.go", "package tools\n\nimport \"weather/gone\"\n", "weather/tools: tools/add.go:3:8: package weather/gone is not there"},
+		"disk":   {"tools/old_test.go", "", "weather/tools: tools/old_test.go:5:30: undefined: gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := trial.Options{Root: s.Root, Planned: maps.Clone(s.Planned)}
+			if o.Planned[c.file] = []byte(c.text); c.text == "" {
+				delete(o.Planned, c.file) // which is wrong as it is
+			}
+			r, err := trial.Test(t.Context(), o, "tools", "TestAdd", trial.Limits{})
+			if err != nil || r.Passed || len(r.Cases) > 0 || len(r.Diagnostics) == 0 {
+				t.Fatalf("%+v %v", r, err)
+			}
+			var got []string
+			for _, d := range r.Diagnostics {
+				got = append(got, d.Package+": "+d.String())
+			}
+			if !slices.ContainsFunc(got, func(d string) bool { return strings.HasPrefix(d, c.want) }) {
+				t.Errorf("it says\n%s\nnot\n%s", strings.Join(got, "\n"), c.want)
+			}
+		})
+	}
+}
+
+func TestBuild(t *testing.T) {
+	s := newStage(t)
+	if found, err := trial.Build(t.Context(), s.Options, "cmd/weather"); len(found) > 0 || err != nil {
+		t.Errorf("%v %v", found, err)
+	}
+	s.Planned["cmd/weather/main.go"] = []byte("package main\n\nfunc gone()\n\nfunc main() { gone() }\n")
+	found, err := trial.Build(t.Context(), s.Options, "cmd/weather")
+	if err != nil || len(found) != 1 || found[0].String() != "cmd/weather/main.go:3:6: missing function body" {
+		t.Errorf("%v %v", found, err)
+	}
+	s.Planned["cmd/weather/main.go"] = []byte("package main\n")
+	found, err = trial.Build(t.Context(), s.Options, "cmd/weather")
+	if err != nil || len(found) != 1 || !strings.Contains(found[0].Message, "function main is undeclared") {
+		t.Errorf("it does not link: %v %v", found, err)
+	}
+}
+
+func TestNothingToRun(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct{ dir, test, want string }{
+		{"tools", "TestGone", "there is no test TestGone in tools"},
+		{"tools", "Test|.*", `"Test|.*" is no name of a test`},
+		{"cmd/weather", "TestAdd", "package cmd/weather has no tests"},
+		{"gone", "TestAdd", "looking for package gone: "},
+		{"../tools", "TestAdd", `"../tools" is no path from the root`},
+	} {
+		r, err := trial.Test(t.Context(), s.Options, c.dir, c.test, trial.Limits{Time: time.Minute})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s in %s: %+v %v", c.test, c.dir, r, err)
+		}
+	}
+	s.Planned["../x.go"] = []byte("package x\n")
+	if _, err := trial.Build(t.Context(), s.Options, "cmd/weather"); err == nil || !strings.Contains(err.Error(), `"../x.go" is no path`) {
+		t.Errorf("a file outside: %v", err)
+	}
+}
