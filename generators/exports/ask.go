@@ -20,15 +20,15 @@ import (
 
 // askSystem asks the go command what it builds for.
 func askSystem(ctx context.Context, dir string) (System, error) {
-	out, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: dir}, "go", "env", "-json", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION", "GOWORK")
+	out, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: dir}, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION", "GOWORK")
 	if err != nil {
 		return System{}, explain(err, errOut)
 	}
-	var env struct{ GOOS, GOARCH, CGO_ENABLED, GOFLAGS, GOVERSION, GOWORK string }
+	var env struct{ GOROOT, GOOS, GOARCH, CGO_ENABLED, GOFLAGS, GOVERSION, GOWORK string }
 	if err := json.Unmarshal(out, &env); err != nil {
 		return System{}, fmt.Errorf("reading what go env printed: %w", err)
 	}
-	s := System{GOOS: env.GOOS, GOARCH: env.GOARCH, Cgo: env.CGO_ENABLED == "1"}
+	s := System{Root: env.GOROOT, GOOS: env.GOOS, GOARCH: env.GOARCH, Cgo: env.CGO_ENABLED == "1"}
 	if found := regexp.MustCompile(`go1\.(\d+)`).FindStringSubmatch(env.GOVERSION); found != nil {
 		s.Release, _ = strconv.Atoi(found[1])
 	}

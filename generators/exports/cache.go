@@ -39,6 +39,7 @@ type answers struct {
 
 // A System is what packages are built for.
 type System struct {
+	Root         string // of Go itself; the standard library is in its folder src
 	GOOS, GOARCH string
 	Cgo          bool
 	Tags         []string
@@ -72,6 +73,10 @@ func (c *Cache) System(ctx context.Context) (System, error) {
 	}
 	return c.known.System, nil
 }
+
+// State stands for all that the answers of the go command depend on, but for what is in folders of
+// this machine that modules may be. It starts nothing.
+func (c *Cache) State() string { return key(c.root.Name()) }
 
 // Find makes sure that the export data of packages is known, as far as there is any. Those of
 // earlier questions stay known. Edition tells whether what was read earlier may still be used.

@@ -138,9 +138,13 @@ func TestDroppedWhileRunning(t *testing.T) {
 	if find(t, c, "errors", "strings").Edition != first.Edition {
 		t.Error("one more question, and what was read cannot be used any more")
 	}
+	state := c.State()
 	write(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
 	if find(t, c, "errors").Edition == first.Edition {
 		t.Error("go.mod has changed, and what was read before is used all the same")
+	}
+	if c.State() == state {
+		t.Error("go.mod has changed, and the state is the same")
 	}
 }
 
@@ -184,6 +188,9 @@ func TestSystem(t *testing.T) {
 	}
 	if len(c.ReleaseTags) < 26 || c.ReleaseTags[0] != "go1.1" {
 		t.Errorf("releases %v", c.ReleaseTags)
+	}
+	if _, err := os.Stat(filepath.Join(system.Root, "src", "fmt")); err != nil {
+		t.Errorf("the standard library: %v", err)
 	}
 	if strings.Join(system.Flags, " ") != "-mod=readonly" {
 		t.Errorf("Go is given %v, and would write to go.mod", system.Flags)

@@ -24,7 +24,7 @@ func key(dir string) string {
 	if err == nil {
 		program, _ = filepath.EvalSymlinks(program)
 	}
-	add("format", []byte("2"))
+	add("format", []byte("3"))
 	stamp(hash, program)
 	var settings []string
 	for _, setting := range os.Environ() {

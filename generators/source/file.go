@@ -32,7 +32,7 @@ type Import struct {
 // parse reads a file as it stands in fset under its path.
 func parse(fset *token.FileSet, file string, text []byte, id uint64) *File {
 	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)
-	f := &File{Path: file, Text: text, Syntax: syntax, Err: err, ID: id, names: namesOf(syntax)}
+	f := &File{Path: file, Text: text, Syntax: syntax, Err: err, ID: id, names: Declared(syntax)}
 	for _, spec := range syntax.Imports {
 		if imported, err := strconv.Unquote(spec.Path.Value); err == nil {
 			f.imports = append(f.imports, Import{imported, spec.Path.Pos()})
@@ -50,8 +50,8 @@ func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 // Names are the names that the file declares for its package, without methods. They are not to be changed.
 func (f *File) Names() []string { return f.names }
 
-// namesOf lists what a file declares for its package.
-func namesOf(syntax *ast.File) []string {
+// Declared lists the names that a file declares for its package, without methods.
+func Declared(syntax *ast.File) []string {
 	var names []string
 	add := func(name string) {
 		if name != "_" && name != "init" {

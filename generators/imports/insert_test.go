@@ -1,0 +1,88 @@
+package imports_test
+
+import (
+	"bytes"
+	"flag"
+	"go/format"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "write testdata/insert.txtar anew")
+
+// The archive has a file before and after imports were added, in turn. What gofmt had written
+// before, it would write so after.
+func TestInsert(t *testing.T) {
+	b := project(t, many)
+	const golden = "testdata/insert.txtar"
+	archive, err := txtar.ParseFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := txtar.Archive{Comment: archive.Comment}
+	want := map[string]string{}
+	for _, f := range archive.Files {
+		if name, ok := strings.CutSuffix(f.Name, " after"); ok {
+			want[name] = string(f.Data)
+			continue
+		}
+		out, missing := b.add("q/q.go", string(f.Data))
+		if len(missing) > 0 {
+			t.Errorf("%s: %v", f.Name, missing)
+		}
+		cases.Files = append(cases.Files, f, txtar.File{Name: f.Name + " after", Data: []byte(out)})
+		if formatted(f.Data) && !formatted([]byte(out)) {
+			t.Errorf("%s: gofmt would change\n%s", f.Name, out)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(golden, txtar.Format(&cases), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, f := range cases.Files {
+		if name, ok := strings.CutSuffix(f.Name, " after"); ok && string(f.Data) != want[name] {
+			t.Errorf("%s becomes\n%s\nnot\n%s\n(go test ./generators/imports -update writes it down)", name, f.Data, want[name])
+		}
+	}
+}
+
+// formatted reports whether gofmt would leave a file as it is.
+func formatted(text []byte) bool {
+	after, err := format.Source(text)
+	return err == nil && bytes.Equal(after, text)
+}
+
+// These have no place in an archive.
+func TestInsertOddly(t *testing.T) {
+	b := project(t, "")
+	for _, c := range []struct{ before, after string }{
+		{"package q; var x = os.Args", "package q; import \"os\"; var x = os.Args"},
+		{"package q; var x, y = os.Args, io.EOF", "package q; import \"os\"; import \"io\"; var x, y = os.Args, io.EOF"},
+		{"package q /* a\nb */\nvar x = os.Args", "package q /* a\nb */\n\nimport \"os\"\n\nvar x = os.Args"},
+		{"package q /* a */; var x = os.Args", "package q; import \"os\" /* a */; var x = os.Args"},
+		{"package q /* a\nb */ var x = os.Args", "package q; import \"os\" /* a\nb */ var x = os.Args"},
+		{"package q\r\n\r\nvar x = os.Args\r\n", "package q\r\n\r\nimport \"os\"\r\n\r\nvar x = os.Args\r\n"},
+		{"package q\r\n\r\nimport \"io\" // a\r\n\r\nvar x, y = os.Args, io.EOF\r\n", "package q\r\n\r\nimport (\r\n\t\"io\" // a\r\n\t\"os\"\r\n)\r\n\r\nvar x, y = os.Args, io.EOF\r\n"},
+		{"\ufeffpackage q\n\nvar x = os.Args\n", "\ufeffpackage q\n\nimport \"os\"\n\nvar x = os.Args\n"},
+		{"package q\n\nimport (\"io\"; \"fmt\")\n\nvar x = os.Args", "package q\n\nimport \"os\"\n\nimport (\"io\"; \"fmt\")\n\nvar x = os.Args"},
+		{"package q\n\nimport \"io\"; import \"fmt\"\n\nvar x = os.Args", "package q\n\nimport \"os\"\n\nimport \"io\"; import \"fmt\"\n\nvar x = os.Args"},
+		{"package q\n\nimport \"io\"; var x = os.Args", "package q\n\nimport \"os\"\n\nimport \"io\"; var x = os.Args"},
+		{"package q\nimport \"io\";\nvar x = os.Args", "package q\nimport (\n\t\"io\";\n\t\"os\"\n)\nvar x = os.Args"},
+		{"package q\nimport\n\"io\"\nvar x = os.Args", "package q\nimport (\n\t\"io\"\n\t\"os\"\n)\nvar x = os.Args"},
+		{"package q\nimport ()\nvar x = os.Args", "package q\n\nimport \"os\"\n\nimport ()\nvar x = os.Args"},
+		{"package q\nimport (\n)\nvar x, y = os.Args, io.EOF", "package q\nimport (\n\t\"io\"\n\t\"os\"\n)\nvar x, y = os.Args, io.EOF"},
+		{"package q\nimport (\n\t\"io\" /* a\n\tb */\n)\nvar x = os.Args", "package q\nimport (\n\t\"io\" /* a\n\tb */\n\t\"os\"\n)\nvar x = os.Args"},
+		{"package q\nimport (\n\t\"io\" /*/ a */ /* b\n\t*/ )\nvar x = os.Args", "package q\n\nimport \"os\"\n\nimport (\n\t\"io\" /*/ a */ /* b\n\t*/ )\nvar x = os.Args"},
+		{"package q\n//line x.go:900\nimport (\n\t\"io\"\n//line y.go:1\n\t\"strings\"\n)\nvar x = os.Args", "package q\n//line x.go:900\nimport (\n\t\"io\"\n\t\"os\"\n//line y.go:1\n\t\"strings\"\n)\nvar x = os.Args"},
+		{"package q\n\nimport (\n\t\"strings\"\n\t\"io\"\n)\n\nvar x = os.Args\n", "package q\n\nimport (\n\t\"os\"\n\t\"strings\"\n\t\"io\"\n)\n\nvar x = os.Args\n"},
+	} {
+		if out, _ := b.add("q/q.go", c.before); out != c.after {
+			t.Errorf("%q\nbecomes\n%q\nnot\n%q", c.before, out, c.after)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package imports
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// lastElement is the last word of an import path.
+func lastElement(imported string) string { return path.Base(imported) }
+
+// nameByPath is how a package is most likely called: as the last word of its path, without
+// a version such as /v2, or .v3 at gopkg.in.
+func nameByPath(imported string) string {
+	rest, _ := cutVersion(imported)
+	return path.Base(rest)
+}
+
+// cutVersion splits the version off a path: v2 and higher as a word of its own, and any after a
+// dot. Without one it is 0.
+func cutVersion(imported string) (rest string, version int) {
+	at := max(0, strings.LastIndexAny(imported, "/."))
+	digits, ok := strings.CutPrefix(imported[at:], "/v")
+	least := 2
+	if !ok {
+		digits, ok = strings.CutPrefix(imported[at:], ".v")
+		least = 0
+	}
+	version, err := strconv.Atoi(digits)
+	if !ok || err != nil || version < least || strconv.Itoa(version) != digits {
+		return imported, 0
+	}
+	return imported[:at], version
+}
+
+// mentions reports whether one of the last two words of a path holds a name, so that the package
+// may be called so.
+func mentions(imported, name string) bool {
+	plain := strings.NewReplacer("-", "", "_", "", ".", "")
+	words := strings.Split(strings.ToLower(imported), "/")
+	for _, word := range words[max(0, len(words)-2):] {
+		if strings.Contains(plain.Replace(word), plain.Replace(strings.ToLower(name))) {
+			return true
+		}
+	}
+	return false
+}
+
+// parentOfInternal is the path of those that may import an internal package: it and all below it.
+func parentOfInternal(imported string) (parent string, internal bool) {
+	words := strings.Split(imported, "/")
+	for at := len(words) - 1; at >= 0; at-- {
+		if words[at] == "internal" {
+			return strings.Join(words[:at], "/"), true
+		}
+	}
+	return "", false
+}
+
+// below reports whether a path is another one, or begins with its words.
+func below(imported, parent string) bool {
+	return imported == parent || strings.HasPrefix(imported, parent+"/")
+}
+
+// enumerate writes a list of words as a sentence has it.
+func enumerate(words []string, and string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + and + " " + words[last]
+}

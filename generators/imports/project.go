@@ -1,0 +1,175 @@
+package imports
+
+import (
+	"context"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/source"
+)
+
+// A place is where the file in hand stands in its project.
+type place struct {
+	view     *source.View
+	module   string
+	file     string                     // its path
+	dir      string                     // its folder
+	path     string                     // under which the package there is imported
+	name     string                     // in its package clause
+	test     bool                       // only tests see it
+	external bool                       // it is a test that stands outside: package name_test
+	listed   bool                       // required modules have been looked after, see Seeker.required
+	packages map[string]*source.Package // of the project, by folder; nil for those without Go
+	beside   map[line]int               // what siblings import, and how many of them; nil before it was asked
+}
+
+// place is where a file stands.
+func (s *Seeker) place(view *source.View, file string, syntax *ast.File) *place {
+	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*source.Package{}}
+	p.path = p.importPath(p.dir)
+	p.test = strings.HasSuffix(file, "_test.go")
+	p.external = p.test && strings.HasSuffix(p.name, "_test")
+	return p
+}
+
+// importPath is the path under which a folder of the project is imported.
+func (p *place) importPath(dir string) string { return path.Join(p.module, dir) }
+
+// inside is an imported package, if it is one of the project.
+func (p *place) inside(imported string) *source.Package {
+	dir, ok := strings.CutPrefix(imported, p.module+"/")
+	switch {
+	case imported == p.module:
+		dir = "."
+	case !ok:
+		return nil
+	}
+	return p.pkg(dir)
+}
+
+// pkg is the package in a folder, nil if there is none.
+func (p *place) pkg(dir string) *source.Package {
+	known, ok := p.packages[dir]
+	if !ok {
+		known = p.view.Package(dir, nil)
+		p.packages[dir] = known
+	}
+	return known
+}
+
+// candidate is the package of a path as one that may be wanted, nil if nothing is known of it.
+func (s *Seeker) candidate(ctx context.Context, p *place, imported string, w want) (*candidate, error) {
+	if pkg := p.inside(imported); pkg != nil {
+		return p.candidate(pkg, w), nil
+	}
+	if s.standard.has(imported) {
+		c := s.standardCandidate(imported, w)
+		return &c, nil
+	}
+	modules, err := s.required(ctx, p)
+	if err != nil || modules.byPath[imported] == nil {
+		return nil, err
+	}
+	c := modules.byPath[imported].candidate(w)
+	return &c, nil
+}
+
+// uses reports whether some file of the project imports a path.
+func (p *place) uses(imported string) bool {
+	for _, dir := range p.view.Dirs() {
+		for _, file := range p.view.Files(dir) {
+			if slices.ContainsFunc(file.Imports(), func(i source.Import) bool { return i.Path == imported }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ofTested is the package that a test tests from outside.
+func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, error) {
+	pkg := p.pkg(p.dir)
+	if !p.external || pkg == nil || pkg.Name != w.name {
+		return nil, nil
+	}
+	if c := p.candidate(pkg, w); c != nil {
+		return []candidate{*c}, nil
+	}
+	return nil, nil
+}
+
+// ofProject are the packages of the project with a name.
+func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, error) {
+	var found []candidate
+	for _, dir := range p.view.Dirs() {
+		if slices.ContainsFunc(s.without, func(passed string) bool { return below(dir, passed) }) {
+			continue
+		}
+		if !slices.ContainsFunc(p.view.Files(dir), func(f *source.File) bool { return f.Syntax.Name.Name == w.name }) {
+			continue
+		}
+		if pkg := p.pkg(dir); pkg != nil && pkg.Name == w.name {
+			if c := p.candidate(pkg, w); c != nil {
+				found = append(found, *c)
+			}
+		}
+	}
+	return found, nil
+}
+
+// candidate is a package of the project as one that may be wanted, nil if it is none: it has
+// tests alone, or the file is part of it.
+func (p *place) candidate(pkg *source.Package, w want) *candidate {
+	tested := p.external && pkg.Dir == p.dir
+	if len(pkg.Files) == 0 || pkg.Dir == p.dir && !tested {
+		return nil
+	}
+	files := pkg.Files
+	if tested {
+		files = slices.Concat(pkg.Files, pkg.Internal)
+	}
+	c := &candidate{path: p.importPath(pkg.Dir), name: pkg.Name}
+	c.fault = w.lacks(func(name string) bool {
+		return slices.ContainsFunc(files, func(f *source.File) bool { return slices.Contains(f.Names(), name) })
+	})
+	if c.fault == "" && !tested {
+		c.fault = p.bars(c.path, pkg)
+		c.barred = c.fault != ""
+	}
+	return c
+}
+
+// bars says why a package of the project cannot be imported here; it is empty if it can.
+func (p *place) bars(imported string, pkg *source.Package) string {
+	parent, internal := parentOfInternal(imported)
+	switch {
+	case pkg.Name == "main":
+		return "is a program"
+	case internal && !below(p.path, parent):
+		return "is internal to " + parent
+	case !p.external && p.leads(pkg, map[string]bool{}):
+		return "imports this package, so that there would be a cycle"
+	}
+	return ""
+}
+
+// leads reports whether a package of the project imports the one of the file, directly or not.
+func (p *place) leads(pkg *source.Package, seen map[string]bool) bool {
+	if pkg.Dir == p.dir {
+		return true
+	}
+	if seen[pkg.Dir] {
+		return false
+	}
+	seen[pkg.Dir] = true
+	for _, file := range pkg.Files {
+		for _, i := range file.Imports() {
+			if next := p.inside(i.Path); next != nil && p.leads(next, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}

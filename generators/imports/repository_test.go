@@ -1,0 +1,61 @@
+package imports_test
+
+import (
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every file of this repository gets its imports back after they were taken away from it and from
+// all files of its folder.
+func TestRepository(t *testing.T) {
+	b := open(t, "../..", "github.com/petrock/petrock")
+	view := b.view()
+	for _, dir := range view.Dirs() {
+		pkg := view.Package(dir, nil)
+		if pkg == nil {
+			continue
+		}
+		bare, want := map[string][]byte{}, map[string][]string{}
+		for _, file := range view.Files(dir) {
+			text, had := strip(t, string(file.Text))
+			bare[file.Path], want[file.Path] = []byte(text), had
+		}
+		stripped := view.With(bare)
+		for _, file := range pkg.All() {
+			out, missing, err := b.seeker.Add(t.Context(), stripped, file.Path, bare[file.Path])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := imported(t, string(out)); !slices.Equal(got, want[file.Path]) || len(missing) > 0 {
+				t.Errorf("%s gets\n\t%q, not\n\t%q\n\t%v", file.Path, got, want[file.Path], missing)
+			}
+		}
+	}
+}
+
+// strip takes the imports of a file away, but for those that give a name, and returns those that
+// it had.
+func strip(t testing.TB, text string) (stripped string, had []string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	syntax, err := parser.ParseFile(fset, "", text, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept strings.Builder
+	end := syntax.Name.End()
+	for _, decl := range syntax.Decls {
+		end = max(end, decl.End())
+	}
+	for _, spec := range syntax.Imports {
+		if spec.Name != nil {
+			kept.WriteString("\nimport " + spec.Name.Name + " " + spec.Path.Value + "\n")
+		}
+	}
+	name := fset.PositionFor(syntax.Name.End(), false).Offset
+	rest := fset.PositionFor(end, false).Offset
+	return text[:name] + "\n" + kept.String() + text[rest:], imported(t, text)
+}

@@ -1,0 +1,68 @@
+package imports
+
+import (
+	"context"
+
+	"github.com/petrock/petrock/generators/source"
+)
+
+// siblings are the other files of the package that the file sees.
+func (p *place) siblings() []*source.File {
+	var files []*source.File
+	for _, file := range p.view.Files(p.dir) {
+		if file.Path != p.file && file.Syntax.Name.Name == p.name && (p.test || !file.IsTest()) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// imports are what the siblings import, and how many of them do. A test goes by all files of
+// its folder.
+func (p *place) imports() map[line]int {
+	if p.beside != nil {
+		return p.beside
+	}
+	p.beside = map[line]int{}
+	files := p.siblings()
+	if p.test {
+		files = p.view.Files(p.dir)
+	}
+	for _, file := range files {
+		if file.Path == p.file {
+			continue
+		}
+		for _, spec := range file.Syntax.Imports {
+			p.beside[lineOf(spec)]++
+		}
+	}
+	return p.beside
+}
+
+// ofSiblings are the packages that siblings import under a name.
+func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate, error) {
+	var found []candidate
+	for i, count := range p.imports() {
+		if i.name != w.name && (i.name != "" || !p.maybe(i.path, w.name)) {
+			continue
+		}
+		c, err := s.candidate(ctx, p, i.path, w)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil && (i.name == w.name || c.name == w.name) {
+			c.rank = -count
+			found = append(found, *c)
+		}
+	}
+	return found, nil
+}
+
+// maybe reports whether a package may be called by a name. One from outside is not asked if its path
+// holds no trace of that.
+func (p *place) maybe(imported, name string) bool {
+	if pkg := p.inside(imported); pkg != nil {
+		return pkg.Name == name
+	}
+	return mentions(imported, name)
+}

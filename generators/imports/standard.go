@@ -1,0 +1,101 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+	"go/build"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/petrock/petrock/generators/exports"
+)
+
+// standard is the standard library.
+type standard struct {
+	src     string // its folder
+	context *build.Context
+	paths   map[string]bool
+	byName  map[string][]string        // paths
+	scanned map[string]map[string]bool // by path, what the package exports
+}
+
+// listStandard finds the packages of the standard library that anyone may import: all folders of
+// Go's sources that may be some. Which of them a system has is seen when they are read.
+func listStandard(system exports.System) (*standard, error) {
+	l := &standard{
+		src: filepath.Join(system.Root, "src"), context: system.Context(),
+		paths: map[string]bool{}, byName: map[string][]string{}, scanned: map[string]map[string]bool{},
+	}
+	err := fs.WalkDir(os.DirFS(l.src), ".", func(dir string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir() || dir == ".":
+			return nil
+		case dir == "cmd" || dir == "builtin" || hidden(path.Base(dir)):
+			return fs.SkipDir
+		}
+		l.paths[dir] = true
+		l.byName[nameByPath(dir)] = append(l.byName[nameByPath(dir)], dir)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the standard library: %w; go env GOROOT says where Go is, install it anew if that is wrong", err)
+	}
+	return l, nil
+}
+
+// hidden reports whether nobody else can import what is in a folder of this name.
+func hidden(base string) bool {
+	return base == "internal" || base == "vendor" || base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
+}
+
+// has reports whether a path is one of the standard library.
+func (l *standard) has(imported string) bool { return l.paths[imported] }
+
+// exports is what a package exports. It is read once.
+func (l *standard) exports(imported string) map[string]bool {
+	known, ok := l.scanned[imported]
+	if !ok {
+		dir := filepath.Join(l.src, filepath.FromSlash(imported))
+		known = scan(dir, l.files(dir))
+		l.scanned[imported] = known
+	}
+	return known
+}
+
+// files are the Go files of a folder that a build takes, without tests.
+func (l *standard) files(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	var files []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if taken, err := l.context.MatchFile(dir, name); taken && err == nil {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+// ofStandard are the packages of the standard library with a name.
+func (s *Seeker) ofStandard(_ context.Context, _ *place, w want) ([]candidate, error) {
+	var found []candidate
+	for _, imported := range s.standard.byName[w.name] {
+		if exported := s.standard.exports(imported); len(exported) > 0 {
+			found = append(found, s.standardCandidate(imported, w))
+		}
+	}
+	return found, nil
+}
+
+// standardCandidate is a package of the standard library as one that may be wanted.
+func (s *Seeker) standardCandidate(imported string, w want) candidate {
+	exported := s.standard.exports(imported)
+	return candidate{path: imported, name: nameByPath(imported), fault: w.lacks(func(name string) bool { return exported[name] })}
+}

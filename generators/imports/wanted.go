@@ -1,0 +1,113 @@
+package imports
+
+import (
+	"context"
+	"go/ast"
+	"go/types"
+	"slices"
+)
+
+// A want is a package that a file needs: how it is called, and what it has to export.
+type want struct {
+	name      string
+	selectors []string
+}
+
+// lacks says which of the selectors a package does not have; it is empty if it has them all.
+func (w want) lacks(has func(name string) bool) string {
+	var lacking []string
+	for _, selector := range w.selectors {
+		if !has(selector) {
+			lacking = append(lacking, selector)
+		}
+	}
+	if len(lacking) == 0 {
+		return ""
+	}
+	return "has no " + enumerate(lacking, "or")
+}
+
+// references are the names before a dot that neither the file nor Go itself declares, each with the
+// exported names that follow it, sorted. Nothing else can be a package.
+func references(file *ast.File) map[string][]string {
+	unresolved := map[*ast.Ident]bool{}
+	for _, name := range file.Unresolved {
+		unresolved[name] = true
+	}
+	found := map[string][]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		x, ok := selector.X.(*ast.Ident)
+		if ok && unresolved[x] && selector.Sel.IsExported() && x.Name != "_" && types.Universe.Lookup(x.Name) == nil {
+			found[x.Name] = append(found[x.Name], selector.Sel.Name)
+		}
+		return true
+	})
+	for name, selectors := range found {
+		slices.Sort(selectors)
+		found[name] = slices.Compact(selectors)
+	}
+	return found
+}
+
+// strike takes out of what is wanted the names that other files of the package declare, and those
+// of the file's own imports.
+func (s *Seeker) strike(ctx context.Context, p *place, syntax *ast.File, wanted map[string][]string) error {
+	for _, file := range p.siblings() {
+		for _, name := range file.Names() {
+			delete(wanted, name)
+		}
+	}
+	var unnamed []string
+	for _, spec := range syntax.Imports {
+		switch l := lineOf(spec); l.name {
+		case "":
+			unnamed = append(unnamed, l.path)
+		case ".":
+			for name := range wanted {
+				if ast.IsExported(name) {
+					delete(wanted, name) // it is no package's name, and may come from there
+				}
+			}
+		default:
+			delete(wanted, l.name)
+		}
+	}
+	for _, path := range unnamed {
+		if err := s.strikeImport(ctx, p, path, wanted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strikeImport takes out the name of an import that gives none. What its path says is believed if
+// the file uses such a name, and otherwise the package is asked.
+func (s *Seeker) strikeImport(ctx context.Context, p *place, path string, wanted map[string][]string) error {
+	if pkg := p.inside(path); pkg != nil {
+		delete(wanted, pkg.Name)
+		return nil
+	}
+	before := len(wanted)
+	delete(wanted, lastElement(path))
+	delete(wanted, nameByPath(path))
+	if len(wanted) < before || len(wanted) == 0 || path == "C" || s.standard.has(path) {
+		return nil
+	}
+	modules, err := s.required(ctx, p)
+	if err != nil {
+		return err
+	}
+	if pkg := modules.byPath[path]; pkg != nil {
+		delete(wanted, pkg.Name)
+	}
+	return nil
+}
+
+// imported reports whether a file imports a package without giving it a name.
+func imported(file *ast.File, path string) bool {
+	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return lineOf(spec) == line{path: path} })
+}
