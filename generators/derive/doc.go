@@ -12,6 +12,10 @@
 //	func Note(ctx context.Context, in NoteInput) (string, error)            // a resource, or without in
 //	func Review(ctx context.Context, in ReviewInput) (string, error)        // a prompt
 //
+// In the folder generators, each exported function that makes a draft is a generator of the workshop:
+//
+//	func Handler(p kit.Project, in HandlerInput) (kit.Draft, error)
+//
 // Its doc comment is its description. An exported function of another shape is an error, so that
 // no tool is missing without a word. Directives in the doc comment say what Go cannot:
 //

@@ -55,14 +55,20 @@ func (p Project) Packages(ctx context.Context, view *source.View, places []Place
 	}
 	var all []*Package
 	for _, place := range places {
-		f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
-		f.fields = map[*source.File]map[token.Pos]ast.Node{}
-		f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
-		f.found = &Package{Place: place, File: place.derived()}
+		f := p.finder(view, place)
 		f.find(pass)
 		all = append(all, f.found)
 	}
 	return all, pass.Err()
+}
+
+// finder is one for the package in a place.
+func (p Project) finder(view *source.View, place Place) *finder {
+	f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
+	f.fields = map[*source.File]map[token.Pos]ast.Node{}
+	f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
+	f.found = &Package{Place: place, File: place.derived()}
+	return f
 }
 
 // find derives from the package.
@@ -160,8 +166,8 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 	case constrained(file):
 		f.problem(decl.Name.Pos(), "%s is in a file that not every build takes, and a %s has to be in all of them; move it to another file, and let it call what differs, or put //petrock:ignore into its doc comment", name, f.place.Kind)
 		return
-	case name == "Register":
-		f.problem(decl.Name.Pos(), "Register is the name of what is derived; call the function otherwise")
+	case name == f.place.offer():
+		f.problem(decl.Name.Pos(), "%s is the name of what is derived; call the function otherwise", name)
 		return
 	}
 	c := Component{Kind: f.place.Kind, Func: name, Name: naming.FromGo(name), File: file.Path, Line: f.fset.PositionFor(decl.Name.Pos(), false).Line}
@@ -173,17 +179,26 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 	if c.Description == "" {
 		f.warn(decl.Name.Pos(), "%s has no doc comment; models choose by what it says", name)
 	}
-	if f.place.Kind == Tool || f.place.Kind == Prompt {
-		if err := naming.CheckWire(c.Name, f.Name); err != nil {
-			f.problem(decl.Name.Pos(), "%v", err)
-			return
-		}
+	if err := f.checkName(c.Name); err != nil {
+		f.problem(decl.Name.Pos(), "%v", err)
+		return
 	}
 	before := len(f.found.Problems)
 	f.shape(&c, decl)
 	if len(f.found.Problems) == before {
 		f.found.Components = append(f.found.Components, c)
 	}
+}
+
+// checkName says why clients would not take the name of a component.
+func (f *finder) checkName(name string) error {
+	switch f.place.Kind {
+	case Tool, Prompt:
+		return naming.CheckWire(name, f.Name)
+	case Generator:
+		return naming.CheckGenerator(name)
+	}
+	return nil
 }
 
 // constrained reports whether not every build takes a file.

@@ -29,14 +29,22 @@ func Places() []Place {
 	}
 }
 
-// PlaceOf is the folder for components of a kind that a server offers.
+// PlaceOf is the folder to which a project adds components of a kind.
 func PlaceOf(kind Kind) (Place, bool) {
 	for _, place := range Places() {
-		if place.Kind == kind && place.Wired {
+		if place.Kind == kind && (place.Wired || kind == Generator) {
 			return place, true
 		}
 	}
 	return Place{}, false
+}
+
+// offer is the name of the derived function that has all components of the place.
+func (p Place) offer() string {
+	if p.Kind == Generator {
+		return "All"
+	}
+	return "Register"
 }
 
 // receiver is the name of the type whose methods are components, beside functions.

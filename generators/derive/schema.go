@@ -111,8 +111,15 @@ func (s *schemer) root(t types.Type) (string, bool) {
 	return text, !s.broken
 }
 
-// again is the schema of a type that has a definition, written out.
+// again is the schema of a type that has a definition, or of a pointer to it, written out.
 func (s *schemer) again(t types.Type) schema {
+	for {
+		pointer, ok := types.Unalias(t).(*types.Pointer)
+		if !ok {
+			break
+		}
+		t = pointer.Elem()
+	}
 	rest := s.shared
 	s.shared = nil
 	for _, other := range rest {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -282,42 +280,4 @@ func listOr(words []string) string {
 		return "(none)"
 	}
 	return strings.Join(words, ", ")
-}
-
-// Variables are the names of the variables in the address of a resource, in their order.
-func Variables(uri string) ([]string, error) {
-	plain := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(uri, "x")
-	parsed, err := url.Parse(plain)
-	switch {
-	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || !isPrintable(uri):
-		return nil, fmt.Errorf("%q is no address; write one such as note://{id}", uri)
-	case parsed.Scheme == "":
-		return nil, fmt.Errorf("the address %q has no scheme; write one such as note://{id}", uri)
-	}
-	var names []string
-	for _, found := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatchIndex(uri, -1) {
-		expression := uri[found[2]:found[3]]
-		list, query := strings.CutPrefix(expression, "?")
-		if query && found[1] != len(uri) {
-			return nil, fmt.Errorf("in the address %q, {%s} has to stand at the end", uri, expression)
-		}
-		parts := []string{strings.TrimPrefix(list, "+")}
-		if query {
-			parts = strings.Split(list, ",")
-		}
-		for _, name := range parts {
-			switch {
-			case !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name):
-				return nil, fmt.Errorf("in the address %q, {%s} is not understood; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
-			case slices.Contains(names, name):
-				return nil, fmt.Errorf("in the address %q, the variable %s stands twice", uri, name)
-			}
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-func isPrintable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,12 +14,15 @@ import (
 )
 
 // A File is a Go file in the making.
-type File struct{ *jen.File }
+type File struct {
+	*jen.File
+	path string // of its package
+}
 
 // NewFile begins a file of the package with this import path and name. Packages that it imports
 // under a name that is not the last word of their path have to be told with ImportName; so
 // have all that are not of the standard library.
-func NewFile(path, name string) File { return File{jen.NewFilePathName(path, name)} }
+func NewFile(path, name string) File { return File{jen.NewFilePathName(path, name), path} }
 
 // Paragraph adds comment lines, each of which is to hold no line break.
 func (f File) Paragraph(lines ...string) {
@@ -34,7 +38,7 @@ func (f File) Bytes() ([]byte, error) {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("writing Go: %s", first)
 	}
-	return group(out.Bytes()), nil
+	return f.group(out.Bytes()), nil
 }
 
 // Source is a declaration as gofmt writes it. The file imports what the declaration refers to, and
@@ -69,9 +73,9 @@ func Raw(text string) *jen.Statement {
 // Key is a field of a composite literal.
 func Key(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
 
-// group puts an empty line between imports of the standard library and others, in a file whose
-// imports are one sorted list.
-func group(text []byte) []byte {
+// group puts empty lines between imports of the standard library, of other modules and of the project,
+// in a file whose imports are one sorted list.
+func (f File) group(text []byte) []byte {
 	head, rest, ok := bytes.Cut(text, []byte("\nimport (\n"))
 	if !ok {
 		return text
@@ -80,26 +84,31 @@ func group(text []byte) []byte {
 	if !ok {
 		return text
 	}
-	var standard, others []byte
+	var groups [3][]byte
 	for line := range bytes.Lines(append(block, '\n')) {
-		if isStandard(line) {
-			standard = append(standard, line...)
-		} else {
-			others = append(others, line...)
-		}
+		at := f.groupOf(line)
+		groups[at] = append(groups[at], line...)
 	}
-	if len(standard) > 0 && len(others) > 0 {
-		standard = append(standard, '\n')
-	}
-	return bytes.Join([][]byte{head, []byte("\nimport (\n"), standard, others, []byte(")\n"), rest}, nil)
+	there := slices.DeleteFunc(groups[:], func(group []byte) bool { return len(group) == 0 })
+	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
 }
 
-// isStandard reports whether an import is one of those of the standard library that are written here.
-func isStandard(line []byte) bool {
-	path := strings.Trim(strings.TrimSpace(string(line)), `"`)
-	switch path {
-	case "context", "encoding/json", "errors", "fmt", "strings", "testing", "time":
-		return true
+// groupOf is the place of an import among the groups.
+func (f File) groupOf(line []byte) int {
+	switch {
+	case f.isStandard(line):
+		return 0
+	case strings.Contains(string(line), `"github.com/dave/jennifer/jen"`):
+		return 1
 	}
-	return false
+	return 2
+}
+
+// isStandard reports whether an import is one of the standard library: its path begins with a word
+// without a dot, which is not that of the file's own module.
+func (f File) isStandard(line []byte) bool {
+	_, imported, _ := strings.Cut(string(line), `"`)
+	first, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(imported), `"`), "/")
+	own, _, _ := strings.Cut(f.path, "/")
+	return !strings.Contains(first, ".") && first != strings.TrimSuffix(own, "_test")
 }

@@ -29,7 +29,7 @@ func parseDescription(text string) (string, error) {
 			escaped = true
 		case r == '"':
 			closed = true
-		case !isText(r):
+		case !IsText(r):
 			return "", fmt.Errorf("%s stands in the description, which is one line of plain text; leave it out", first(string(r)))
 		default:
 			b.WriteRune(r)
@@ -48,10 +48,10 @@ func parseDescription(text string) (string, error) {
 	return description, nil
 }
 
-// isText reports whether a character may stand in a description. Line breaks would end the
+// IsText reports whether a character may stand in a description. Line breaks would end the
 // comment that it becomes; other controls, and characters that nobody sees or that turn the
 // order of the text around, would hide what it says. Joiners are part of some scripts and emoji.
-func isText(r rune) bool {
+func IsText(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	if r == nonJoiner || r == joiner {
 		return true

@@ -102,7 +102,6 @@ func TestParseRefuses(t *testing.T) {
 		"a:int:1..2\n":                "is no number",
 		"a:int:1..100 How many":       "put a description into double quotes",
 		"a:int:few":                   `"few" are no limits`,
-		"a:int:1..2?":                 "the ? stands behind the type",
 		"a:int:1..2:3":                "is no number",
 		"a:int:1..2..3":               "is no number",
 		"a:int:١..٢":                  "is no number",

@@ -63,6 +63,9 @@ func parse(text string) (f Field, err error) {
 	}
 	kind, limits, limited := cut(rest)
 	kind, f.Optional = strings.CutSuffix(kind, "?")
+	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // there is room for it behind the limits too
+		limits, f.Optional = strings.TrimRight(bare, " "), true
+	}
 	if f.Type, err = parseType(strings.TrimRight(kind, " "), 0); err != nil {
 		return Field{}, err
 	}

@@ -30,6 +30,7 @@ func TestParse(t *testing.T) {
 		"x:number":                              {Name: "x", Go: "X", Type: of(field.Float)},
 		"code:string:4":                         {Name: "code", Go: "Code", Type: of(field.String), Min: "4", Max: "4"},
 		"due_at:time?":                          {Name: "due_at", Go: "DueAt", Type: of(field.Time), Optional: true},
+		"tags:[]string:1..10?":                  {Name: "tags", Go: "Tags", Type: in(field.List, of(field.String)), Optional: true, Min: "1", Max: "10"},
 		"tags:[]string?:1..10":                  {Name: "tags", Go: "Tags", Type: in(field.List, of(field.String)), Optional: true, Min: "1", Max: "10"},
 		"m:map[string][]int:..3":                {Name: "m", Go: "M", Type: in(field.Map, in(field.List, of(field.Int))), Max: "3"},
 		"deep:[][][][]bool":                     {Name: "deep", Go: "Deep", Type: in(field.List, in(field.List, in(field.List, in(field.List, of(field.Bool)))))},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -13,8 +14,9 @@ import (
 
 // Options say where a program runs.
 type Options struct {
-	Dir string   // the working directory
-	Env []string // the environment; nil means that of this process
+	Dir   string    // the working directory
+	Env   []string  // the environment; nil means that of this process
+	Stdin io.Reader // what the program reads; nil means nothing
 }
 
 // Run runs a program to its end and returns what it printed. When the context ends, the program
@@ -22,7 +24,7 @@ type Options struct {
 // if it does not mind; the error is then the context's.
 func Run(ctx context.Context, o Options, program string, args ...string) (stdout, stderr []byte, err error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = o.Dir, o.Env
+	cmd.Dir, cmd.Env, cmd.Stdin = o.Dir, o.Env, o.Stdin
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	var out, errOut bytes.Buffer

@@ -3,10 +3,13 @@ package naming
 import "strings"
 
 // File is the name of the file that a component is in, without a folder: send_mail.go. Kind is
-// a plain word for what the component is, such as tool. It goes behind names that would mean
-// something else to Go, to petrock or to Windows: send_test is in send_test_tool.go. Different
-// names are in different files.
+// what the component is, such as tool. It goes behind names that would mean something else to Go,
+// to petrock or to Windows: send_test is in send_test_tool.go. A kind that would mean something
+// else itself is called component there. Different names are in different files.
 func (n Name) File(kind string) string {
+	if isSpecial("x_" + kind) {
+		kind = "component"
+	}
 	// So that the files of send_test and of send_test_tool differ.
 	bare := n.wire
 	for ending := "_" + kind; strings.HasSuffix(bare, ending); {

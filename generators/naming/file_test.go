@@ -54,6 +54,28 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// A kind may mean something else itself: no file is left out because of it, or is another's.
+func TestFileOfSpecialKind(t *testing.T) {
+	for _, test := range []struct{ text, kind, file string }{
+		{"send_test", "http_handler", "send_test_http_handler.go"},
+		{"send_test", "test", "send_test_component.go"},
+		{"send_test_component", "test", "send_test_component_component.go"},
+		{"for_linux", "unit_test", "for_linux_component.go"},
+		{"for_windows", "windows", "for_windows_component.go"},
+		{"code_gen", "gen", "code_gen_component.go"},
+		{"send_mail", "test", "send_mail.go"},
+		{"con", "test", "con_component.go"},
+		{"con", "con", "con_con.go"},
+	} {
+		name, err := naming.Parse(test.text)
+		if err != nil {
+			t.Errorf("%v", err)
+		} else if got := name.File(test.kind); got != test.file || !isPlainFile(t, got) {
+			t.Errorf("the %s %s is in %s, not %s", test.kind, test.text, got, test.file)
+		}
+	}
+}
+
 // The systems and processors are those of the Go that runs this.
 func TestFileOfEverySystem(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()

@@ -14,6 +14,10 @@ func Limit(project string) int {
 	return max(0, min(longestCall-len("mcp__"+project+"__"), longestCursor-len(project)))
 }
 
+// CheckGenerator says why some client would not take the tool that the workshop, a server called
+// petrock, makes of a generator of this name, and what to do.
+func CheckGenerator(name string) error { return CheckWire("generate_"+name, "petrock") }
+
 // CheckWire says why some client would not take a wire name of a project, and what to do. Names
 // from [Parse] can only be too long; others were written by hand, or come from an identifier.
 func CheckWire(name, project string) error {
@@ -27,7 +31,7 @@ func CheckWire(name, project string) error {
 	case limit == 0:
 		return refuse("they put the project's name before it, and %q leaves no room for more; give the project a shorter one", shorten(project))
 	case n > limit:
-		return refuse("it has %d characters, %d more than the %d that are left when they put the project's name, %q, before it; choose a shorter one",
+		return refuse("it has %d characters, %d more than the %d that are left when they put the server's name, %q, before it; choose a shorter one",
 			n, n-limit, limit, shorten(project))
 	}
 	return nil

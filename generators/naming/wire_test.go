@@ -48,3 +48,17 @@ func TestCheckWire(t *testing.T) {
 		t.Errorf("in a project with a long name: %v", err)
 	}
 }
+
+func TestCheckGenerator(t *testing.T) {
+	if err := naming.CheckGenerator(strings.Repeat("a", 41)); err != nil {
+		t.Errorf("%v", err)
+	}
+	for name, say := range map[string]string{
+		strings.Repeat("a", 42): `51 characters, 1 more than the 50 that are left when they put the server's name, "petrock", before it`,
+		"a b":                   "' ' cannot stand in it",
+	} {
+		if err := naming.CheckGenerator(name); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: %v, and not %q", name, err, say)
+		}
+	}
+}

@@ -198,14 +198,20 @@ func unused(message string) bool { return strings.HasSuffix(message, " and not u
 func (p *Pass) forbidden(path string, file *source.File) []check.Diagnostic {
 	var found []check.Diagnostic
 	for _, i := range file.Imports() {
-		parent, ok := parentOfInternal(i.Path)
-		if !ok || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent {
+		if MayImport(path, i.Path) {
 			continue
 		}
 		at := p.checker.fset.PositionFor(i.Pos, false)
 		found = append(found, check.Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: "use of internal package " + i.Path + " not allowed"})
 	}
 	return found
+}
+
+// MayImport reports whether a package may import another: one that is internal is for those around
+// it alone.
+func MayImport(path, other string) bool {
+	parent, internal := parentOfInternal(other)
+	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
 }
 
 // parentOfInternal is the package whose own an internal one is; those below it may import it too.
