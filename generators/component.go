@@ -11,6 +11,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/field"
 	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/naming"
 )
@@ -23,6 +24,9 @@ type named struct {
 	goName      string // its function
 	description string // what it is for, after the name of the function
 	directives  []string
+
+	body     *body         // nil if it is left to be written
+	examples []kit.Example // of what it gives back
 }
 
 // names makes the names of a component.
@@ -59,7 +63,7 @@ func sentence(text string) (string, error) {
 		return "", fmt.Errorf("the description has %d characters; write at most %d here, and more in the file", utf8.RuneCountInString(text), most)
 	}
 	for _, r := range text {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' {
+		if !field.IsText(r) {
 			return "", fmt.Errorf("the description has the character %U in it, such as a line break; write it in one line of plain text", r)
 		}
 	}
@@ -94,6 +98,11 @@ func (n named) file(p kit.Project) emit.File {
 //		return SendMailOutput{}, errors.New("send_mail is not written yet: write it in tools/send_mail.go")
 //	}
 func (n named) function(file emit.File, params []jen.Code, result, zero *jen.Statement) {
+	n.declare(file, params, result, func(g *jen.Group) { g.Add(n.block(zero)) })
+}
+
+// declare adds a function that is called as the component is, with its doc comment.
+func (n named) declare(file emit.File, params []jen.Code, result *jen.Statement, body func(*jen.Group)) {
 	file.Comment("// " + n.goName + " " + n.about())
 	if len(n.directives) > 0 {
 		file.Comment("//")
@@ -101,9 +110,7 @@ func (n named) function(file emit.File, params []jen.Code, result, zero *jen.Sta
 	for _, d := range n.directives {
 		file.Comment("//petrock:" + d)
 	}
-	file.Func().Id(n.goName).Params(params...).Params(result, jen.Error()).Block(
-		jen.Return(zero, jen.Qual("errors", "New").Call(jen.Lit(n.wire+" is "+n.where()))),
-	)
+	file.Func().Id(n.goName).Params(params...).Params(result, jen.Error()).BlockFunc(body)
 }
 
 // test begins the test of the component, with a client that is connected to what the package offers.
@@ -127,6 +134,9 @@ func (n named) test(p kit.Project, body func(*jen.Group)) emit.File {
 // path is that of the file that the component is written in.
 func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
 
+// beside is the path of the file that its test is written in.
+func (n named) beside() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
+
 // draft is the component with its test.
 func (n named) draft(file, test emit.File) (kit.Draft, error) {
 	text, err := file.Bytes()
@@ -137,15 +147,21 @@ func (n named) draft(file, test emit.File) (kit.Draft, error) {
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	beside := strings.TrimSuffix(n.path(), ".go") + "_test.go"
-	draft := kit.Draft{
-		Kind:  n.kind,
-		Name:  n.wire,
-		Files: []kit.File{{Path: n.path(), Text: text}, {Path: beside, Text: tested}},
-		Next:  []string{fmt.Sprintf("Write %s in %s, and say in its test, %s, what it gives back.", n.goName, n.path(), beside)},
+	draft := kit.Draft{Kind: n.kind, Name: n.wire, Files: []kit.File{{Path: n.path(), Text: text}, {Path: n.beside(), Text: tested}}}
+	if n.body != nil {
+		draft.Files[0].Seek, draft.Files[0].Imports = true, n.body.imports
+	}
+	if len(n.examples) > 0 {
+		draft.Trial = kit.Trial{Test: "Test" + n.goName, Examples: n.examples}
+	}
+	switch {
+	case !n.isWritten():
+		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and say in its test, %s, what it gives back.", n.goName, n.path(), n.beside()))
+	case len(n.examples) == 0:
+		draft.Next = append(draft.Next, fmt.Sprintf("Say in its test, %s, what %s gives back.", n.beside(), n.wire))
 	}
 	if n.description == "" {
-		draft.Next = append(draft.Next, fmt.Sprintf("Say in the comment of %s what it is for, and run sync: models choose by it.", n.goName))
+		draft.Next = append(draft.Next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", n.goName))
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
 	return draft, nil

@@ -1,6 +1,7 @@
 // Package generators holds petrock's generators, one file each: pure functions that are told what
-// a project is and what is wanted, and return files. What they are made of is in the packages below,
-// which make up a project's workshop:
+// a project is and what is wanted, and return files. A project adds its own here: each exported
+// function that makes a [kit.Draft] is one. What they are made of is in the packages below, which
+// make up a project's workshop:
 //
 //   - gocmd: starts the go command;
 //   - filelock: lets processes take turns;
@@ -13,6 +14,8 @@
 //   - source: reads a project's Go, with planned files over it;
 //   - exports: knows what the go command knows of packages from outside;
 //   - typing: type-checks a project in memory;
+//   - imports: finds the packages that a file names and does not import;
+//   - trial: builds and runs tests over planned files, under limits;
 //   - derive: makes registration, schemas and wiring of plain Go;
 //   - kit: what a generator is;
 //   - engine: makes a transaction of what a generator returns;

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/generators/emit"
 	"github.com/petrock/petrock/generators/field"
 	"github.com/petrock/petrock/generators/kit"
 )
@@ -14,6 +15,7 @@ type PromptInput struct {
 	Name        string   `json:"name"`                  // Name of the prompt, such as review
 	Fields      []string `json:"fields,omitempty"`      // Its arguments, which are text: code, style:enum(short,long)?, each maybe with a description in double quotes behind a space
 	Description string   `json:"description,omitempty"` // What the prompt is for, such as: Asks for a review.
+	Written
 }
 
 // Prompt makes a prompt: a message for the model that a person can ask for, with its test. Its arguments
@@ -21,6 +23,9 @@ type PromptInput struct {
 func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 	n, err := names(p, "prompt", "prompts", in.Name, in.Description)
 	if err != nil {
+		return kit.Draft{}, err
+	}
+	if err := n.take(in.Written, false); err != nil {
 		return kit.Draft{}, err
 	}
 	arguments, err := field.ParseAll(in.Fields)
@@ -48,11 +53,26 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 	filled.write(file)
 	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")}, jen.String(), jen.Lit(""))
 
-	return n.draft(file, n.test(p, func(g *jen.Group) {
+	test, err := n.promptTest(p, given)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	return n.draft(file, test)
+}
+
+// promptTest is the test of a prompt, which asks for it as a client would.
+func (n named) promptTest(p kit.Project, given []jen.Code) (emit.File, error) {
+	switch {
+	case len(n.examples) > 0:
+		return n.exampleTest(p, jen.Id("client").Dot("CheckPrompt").Call(jen.Id("t"), jen.Lit(n.wire), jen.Id("example")), textRow)
+	case n.isWritten():
+		return n.listedTest(p, "Prompts"), nil
+	}
+	return n.test(p, func(g *jen.Group) {
 		g.Err().Op(":=").Id("client").Dot("Call").Call(jen.Lit("prompts/get"), jen.Map(jen.String()).Any().Values(
 			jen.Lit("name").Op(":").Lit(n.wire),
 			jen.Lit("arguments").Op(":").Map(jen.String()).String().Values(given...),
 		), jen.Nil())
 		n.notWritten(g)
-	}))
+	}), nil
 }

@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/emit"
 	"github.com/petrock/petrock/generators/field"
 	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/naming"
@@ -18,6 +20,7 @@ type ResourceInput struct {
 	Name        string `json:"name"`                  // Name of the resource, such as note
 	URI         string `json:"uri"`                   // Its address, such as config://app, or note://{id}, where {id} stands for any text
 	Description string `json:"description,omitempty"` // What is to be found there, such as: The text of a note.
+	Written
 }
 
 // Resource makes a resource: something that clients can read under an address, with its test. An
@@ -25,6 +28,9 @@ type ResourceInput struct {
 func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 	n, err := names(p, "resource", "resources", in.Name, in.Description)
 	if err != nil {
+		return kit.Draft{}, err
+	}
+	if err := n.take(in.Written, false); err != nil {
 		return kit.Draft{}, err
 	}
 	variables, err := derive.Variables(in.URI)
@@ -53,15 +59,56 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 	}
 	n.function(file, params, jen.String(), jen.Lit(""))
 
-	address := in.URI
+	test, err := n.resourceTest(p, in.URI, variables)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	return n.draft(file, test)
+}
+
+// resourceTest is the test of a resource, which reads it as a client would.
+func (n named) resourceTest(p kit.Project, uri string, variables []string) (emit.File, error) {
+	switch {
+	case len(n.examples) > 0:
+		return n.exampleTest(p, jen.Id("client").Dot("CheckResource").Call(jen.Id("t"), jen.Id("example")), func(e kit.Example) (input, output string, err error) {
+			if _, output, err = textRow(e); err != nil {
+				return "", "", err
+			}
+			input, err = addressOf(uri, variables, e)
+			return input, output, err
+		})
+	case n.isWritten() && len(variables) > 0:
+		return n.listedTest(p, "ResourceTemplates"), nil
+	case n.isWritten():
+		return n.listedTest(p, "Resources"), nil
+	}
+	address := uri
 	for _, variable := range variables {
 		address = strings.NewReplacer("{"+variable+"}", "example", "{+"+variable+"}", "example").Replace(address)
 	}
 	address, _, _ = strings.Cut(address, "{?")
-	return n.draft(file, n.test(p, func(g *jen.Group) {
+	return n.test(p, func(g *jen.Group) {
 		g.Err().Op(":=").Id("client").Dot("Call").Call(jen.Lit("resources/read"), jen.Map(jen.String()).String().Values(jen.Lit("uri").Op(":").Lit(address)), jen.Nil())
 		n.notWritten(g)
-	}))
+	}), nil
+}
+
+// addressOf is where the resource of an example is: what the example is given stands for the variables.
+func addressOf(uri string, variables []string, e kit.Example) (string, error) {
+	values := map[string]string{}
+	if err := json.Unmarshal(e.Input, &values); err != nil {
+		return "", err
+	}
+	for name := range values {
+		if !slices.Contains(variables, name) {
+			return "", fmt.Errorf("the example %q gives a value for %s, which is no variable of the address %s", e.Name, name, uri)
+		}
+	}
+	address, err := derive.Expand(uri, values)
+	if err != nil {
+		return "", fmt.Errorf("the example %q: %w", e.Name, err)
+	}
+	return address, nil
 }
 
 // queryOf are the variables of an address that stand for the parameters of a query.

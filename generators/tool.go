@@ -1,7 +1,9 @@
 package generators
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -12,17 +14,29 @@ import (
 
 // ToolInput is what the generator of tools takes.
 type ToolInput struct {
-	Name        string   `json:"name"`                  // Name of the tool, such as send_mail
+	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail; that of the function if it is made of one
 	Fields      []string `json:"fields,omitempty"`      // Fields of its input: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string, each maybe with a description in double quotes behind a space
 	Output      []string `json:"output,omitempty"`      // Fields of its output, in the same form; one text called result if there are none
 	Description string   `json:"description,omitempty"` // What the tool does, for the model that has to choose, such as: Sends a mail.
+	From        string   `json:"from,omitempty"`        // A function of the project to make the tool of, instead of fields and output, such as ./store.Find, or ./store.DB.Find for a method of a variable
+	Written
 }
 
 // Tool makes a tool: a function that a model can call, with types for its input and output, and its test.
-// The function is yours to write; until then it answers with an error that says where.
+// With a body and examples it is finished; without, the function is yours to write, and answers until
+// then with an error that says where.
 func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
+	if in.From != "" {
+		return toolFrom(p, in)
+	}
+	if in.Name == "" {
+		return kit.Draft{}, errors.New("a tool needs a name: send_mail, for instance; or a function of the project that it is made of: from ./store.Find")
+	}
 	n, err := names(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
+		return kit.Draft{}, err
+	}
+	if err := n.take(in.Written, false); err != nil {
 		return kit.Draft{}, err
 	}
 	input, err := field.ParseAll(in.Fields)
@@ -49,11 +63,25 @@ func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")},
 		jen.Id(n.goName+"Output"), jen.Id(n.goName+"Output").Values())
 
-	return n.draft(file, n.toolTest(p, input))
+	test, err := n.toolTest(p, input)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	return n.draft(file, test)
 }
 
 // toolTest is the test of a tool, which talks to it as a client would.
-func (n named) toolTest(p kit.Project, input []field.Field) emit.File {
+func (n named) toolTest(p kit.Project, input []field.Field) (emit.File, error) {
+	switch {
+	case len(n.examples) > 0:
+		return n.toolExamples(p)
+	case n.isWritten():
+		at := slices.IndexFunc(input, func(f field.Field) bool { return !f.Optional })
+		if at < 0 {
+			return n.refusedTest(p, ""), nil
+		}
+		return n.refusedTest(p, input[at].Name), nil
+	}
 	return n.test(p, func(g *jen.Group) {
 		g.Id("result").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), sample(input))
 		g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s gives back.", n.wire))
@@ -72,7 +100,12 @@ func (n named) toolTest(p kit.Project, input []field.Field) emit.File {
 			)
 			return
 		}
-	})
+	}), nil
+}
+
+// toolExamples is the test of a tool that has examples.
+func (n named) toolExamples(p kit.Project) (emit.File, error) {
+	return n.exampleTest(p, jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Lit(n.wire), jen.Id("example")), jsonRow)
 }
 
 // wrongSample is an input that is right but for one field.

@@ -33,6 +33,12 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		if err != nil {
 			return nil, err
 		}
+		if place.Kind == derive.Generator && e.cameWith(component) {
+			return nil, &Refusal{
+				Reason: fmt.Sprintf("the generator %s came with the project, in %s", component.Name, component.File),
+				WayOut: "Nothing was changed. Generators that were added to the project can be destroyed.",
+			}
+		}
 		result.Kind, result.Name = kind, component.Name
 		history, err := opened.History()
 		if err != nil {
@@ -52,16 +58,19 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	})
 }
 
-// Kinds are the kinds of components that a server offers.
+// Kinds are the kinds of components that a project adds.
 func Kinds() []string {
 	var kinds []string
 	for _, place := range derive.Places() {
-		if place.Wired {
+		if added, ok := derive.PlaceOf(place.Kind); ok && added == place {
 			kinds = append(kinds, string(place.Kind))
 		}
 	}
 	return kinds
 }
+
+// cameWith reports whether a component is in a file that the project was made with.
+func (e *Engine) cameWith(c derive.Component) bool { return e.project.Files[c.File] != "" }
 
 // pick finds a component by the name that clients or Go have for it. Its file has to be its own.
 func pick(pkg *derive.Package, kind, name string) (derive.Component, error) {
@@ -94,7 +103,7 @@ func pick(pkg *derive.Package, kind, name string) (derive.Component, error) {
 	if len(others) > 0 {
 		return component, &Refusal{
 			Reason: fmt.Sprintf("%s also holds %s", component.File, strings.Join(others, ", ")),
-			WayOut: fmt.Sprintf("Remove %s there by hand, and derive again with petrock sync.", component.Func),
+			WayOut: fmt.Sprintf("Remove %s there by hand, and derive again with sync or build.", component.Func),
 		}
 	}
 	return component, nil
@@ -108,7 +117,7 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 	}
 	edited := &Refusal{
 		Reason: "there is work in what would be removed:",
-		WayOut: "Nothing was changed. --force removes it all the same, and petrock undo brings it back.",
+		WayOut: "Nothing was changed. With force it is removed all the same, and undo brings it back.",
 	}
 	for _, file := range files {
 		now := e.before.File(file).Text

@@ -13,8 +13,10 @@ import (
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/exports"
+	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typing"
 )
 
@@ -29,7 +31,11 @@ type Engine struct {
 	store      *source.Store
 	checker    *typing.Checker
 	deriver    derive.Project
+	seeker     *imports.Seeker
 	before     *source.View // the project as it is, for the operation in hand
+
+	// Limits are what examples may use that are run before anything is written. The zero value is a good one.
+	Limits trial.Limits
 
 	// Step is told what is being done, for whoever waits. It may be nil.
 	Step func(string)
@@ -57,6 +63,17 @@ func Open(dir string, generators []kit.Generator) (*Engine, error) {
 
 // Close lets the project's folder go.
 func (e *Engine) Close() error { return e.root.Close() }
+
+// IsThere reports whether the project's folder is the one that was opened. It is not if it was removed, even if
+// it was made again.
+func (e *Engine) IsThere() bool {
+	opened, err := e.root.Stat(".")
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(e.project.Root)
+	return err == nil && os.SameFile(opened, now)
+}
 
 // Root is the project's folder.
 func (e *Engine) Root() string { return e.project.Root }
@@ -101,6 +118,7 @@ func (e *Engine) look(ctx context.Context) error {
 	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
 		e.system = system
 		e.store = source.NewStore(e.root, system.Context())
+		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, carriedIn) // no server has generators in it
 		e.checker = typing.NewChecker(module, e.cache, e.store.Fset())
 		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker, Kept: derive.NewKept()}
 	}
@@ -112,12 +130,13 @@ func (e *Engine) look(ctx context.Context) error {
 }
 
 // facts are what generators are told.
-func (e *Engine) facts() kit.Project {
+func (e *Engine) facts(ctx context.Context) kit.Project {
 	p := kit.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
 	for _, dir := range e.before.Dirs() {
 		if pkg := e.before.Package(dir, nil); pkg != nil {
 			p.Packages[dir] = pkg.Name
 		}
 	}
+	p.Function = func(ref string) (*kit.Function, error) { return e.function(ctx, ref) }
 	return p
 }

@@ -47,5 +47,5 @@ func (e *Engine) interrupted() []check.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil
 	}
-	return []check.Diagnostic{{Message: "an operation was interrupted, or is under way; petrock sync waits for it, and finishes it or takes it back"}}
+	return []check.Diagnostic{{Message: "an operation was interrupted, or is under way; sync, or any operation, waits for it, and finishes it or takes it back"}}
 }

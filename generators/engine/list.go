@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/source"
 )
 
 // A Listing is what a project offers.
@@ -18,14 +20,15 @@ type Listing struct {
 	ToolsList  *Size              `json:"toolsList"`  // What the list of tools costs a model
 }
 
-// List tells which components the project has. It changes nothing of it.
+// List tells which components the project has, of generators those that were added to it. It changes
+// nothing of it.
 func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, err
 	}
 	var places []derive.Place
 	for _, place := range e.there() {
-		if place.Wired {
+		if place.Wired || e.added(place) {
 			places = append(places, place)
 		}
 	}
@@ -36,14 +39,27 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []check.Diagnostic{}}
 	for _, pkg := range append(packages, e.hidden()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
-		if len(pkg.Problems) == 0 {
-			listing.Components = append(listing.Components, pkg.Components...)
+		if len(pkg.Problems) > 0 {
+			continue
+		}
+		for _, c := range pkg.Components {
+			if pkg.Wired || !e.cameWith(c) {
+				listing.Components = append(listing.Components, c)
+			}
 		}
 	}
 	listing.Refused = append(listing.Refused, e.interrupted()...)
 	listing.OK = len(listing.Refused) == 0
 	listing.ToolsList = size(listing.Components)
 	return listing, nil
+}
+
+// added reports whether the project has files in the place of generators that it did not come with. If it
+// has none, nothing need be derived from there.
+func (e *Engine) added(place derive.Place) bool {
+	return place.Kind == derive.Generator && slices.ContainsFunc(e.before.Files(place.Dir), func(f *source.File) bool {
+		return !f.IsTest() && !f.IsDerived() && e.project.Files[f.Path] == ""
+	})
 }
 
 // A History is what was done to a project in this clone of it.

@@ -13,6 +13,7 @@ import (
 	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/source"
 )
 
@@ -26,6 +27,11 @@ type plan struct {
 	conflicts []string
 	old       []check.Diagnostic // what is wrong, and was before
 	after     *source.View
+	trial     kit.Trial // how it shows that it works
+	dir       string    // of the package that the trial's test is in
+	sent      string    // the file that holds a body that was sent; empty if none was
+	missing   []string  // why packages that were sought were not found
+	from      *saved    // what it was made from, of which a plan that is kept is made
 }
 
 func newPlan() *plan {
@@ -118,10 +124,9 @@ func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) e
 func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
-		Diagnostics: pkg.Problems,
+		Diagnostics: around(pkg.Problems, p.texts),
 		WayOut:      "Mend that first. What does not touch this package still works.",
 		before:      true,
-		lines:       linesOf(p.texts),
 	}
 }
 
@@ -129,7 +134,7 @@ func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 func (e *Engine) verify(ctx context.Context, p *plan) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed."}
+		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Take another name, or change what is there."}
 	}
 	p.after = e.before.With(p.texts)
 	e.step("verifying")
@@ -141,21 +146,20 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 	if len(verdict.New) > 0 {
 		return &Refusal{
 			Reason:      "it would not compile:",
-			Diagnostics: verdict.New,
-			WayOut:      "Nothing was changed.",
-			lines:       linesOf(p.texts),
+			Diagnostics: around(verdict.New, p.texts),
+			Declares:    p.declares(verdict.New),
+			WayOut:      "Nothing was changed" + whyMissing(p.missing),
 		}
 	}
 	return nil
 }
 
-// linesOf are planned files, line by line.
-func linesOf(texts map[string][]byte) map[string][]string {
-	lines := map[string][]string{}
-	for file, text := range texts {
-		lines[file] = strings.Split(string(text), "\n")
+// whyMissing is the end of a sentence: why packages were not found, which is what may be wrong.
+func whyMissing(why []string) string {
+	if len(why) == 0 {
+		return "."
 	}
-	return lines
+	return ": " + strings.Join(why, "; ") + "."
 }
 
 // changes are what the plan does to the disk, sorted, without files that stay as they are.

@@ -15,12 +15,14 @@ type Result struct {
 	Name        string             `json:"name,omitempty"`      // Of the component, as clients see it
 	Operation   string             `json:"operation,omitempty"` // Id under which it can be undone
 	Undoes      string             `json:"undoes,omitempty"`    // Id of the operation that was taken back
+	Plan        string             `json:"plan,omitempty"`      // Id of the plan that was made, under which it can be applied
 	Files       []FileChange       `json:"files"`               // What changed
 	Components  []derive.Component `json:"components"`          // Definitions of what is new
 	Diagnostics []check.Diagnostic `json:"diagnostics"`         // What was wrong with the project before, and still is, as far as it was looked for
 	Refused     []check.Diagnostic `json:"refused"`             // Why nothing could be derived from some packages, whose derived files stay as they are
 	Warnings    []check.Diagnostic `json:"warnings"`            // What had better be otherwise
 	ToolsList   *Size              `json:"toolsList,omitempty"` // What the list of tools costs a model
+	Trial       *Trial             `json:"trial,omitempty"`     // What came of running the examples
 	Recovered   string             `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
 	Next        []string           `json:"next"`                // What to do now
 }
@@ -33,6 +35,14 @@ type FileChange struct {
 	Before  string        `json:"before,omitempty"`  // SHA-256 of what it held
 	After   string        `json:"after,omitempty"`   // SHA-256 of what it holds now
 	Diff    string        `json:"diff"`              // The change as a unified diff
+}
+
+// A Trial is what came of running the examples of a component before it was written.
+type Trial struct {
+	Ran      bool     `json:"ran"`               // False if running was turned off
+	Passed   []string `json:"passed"`            // Names of the examples that passed: all of them, if they ran
+	Printed  string   `json:"printed,omitempty"` // What the function printed
+	Confined bool     `json:"confined"`          // The system kept the function from writing outside a folder of its own
 }
 
 // A Size is what a list of tools costs those who read it.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"syscall"
 
@@ -16,6 +17,7 @@ type Options struct {
 	DryRun bool // plan and verify, and write nothing
 	Force  bool // also what has been edited since
 	Keep   bool // leave what has been edited since
+	NoExec bool // build and run nothing of what is generated; type-check alone
 }
 
 // isMissing reports whether a file, or its folder, is not there.
@@ -46,6 +48,17 @@ func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options,
 	if err != nil {
 		return nil, err
 	}
+	if err := p.from.still(files); err != nil {
+		return nil, err
+	}
+	if result.Trial, err = e.try(ctx, p, o); err != nil {
+		return nil, err
+	}
+	if o.DryRun && p.from != nil {
+		if result.Plan, err = e.save(p.from, result.Trial); err != nil {
+			return nil, err
+		}
+	}
 	if !o.DryRun && len(files) > 0 {
 		if err := ctx.Err(); err != nil { // from here on it is done
 			return nil, err
@@ -59,11 +72,20 @@ func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options,
 			return nil, err
 		}
 		result.Operation = recorded.ID
+		e.forget(p.from)
 	}
 	for _, f := range files {
 		result.Files = append(result.Files, fileChange(f))
 	}
 	e.fill(result, p)
+	switch {
+	case result.Plan != "":
+		result.Next = []string{fmt.Sprintf("Apply the plan %s to write it.", result.Plan)}
+	case result.DryRun:
+		result.Next = []string{}
+	case result.Action == actionUndo:
+		result.Next = []string{fmt.Sprintf("To undo %s brings back what was taken back.", result.Operation)}
+	}
 	return result, nil
 }
 

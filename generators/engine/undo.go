@@ -17,7 +17,7 @@ import (
 // An undo can be undone by its own id.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	if o.Force && o.Keep {
-		return nil, terminal.Usagef("--keep and --force contradict each other; give one of them")
+		return nil, terminal.Usagef("keep and force contradict each other; give one of them")
 	}
 	op := journal.Operation{Action: actionUndo}
 	var target journal.Operation
@@ -70,13 +70,13 @@ func choose(history []journal.Operation, id string) (target journal.Operation, l
 	}
 	switch {
 	case at < 0 && id == "":
-		return target, nil, &Refusal{Reason: "there is nothing to undo in this clone of the project; petrock history lists what was done"}
+		return target, nil, &Refusal{Reason: "there is nothing to undo in this clone of the project; the history lists what was done"}
 	case at < 0:
-		return target, nil, terminal.Usagef("there is no operation %q; petrock history lists those there are", id)
+		return target, nil, terminal.Usagef("there is no operation %q; the history lists those there are", id)
 	}
 	target = history[at]
 	if by := undone[target.ID]; by != "" {
-		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) is undone already, by %s; petrock undo %[3]s brings it back", target.ID, target.Title, by)}
+		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) is undone already, by %s; to undo %[3]s brings back what it did", target.ID, target.Title, by)}
 	}
 	for _, op := range history[at+1:] {
 		if undone[op.ID] == "" && op.Action != actionUndo {
@@ -104,7 +104,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 	p := newPlan()
 	edited := &Refusal{
 		Reason: fmt.Sprintf("what %s (%s) wrote has been edited since:", target.ID, target.Title),
-		WayOut: "Nothing was changed. --keep undoes the rest and leaves these files, --force takes them back too.",
+		WayOut: "Nothing was changed. With keep the rest is undone and these files stay; with force they are taken back too.",
 	}
 	for _, record := range target.Files {
 		if record.Derived {

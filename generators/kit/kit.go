@@ -21,6 +21,10 @@ type Project struct {
 	Name     string            // of the project, and of its server's program
 	Module   string            // path of the Go module
 	Packages map[string]string // by folder, the name of the package that is there
+
+	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
+	// error says why no tool can call it. Function may be nil for generators that do not ask.
+	Function func(ref string) (*Function, error)
 }
 
 // Import is the import path of a folder of the project.
@@ -40,12 +44,54 @@ type Draft struct {
 	Name  string   // of the component, as clients see it
 	Files []File   // none of which may be there yet
 	Next  []string // what to do now, one sentence each
+
+	// Trial is how the component shows that it works, before anything is written.
+	Trial Trial
+}
+
+// A Trial is what is built and run over the planned files. The zero value is nothing.
+type Trial struct {
+	Program  string    // a folder with a program that has to build
+	Test     string    // the name of a test in the package of the first file
+	Examples []Example // what the test's subtests are made of, in their order
+}
+
+// An Example is what a component is given, and what comes of it.
+type Example struct {
+	Name   string          `json:"name"`             // What it shows
+	Input  json.RawMessage `json:"input,omitempty"`  // What the component is given
+	Output json.RawMessage `json:"output,omitempty"` // What it is to give back
+	Error  string          `json:"error,omitempty"`  // A part of the error that it is to give instead
 }
 
 // A File is a new file.
 type File struct {
 	Path string // from the project's root, with slashes
 	Text []byte
+
+	// Seek has the imports added that the file lacks: packages that it names and nothing declares. Those
+	// in Imports are what they are, whatever else has their names.
+	Seek    bool
+	Imports []Import
+}
+
+// An Import is a package that a file imports.
+type Import struct {
+	Name string // by which the file calls it; empty if it is the package's own
+	Path string
+}
+
+// A SourceError says what is wrong with Go that somebody has sent as a part of an input.
+type SourceError struct {
+	What         string // the part, such as body
+	Text         string // all of it
+	Line, Column int
+	Message      string
+}
+
+// Error is the place and what is wrong there.
+func (e *SourceError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.What, e.Line, e.Column, e.Message)
 }
 
 // A Generator is a generator with all that is known of it.

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/check"
+)
+
+// declares is what the file declares that holds a body that was sent, without the body: the names that
+// whoever wrote it has to go by. It is empty if what was found is not about that file.
+func (p *plan) declares(found []check.Diagnostic) string {
+	if p.sent == "" || !slices.ContainsFunc(found, func(d check.Diagnostic) bool { return d.File == p.sent }) {
+		return ""
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, p.sent, p.texts[p.sent], parser.SkipObjectResolution)
+	if err != nil {
+		return ""
+	}
+	var parts []string
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			decl.Body = nil
+		case *ast.GenDecl:
+			if decl.Tok == token.IMPORT {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if field, ok := n.(*ast.Field); ok {
+					field.Tag = nil
+				}
+				return true
+			})
+		}
+		var out bytes.Buffer
+		if printer.Fprint(&out, fset, decl) == nil {
+			parts = append(parts, out.String())
+		}
+	}
+	return strings.Join(parts, "\n")
+}

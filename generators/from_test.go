@@ -1,0 +1,118 @@
+package generators_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// Each archive is a project: what it has besides testdata/from/base, and inputs for the generator of
+// tools, one a line, each of which is on top of those before it. What came of them follows: the
+// files, and what was said, or the error. All of it has been derived from and type-checked by then.
+func TestToolFrom(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	base, err := txtar.ParseFile("testdata/from/base/base.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := filepath.Glob("testdata/from/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			unpack(t, dir, base.Files)
+			var given, inputs []txtar.File
+			for _, f := range archive.Files {
+				switch {
+				case strings.HasPrefix(f.Name, "want/"):
+					continue
+				case f.Name == "inputs":
+					inputs = append(inputs, f)
+				default:
+					given = append(given, f)
+				}
+			}
+			unpack(t, dir, given)
+			want := string(txtar.Format(archive))
+			archive.Files = append(given, append(inputs, generateAll(t, dir, string(inputs[0].Data), filepath.Base(file) == "shapes.txtar")...)...)
+			if string(txtar.Format(archive)) == want {
+				return
+			}
+			if !*update {
+				t.Fatalf("it makes\n%s\nnot\n%s\n(-update writes it down)", txtar.Format(archive), want)
+			}
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func unpack(t *testing.T, dir string, files []txtar.File) {
+	t.Helper()
+	for _, f := range files {
+		file := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// generateAll makes a tool of each input, and returns the files and what was said: with all, tests
+// and what to do next too.
+func generateAll(t *testing.T, dir, inputs string, all bool) []txtar.File {
+	t.Helper()
+	e, err := engine.Open(dir, generators.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var made []txtar.File
+	var said strings.Builder
+	for input := range strings.Lines(inputs) {
+		fmt.Fprintf(&said, "%s", input)
+		result, err := e.Generate(t.Context(), "tool", []byte(input), engine.Options{})
+		if err != nil {
+			fmt.Fprintf(&said, "error: %v\n", err)
+			continue
+		}
+		for _, f := range result.Files {
+			if f.Derived || strings.HasSuffix(f.Path, "_test.go") && !all {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.Path)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			made = append(made, txtar.File{Name: "want/" + f.Path, Data: text})
+		}
+		c := result.Components[0]
+		fmt.Fprintf(&said, "%s: %s\n%s\n%s\n", c.Name, c.Description, c.Input, c.Output)
+		for _, d := range result.Warnings {
+			fmt.Fprintf(&said, "warning: %s\n", d)
+		}
+		for _, next := range result.Next {
+			if all {
+				fmt.Fprintf(&said, "next: %s\n", next)
+			}
+		}
+	}
+	return append(made, txtar.File{Name: "want/said", Data: []byte(said.String())})
+}

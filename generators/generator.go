@@ -1,0 +1,167 @@
+package generators
+
+import (
+	"fmt"
+	"go/token"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/naming"
+)
+
+// GeneratorInput is what the generator of generators takes.
+type GeneratorInput struct {
+	Name        string `json:"name"`                  // Name of the generator, and of what it makes, such as handler
+	Description string `json:"description,omitempty"` // What the generator makes, such as: Makes a handler of HTTP requests.
+}
+
+// Generator makes a generator: a kind of component of the project's own, with its test. It is a command and a tool
+// like the others, and works as it is, making functions with tests; what it makes instead is yours to write.
+func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
+	name, err := naming.Parse(in.Name)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	n := named{kind: "generator", dir: "generators", name: name, wire: name.Wire(), goName: name.Go()}
+	if err := n.free(in.Name); err != nil {
+		return kit.Draft{}, err
+	}
+	if n.description, err = sentence(in.Description); err != nil {
+		return kit.Draft{}, err
+	}
+	if n.description == "" {
+		n.description = fmt.Sprintf("makes %s: functions that answer with their own name, each with its test.", plural(name.Human()))
+	}
+	if !name.Exact() {
+		n.directives = append(n.directives, "name "+n.wire)
+	}
+	folder := plural(strings.ReplaceAll(n.wire, "_", ""))
+	draft, err := n.draft(n.generator(p, folder), n.generatorTest(p, folder))
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	draft.Trial = kit.Trial{Program: "cmd/petrock", Test: "Test" + n.goName}
+	draft.Next = []string{
+		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.beside()),
+		"go test ./" + n.dir,
+		fmt.Sprintf("go run ./cmd/petrock generate %s first", n.wire),
+	}
+	return draft, nil
+}
+
+// free refuses names that a generator of the project's own cannot have.
+func (n named) free(typed string) error {
+	switch strings.ReplaceAll(n.wire, "_", "") {
+	case "command", "component", "feature", "generator", "prompt", "query", "resource", "tool", "worker":
+		return fmt.Errorf("petrock has the name %q for something of its own; take another", typed)
+	}
+	if token.IsKeyword(n.wire) {
+		return fmt.Errorf("%q is a keyword of Go; take another name", typed)
+	}
+	if n.goName == "All" {
+		return fmt.Errorf("the name %q would make a function All, which is the name of something else here; take another", typed)
+	}
+	return naming.CheckGenerator(n.wire)
+}
+
+// plural is a noun for several of what it is one of, as a rule.
+func plural(noun string) string {
+	ends := func(endings ...string) bool {
+		for _, ending := range endings {
+			if strings.HasSuffix(noun, ending) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case ends("s", "x", "z", "ch", "sh"):
+		return noun + "es"
+	case ends("y") && !ends("ay", "ey", "iy", "oy", "uy") && len(noun) > 1:
+		return strings.TrimSuffix(noun, "y") + "ies"
+	}
+	return noun + "s"
+}
+
+// generator is the file of a generator whose components are in a folder.
+//
+//	// HandlerInput is what the generator of handlers takes. …
+//	type HandlerInput struct {
+//		Name        string `json:"name"`                  // Name of the handler, such as first
+//		Description string `json:"description,omitempty"` // What the handler is for, such as: Greets somebody.
+//	}
+//
+//	// Handler makes handlers: functions that answer with their own name, each with its test.
+//	func Handler(p kit.Project, in HandlerInput) (kit.Draft, error) {
+//		…
+//	}
+func (n named) generator(p kit.Project, folder string) emit.File {
+	file := n.file(p)
+	for _, below := range []string{"emit", "kit", "naming"} {
+		file.ImportName(p.Import(n.dir+"/"+below), below)
+	}
+	file.ImportName(jenPath, "jen")
+	what := n.name.Human()
+	file.Paragraph(
+		fmt.Sprintf("%sInput is what the generator of %s takes: words and flags of its command, arguments", n.goName, plural(what)),
+		"of its tool. ToolInput shows how to take fields.",
+	)
+	file.Type().Id(n.goName+"Input").Struct(
+		jen.Id("Name").String().Op("`json:\"name\"`").Comment(fmt.Sprintf("// Name of the %s, such as first", what)),
+		jen.Id("Description").String().Op("`json:\"description,omitempty\"`").Comment(fmt.Sprintf("// What the %s is for, such as: Greets somebody.", what)),
+	)
+	draft := jen.Qual(p.Import("generators/kit"), "Draft")
+	n.declare(file, []jen.Code{jen.Id("p").Qual(p.Import("generators/kit"), "Project"), jen.Id("in").Id(n.goName + "Input")}, draft, func(g *jen.Group) {
+		r := recipe{g, p}
+		r.names(folder)
+		r.source(what)
+		r.test(folder)
+		r.draft(n.wire)
+	})
+	return file
+}
+
+// generatorTest is the test of a generator.
+//
+//	func TestHandler(t *testing.T) {
+//		project := kit.Project{Name: "hello", Module: "example.com/hello"}
+//		draft, err := generators.Handler(project, generators.HandlerInput{Name: "first"})
+//		…
+//	}
+func (n named) generatorTest(p kit.Project, folder string) emit.File {
+	imported, kits := p.Import(n.dir), p.Import("generators/kit")
+	file := emit.NewFile(imported+"_test", p.Package(n.dir)+"_test")
+	file.ImportName(imported, p.Package(n.dir))
+	file.ImportName(kits, "kit")
+	run := func(name string) *jen.Statement {
+		return jen.Qual(imported, n.goName).Call(jen.Id("project"), jen.Qual(imported, n.goName+"Input").Values(emit.Key("Name", jen.Lit(name))))
+	}
+	file.Func().Id("Test" + n.goName).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
+		g.Id("project").Op(":=").Qual(kits, "Project").Values(emit.Key("Name", jen.Lit("hello")), emit.Key("Module", jen.Lit("example.com/hello")))
+		g.List(jen.Id("draft"), jen.Err()).Op(":=").Add(run("first"))
+		g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
+		g.Id("wants").Op(":=").Index().Id("struct").Values(jen.List(jen.Id("path"), jen.Id("text")).String()).Custom(emit.Multiline(),
+			jen.Values(jen.Lit(folder+"/first.go"), jen.Lit("func First() string")),
+			jen.Values(jen.Lit(folder+"/first_test.go"), jen.Lit("func TestFirst(t *testing.T)")),
+		)
+		g.If(jen.Len(jen.Id("draft").Dot("Files")).Op("!=").Len(jen.Id("wants"))).Block(
+			jen.Id("t").Dot("Fatalf").Call(jen.Lit("it makes %d files, not %d"), jen.Len(jen.Id("draft").Dot("Files")), jen.Len(jen.Id("wants"))),
+		)
+		g.For(jen.List(jen.Id("i"), jen.Id("want")).Op(":=").Range().Id("wants")).Block(
+			jen.If(
+				jen.Id("file").Op(":=").Id("draft").Dot("Files").Index(jen.Id("i")),
+				jen.Id("file").Dot("Path").Op("!=").Id("want").Dot("path").Op("||").Op("!").Qual("strings", "Contains").Call(jen.String().Call(jen.Id("file").Dot("Text")), jen.Id("want").Dot("text")),
+			).Block(
+				jen.Id("t").Dot("Errorf").Call(jen.Lit("%s is not %s with %q in it:\n%s"), jen.Id("file").Dot("Path"), jen.Id("want").Dot("path"), jen.Id("want").Dot("text"), jen.Id("file").Dot("Text")),
+			),
+		)
+		g.Comment("// What cannot be a name is refused.")
+		g.If(jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(run("no name")), jen.Err().Op("==").Nil()).Block(
+			jen.Id("t").Dot("Error").Call(jen.Lit("a name with a space in it is taken")),
+		)
+	})
+	return file
+}

@@ -1,0 +1,166 @@
+package generators
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// Written is what a caller has written of a component already.
+type Written struct {
+	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, such as: return SendMailOutput{Result: in.To}, nil; resources and prompts return a string and an error. ctx and in are there, optional fields are pointers, imports are added. Without it the function is left to be written
+	Examples []Example `json:"examples,omitempty"`                // What the function is given and gives back; they become its test, and have to pass before anything is written
+}
+
+// An Example is what a component is given, and what comes of it.
+type Example struct {
+	Name   string                     `json:"name,omitempty"`   // What it shows
+	Input  map[string]json.RawMessage `json:"input,omitempty"`  // What it is given
+	Output json.RawMessage            `json:"output,omitempty"` // What it gives back, exactly; without it, any success will do
+	Error  string                     `json:"error,omitempty"`  // A part of the error that it gives instead
+}
+
+// take notes what is written of a component. callable says that it does something without a body.
+func (n *named) take(w Written, callable bool) error {
+	if w.Body == "" && len(w.Examples) > 0 && !callable {
+		return errors.New("there are examples and no body: nothing could come of them; send the statements of the function as its body too")
+	}
+	if w.Body != "" {
+		var err error
+		if n.body, err = parseBody(w.Body); err != nil {
+			return err
+		}
+	}
+	const most = 100
+	if len(w.Examples) > most {
+		return fmt.Errorf("there are %d examples; send at most %d, and write more in the test", len(w.Examples), most)
+	}
+	seen := map[string]bool{}
+	for i, e := range w.Examples {
+		made, err := e.check(i)
+		if err != nil {
+			return err
+		}
+		if key := strings.ReplaceAll(strings.ToLower(made.Name), "_", " "); seen[key] {
+			return fmt.Errorf("two examples are called %q; give each a name of its own, or none", made.Name)
+		} else {
+			seen[key] = true
+		}
+		n.examples = append(n.examples, made)
+	}
+	return nil
+}
+
+// check makes an example complete.
+func (e Example) check(i int) (kit.Example, error) {
+	made := kit.Example{Name: e.Name, Output: e.Output, Error: e.Error}
+	if made.Name == "" {
+		made.Name = "example " + strconv.Itoa(i+1)
+	}
+	if _, err := sentence(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
+		return made, fmt.Errorf("the name %q of an example does not do; use a few plain words", made.Name)
+	}
+	if e.Output != nil && e.Error != "" {
+		return made, fmt.Errorf("the example %q has an output and an error; it can have one of them alone", made.Name)
+	}
+	if e.Input == nil {
+		e.Input = map[string]json.RawMessage{}
+	}
+	var err error
+	made.Input, err = strictjson.Marshal(e.Input)
+	return made, err
+}
+
+// isWritten reports whether the function does something.
+func (n named) isWritten() bool { return n.body != nil }
+
+// block is what stands between the braces of the function: what was sent, or an error that says where to
+// write it.
+func (n named) block(zero *jen.Statement) *jen.Statement {
+	if n.body != nil {
+		return jen.Op(n.body.text)
+	}
+	return jen.Return(zero, jen.Qual("errors", "New").Call(jen.Lit(n.wire+" is "+n.where())))
+}
+
+// exampleTest is the test of a component that has examples: a table of them. Given one of its
+// rows, input and output are what it has for them, and call is how it is checked.
+//
+//	for _, example := range []mcptest.Example{
+//		{Name: "two numbers", Input: `{"a":2,"b":3}`, Output: `{"sum":5}`},
+//	} {
+//		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
+//	}
+func (n named) exampleTest(p kit.Project, call *jen.Statement, row func(kit.Example) (input, output string, err error)) (emit.File, error) {
+	var rows []jen.Code
+	for _, e := range n.examples {
+		input, output, err := row(e)
+		if err != nil {
+			return emit.File{}, err
+		}
+		set := []jen.Code{emit.Key("Name", jen.Lit(e.Name)), emit.Key("Input", emit.Raw(input))}
+		if output != "" {
+			set = append(set, emit.Key("Output", emit.Raw(output)))
+		}
+		if e.Error != "" {
+			set = append(set, emit.Key("Error", emit.Raw(e.Error)))
+		}
+		rows = append(rows, jen.Values(set...))
+	}
+	return n.test(p, func(g *jen.Group) {
+		g.For(jen.List(jen.Id("_"), jen.Id("example")).Op(":=").Range().Index().Qual(p.Import("core/mcptest"), "Example").Custom(emit.Multiline(), rows...)).Block(
+			jen.Id("t").Dot("Run").Call(jen.Id("example").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(call)),
+		)
+	}), nil
+}
+
+// compact is JSON in one line.
+func compact(raw json.RawMessage) (string, error) {
+	if raw == nil {
+		return "", nil
+	}
+	var out bytes.Buffer
+	err := json.Compact(&out, raw)
+	return out.String(), err
+}
+
+// jsonRow is an example of a component that takes and gives JSON.
+func jsonRow(e kit.Example) (input, output string, err error) {
+	if input, err = compact(e.Input); err != nil {
+		return "", "", err
+	}
+	output, err = compact(e.Output)
+	return input, output, err
+}
+
+// textRow is an example of a component that takes texts and gives one.
+func textRow(e kit.Example) (input, output string, err error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(e.Input, &given); err != nil {
+		return "", "", err
+	}
+	for name, value := range given {
+		if len(value) == 0 || value[0] != '"' {
+			return "", "", fmt.Errorf("the example %q gives %s the value %s, and only texts can be given; write it in double quotes", e.Name, name, value)
+		}
+	}
+	if e.Output != nil {
+		if json.Unmarshal(e.Output, &output) != nil {
+			return "", "", fmt.Errorf("the example %q has the output %s, and what comes back is a text; write it in double quotes", e.Name, e.Output)
+		}
+		if output == "" {
+			return "", "", fmt.Errorf("the example %q has no text as its output, which its test would take for any; leave the output out, and say in the test what comes back", e.Name)
+		}
+	}
+	input, err = compact(e.Input)
+	return input, output, err
+}
