@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/generators/cli"
+	"github.com/petrock/petrock/generators/workshop"
 )
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
@@ -32,6 +33,8 @@ petrock new writes a project: a server with a tool, its tests, and a workshop, w
 the project's own petrock. What there is in a project is the project's: nothing in it
 depends on petrock.
 
+petrock mcp offers all of that to an agent, as an MCP server, in any folder.
+
 In a project, petrock generate adds tools, resources and prompts, and petrock undo takes
 that back. These commands are done by the project's workshop, at the version that the project
 was made with; if that does not build, by this petrock, which says so then. With
@@ -43,6 +46,6 @@ PETROCK_WORKSHOP=off in the environment this petrock does them anyway.`,
 	}
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
-	root.AddCommand(cli.NewStatus(env), cli.NewVersion())
+	root.AddCommand(cli.NewMCP(env, workshop.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
 	return root
 }

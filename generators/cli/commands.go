@@ -11,10 +11,11 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Commands are the commands that work on a project: generate, undo, history, destroy, sync and list.
+// Commands are the commands that work on a project: generate, apply, undo, history, destroy, sync and list.
 func Commands(env Env) []*cobra.Command {
 	return []*cobra.Command{
 		newGenerate(env, generators.All()),
+		newApply(env),
 		newUndo(env),
 		newHistory(env),
 		newDestroy(env),

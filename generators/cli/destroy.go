@@ -16,6 +16,7 @@ func newDestroy(env Env) *cobra.Command {
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
 		Long: `Remove a component: its file and the test beside it. Derived files are derived again.
+Generators that the project came with stay.
 
 What you have written into them is in the way, unless --force is given; either way, undo
 brings all of it back.`,

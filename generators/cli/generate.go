@@ -15,11 +15,16 @@ func newGenerate(env Env, all []kit.Generator) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate KIND NAME …",
 		Aliases: []string{"g"},
-		Short:   "Add a component to the project: a tool, a resource, a prompt",
+		Short:   "Add a component to the project: a tool, a resource, a prompt, a generator",
 		Long: `Add a component to the project. What is generated is type-checked together with the rest
 of the project before anything is written, and written whole or not at all. It is recorded,
-so that undo can take it back.`,
-		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run"),
+so that undo can take it back. With --dry-run it is kept as a plan, which apply writes.
+
+With --body a component comes with its code, and with --examples with a test; then they are built and
+run too before anything is written, in a process with limits on time, memory and output.
+
+A generator that the project adds for itself is one more kind.`,
+		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -47,6 +52,7 @@ func kinds(all []kit.Generator) []string {
 // the generator's input.
 func newGenerator(env Env, g kit.Generator) *cobra.Command {
 	var c common
+	noExec := false
 	form, err := newForm(g.InputSchema)
 	short, _, _ := strings.Cut(g.Description, ":")
 	short, _, _ = strings.Cut(short, ". ")
@@ -54,9 +60,11 @@ func newGenerator(env Env, g kit.Generator) *cobra.Command {
 		Use:               g.Name + form.usage(),
 		Short:             strings.TrimSuffix(short, "."),
 		Long:              g.Description + "\n\n" + form.help(),
-		Example:           examples(env, example(g.Name)...),
+		Example:           examples(env, example(g.Name, form)...),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		Args:              func(_ *cobra.Command, args []string) error { return form.check(g.Name, args) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			return form.check(g.Name, args, cmd.Flags().Changed("input"))
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err != nil {
 				return err
@@ -66,27 +74,32 @@ func newGenerator(env Env, g kit.Generator) *cobra.Command {
 				return err
 			}
 			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-				return e.Generate(ctx, g.Name, input, engine.Options{DryRun: c.dryRun})
+				return e.Generate(ctx, g.Name, input, engine.Options{DryRun: c.dryRun, NoExec: noExec})
 			}, printResult)
 		},
 	}
 	c.flags(cmd, true)
 	form.flags(cmd)
+	cmd.Flags().BoolVar(&noExec, "no-exec", false, "run nothing: type-check what is generated, and leave its examples to go test")
 	return cmd
 }
 
 // example is how a generator may be used.
-func example(kind string) []string {
+func example(kind string, f *form) []string {
 	switch kind {
 	case "tool":
 		return []string{
 			`generate tool send_mail to 'subject "What it is about"' --description 'Sends a mail.'`,
 			`generate tool search query 'limit:int:1..100' 'order:enum(up,down)?' --output 'hits:[]string'`,
+			`generate tool shout text --body 'return ShoutOutput{Result: strings.ToUpper(in.Text)}, nil' --examples '{"input":{"text":"a"},"output":{"result":"A"}}'`,
+			`generate tool --from ./store.Find`,
 		}
 	case "resource":
 		return []string{`generate resource note 'note://{id}' --description 'The text of a note.'`, `generate resource settings config://settings`}
 	case "prompt":
 		return []string{`generate prompt review code 'style:enum(short,long)?' --description 'Asks for a review.'`}
+	case "generator":
+		return []string{`generate generator handler --description 'Makes a handler.'`, `generate handler first`}
 	}
-	return []string{"generate " + kind + " NAME"}
+	return []string{"generate " + kind + f.usage()}
 }

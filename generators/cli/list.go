@@ -18,7 +18,8 @@ func newList(env Env) *cobra.Command {
 		Use:   "list",
 		Short: "List the components of the project",
 		Long: `List the components of the project: kind, name, place and description, and what the list of
-tools costs a model that reads it. It ends with 1 if a package could not be read.`,
+tools costs a model that reads it. Generators that the project came with are left out; generate
+--help has all of them. It ends with 1 if a package could not be read.`,
 		Example:           examples(env, "list", "list --json"),
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -51,6 +52,6 @@ func printListing(env Env, l *engine.Listing) error {
 	for _, d := range l.Refused {
 		fmt.Fprintln(env.Out, d)
 	}
-	_, err := fmt.Fprintln(env.Out, cost(l.ToolsList))
+	_, err := fmt.Fprintln(env.Out, l.ToolsList)
 	return err
 }

@@ -83,24 +83,13 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 		return status
 	}
 	if said := (*SaidError)(nil); asJSON && !errors.As(err, &said) {
-		f := failure{Error: err.Error(), Status: status}
-		errors.As(err, &f.Refusal)
-		PrintJSON(env, f)
+		PrintJSON(env, engine.FaultOf(err))
 	}
 	fmt.Fprintf(env.Err, "%s: %v\n", program, err)
 	if status == terminal.Misuse {
 		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", command)
 	}
 	return status
-}
-
-// A failure is what --json prints when something could not be done.
-type failure struct {
-	OK     bool   `json:"ok"` // never
-	Error  string `json:"error"`
-	Status int    `json:"status"` // that the program ends with
-
-	Refusal *engine.Refusal `json:"refusal,omitempty"` // what is in the way, in parts
 }
 
 // answerUnknown makes commands that only hold others, and help, refuse what they do not know: cobra

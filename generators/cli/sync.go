@@ -58,7 +58,7 @@ func printSync(env Env, r *engine.Result, check bool) error {
 	}
 	text := r.Stale()
 	if text == "" {
-		text = headline(r) + "\n"
+		text = r.Headline() + "\n"
 	}
 	_, err := fmt.Fprint(env.Out, text)
 	return err

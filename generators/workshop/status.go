@@ -3,16 +3,18 @@ package workshop
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/check"
 )
 
 // ProjectStatusInput is what project_status takes.
-type ProjectStatusInput struct{}
+type ProjectStatusInput struct {
+	Dir string `json:"dir,omitempty"` // Folder of the project
+}
 
 // ProjectStatusOutput is what project_status gives back.
 type ProjectStatusOutput struct {
@@ -20,37 +22,72 @@ type ProjectStatusOutput struct {
 	Module      string             `json:"module"`      // Path of the Go module
 	Root        string             `json:"root"`        // The project's folder
 	Petrock     string             `json:"petrock"`     // Version of the petrock that made the project
-	Packages    []string           `json:"packages"`    // Import paths of the packages
+	Packages    []string           `json:"packages"`    // Import paths of the packages, without those that every project has in core and generators
+	Components  []string           `json:"components"`  // Kinds and names of what it offers
+	Stale       []string           `json:"stale"`       // Derived files that are not what they would be now, and why some cannot be derived; build makes them again
 	Builds      bool               `json:"builds"`      // Whether all of it compiles, tests included
 	Diagnostics []check.Diagnostic `json:"diagnostics"` // What the compiler says, if it does not
 }
 
-// ProjectStatus tells what the project is, which packages it has, and whether they compile,
-// tests included. What does not is told with file, line and column.
+// ProjectStatus tells what the project is, which packages it has, what it offers, and whether all of it compiles,
+// tests included. Call it first, and whenever in doubt.
 //
 //petrock:hints read-only closed-world
-func (t *Tools) ProjectStatus(ctx context.Context, _ ProjectStatusInput) (ProjectStatusOutput, error) {
-	var status ProjectStatusOutput
-	found, err := project.Find(t.Dir)
-	if errors.Is(err, project.ErrNone) {
-		return status, fmt.Errorf("%w; start the workshop in a project's folder, or make a project with petrock new", err)
-	}
+func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
+	status, err := t.Status(ctx, in.Dir)
 	if err != nil {
-		return status, err
+		return Answer(ctx, nil, err)
 	}
+	return Answer(ctx, status, nil)
+}
+
+// Status is the state of a project, for [Tools.ProjectStatus] and others.
+//
+//petrock:ignore
+func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, error) {
+	o, done, err := t.take(ctx, dir)
+	if err != nil {
+		return ProjectStatusOutput{}, err
+	}
+	defer done()
+	found, err := project.Find(o.engine.Root())
+	if err != nil {
+		return ProjectStatusOutput{}, err
+	}
+	status := ProjectStatusOutput{
+		Name:        found.Name,
+		Module:      found.Module,
+		Root:        found.Root,
+		Petrock:     found.Petrock,
+		Packages:    []string{}, // never null
+		Components:  []string{},
+		Stale:       []string{},
+		Diagnostics: []check.Diagnostic{},
+	}
+	if listing, err := o.engine.List(ctx); err == nil {
+		for _, c := range listing.Components {
+			status.Components = append(status.Components, string(c.Kind)+" "+c.Name)
+		}
+	}
+	if fresh, err := o.engine.Check(ctx); err != nil {
+		status.Stale = append(status.Stale, err.Error())
+	} else if stale := strings.TrimSpace(fresh.Stale()); stale != "" {
+		status.Stale = strings.Split(stale, "\n")
+	}
+	o.engine.Step("compiling")
 	result, err := check.Run(ctx, check.Options{Dir: found.Root})
 	if err != nil {
 		return status, err
 	}
-	status = ProjectStatusOutput{
-		Name:        found.Name,
-		Module:      cmp.Or(result.Module, found.Module),
-		Root:        found.Root,
-		Petrock:     found.Petrock,
-		Packages:    append([]string{}, result.Packages...), // never null
-		Builds:      len(result.Diagnostics) == 0,
-		Diagnostics: append([]check.Diagnostic{}, result.Diagnostics...),
+	status.Module = cmp.Or(result.Module, found.Module)
+	for _, pkg := range result.Packages {
+		inside := strings.TrimPrefix(pkg, status.Module+"/") + "/"
+		if !strings.HasPrefix(inside, "core/") && !strings.HasPrefix(inside, "generators/") {
+			status.Packages = append(status.Packages, pkg)
+		}
 	}
+	status.Diagnostics = append(status.Diagnostics, result.Diagnostics...)
+	status.Builds = len(result.Diagnostics) == 0
 	return status, nil
 }
 
@@ -60,6 +97,12 @@ func (s ProjectStatusOutput) String() string {
 	fmt.Fprintf(&text, "%s (module %s, petrock %s) in %s\n", s.Name, s.Module, s.Petrock, s.Root)
 	for _, pkg := range s.Packages {
 		fmt.Fprintf(&text, "  %s\n", pkg)
+	}
+	if len(s.Components) > 0 {
+		fmt.Fprintf(&text, "It offers: %s.\n", strings.Join(s.Components, ", "))
+	}
+	for _, stale := range s.Stale {
+		fmt.Fprintf(&text, "%s\n", stale)
 	}
 	if s.Builds {
 		text.WriteString("All packages and tests compile.\n")

@@ -1,28 +1,84 @@
-// Package workshop offers what can be done with a project as MCP tools, to the agent that works in it.
+// Package workshop offers what can be done with projects as MCP tools, to the agent that works on them.
 //
 // It never imports what the user writes, so it answers while that does not compile.
 package workshop
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/trial"
 )
 
-// Tools are the tools of the workshop. They work on the project that Dir is in.
-type Tools struct {
-	Dir string
+// Options say what a workshop is.
+type Options struct {
+	Dir        string          // where it was started: projects are there, below, or around it
+	Generators []kit.Generator // that it has
+	NoExec     bool            // it runs nothing of what is written
+	Carried    bool            // it is part of the project around Dir, and its generators are that project's
+	CanMake    bool            // it also makes projects
+	Limits     trial.Limits    // what examples may use; the zero value is a good one
 }
 
-const instructions = `This is the workshop of a Go project that is an MCP server. Its tools look at the project; the tools that the project itself offers are served by its own program, not here.
-Call project_status first: it says what the project is and whether it compiles. Call it again after every change to Go files, and mend what it reports.`
+// Tools are the tools of the workshop.
+type Tools struct {
+	options  Options
+	root     *os.Root // of Dir, below which projects are
+	projects *projects
+	server   *mcp.Server
+	carried  *carried // nil if it is part of no project
+}
 
-// NewServer is a server that offers the tools for the project that dir is in.
+// New is the workshop that was started in a folder.
 //
 //petrock:ignore
-func NewServer(dir string) (*mcp.Server, error) {
-	server := mcp.NewServer(mcp.Implementation{Name: "petrock", Title: "Petrock workshop", Version: generators.Version}, mcp.Options{Instructions: instructions})
-	if err := (&Tools{Dir: dir}).Register(server); err != nil {
+func New(o Options) (*Tools, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
 		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	o.Dir = dir
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tools{options: o, root: root, projects: newProjects()}
+	if o.Carried {
+		t.carried = newCarried(dir)
+	}
+	return t, nil
+}
+
+// Close lets go of all projects.
+//
+//petrock:ignore
+func (t *Tools) Close() error {
+	return errors.Join(t.projects.close(), t.root.Close())
+}
+
+// NewServer is a server that offers the workshop: its tools, resources and prompts.
+//
+//petrock:ignore
+func (t *Tools) NewServer() (*mcp.Server, error) {
+	server := mcp.NewServer(
+		mcp.Implementation{Name: "petrock", Title: "Petrock workshop", Version: generators.Version},
+		mcp.Options{Instructions: t.instructions(), MaxMessage: 4 << 20, Grace: 30 * time.Second},
+	)
+	t.server = server
+	err := errors.Join(t.Register(server), t.registerGenerators(server), t.registerResources(server), t.registerPrompts(server))
+	if err != nil {
+		return nil, err
+	}
+	if t.options.NoExec {
+		server.RemoveTool("call")
 	}
 	return server, nil
 }

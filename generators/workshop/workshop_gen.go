@@ -10,8 +10,21 @@ import (
 )
 
 const (
-	inputSchemaTools_ProjectStatus  = `{"type":"object","additionalProperties":false}`
-	outputSchemaTools_ProjectStatus = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server's program"},"module":{"type":"string","description":"Path of the Go module"},"root":{"type":"string","description":"The project's folder"},"petrock":{"type":"string","description":"Version of the petrock that made the project"},"packages":{"type":["array","null"],"items":{"type":"string"},"description":"Import paths of the packages"},"builds":{"type":"boolean","description":"Whether all of it compiles, tests included"},"diagnostics":{"type":["array","null"],"items":{"type":"object","properties":{"package":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"column":{"type":"integer"},"message":{"type":"string"}},"required":["message"],"additionalProperties":false},"description":"What the compiler says, if it does not"}},"required":["name","module","root","petrock","packages","builds","diagnostics"],"additionalProperties":false}`
+	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string","description":"Folder of the project"}},"required":["plan"],"additionalProperties":false}`
+
+	inputSchemaTools_Build = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+
+	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Name of a tool, prompt or resource of the project, or the address of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"What it is given"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"What the name is of; tool, or resource for an address, if it is left out"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt or generator"},"name":{"type":"string","description":"Name of the component"},"force":{"type":"boolean","description":"Also if there is work in it that was not generated"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
+
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the component, as clients or Go have it"},"kind":{"type":"string","description":"tool, resource, prompt or generator; needed if several have the name"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+
+	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+
+	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone"},"keep":{"type":"boolean","description":"Leave files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Take back files that were edited since, too"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )
 
 // Register offers the tools that are methods of t.
@@ -20,11 +33,52 @@ func (t *Tools) Register(s *mcp.Server) error {
 	no := false
 	return errors.Join(
 		s.AddTool(mcp.Tool{
-			Name:         "project_status",
-			Description:  "Tells what the project is, which packages it has, and whether they compile, tests included. What does not is told with file, line and column.",
-			InputSchema:  json.RawMessage(inputSchemaTools_ProjectStatus),
-			OutputSchema: json.RawMessage(outputSchemaTools_ProjectStatus),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Name:        "apply",
+			Description: "Writes what a plan has shown, and nothing else. It refuses if the project has changed since.",
+			InputSchema: json.RawMessage(inputSchemaTools_Apply),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes},
+		}, mcp.Typed(t.Apply)),
+		s.AddTool(mcp.Tool{
+			Name:        "build",
+			Description: "Derives what follows from the Go files (schemas, registration) and compiles the server. Run it after editing by hand.",
+			InputSchema: json.RawMessage(inputSchemaTools_Build),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no},
+		}, mcp.Typed(t.Build)),
+		s.AddTool(mcp.Tool{
+			Name:        "call",
+			Description: "Calls a tool of the project (or reads a resource, or fills in a prompt) in its real server, which is derived and built first if need be and runs as a process of its own, for this call alone. Use it to try what was just made.",
+			InputSchema: json.RawMessage(inputSchemaTools_Call),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: &yes},
+		}, mcp.Typed(t.Call)),
+		s.AddTool(mcp.Tool{
+			Name:        "destroy_component",
+			Description: "Removes a component with its test, and what was derived from it. Undo brings it back.",
+			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
+		}, mcp.Typed(t.DestroyComponent)),
+		s.AddTool(mcp.Tool{
+			Name:        "inspect_component",
+			Description: "Shows all of one component: its source, its schemas, its tests.",
+			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+		}, mcp.Typed(t.InspectComponent)),
+		s.AddTool(mcp.Tool{
+			Name:        "list_components",
+			Description: "Lists what the project's server offers, with schemas and the files where it is written, and what the list of tools costs a model in tokens.",
+			InputSchema: json.RawMessage(inputSchemaTools_ListComponents),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+		}, mcp.Typed(t.ListComponents)),
+		s.AddTool(mcp.Tool{
+			Name:        "project_status",
+			Description: "Tells what the project is, which packages it has, what it offers, and whether all of it compiles, tests included. Call it first, and whenever in doubt.",
+			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, mcp.Typed(t.ProjectStatus)),
+		s.AddTool(mcp.Tool{
+			Name:        "undo",
+			Description: "Takes an operation back, whole: files become what they were before it, and derived files follow. It refuses if they were edited since or later operations build on it. An undo can be undone by its own id.",
+			InputSchema: json.RawMessage(inputSchemaTools_Undo),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
+		}, mcp.Typed(t.Undo)),
 	)
 }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/cli"
+	"github.com/petrock/petrock/generators/workshop"
+)
+
+// serveMCP serves petrock's own workshop, as petrock mcp does in a folder.
+func serveMCP(t *testing.T, dir string) *mcptest.Client {
+	t.Helper()
+	tools, err := workshop.New(workshop.Options{Dir: dir, Generators: generators.All(), CanMake: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tools.Close() })
+	server, err := tools.NewServer()
+	if err == nil {
+		err = offerNew(cli.Env{Dir: dir})(tools, server)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcptest.Connect(t, server)
+}
+
+// The definitions of all tools cost a model little.
+func TestToolsAreCheap(t *testing.T) {
+	client := serveMCP(t, t.TempDir())
+	text, err := json.Marshal(map[string]any{"tools": client.Tools()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 4000
+	tokens := (len(text) + 3) / 4
+	t.Logf("%d tools, %d bytes, about %d tokens", len(client.Tools()), len(text), tokens)
+	if tokens >= most {
+		t.Errorf("tools/list costs about %d tokens, and may cost %d", tokens, most)
+	}
+}
+
+// A project goes below the folder that petrock was started in, and nowhere else.
+func TestNewProjectIsRooted(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "here")
+	for _, made := range []string{dir, filepath.Join(base, "elsewhere")} {
+		if err := os.Mkdir(made, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(base, "elsewhere"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	client := serveMCP(t, dir)
+	for _, test := range []struct{ name, dir, says string }{
+		{"hello", "../elsewhere/hello", "name a folder below"},
+		{"hello", filepath.Join(base, "elsewhere", "hello"), "name a folder below"},
+		{"hello", "link/hello", "name a folder below"},
+		{"hello", "link", "name a folder below"},
+		{"../hello", "", "name a folder below"},
+		{"func", "", "func"},
+		{"", "", "name"},
+	} {
+		arguments := map[string]any{"name": test.name}
+		if test.dir != "" {
+			arguments["dir"] = test.dir
+		}
+		if said := client.CallTool("new_project", arguments); !said.IsError || !strings.Contains(said.Text(), test.says) {
+			t.Errorf("%v says %s, want %s in it", arguments, said.Text(), test.says)
+		}
+	}
+	for _, folder := range []string{dir, filepath.Join(base, "elsewhere")} {
+		entries, err := os.ReadDir(folder)
+		if err != nil || len(entries) > 1 {
+			t.Errorf("in %s there is %v, %v", folder, entries, err)
+		}
+	}
+}

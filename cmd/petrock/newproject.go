@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/create"
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/generators/cli"
+	"github.com/petrock/petrock/generators/workshop"
+)
+
+// newProjectSchema is what new_project takes.
+const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server's program, such as weather"},"module":{"type":"string","description":"Path of its Go module, such as example.com/weather; the name if it is left out"},"dir":{"type":"string","description":"Folder that it goes to, below where this server was started, . for that folder itself; the name if it is left out. Nothing may be there yet"}},"required":["name"],"additionalProperties":false}`
+
+// newProjectInput is what new_project takes, in Go.
+type newProjectInput struct {
+	Name   string `json:"name"`
+	Module string `json:"module"`
+	Dir    string `json:"dir"`
+}
+
+// newProjectOutput is what new_project gives back: what petrock new prints, without the list of files.
+type newProjectOutput struct {
+	OK       bool     `json:"ok"`
+	Name     string   `json:"name"`
+	Module   string   `json:"module"`
+	Dir      string   `json:"dir"`
+	Files    int      `json:"files"`
+	Programs []string `json:"programs"`
+	Notes    []string `json:"notes,omitempty"`
+	Next     []string `json:"next"`
+}
+
+// offerNew offers new_project beside the tools of a workshop.
+func offerNew(env cli.Env) func(*workshop.Tools, *mcp.Server) error {
+	return func(tools *workshop.Tools, server *mcp.Server) error {
+		no := false
+		return server.AddTool(mcp.Tool{
+			Name:        "new_project",
+			Description: "Makes a project: an MCP server in Go with one example tool, add, which builds, serves and tests itself. Either a whole project is made or nothing; the first time that takes half a minute. It is what the other tools work on from then on.",
+			InputSchema: json.RawMessage(newProjectSchema),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
+		}, mcp.Typed(func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
+			made, err := newProject(ctx, env, tools, in)
+			if err != nil {
+				return workshop.Answer(ctx, nil, err)
+			}
+			return workshop.Answer(ctx, made, nil)
+		}))
+	}
+}
+
+// newProject makes a project below where the workshop was started.
+func newProject(ctx context.Context, env cli.Env, tools *workshop.Tools, in newProjectInput) (newProjectOutput, error) {
+	if in.Module == "" {
+		in.Module = in.Name
+	}
+	if in.Dir == "" {
+		in.Dir = in.Name
+	}
+	dir, err := tools.Place(in.Dir)
+	if err != nil {
+		return newProjectOutput{}, err
+	}
+	step := 0.0
+	result, err := create.Run(ctx, scaffold.Embedded(), create.Options{
+		Answers: scaffold.Answers{Name: in.Name, Module: in.Module},
+		Dir:     dir,
+		Base:    env.Dir,
+		Step: func(what string) {
+			step++
+			mcp.Progress(ctx, step, 0, what)
+		},
+	})
+	if err != nil {
+		return newProjectOutput{}, err
+	}
+	tools.Use(result.Dir)
+	return newProjectOutput{
+		OK: true, Name: result.Name, Module: result.Module, Dir: result.Dir,
+		Files: len(result.Files), Programs: result.Programs, Notes: result.Notes,
+		Next: []string{"generate_tool makes a tool in it, and call tries it."},
+	}, nil
+}

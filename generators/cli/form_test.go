@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// What is typed becomes what the schema of an input wants: words, the words that are left, and flags.
+func TestForm(t *testing.T) {
+	const schema = `{"type":"object","properties":{
+		"name":{"type":"string"},"size":{"type":"integer"},"deep":{"type":["boolean","null"]},"ports":{"type":"array","items":{"type":"integer"}},
+		"note":{"type":["string","null"]},"tags":{"type":"array","items":{"type":"string"}},"most":{"type":"number"},"any":{},"by_name":{"type":"object"},"dir":{"type":"string"}},
+		"required":["name","size","deep"]}`
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"5", "7", "true"}, `{"deep":true,"name":"5","size":7}`},
+		{[]string{"a", "x", "true", "80", "x"}, `{"deep":true,"name":"a","ports":[80,"x"],"size":"x"}`}, // the schema refuses it
+		{[]string{"a", "1", "false", "--tags", "1", "--tags", "b,c", "--note", "null", "--most", "1.5"},
+			`{"deep":false,"most":1.5,"name":"a","note":"null","size":1,"tags":["1","b,c"]}`},
+		{[]string{"a", "1", "true", "--dir", "x", "--input-dir", "y"}, `{"deep":true,"dir":"y","name":"a","size":1}`},
+		{[]string{"a", "1", "true", "--any", "[1]", "--by-name", `{"a":1}`}, `{"any":[1],"by_name":{"a":1},"deep":true,"name":"a","size":1}`},
+	} {
+		f, err := newForm([]byte(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		cmd := &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
+			input, err := f.fill(cmd, args)
+			got = string(input)
+			return err
+		}}
+		new(common).flags(cmd, true)
+		f.flags(cmd)
+		cmd.SetArgs(test.args)
+		if err := cmd.Execute(); err != nil || got != test.want {
+			t.Errorf("%q is %s, not %s: %v", test.args, got, test.want, err)
+		}
+	}
+}
