@@ -1,0 +1,95 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/workshop"
+)
+
+// block finds what stands in the documentation to be copied: its language, what it is for, and its text.
+var block = regexp.MustCompile("(?ms)^```(\\w+) (\\S+)\n(.*?)^```$")
+
+// What the documentation shows works: each input of a tool can be sent as it is, each Go file can be written, and
+// afterwards all of the project is sound. In between, what a new generator makes can be made in the same conversation.
+func TestDocs(t *testing.T) {
+	w := newWorld(t)
+	before := w.tree()
+	client := w.serve(workshop.Options{})
+	var operations []string
+	for _, resource := range client.Resources() {
+		if !strings.HasPrefix(resource.URI, "petrock://docs/") {
+			continue
+		}
+		text := client.ReadResource(resource.URI)[0].Text
+		found := block.FindAllStringSubmatch(text, -1)
+		if fences := strings.Count(text, "\n```"); fences != 2*len(found) {
+			t.Errorf("%s has %d fences, and %d blocks that say what they are for", resource.URI, fences, len(found))
+		}
+		for _, f := range found {
+			switch {
+			case f[1] == "json":
+				made := good[engine.Result](w, client, f[2], json.RawMessage(f[3]))
+				operations = append(operations, made.Operation)
+			case f[1] == "go":
+				w.write(f[2], strings.ReplaceAll(f[3], "MODULE", module))
+			default:
+				t.Errorf("%s has a block of %s", resource.URI, f[1])
+			}
+		}
+	}
+	if built := good[workshop.Built](w, client, "build", object{}); !built.OK {
+		t.Fatalf("build says %+v", built)
+	}
+	operations = append(operations, w.useGenerator(client))
+	w.goCommand("test", "./tools", "./resources", "./prompts", "./handlers", "./generators", "./cmd/...")
+	w.formatted(".")
+
+	for i := range operations {
+		good[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
+	}
+	if hasTool(client, "generate_handler") {
+		t.Error("after undo there is still a tool generate_handler")
+	}
+	for _, f := range []string{"tools/reverse.go", "tools/lookup.go", "tools/add_more_test.go"} {
+		if err := removeAll(w.path(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good[workshop.Built](w, client, "build", object{})
+	w.unchanged(before, "after undoing all of it")
+}
+
+// useGenerator uses the generator that the documentation adds, by the name of its kind and by the tool that it
+// has become.
+func (w *world) useGenerator(client *mcptest.Client) (operation string) {
+	w.Helper()
+	if !hasTool(client, "generate_handler") {
+		w.Error("there is no tool generate_handler")
+	}
+	first := good[engine.Result](w, client, "generate_component", object{"kind": "handler", "name": "first"})
+	if first.Kind != "handler" || len(first.Files) != 2 || !strings.Contains(w.read("handlers/first.go"), "func First(") {
+		w.Errorf("the new generator makes %+v", first)
+	}
+	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "handlers/first.go is there already") {
+		w.Errorf("a second time it says %s", said.Text())
+	}
+	if said := client.CallTool("generate_component", object{"kind": "nothing", "name": "x"}); !said.IsError || !strings.Contains(said.Text(), `no generator "nothing"`) {
+		w.Errorf("of a kind that is not there it says %s", said.Text())
+	}
+	return first.Operation
+}
+
+// hasTool reports whether the workshop offers a tool.
+func hasTool(client *mcptest.Client, name string) bool {
+	for _, tool := range client.Tools() {
+		if tool.Name == name {
+			return true
+		}
+	}
+	return false
+}

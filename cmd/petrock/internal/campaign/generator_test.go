@@ -1,0 +1,171 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// A generator of a project's own may be called as its components are, whatever that means to Go, to
+// files or to what is written; or what is wrong with the name is said.
+func TestGeneratorNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	untried := generators.All() // to build a workshop for each takes too long here
+	for i, g := range untried {
+		untried[i].Make = func(p kit.Project, input json.RawMessage) (kit.Draft, error) {
+			draft, err := g.Make(p, input)
+			draft.Trial = kit.Trial{}
+			return draft, err
+		}
+	}
+	e, err := engine.Open(w.dir, untried)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	before := w.tree()
+	for refused, names := range map[string][]string{
+		"": {"handler", "HTTPHandler", "a_b_c", "send-test", "test", "gen", "x_gen", "windows", "window", "io", "con", "string", "error", "testing", "new", "register", "main", "init", "list", "sync",
+			"path", "strings", "jen", "emit", "kit", "naming", "sentence", "name", "file", "in", "p", "err", "first", "project", "generators", "tools", "files", "class", "query_by_id", "hello", "petrock", strings.Repeat("a", 41)},
+		"petrock has the name":               {"tool", "Tool", "to_ol", "resource", "prompt", "generator", "component", "feature", "command", "query", "worker"},
+		"is a keyword of Go":                 {"func", "type", "Interface"},
+		"is the name of something else here": {"all", "All"},
+		"is there already":                   {"version", "fields", "doc"},
+		"declared":                           {"tool_input", "PromptInput"},
+		"clients do not take the name":       {strings.Repeat("a", 42)},
+		"cannot be a name":                   {"", "a b", "../x", "a/b", "_", "1a", "ä", "a\nb"},
+	} {
+		for _, name := range names {
+			result, err := e.Generate(t.Context(), "generator", input{Name: name}.json(), engine.Options{DryRun: true})
+			switch {
+			case err == nil && refused != "":
+				t.Errorf("%q is not refused", name)
+			case err != nil && (refused == "" || !strings.Contains(err.Error(), refused)):
+				t.Errorf("%q: it does not say %q: %v", name, refused, err)
+			case err != nil:
+				w.clear(err)
+			case len(result.Components) != 1 || result.Components[0].Kind != derive.Generator || len(result.Components[0].Input) == 0 || len(result.Refused)+len(result.Warnings) > 0:
+				t.Errorf("%q: the result is %+v", name, result)
+			}
+		}
+	}
+	w.unchanged(before, "after dry runs,")
+}
+
+// A generator of a project's own is listed, destroyed and undone like any component; those that the project
+// came with are not.
+func TestGeneratorOfOurOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine()
+	before := w.tree()
+	listed := func() string {
+		t.Helper()
+		listing, err := e.List(t.Context())
+		if err != nil || !listing.OK {
+			t.Fatalf("the list is %+v: %v", listing, err)
+		}
+		var names []string
+		for _, c := range listing.Components {
+			names = append(names, string(c.Kind)+" "+c.Name)
+		}
+		return strings.Join(names, ", ")
+	}
+	if got := listed(); got != "tool add" {
+		t.Errorf("a new project has %s", got)
+	}
+	made := w.generate(e, "generator", input{Name: "handler", Description: "Makes a handler."})
+	if made.Kind != "generator" || made.Name != "handler" || len(made.Files) != 3 || made.Components[0].Description != "Makes a handler." {
+		t.Errorf("the result is %+v", made)
+	}
+	if got := listed(); got != "generator handler, tool add" {
+		t.Errorf("the project has %s", got)
+	}
+	w.formatted("generators")
+	w.fresh(e)
+	with := w.tree()
+	for _, name := range []string{"tool", "generator"} {
+		refused := w.refusal(second(e.Destroy(t.Context(), "generator", name, engine.Options{Force: true})))
+		if !strings.Contains(refused.Error(), "came with the project") {
+			t.Errorf("the refusal says: %v", refused)
+		}
+	}
+	w.replace("generators/handler.go", "Greets", "Meets")
+	w.refusal(second(e.Destroy(t.Context(), "generator", "handler", engine.Options{})))
+	w.refusal(second(e.Undo(t.Context(), "", engine.Options{})))
+	w.replace("generators/handler.go", "Meets", "Greets")
+	gone, err := e.Destroy(t.Context(), "generator", "handler", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.unchanged(before, "after it is destroyed,")
+	w.undo(e, gone.Operation)
+	w.unchanged(with, "after that is undone,")
+	w.undo(e, made.Operation)
+	w.unchanged(before, "in the end")
+
+	// A generator that somebody has written wrongly is in the way of generators alone.
+	w.write("generators/wrong.go", "package generators\n\nimport \"hello/generators/kit\"\n\n// Wrong is wrong.\nfunc Wrong() (kit.Draft, error) { return kit.Draft{}, nil }\n")
+	refused := w.refusal(second(e.Generate(t.Context(), "generator", input{Name: "handler"}.json(), engine.Options{})))
+	if !strings.Contains(refused.Error(), "generators/wrong.go:6:6: Wrong is exported and is no generator") {
+		t.Errorf("the refusal says: %v", refused)
+	}
+	w.generate(e, "prompt", input{Name: "more"})
+}
+
+// What a generator of a project's own makes is judged like what the others make.
+func TestGeneratorDrafts(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		file, text string
+		refused    string // is in the error; empty if it is written
+	}{
+		{"notes/first.md", "# First\n", ""},
+		{"notes/empty.txt", "", ""},
+		{"notes/first.go", "package notes\n", ""},
+		{"notes/first.go", "package notes\n\nvar x int = \"\"\n", "it would not compile"},
+		{"notes/first.go", "package\n", "*"},
+		{"tools/first.go", "package tools\n\nfunc Wrong() {}\n", "Wrong is exported and is no tool"},
+		{"README.md", "Mine now.\n", "is there already"},
+		{"../outside/first.md", "", "*"},
+		{"/first.md", "", "*"},
+		{"notes/../first.md", "", "*"},
+		{".petrock/first.md", "", "*"},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e, err := engine.Open(w.dir, append(generators.All(), kit.Generator{
+				Name: "note", InputSchema: json.RawMessage(`{"type":"object"}`),
+				Make: func(kit.Project, json.RawMessage) (kit.Draft, error) {
+					return kit.Draft{Kind: "note", Name: "first", Files: []kit.File{{Path: test.file, Text: []byte(test.text)}}}, nil
+				},
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			before, outside := w.tree(), w.outside()
+			result, err := e.Generate(t.Context(), "note", json.RawMessage("{}"), engine.Options{})
+			if test.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(test.refused, "*")) {
+					t.Errorf("it does not say %q: %v", test.refused, err)
+				}
+			} else if err != nil || w.read(test.file) != test.text {
+				t.Fatalf("it is not written: %v", err)
+			} else {
+				w.undo(e, result.Operation)
+			}
+			w.unchanged(before, "in the end")
+			if how := outside.differences(w.outside()); how != "" {
+				t.Errorf("beside the project:\n%s", how)
+			}
+		})
+	}
+}

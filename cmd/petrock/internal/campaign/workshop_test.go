@@ -1,0 +1,411 @@
+package campaign_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/trial"
+	"github.com/petrock/petrock/generators/workshop"
+)
+
+// serve serves the project's workshop to a client.
+func (w *world) serve(o workshop.Options) *mcptest.Client {
+	w.Helper()
+	if o.Dir == "" {
+		o.Dir, o.Carried = w.dir, true
+	}
+	o.Generators = generators.All()
+	tools, err := workshop.New(o)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { tools.Close() })
+	server, err := tools.NewServer()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return mcptest.Connect(w, server)
+}
+
+// good calls a tool of the workshop that must succeed, and reads what it gives back.
+func good[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
+	w.Helper()
+	result := client.CallTool(tool, arguments)
+	if result.IsError {
+		w.Fatalf("%s says: %s", tool, result.Text())
+	}
+	if err := json.Unmarshal(result.StructuredContent, &out); err != nil {
+		w.Fatalf("%s: %v: %s", tool, err, result.StructuredContent)
+	}
+	return out
+}
+
+type object = map[string]any
+
+// shout is a tool with a body and examples.
+func shout() object {
+	return object{
+		"name": "shout", "description": "Shouts.", "fields": []string{"text:string:1..20 \"What to shout\""},
+		"body":     "if in.Text == \"?\" {\n\treturn ShoutOutput{}, errors.New(\"nothing to shout\")\n}\nreturn ShoutOutput{Result: strings.ToUpper(in.Text)}, nil",
+		"examples": []object{{"name": "loud", "input": object{"text": "a"}, "output": object{"result": "A"}}, {"input": object{"text": "?"}, "error": "nothing"}},
+	}
+}
+
+// One call makes a finished tool, which can be called in the same conversation, and undone.
+func TestWorkshopFinishesTool(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(workshop.Options{})
+	before := w.tree()
+	made := good[engine.Result](w, client, "generate_tool", shout())
+	if made.Trial == nil || !made.Trial.Ran || !reflect.DeepEqual(made.Trial.Passed, []string{"loud", "example 2"}) || len(made.Components) != 1 {
+		t.Errorf("it says %+v", made)
+	}
+	if text := w.read("tools/shout.go"); !strings.Contains(text, "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)") {
+		t.Errorf("its imports are not right:\n%s", text)
+	}
+	if said := client.CallTool("call", object{"name": "shout", "arguments": object{"text": "hey"}}); said.IsError || said.Text() != `{"result":"HEY"}` {
+		t.Errorf("shout says %s", said.Text())
+	}
+	for _, wrong := range []struct{ arguments, says string }{
+		{`{"name":"shout","arguments":{"text":"?"}}`, "nothing to shout"},
+		{`{"name":"shout","arguments":{"text":1}}`, "invalid arguments"},
+		{`{"name":"whisper"}`, `no tool "whisper"; it has add, shout`},
+		{`{"name":"x","kind":"worker"}`, `kind: must be one of "tool", "resource", "prompt"`},
+		{`{"name":"note://1"}`, "did not offer resources"},
+		{`{"name":"nope","kind":"resource"}`, `no resource "nope"`},
+	} {
+		if said := client.CallTool("call", json.RawMessage(wrong.arguments)); !said.IsError || !strings.Contains(said.Text(), wrong.says) {
+			t.Errorf("%s says %s, want %s in it", wrong.arguments, said.Text(), wrong.says)
+		}
+	}
+	shown := good[engine.Inspection](w, client, "inspect_component", object{"name": "shout"})
+	if shown.Component.Name != "shout" || !strings.Contains(shown.Source, "func Shout(") || !strings.Contains(shown.Test, "func TestShout(") {
+		t.Errorf("inspect_component says %+v", shown)
+	}
+	w.soundQuickly(w.engine())
+	good[engine.Result](w, client, "undo", object{"operation": made.Operation})
+	w.unchanged(before, "after undo")
+}
+
+// What is wrong with a body is told; the project stays as it is, nothing is left behind, and the workshop goes on.
+func TestWorkshopSurvivesBodies(t *testing.T) {
+	w := newWorld(t)
+	outside := filepath.Join(w.base, "outside", "written.txt")
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	client := w.serve(workshop.Options{Limits: trial.Limits{Time: 2 * time.Second, Memory: 256 << 20}})
+	before, beside := w.tree(), w.outside()
+	for _, test := range []struct{ name, body, says string }{
+		{"does not compile", "n := in.Text + 1\nreturn BadOutput{Result: n}, nil", "> 17 |     n := in.Text + 1"},
+		{"wrong", "return BadOutput{Result: \"b\"}, nil", "bad gives {\"result\":\"b\"}\n    want {\"result\":\"a\"}"},
+		{"panics", "var p *BadOutput\nreturn *p, nil", "it panicked: runtime error: invalid memory address or nil pointer dereference (tools/bad.go:18)"},
+		{"loops", "for {\n}", "did not end within 2 s"},
+		{"allocates", "var all [][]byte\nfor {\n\tall = append(all, bytes.Repeat([]byte{1}, 1<<20))\n}", "needed more than 256 MiB of memory"},
+		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with status 3"},
+		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "permission denied"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			said := client.CallTool("generate_tool", object{"name": "bad", "fields": []string{"text"}, "body": test.body,
+				"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
+			if !said.IsError || !strings.Contains(said.Text(), test.says) || !strings.Contains(said.Text(), "Nothing was changed") {
+				t.Errorf("it says:\n%s\nwant %s in it", said.Text(), test.says)
+			}
+			var fault engine.Fault
+			if err := json.Unmarshal(said.StructuredContent, &fault); err != nil || fault.OK || fault.Refusal == nil || fault.Message != said.Text() {
+				t.Errorf("in parts it says %s", said.StructuredContent)
+			}
+			w.unchanged(before, "after "+test.name)
+		})
+	}
+	if how := beside.differences(w.outside()); how != "" {
+		t.Errorf("beside the project something has changed:\n%s", how)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("in the temporary folder there is still %v, %v", left, err)
+	}
+	// One that prints is fine, and so is one that writes to where it runs.
+	made := good[engine.Result](w, client, "generate_tool", object{"name": "loud", "fields": []string{"text"},
+		"body":     "fmt.Println(\"to nobody\")\nif err := os.WriteFile(\"note.txt\", []byte(in.Text), 0o644); err != nil {\n\treturn LoudOutput{}, err\n}\ntext, err := os.ReadFile(\"note.txt\")\nreturn LoudOutput{Result: string(text)}, err",
+		"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
+	if !strings.Contains(made.Trial.Printed, "to nobody") || !made.Trial.Confined {
+		t.Errorf("it says %+v", made.Trial)
+	}
+	if said := client.CallTool("call", object{"name": "loud", "arguments": object{"text": "x"}}); said.IsError || !strings.Contains(said.Text(), `{"result":"x"}`) || !strings.Contains(said.Text(), "to nobody") {
+		t.Errorf("called, it says %s", said.Text())
+	}
+}
+
+// quote is a text as a string of Go.
+func quote(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(quoted)
+}
+
+// The command line prints the JSON that the tool gives back, however its input came.
+func TestWorkshopSaysWhatTheCommandLineSays(t *testing.T) {
+	input := shout()
+	text, err := json.Marshal(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := json.Marshal(input["examples"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	byTool, byFile, byFlags := newWorld(t), newWorld(t), newWorld(t)
+	result := byTool.serve(workshop.Options{}).CallTool("generate_tool", input)
+	if result.IsError {
+		t.Fatal(result.Text())
+	}
+	byFile.writeAt(filepath.Join(byFile.base, "input.json"), string(text))
+	file, errOut, status := byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
+	if status != 0 {
+		t.Fatal(errOut)
+	}
+	byFlags.writeAt(filepath.Join(byFlags.base, "body.txt"), input["body"].(string))
+	byFlags.writeAt(filepath.Join(byFlags.base, "examples.json"), string(examples))
+	flags, errOut, status := byFlags.run("generate", "tool", "shout", input["fields"].([]string)[0], "--description", "Shouts.",
+		"--body", "@"+filepath.Join(byFlags.base, "body.txt"), "--examples", "@"+filepath.Join(byFlags.base, "examples.json"), "--json")
+	if status != 0 {
+		t.Fatal(errOut)
+	}
+	want := withoutOperation(t, string(result.StructuredContent))
+	for how, got := range map[string]string{"from a file": file, "by flags": flags} {
+		if got := withoutOperation(t, got); got != want {
+			t.Errorf("%s it prints\n%s\nand the tool gives back\n%s", how, got, want)
+		}
+	}
+
+	// So it is with what is refused.
+	refused := byTool.serve(workshop.Options{}).CallTool("generate_tool", input)
+	file, _, status = byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
+	if got, want := withoutOperation(t, file), withoutOperation(t, string(refused.StructuredContent)); got != want || status != 1 || !refused.IsError {
+		t.Errorf("the command line refuses with %d and\n%s\nand the tool with\n%s", status, got, want)
+	}
+}
+
+// withoutOperation is JSON in one form, without the id of the operation.
+func withoutOperation(t *testing.T, text string) string {
+	t.Helper()
+	text = regexp.MustCompile(`"operation": ?"\d{4}-[0-9a-f]+"`).ReplaceAllString(text, `"operation":"ID"`)
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	made, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(made)
+}
+
+// A plan writes what it has shown, once, and only into the project that it was made from.
+func TestWorkshopPlans(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(workshop.Options{})
+	before := w.tree()
+	input := shout()
+	input["kind"] = "tool"
+	input["body"] = "if x := &in.Text; len(*x) < 0 && *x > \"\" {\n\tpanic(\"<never>\")\n}\n" + input["body"].(string)
+	plan := good[engine.Result](w, client, "plan", input)
+	again := good[engine.Result](w, client, "plan", input)
+	if plan.Plan == "" || plan.Plan != again.Plan || !plan.DryRun || plan.Operation != "" {
+		t.Errorf("plans are %+v and %+v", plan, again)
+	}
+	w.unchanged(before, "after a plan")
+
+	w.write("tools/more.go", "package tools\n\nconst more = 1\n")
+	said := client.CallTool("apply", object{"plan": plan.Plan})
+	if !said.IsError || !strings.Contains(said.Text(), "tools/more.go") || !strings.Contains(said.Text(), "Make the plan again") {
+		t.Errorf("of a changed project, apply says %s", said.Text())
+	}
+	if err := os.Remove(w.path("tools/more.go")); err != nil {
+		t.Fatal(err)
+	}
+	careful := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true}) // its examples have been run already
+	applied := good[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
+	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
+	if !reflect.DeepEqual(plan, applied) {
+		t.Errorf("what was applied is not what was planned:\n%+v\n%+v", plan, applied)
+	}
+	for id, says := range map[string]string{again.Plan: "no plan", "xyz": "no id of a plan", "../../../etc/pass": "no id of a plan"} {
+		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
+			t.Errorf("apply %s says %s", id, said.Text())
+		}
+	}
+}
+
+// While something is verified, the client is told how far it is, and may ask other things or give up; then
+// nothing is written, and the next call works.
+func TestWorkshopCanBeCancelled(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(workshop.Options{})
+	before := w.tree()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- client.CallContext(ctx, "tools/call", object{
+			"name":      "generate_tool",
+			"arguments": object{"name": "endless", "body": "for {\n}", "examples": []object{{}}},
+			"_meta":     object{"progressToken": "p"},
+		}, nil)
+	}()
+	var steps []string
+	for len(steps) == 0 || !strings.HasPrefix(steps[len(steps)-1], "running") {
+		var progress struct{ Message string }
+		if err := json.Unmarshal(client.Next("notifications/progress").Params, &progress); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, progress.Message)
+	}
+	if err := client.Call("ping", nil, nil); err != nil {
+		t.Errorf("ping says %v", err)
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("what was cancelled succeeds")
+	}
+	made := good[engine.Result](w, client, "plan", object{"kind": "tool", "name": "other"})
+	if len(made.Files) == 0 {
+		t.Errorf("afterwards it says %+v", made)
+	}
+	w.unchanged(before, "after cancelling, having seen "+strings.Join(steps, ", ")+",")
+}
+
+// A workshop reaches projects below where it was started, and nothing else.
+func TestWorkshopIsRooted(t *testing.T) {
+	w := newWorld(t)
+	other := newWorld(t)
+	if err := os.Symlink(other.dir, filepath.Join(w.base, "link")); err != nil {
+		t.Fatal(err)
+	}
+	w.writeAt(filepath.Join(w.base, "second", "petrock.json"), w.read("petrock.json"))
+	client := w.serve(workshop.Options{Dir: w.base})
+	for _, test := range []struct{ dir, says string }{
+		{"", "say with dir which you mean: hello, second"},
+		{"outside", "there is no project in outside"},
+		{"nowhere", "name a folder below"},
+		{"..", "name a folder below"},
+		{other.dir, "name a folder below"},
+		{"link", "name a folder below"},
+		{"hello/../../" + filepath.Base(other.base) + "/hello", "name a folder below"},
+	} {
+		for _, tool := range []string{"list_components", "project_status", "undo", "build", "call", "plan"} {
+			arguments := object{"dir": test.dir, "name": "add", "kind": "tool"}
+			if tool != "call" && tool != "plan" {
+				arguments = object{"dir": test.dir}
+			}
+			if said := client.CallTool(tool, arguments); !said.IsError || !strings.Contains(said.Text(), test.says) {
+				t.Errorf("%s in %q says %s, want %s in it", tool, test.dir, said.Text(), test.says)
+			}
+		}
+	}
+	for _, dir := range []string{"hello", "./hello/tools", filepath.Join(w.base, "hello")} {
+		if listing := good[engine.Listing](w, client, "list_components", object{"dir": dir}); listing.Root != w.dir {
+			t.Errorf("in %s there is %+v", dir, listing)
+		}
+	}
+}
+
+// Programs are built to a folder of the project, and to nowhere else that it may be a link to.
+func TestWorkshopBuildsInside(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(workshop.Options{})
+	outside := w.outside()
+	if err := os.MkdirAll(w.path(".petrock"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(w.base, "outside"), w.path(".petrock/bin")); err != nil {
+		t.Fatal(err)
+	}
+	if said := client.CallTool("build", object{}); !said.IsError || !strings.Contains(said.Text(), ".petrock/bin") {
+		t.Errorf("build says %s", said.Text())
+	}
+	if how := outside.differences(w.outside()); how != "" {
+		t.Errorf("beside the project:\n%s", how)
+	}
+}
+
+// With --no-exec nothing is run: examples are left to go test, and nothing can be called.
+func TestWorkshopWithoutExec(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	for _, tool := range client.Tools() {
+		if tool.Name == "call" {
+			t.Error("there is a tool call")
+		}
+		if tool.Annotations.OpenWorldHint != nil && *tool.Annotations.OpenWorldHint && tool.Name != "apply" {
+			t.Errorf("%s says that it runs code", tool.Name)
+		}
+	}
+	marker := filepath.Join(w.base, "ran")
+	made := good[engine.Result](w, client, "generate_tool", object{"name": "mark", "body": "return MarkOutput{}, os.WriteFile(" + quote(marker) + ", nil, 0o644)", "examples": []object{{"output": object{"result": "wrong"}}}})
+	if made.Trial == nil || made.Trial.Ran {
+		t.Errorf("it says %+v", made.Trial)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("the body was run")
+	}
+	if said := client.CallTool("generate_tool", object{"name": "bad", "body": "return 1"}); !said.IsError {
+		t.Error("what does not compile is taken")
+	}
+
+	// A generator that has come to the project since is code that somebody has written, too.
+	good[engine.Result](w, client, "generate_generator", object{"name": "handler"})
+	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
+		t.Errorf("a generator of the project's own says %s", said.Text())
+	}
+}
+
+// A generator that was changed after the workshop was started is not the one that the workshop has, also if nothing was
+// generated before.
+func TestWorkshopKnowsItsGenerators(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	w.replace("generators/prompt.go", " is filled in with.", " is given.")
+	made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
+	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has changed its generators") {
+		t.Errorf("it says %+v", made.Warnings)
+	}
+	client = w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	if made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
+		t.Errorf("started again, it says %+v", made.Warnings)
+	}
+}
+
+// What the workshop says of its tools fits the clients that people have.
+func TestWorkshopIntroducesItself(t *testing.T) {
+	client := newWorld(t).serve(workshop.Options{CanMake: true})
+	for _, tool := range client.Tools() {
+		if tool.Annotations == nil || len(tool.Description) < 40 {
+			t.Errorf("%s says too little of itself: %+v", tool.Name, tool)
+		}
+	}
+	if !strings.Contains(client.Instructions, "generate_tool") || !strings.Contains(client.Instructions, "new_project") {
+		t.Errorf("the instructions are %s", client.Instructions)
+	}
+	for _, resource := range client.Resources() {
+		contents := client.ReadResource(resource.URI)
+		if len(contents) != 1 || len(contents[0].Text) < 20 {
+			t.Errorf("%s holds %+v", resource.URI, contents)
+		}
+	}
+	prompt := client.GetPrompt("add_feature", map[string]string{"feature": "send mails"})
+	if text, ok := prompt.Messages[0].Content.(mcp.Text); !ok || !strings.Contains(text.Text, "send mails") {
+		t.Errorf("the prompt is %+v", prompt)
+	}
+}
