@@ -16,7 +16,7 @@ import (
 
 var (
 	kills = flag.Int("kills", 4, "how often TestKilled kills petrock new")
-	seed  = flag.Uint64("seed", 1, "of the moments at which it does")
+	seed  = flag.Uint64("seed", 1, "of all that is picked at random: moments at which it is killed, variants")
 )
 
 // However and whenever petrock new is killed, there is a whole project or none, and the

@@ -83,7 +83,7 @@ func shell(t *testing.T, dir, commands, input string) string {
 	cmd := exec.Command("sh", "-e", "-c", commands)
 	cmd.Dir = dir
 	cmd.Stdin = strings.NewReader(input)
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-trimpath", "GOWORK=")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-trimpath -ldflags=-w", "GOWORK=")
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"flag"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,12 +19,37 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"petrock": main})
 }
 
-// The scripts are what users do. They have no network, and git knows who they are. Paths are
-// trimmed from what they compile, so that the next run finds it in the cache.
+var variants = flag.Int("variants", 1, "how many of the scripts in testdata/variants TestVariants runs")
+
+// The scripts are what users do.
 func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runScripts(t, files)
+}
+
+// The variants are what users do in other places, with other names and in other ways: whole projects each, some of
+// which have to be compiled anew. Some are picked; -variants 100 runs them all.
+func TestVariants(t *testing.T) {
+	files, err := filepath.Glob("testdata/variants/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	picked := files[:min(*variants, len(files))]
+	t.Logf("%d of %d variants with seed %d: %s", len(picked), len(files), *seed, strings.Join(picked, ", "))
+	runScripts(t, picked)
+}
+
+// runScripts runs scripts. They have no network, and git knows who they are. Paths are trimmed from what they
+// compile, so that the next run finds it in the cache, and so is what debuggers read, which takes long to link.
+func runScripts(t *testing.T, files []string) {
+	t.Helper()
 	modules := goEnv(t, "GOMODCACHE") // it is below HOME, which scripts have one of their own of
 	params := testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "sound": sound},
@@ -40,7 +67,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("MODULES", modules)
 			env.Setenv("GOPROXY", "off")
-			env.Setenv("GOFLAGS", "-trimpath")
+			env.Setenv("GOFLAGS", "-trimpath -ldflags=-w")
 			env.Setenv("GOWORK", "")
 			env.Setenv("HOME", env.WorkDir)
 			return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\n\tname = Gopher\n\temail = gopher@example.com\n"), 0o644)

@@ -15,7 +15,7 @@ import (
 const carriedIn = "generators"
 
 // Sources is what the project's generators are made of: hashes by path, without derived files and
-// tests. They are pristine if they are what the petrock of version made them.
+// tests. They are pristine if those that came with the project are what the petrock of version made them.
 func (e *Engine) Sources(ctx context.Context, version string) (sources map[string]string, pristine bool, err error) {
 	if err := e.look(ctx); err != nil {
 		return nil, false, err
@@ -30,7 +30,9 @@ func (e *Engine) Sources(ctx context.Context, version string) (sources map[strin
 				continue
 			}
 			sources[file.Path] = change.Hash(file.Text)
-			pristine = pristine && e.project.Files[file.Path] == sources[file.Path]
+			if made, came := e.project.Files[file.Path]; came && made != sources[file.Path] {
+				pristine = false
+			}
 		}
 	}
 	for file := range e.project.Files {

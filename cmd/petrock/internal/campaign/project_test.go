@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(isWorkshop) != "" {
 		os.Exit(cli.Workshop(context.Background(), os.Args[1:], os.Stdout))
 	}
-	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": "-trimpath", "GOWORK": "off"} {
+	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": "-trimpath -ldflags=-w", "GOWORK": "off"} {
 		os.Setenv(name, value)
 	}
 	status := m.Run()

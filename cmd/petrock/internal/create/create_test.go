@@ -17,7 +17,7 @@ func world(t *testing.T) (base, temporary string) {
 	t.Helper()
 	base, temporary = t.TempDir(), t.TempDir()
 	for name, value := range map[string]string{
-		"GOPROXY": "off", "GOFLAGS": "-trimpath", "GOWORK": "", "TMPDIR": temporary,
+		"GOPROXY": "off", "GOFLAGS": "-trimpath -ldflags=-w", "GOWORK": "", "TMPDIR": temporary,
 		"GIT_AUTHOR_NAME": "Gopher", "GIT_AUTHOR_EMAIL": "gopher@example.com", "GIT_COMMITTER_NAME": "Gopher", "GIT_COMMITTER_EMAIL": "gopher@example.com",
 	} {
 		t.Setenv(name, value)
