@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 4, "how often TestKilled kills petrock new")
+	kills = flag.Int("kills", 3, "how often TestKilled kills petrock new")
 	seed  = flag.Uint64("seed", 1, "of all that is picked at random: moments at which it is killed, variants")
 )
 

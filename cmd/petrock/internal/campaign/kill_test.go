@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 4, "how often TestKilled kills the workshop")
+var kills = flag.Int("kills", 3, "how often TestKilled kills the workshop")
 
 // However and whenever the workshop is killed, the next run leaves the project as it was before, or
 // as it would have become, and goes on.
