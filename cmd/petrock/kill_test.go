@@ -14,10 +14,7 @@ import (
 	"time"
 )
 
-var (
-	kills = flag.Int("kills", 3, "how often TestKilled kills petrock new")
-	seed  = flag.Uint64("seed", 1, "of all that is picked at random: moments at which it is killed, variants")
-)
+var kills = flag.Int("kills", 3, "how often TestKilled kills petrock new")
 
 // However and whenever petrock new is killed, there is a whole project or none, and the
 // next run finds a clean place and leaves one.

@@ -19,7 +19,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"petrock": main})
 }
 
-var variants = flag.Int("variants", 1, "how many of the scripts in testdata/variants TestVariants runs")
+var (
+	seed     = flag.Uint64("seed", 1, "of all that is picked: moments at which petrock new is killed, variants")
+	variants = flag.Int("variants", 1, "how many of the scripts in testdata/variants TestVariants runs")
+)
 
 // The scripts are what users do.
 func TestScripts(t *testing.T) {

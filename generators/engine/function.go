@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/generators/typing"
 )
 
-// A fault is an error that is not the fault of whoever asked.
-type fault struct{ error }
+// A mishap is an error that is not the fault of whoever asked.
+type mishap struct{ error }
 
 // function finds a function of the project that a tool is to be made of, and says why none can be.
 func (e *Engine) function(ctx context.Context, text string) (*kit.Function, error) {
@@ -73,12 +73,12 @@ func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, erro
 		Bodies: func(file *source.File) bool { return file.Dir() == dir },
 	})
 	if err != nil {
-		return nil, fault{err}
+		return nil, mishap{err}
 	}
 	pkg, wrong := pass.Package(dir)
 	switch {
 	case pass.Err() != nil:
-		return nil, fault{pass.Err()}
+		return nil, mishap{pass.Err()}
 	case pkg == nil:
 		return nil, fmt.Errorf("in %s there is no Go that a build takes, apart from tests", asFolder(dir))
 	case len(wrong) > 0:
@@ -126,9 +126,9 @@ func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []s
 	return nil
 }
 
-// faultOf is the fault in an error, or the refusal, neither of which is wrong usage.
-func faultOf(err error) error {
-	if f := (fault{}); errors.As(err, &f) {
+// blameless is the mishap in an error, or the refusal: what is not wrong usage.
+func blameless(err error) error {
+	if f := (mishap{}); errors.As(err, &f) {
 		return f.error
 	}
 	if refused := (*Refusal)(nil); errors.As(err, &refused) {

@@ -48,7 +48,7 @@ func (e *Engine) generate(ctx context.Context, g kit.Generator, input json.RawMe
 			}
 		}
 		draft, err := g.Make(e.facts(ctx), input)
-		if other := faultOf(err); other != nil {
+		if other := blameless(err); other != nil {
 			return nil, other
 		}
 		if err != nil {

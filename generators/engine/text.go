@@ -88,6 +88,9 @@ func (t *Trial) String() string {
 		return "Its examples were not run."
 	}
 	text := fmt.Sprintf("examples passed: %s", strings.Join(t.Passed, ", "))
+	if !t.Confined {
+		text += " (this system could not keep them from writing elsewhere)"
+	}
 	if t.Printed != "" {
 		text += "\nMeanwhile it printed, which goes to standard error when it is served:\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
 	}
