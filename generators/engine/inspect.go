@@ -84,12 +84,3 @@ func (e *Engine) inspect(c derive.Component, packages []*derive.Package) *Inspec
 	}
 	return shown
 }
-
-// PlanKind is the kind of component that a plan makes.
-func (e *Engine) PlanKind(id string) (string, error) {
-	kept, err := e.saved(id)
-	if err != nil {
-		return "", err
-	}
-	return kept.Kind, nil
-}

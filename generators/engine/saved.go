@@ -202,3 +202,12 @@ func (e *Engine) saved(id string) (*saved, error) {
 	}
 	return kept, nil
 }
+
+// PlanKind is the kind of component that a plan makes.
+func (e *Engine) PlanKind(id string) (string, error) {
+	kept, err := e.saved(id)
+	if err != nil {
+		return "", err
+	}
+	return kept.Kind, nil
+}

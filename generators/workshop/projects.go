@@ -107,15 +107,10 @@ func (t *Tools) inside(dir string) (string, error) {
 	refused := func(err error) error {
 		return terminal.Usagef("dir %q: %w; name a folder below %s, where this workshop was started", dir, err, t.options.Dir)
 	}
-	path := filepath.FromSlash(dir)
-	if filepath.IsAbs(path) {
-		relative, err := filepath.Rel(t.options.Dir, path)
-		if err != nil {
-			return "", refused(err)
-		}
-		path = relative
+	path, err := t.from(dir)
+	if err != nil {
+		return "", refused(err)
 	}
-	path = filepath.Clean(path) // what is looked at is what is used: behind a link, .. is another folder
 	opened, err := t.root.OpenRoot(path)
 	if err != nil {
 		var wrong *fs.PathError
@@ -130,18 +125,24 @@ func (t *Tools) inside(dir string) (string, error) {
 	return path, opened.Close()
 }
 
+// from is a folder as it is named from where the workshop was started. What is looked at is what is used: behind a
+// link, .. is another folder.
+func (t *Tools) from(dir string) (string, error) {
+	path := filepath.FromSlash(dir)
+	if !filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Rel(t.options.Dir, path)
+}
+
 // Place is where a folder below where the workshop was started is, or would be. What leads out of there is
 // refused.
 //
 //petrock:ignore
 func (t *Tools) Place(dir string) (string, error) {
-	path := filepath.FromSlash(dir)
-	if filepath.IsAbs(path) {
-		relative, err := filepath.Rel(t.options.Dir, path)
-		if err != nil {
-			return "", terminal.Usagef("dir %q: %w", dir, err)
-		}
-		path = relative
+	path, err := t.from(dir)
+	if err != nil {
+		return "", terminal.Usagef("dir %q: %w", dir, err)
 	}
 	if !filepath.IsLocal(path) {
 		return "", terminal.Usagef("dir %q leads out of %s, where this workshop was started; name a folder below it", dir, t.options.Dir)
