@@ -22,6 +22,11 @@ var mayImport = []struct {
 	{"core/stdfd", nil},
 	{"core/quiet", []string{"core/stdfd"}},
 	{"core/mcp", []string{"core/jsonrpc", "core/schema", "core/strictjson", "core/stdfd"}},
+	{"core/app", []string{"core/strictjson"}},
+	{"core/app/sqlite", []string{"core/app"}},
+	{"core/app/storetest", []string{"core/app"}},
+	{"core/appmcp", []string{"core/app", "core/mcp", "core/jsonrpc", "core/strictjson"}},
+	{"core/apptest", []string{"core/app", "core/appmcp", "core/mcp", "core/mcptest"}},
 	{"core/mcptest", []string{"core/mcp", "core/jsonrpc", "core/schema", "core/strictjson"}},
 
 	{"generators/gocmd", nil},

@@ -66,26 +66,9 @@ func (t typedTool) handler() ToolHandler {
 		case string:
 			result.Content = []Content{Text{Text: out}}
 		}
-		if result.StructuredContent, err = encodeOutput(output); err != nil {
+		if result.StructuredContent, err = strictjson.MarshalOutput(output); err != nil {
 			return nil, fmt.Errorf("encoding the output: %w", err)
 		}
 		return result, nil
 	}
-}
-
-// encodeOutput is an output as JSON. Nothing in a list or a map is a list or a map all the same.
-func encodeOutput(output any) ([]byte, error) {
-	text, err := strictjson.Marshal(output)
-	if err != nil || string(text) != "null" {
-		return text, err
-	}
-	t := reflect.TypeOf(output)
-	switch {
-	case t == nil || t.Implements(reflect.TypeFor[json.Marshaler]()):
-	case t.Kind() == reflect.Map:
-		return []byte("{}"), nil
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		return []byte("[]"), nil
-	}
-	return text, nil
 }

@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 )
 
 // Marshal is json.Marshal without the escapes that only HTML needs.
@@ -23,4 +24,22 @@ func Append(dst []byte, v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// MarshalOutput is [Marshal] for what somebody is told as a whole: nothing in a list or a map is an empty list or
+// map all the same.
+func MarshalOutput(v any) (json.RawMessage, error) {
+	text, err := Marshal(v)
+	if err != nil || string(text) != "null" {
+		return text, err
+	}
+	t := reflect.TypeOf(v)
+	switch {
+	case t == nil || t.Implements(reflect.TypeFor[json.Marshaler]()):
+	case t.Kind() == reflect.Map:
+		return []byte("{}"), nil
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		return []byte("[]"), nil
+	}
+	return text, nil
 }

@@ -1,0 +1,168 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are what an [App] is opened with. The zero value is a good one.
+type Options struct {
+	Program string           // what runs it, for messages; NAME if empty
+	Logger  *slog.Logger     // nil means [slog.Default]
+	Now     func() time.Time // nil means [time.Now]
+	NewID   func() string    // nil means random ones
+
+	// Progress is called once a second while the log is replayed, beginning with the first second, with the number
+	// of entries done; nil means that it is logged.
+	Progress func(done int64)
+
+	// Fingerprint is that of the code. Only snapshots with the same one are used. Empty means that of the
+	// running program: a program that was built of other source has another.
+	Fingerprint string
+
+	NoSnapshot bool // do not begin with a snapshot, but with the first entry
+
+	// Tries is how often a worker tries an entry before it is set aside; 0 means 5. Backoff is how long it waits
+	// after a try that failed, the first being 1; nil means half a second, and four times longer each time.
+	Tries   int
+	Backoff func(try int) time.Duration
+}
+
+// An App is features over one log.
+type App struct {
+	store    Store
+	o        Options
+	features []*feature
+	types    map[string]*commandType       // by the name in the log
+	commands map[reflect.Type]*commandType // by the Go type
+	queries  map[reflect.Type]*feature     // by the Go type
+	process  string                        // this one, for leases
+
+	queue queue
+	watch watch
+
+	mark   sync.Once
+	marked string // the fingerprint
+
+	// mu guards the states, which are those after the entry at: commands change them while they hold it, until they are
+	// durable, and queries read them.
+	mu         sync.RWMutex
+	at         int64
+	lastID     string // of the entry at
+	stamp      int64  // of the store, when it was last caught up with
+	stale      bool   // the states are those of no entry, and have to be made again
+	stuck      error  // why the states cannot follow the log
+	amendments map[int64]Amendment
+}
+
+// A feature is one with its state.
+type feature struct {
+	Feature
+	state    any
+	from     int64 // entries up to here are in the state, which began as a snapshot
+	snapshot int64 // the entry after which there is a snapshot in the store
+}
+
+// A commandType is a type of commands, and the feature that it is of.
+type commandType struct {
+	Command
+	entry   string // the name in the log
+	feature *feature
+}
+
+// Open replays the log of a store. An entry that cannot be applied is a [*StuckError]. The app wants the Store for
+// itself; the caller closes it, when Run is over.
+func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
+	a, err := New(store, o, features...)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// New is [Open] without replaying: the first call does that.
+func New(store Store, o Options, features ...Feature) (*App, error) {
+	if o.Program == "" {
+		o.Program = "NAME"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return strings.ToLower(rand.Text()[:16]) } // 80 bits
+	}
+	if o.Tries <= 0 {
+		o.Tries = 5
+	}
+	if o.Backoff == nil {
+		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
+	}
+	a := &App{store: store, o: o, types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, queries: map[reflect.Type]*feature{}, stale: true}
+	a.process = processName()
+	a.queue.turn = make(chan struct{}, 1)
+	a.watch.grown = make(chan struct{})
+	for _, f := range features {
+		if err := a.add(&feature{Feature: f}); err != nil {
+			return nil, fmt.Errorf("feature %s: %w", f.Name, err)
+		}
+	}
+	return a, a.checkWorkers()
+}
+
+// add takes a feature in.
+func (a *App) add(f *feature) error {
+	for _, other := range a.features {
+		if other.Name == f.Name || other.State.kind == f.State.kind {
+			return fmt.Errorf("%s has its name or its state already", other.Name)
+		}
+	}
+	if f.Name == "" || f.Name == ownTypes || strings.ContainsAny(f.Name, "/ ") || f.State.kind == nil {
+		return fmt.Errorf("it needs a plain name other than %s, and a state", ownTypes)
+	}
+	for _, c := range f.Commands {
+		made := &commandType{c, f.Name + "/" + c.name, f}
+		switch {
+		case c.state != f.State.kind:
+			return fmt.Errorf("command %s is about %v, and the state is %v", c.name, c.state, f.State.kind)
+		case a.types[made.entry] != nil || a.commands[c.kind] != nil:
+			return fmt.Errorf("command %s is there twice", c.name)
+		case c.version < 1:
+			return fmt.Errorf("command %s has the version %d; they begin with 1", c.name, c.version)
+		}
+		a.types[made.entry], a.commands[c.kind] = made, made
+	}
+	for _, q := range f.Queries {
+		if q.state != f.State.kind {
+			return fmt.Errorf("query %s is about %v, and the state is %v", q.name, q.state, f.State.kind)
+		}
+		a.queries[q.kind] = f
+	}
+	a.features = append(a.features, f)
+	return nil
+}
+
+// checkWorkers refuses workers that follow what is no command.
+func (a *App) checkWorkers() error {
+	for _, f := range a.features {
+		for _, w := range f.Workers {
+			for kind := range w.on {
+				if a.commands[kind] == nil {
+					return fmt.Errorf("feature %s: worker %s follows %v, which is no command of any feature", f.Name, w.name, kind)
+				}
+			}
+		}
+	}
+	return nil
+}

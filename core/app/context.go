@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"strconv"
+)
+
+// scopeKey and idempotencyKey are keys of contexts.
+type (
+	scopeKey       struct{}
+	idempotencyKey struct{}
+)
+
+// A scope is what a context leads to.
+type scope struct {
+	app    *App
+	inside bool  // the state is locked for whoever has this context
+	work   *work // the entry that a worker is at, if it is
+}
+
+// A work is the handling of one entry by a worker.
+type work struct {
+	prefix   string
+	commands int // that it has executed so far
+}
+
+// key is that of the worker's next command: the same when the entry is handled again.
+func (w *work) key() string {
+	w.commands++
+	return w.prefix + strconv.Itoa(w.commands)
+}
+
+func scopeOf(ctx context.Context) scope {
+	s, _ := ctx.Value(scopeKey{}).(scope)
+	return s
+}
+
+func (s scope) with(ctx context.Context) context.Context {
+	return context.WithValue(ctx, scopeKey{}, s)
+}
+
+// With is a context for [Do] and [Ask], such as workers have.
+func With(ctx context.Context, a *App) context.Context { return scope{app: a}.with(ctx) }
+
+// WithKey gives a key to the command that is executed with the context. Of several commands with the same key one is
+// executed; the others have its result, and add nothing to the log. The key of a different command is refused.
+func WithKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}

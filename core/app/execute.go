@@ -1,0 +1,322 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// Execute executes a command, and gives back its result as JSON. When it returns without an error, the command is durable.
+func Execute[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.RawMessage, error) {
+	return a.execute(ctx, c)
+}
+
+// Do is [Execute] for who has a context that leads to the app, as workers have. The result is a copy.
+func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err error) {
+	s := scopeOf(ctx)
+	if s.app == nil {
+		return out, fmt.Errorf("executing %T: the context leads to no app; use that of a worker, or app.With", c)
+	}
+	raw, err := s.app.execute(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	return out, strictjson.Unmarshal(raw, &out)
+}
+
+// A pending command waits for its turn, and then for its result.
+type pending struct {
+	ctx     context.Context
+	of      *commandType
+	command command
+	data    json.RawMessage
+	key     string
+	loose   bool // with the same key, another command of the type will do
+
+	progress atomic.Int32 // waiting, taken or gone
+	result   json.RawMessage
+	err      error
+	answered bool
+	done     chan struct{} // closed when there is a result or an error
+}
+
+// How far a pending command is.
+const (
+	waiting = iota
+	taken   // it is being executed
+	gone    // its caller has given up before that
+)
+
+// A queue is the commands of this process that wait. Who has the turn executes some of them, and thereby shares a
+// commit with those who wait.
+type queue struct {
+	mu   sync.Mutex
+	list []*pending
+	last int // how many were executed together
+	turn chan struct{}
+}
+
+// execute brings a command into the queue, and waits.
+func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
+	p, err := a.prepare(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a.queue.put(p)
+	for {
+		select {
+		case <-p.done:
+			return p.result, p.err
+		case a.queue.turn <- struct{}{}:
+			select {
+			case <-p.done: // meanwhile
+			default:
+				a.executeSome(ctx)
+			}
+			<-a.queue.turn
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil && p.progress.CompareAndSwap(waiting, gone) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// prepare makes a pending command. What is executed is what the log will say: a copy by way of JSON.
+func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
+	kind := reflect.TypeOf(c)
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	of := a.commands[kind]
+	if of == nil {
+		return nil, fmt.Errorf("%v is no command of any feature", kind)
+	}
+	in := scopeOf(ctx)
+	if in.inside {
+		return nil, fmt.Errorf("%s cannot be executed within a check or a query; do it in a worker", of.entry)
+	}
+	data, err := strictjson.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the command %s: %w", of.entry, err)
+	}
+	p := &pending{ctx: ctx, of: of, data: data, done: make(chan struct{})}
+	if p.command, err = of.decode(data); err != nil {
+		return nil, fmt.Errorf("the command %s does not survive being written down: %w", of.entry, err)
+	}
+	if keyed, ok := c.(Keyed); ok {
+		p.key = keyed.IdempotencyKey()
+	}
+	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
+		p.key = key
+	} else if in.work != nil && p.key == "" {
+		p.key, p.loose = in.work.key(), true
+	}
+	const most = 256
+	if len(p.key) > most {
+		return nil, fmt.Errorf("the idempotency key has %d bytes; at most %d will do", len(p.key), most)
+	}
+	return p, nil
+}
+
+func (q *queue) put(p *pending) {
+	q.mu.Lock()
+	q.list = append(q.list, p)
+	q.mu.Unlock()
+}
+
+// take takes the commands out that are still wanted, so that from here on their callers wait for the result.
+func (q *queue) take() []*pending {
+	const most = 256
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var batch []*pending
+	n := 0
+	for ; n < len(q.list) && len(batch) < most; n++ {
+		if p := q.list[n]; p.progress.CompareAndSwap(waiting, taken) {
+			batch = append(batch, p)
+		}
+	}
+	q.list = append(q.list[:0], q.list[n:]...)
+	q.last = len(batch)
+	return batch
+}
+
+// putBack has commands wait again, before all others.
+func (q *queue) putBack(batch []*pending) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, p := range batch {
+		p.progress.Store(waiting)
+	}
+	q.list = append(batch, q.list...)
+}
+
+// errAgain says that commands are to be executed again, as nothing came of a try.
+var errAgain = errors.New("again")
+
+// executeSome executes commands of the queue in one transaction, and answers them. The caller has the turn; ctx is that of its
+// own command, which is somewhere in the queue.
+func (a *App) executeSome(ctx context.Context) {
+	if err := a.refresh(ctx); err != nil {
+		if ctx.Err() == nil { // or else the caller has given up, and others take the turn
+			a.answer(a.queue.take(), err)
+		}
+		return
+	}
+	var batch []*pending
+	locked, grown := false, false
+	err := a.store.Write(ctx, func(tx Tx) error {
+		batch = a.queue.take()
+		a.mu.Lock() // until it is durable: nobody sees what may come to nothing
+		locked = true
+		records, err := a.tryAll(tx, batch)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		grown = true
+		return tx.Append(records...)
+	})
+	if locked {
+		a.stale = a.stale || grown && err != nil
+		a.mu.Unlock()
+	}
+	switch {
+	case errors.Is(err, errAgain), errors.Is(err, ErrTaken):
+		var rest []*pending
+		for _, p := range batch {
+			if p.answered {
+				close(p.done)
+			} else {
+				rest = append(rest, p)
+			}
+		}
+		a.queue.putBack(rest)
+	case err != nil && !locked && ctx.Err() != nil:
+		// The caller has given up; others take the turn.
+	case err != nil && !locked:
+		a.answer(a.queue.take(), fmt.Errorf("writing to the log: %w", err))
+	default:
+		if err != nil {
+			var stuck *StuckError
+			if !errors.As(err, &stuck) {
+				err = fmt.Errorf("writing to the log: %w", err)
+			}
+		}
+		a.answer(batch, err)
+		if err == nil && grown {
+			a.signal()
+		}
+	}
+}
+
+// answer lets callers go on: with err, if it is one, or else with what came of each command.
+func (a *App) answer(batch []*pending, err error) {
+	for _, p := range batch {
+		if err != nil {
+			p.result, p.err = nil, err
+		}
+		close(p.done)
+	}
+}
+
+// tryAll executes commands, each on what the ones before have left, and gives back what is to be appended. The states are locked.
+func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
+	if a.stale {
+		return nil, errAgain // they are made again without holding up other processes
+	}
+	stamp, err := tx.Stamp()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.follow(tx, stamp); err != nil {
+		if a.stale {
+			return nil, errors.Join(errAgain, err)
+		}
+		return nil, err
+	}
+	records := make([]Record, 0, len(batch))
+	for _, p := range batch {
+		if p.key != "" {
+			known, err := a.executed(tx, p, records)
+			if err != nil {
+				a.stale = a.stale || len(records) > 0
+				return nil, err
+			}
+			if known {
+				continue
+			}
+		}
+		r, err := a.try(p)
+		if a.stale {
+			p.err, p.answered = err, true
+			return nil, errAgain
+		}
+		if p.err = err; err == nil {
+			records = append(records, r)
+			a.at, a.lastID = r.Seq, r.ID
+		}
+	}
+	return records, nil
+}
+
+// executed finds the result of a command whose key was used before, in the log or among the new records.
+func (a *App) executed(tx Tx, p *pending, records []Record) (bool, error) {
+	before, found, err := tx.Find(p.key)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range records {
+		if r.Key == p.key {
+			before, found = r, true
+		}
+	}
+	switch {
+	case !found:
+		return false, nil
+	case before.Type != p.of.entry || !p.loose && string(before.Data) != string(p.data):
+		p.err = fmt.Errorf("the idempotency key %q was used for another command, entry %d (%s); take a new one", p.key, before.Seq, before.Type)
+	default:
+		p.result = before.Result
+	}
+	return true, nil
+}
+
+// try executes one command. If the states are stale afterwards, nobody knows what it has done to them.
+func (a *App) try(p *pending) (r Record, err error) {
+	sound := true // nothing was changed so far
+	defer func() {
+		if caught := recover(); caught != nil {
+			err = fmt.Errorf("%s: %w", p.of.entry, panicked(caught))
+			sound = false
+		}
+		a.stale = a.stale || !sound
+	}()
+	state := p.of.feature.state
+	if err := p.command.check(scope{app: a, inside: true}.with(p.ctx), state); err != nil {
+		return r, err
+	}
+	r = Record{
+		Entry:   Entry{a.at + 1, a.o.NewID(), storable(a.o.Now())},
+		Type:    p.of.entry,
+		Version: p.of.version,
+		Data:    p.data,
+		Key:     p.key,
+	}
+	sound = false
+	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Entry))
+	if err != nil {
+		return r, fmt.Errorf("encoding the result of %s: %w", p.of.entry, err)
+	}
+	sound = true
+	if p.result = result; p.key != "" {
+		r.Result = result
+	}
+	return r, nil
+}

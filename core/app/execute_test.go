@@ -1,0 +1,263 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+func TestExecute(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m)
+	c := Add{Name: "first", unsaid: "!"}
+	result := execute(t, a, c)
+	if !strings.Contains(result, `"name":"first"`) {
+		t.Errorf("what is applied live is not what the log says: %s", result)
+	}
+	if _, err := app.Execute(t.Context(), a, Add{Name: "first"}); err == nil || !strings.Contains(err.Error(), `there is an item "first"`) {
+		t.Errorf("the second has %v", err)
+	}
+	if n := last(t, m); n != 1 {
+		t.Errorf("the log has %d entries", n)
+	}
+	if live, again := dump(t, a), replayed(t, m); live != again {
+		t.Errorf("replayed: %s\nlive:     %s", again, live)
+	}
+	item, err := app.Ask(app.With(t.Context(), a), Get{"first"})
+	if err != nil || item.Seq != 1 || item.Made.Location() != time.UTC || item.Made.Nanosecond()%1000 != 0 {
+		t.Errorf("%+v, %v", item, err)
+	}
+	if _, err := app.Do(t.Context(), Add{Name: "x"}); err == nil || !strings.Contains(err.Error(), "no app") {
+		t.Errorf("without an app: %v", err)
+	}
+}
+
+// What breaks leaves no entry, and no trace in the state; those beside it are not concerned.
+func TestNothingBricks(t *testing.T) {
+	for _, how := range []string{"check", "apply", "encode"} {
+		t.Run(how, func(t *testing.T) {
+			m := app.NewMemory()
+			a := open(t, m)
+			execute(t, a, Count{1})
+			execute(t, a, Add{Name: "first"})
+			before := dump(t, a)
+			if _, err := app.Execute(t.Context(), a, Break{how}); err == nil || !strings.Contains(err.Error(), "items/break") {
+				t.Errorf("it says %v", err)
+			}
+			if n := last(t, m); n != 2 {
+				t.Errorf("the log has %d entries", n)
+			}
+			if after := dump(t, a); after != before {
+				t.Errorf("the state was\n%s\nand is\n%s", before, after)
+			}
+			var group sync.WaitGroup
+			for range 20 {
+				group.Go(func() { app.Execute(t.Context(), a, Break{how}) })
+				group.Go(func() { execute(t, a, Count{1}) })
+			}
+			group.Wait()
+			if n := total(t, a); n != 21 {
+				t.Errorf("the total is %d", n)
+			}
+			if live, again := dump(t, a), replayed(t, m); live != again {
+				t.Errorf("replayed: %s\nlive:     %s", again, live)
+			}
+		})
+	}
+}
+
+// A commit that fails leaves the state as it was.
+func TestCommitFails(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		t.Run(fmt.Sprint("done ", done), func(t *testing.T) {
+			s := &faulty{Memory: app.NewMemory()}
+			a := open(t, s)
+			execute(t, a, Count{1})
+			full := errors.New("the disk is full")
+			if s.fail = full; done {
+				s.fail, s.after = nil, errors.Join(full, app.ErrUnsure)
+			}
+			if _, err := app.Execute(t.Context(), a, Count{10}); !errors.Is(err, full) {
+				t.Errorf("it says %v", err)
+			}
+			s.after = nil
+			want := 1
+			if done {
+				want = 11
+			}
+			if n := total(t, a); n != want {
+				t.Errorf("the total is %d, not %d", n, want)
+			}
+			execute(t, a, Count{100})
+			if n := total(t, a); n != want+100 {
+				t.Errorf("then the total is %d", n)
+			}
+			if live, again := dump(t, a), replayed(t, s.Memory); live != again {
+				t.Errorf("replayed: %s\nlive:     %s", again, live)
+			}
+		})
+	}
+}
+
+// A query that is asked while a command is not durable yet does not see it, whatever becomes of the command.
+func TestNoQuerySeesTheUncommitted(t *testing.T) {
+	for _, fails := range []bool{true, false} {
+		s := &faulty{Memory: app.NewMemory()}
+		a := open(t, s)
+		answered := make(chan int, 1)
+		var early []int
+		s.hold = func() {
+			asked := make(chan struct{})
+			go func() {
+				close(asked)
+				answered <- total(t, a)
+			}()
+			<-asked
+			for range 1000 {
+				runtime.Gosched() // it would have the time
+			}
+			select {
+			case n := <-answered:
+				early = append(early, n)
+				answered <- n
+			default:
+			}
+		}
+		want := 5
+		if fails {
+			s.fail, want = errors.New("the disk is full"), 0
+		}
+		app.Execute(t.Context(), a, Count{5})
+		if n := <-answered; n != want || len(early) > 0 {
+			t.Errorf("the total is %d, not %d; before the commit it was %v", n, want, early)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	m := app.NewMemory()
+	a, other := open(t, m), open(t, m.Share())
+	first := execute(t, a, Add{Name: "one", Key: "k1"})
+	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
+		t.Errorf("again: %s, first: %s", again, first)
+	}
+	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "take a new one") {
+		t.Errorf("another command with the key: %v", err)
+	}
+	ctx := app.WithKey(t.Context(), "k2")
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			if result, err := app.Execute(ctx, a, Count{7}); err != nil || string(result) != "7" {
+				t.Errorf("%s, %v", result, err)
+			}
+		})
+	}
+	group.Wait()
+	if n := last(t, m); n != 2 {
+		t.Errorf("the log has %d entries", n)
+	}
+	if _, err := app.Execute(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
+		t.Error("a key may have any length")
+	}
+}
+
+// Who gives up while others write has written nothing.
+func TestGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		a := open(t, m)
+		release := make(chan struct{})
+		go m.Share().Write(t.Context(), func(app.Tx) error { <-release; return nil })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var group sync.WaitGroup
+		for range 5 {
+			group.Go(func() {
+				if _, err := app.Execute(ctx, a, Count{1}); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("it says %v", err)
+				}
+			})
+		}
+		group.Go(func() {
+			if _, err := app.Execute(t.Context(), a, Count{10}); err != nil {
+				t.Errorf("who has time has %v", err)
+			}
+		})
+		time.Sleep(2 * time.Second)
+		close(release)
+		group.Wait()
+		if n := total(t, a); n != 10 {
+			t.Errorf("the total is %d", n)
+		}
+	})
+}
+
+// Several handles on one log, many callers: no update is lost, and all come to the same.
+func TestTogether(t *testing.T) {
+	m := app.NewMemory()
+	var apps []*app.App
+	for range 4 {
+		apps = append(apps, open(t, m.Share()))
+	}
+	var group sync.WaitGroup
+	for i := range 64 {
+		a := apps[i%len(apps)]
+		group.Go(func() {
+			before := 0
+			for n := range 25 {
+				execute(t, a, Count{1})
+				now := total(t, a)
+				if now <= before {
+					t.Errorf("the total was %d and is %d", before, now)
+				}
+				before = now
+				if n%10 == 0 {
+					execute(t, a, Add{Name: fmt.Sprintf("%d.%d", i, n)})
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, a := range apps {
+		if n := total(t, a); n != 64*25 {
+			t.Errorf("the total is %d", n)
+		}
+		if live, again := dump(t, a), replayed(t, m); live != again {
+			t.Errorf("replayed: %s\nlive:     %s", again, live)
+		}
+	}
+}
+
+func TestCommandsWithinQueries(t *testing.T) {
+	a := open(t, app.NewMemory(), app.Feature{
+		Name:     "odd",
+		State:    app.StateOf(func() *odd { return &odd{} }),
+		Commands: []app.Command{app.CommandOf[nested]("nested", 1)},
+	}, items())
+	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "within a check") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+type odd struct{}
+
+type nested struct{}
+
+func (nested) Check(ctx context.Context, _ *odd) error {
+	if _, err := app.Ask(ctx, Total{}); err != nil { // another feature's state may be looked at
+		return err
+	}
+	_, err := app.Do(ctx, Count{1})
+	return err
+}
+func (nested) Apply(*odd, app.Entry) int { return 0 }

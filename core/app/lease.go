@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A process that runs a worker says so again before its lease has run out, three times over. Another process takes
+// the worker over when it has not.
+const (
+	lease = 15 * time.Second
+	renew = lease / 3
+)
+
+// A standing is how a worker stands, as the store keeps it.
+type standing struct {
+	Position int64           `json:"position"`         // all entries up to it are done
+	Trying   int64           `json:"trying,omitempty"` // the entry that was begun and is not done
+	Tries    int             `json:"tries,omitempty"`  // how often it was begun
+	Error    string          `json:"error,omitempty"`  // what became of that
+	Ticked   []time.Time     `json:"ticked,omitempty"` // when each period was last done
+	State    json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
+	Owner    string          `json:"owner,omitempty"`  // the process that runs it
+	Until    time.Time       `json:"until,omitzero"`   // when its lease runs out
+}
+
+// errLost says that another process runs the worker now.
+var errLost = errors.New("another process runs it now")
+
+// processName tells this process from others, also from those that had its number before.
+func processName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()[:6])
+}
+
+// workerName and asideName are the names of documents.
+func workerName(worker string) string { return "worker/" + worker }
+func asideName(worker string, seq int64) string {
+	return fmt.Sprintf("aside/%s/%019d", worker, seq)
+}
+func retryName(worker string, seq int64) string {
+	return fmt.Sprintf("retry/%s/%019d", worker, seq)
+}
+
+// readStanding is how a worker stands; one that nobody knows begins with the first entry.
+func readStanding(from interface{ Get(string) ([]byte, error) }, worker string) (s standing, err error) {
+	document, err := from.Get(workerName(worker))
+	if err != nil || document == nil {
+		return s, err
+	}
+	if err := json.Unmarshal(document, &s); err != nil {
+		return s, fmt.Errorf("reading how the worker %s stands: %w", worker, err)
+	}
+	return s, nil
+}
+
+func (s standing) put(tx Tx, worker string) error {
+	document, err := strictjson.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return tx.Put(workerName(worker), document)
+}
+
+// isFree reports whether a process may run the worker.
+func (s standing) isFree(process string, now time.Time) bool {
+	return s.Owner == "" || s.Owner == process || now.After(s.Until)
+}
+
+// acquire takes the lease of a worker, if no other process has it.
+func (a *App) acquire(ctx context.Context, worker string) (s standing, ok bool, err error) {
+	if s, err = readStanding(reading{ctx, a.store}, worker); err != nil || !s.isFree(a.process, a.o.Now()) {
+		return s, false, err
+	}
+	err = a.store.Write(ctx, func(tx Tx) error {
+		if s, err = readStanding(tx, worker); err != nil {
+			return err
+		}
+		if ok = s.isFree(a.process, a.o.Now()); !ok {
+			return nil
+		}
+		s.Owner, s.Until = a.process, storable(a.o.Now().Add(lease))
+		return s.put(tx, worker)
+	})
+	return s, ok && err == nil, err
+}
+
+// save keeps how a worker stands, together with what more does, and renews the lease. It is errLost if that is another's.
+func (a *App) save(ctx context.Context, worker string, s *standing, more func(Tx) error) error {
+	return a.store.Write(ctx, func(tx Tx) error {
+		now, err := readStanding(tx, worker)
+		if err != nil {
+			return err
+		}
+		if now.Owner != a.process {
+			return errLost
+		}
+		s.Owner, s.Until = a.process, storable(a.o.Now().Add(lease))
+		if more != nil {
+			if err := more(tx); err != nil {
+				return err
+			}
+		}
+		return s.put(tx, worker)
+	})
+}
+
+// release gives the lease back, so that another process need not wait for it.
+func (a *App) release(ctx context.Context, worker string, s standing) error {
+	err := a.store.Write(ctx, func(tx Tx) error {
+		now, err := readStanding(tx, worker)
+		if err != nil || now.Owner != a.process {
+			return err
+		}
+		s.Owner, s.Until = "", time.Time{}
+		return s.put(tx, worker)
+	})
+	return err
+}

@@ -1,0 +1,252 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// Tally is what another build made of Count: its data looks different.
+type Tally struct {
+	Amount int `json:"amount"`
+}
+
+func (c Tally) Check(context.Context, *State) error { return nil }
+func (c Tally) Apply(s *State, _ app.Entry) int     { s.Total += c.Amount; return s.Total }
+
+// newer is the feature items of another build: count is called tally, add is of version 2, break is gone.
+func newer(maps func(app.Recorded) (app.Recorded, error)) app.Feature {
+	return app.Feature{
+		Name:     "items",
+		State:    app.StateOf(newState),
+		Commands: []app.Command{app.CommandOf[Tally]("tally", 1), app.CommandOf[Add]("add", 2)},
+		Queries:  []app.Query{app.QueryOf[Total]("total")},
+		Map:      maps,
+	}
+}
+
+func mapAll(r app.Recorded) (app.Recorded, error) {
+	switch {
+	case r.Type == "items/count":
+		return app.Recorded{Type: "items/tally", Version: 1, Data: json.RawMessage(strings.Replace(string(r.Data), "by", "amount", 1))}, nil
+	case r.Type == "items/add" && r.Version == 1:
+		r.Version = 2
+	case r.Type == "items/break":
+		return r, app.ErrDrop
+	}
+	return r, nil
+}
+
+// Records of commands that were renamed, removed or changed are mapped, or else said to be unknown.
+func TestMap(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m)
+	execute(t, a, Count{3})
+	execute(t, a, Add{Name: "first"})
+	if result := execute(t, a, Break{"not at all"}); result != `"done"` {
+		t.Fatal(result)
+	}
+	b := open(t, m.Share(), newer(mapAll))
+	if n := total(t, b); n != 3 {
+		t.Errorf("the total is %d", n)
+	}
+	for _, test := range []struct {
+		name string
+		maps func(app.Recorded) (app.Recorded, error)
+		says string
+	}{
+		{"no map", nil, "entry 1 of the log (items/count, version 1, of 20"},
+		{"map of less", func(r app.Recorded) (app.Recorded, error) {
+			if r.Type == "items/count" {
+				return mapAll(r)
+			}
+			return r, nil
+		}, "its data is of version 1, and items/add is at version 2"},
+		{"map in a circle", func(r app.Recorded) (app.Recorded, error) { r.Type += "x"; return r, nil }, "does not come to an end"},
+		{"map that fails", func(r app.Recorded) (app.Recorded, error) { return r, errors.New("what is this?") }, "func Map says: what is this?"},
+		{"map that panics", func(r app.Recorded) (app.Recorded, error) { panic("oh") }, "panic: oh (replay_test.go:"},
+		{"map to rubbish", func(r app.Recorded) (app.Recorded, error) {
+			return app.Recorded{Type: "items/tally", Version: 1, Data: []byte(`{"amount":"x"}`)}, nil
+		}, "reading its data: amount"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := app.Open(t.Context(), m.Share(), quiet(), newer(test.maps))
+			var stuck *app.StuckError
+			if !errors.As(err, &stuck) || !strings.Contains(err.Error(), test.says) {
+				t.Fatalf("it says %v", err)
+			}
+			for _, way := range []string{"hello log show ", "hello log skip ", "hello log map ", "func Map"} {
+				if !strings.Contains(err.Error(), way) {
+					t.Errorf("it does not say %q: %v", way, err)
+				}
+			}
+		})
+	}
+}
+
+// A process of an older build beside a newer one answers every call with what it does not know, and goes on when that was amended.
+func TestOlderBuildBesideNewer(t *testing.T) {
+	m := app.NewMemory()
+	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
+	execute(t, old, Count{1})
+	execute(t, fresh, Tally{10})
+	for range 3 {
+		if _, err := app.Execute(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "entry 2 of the log (items/tally") {
+			t.Errorf("a command: %v", err)
+		}
+		if _, err := app.Read(t.Context(), old, Total{}); err == nil || !strings.Contains(err.Error(), "there is no command items/tally") {
+			t.Errorf("a query: %v", err)
+		}
+	}
+	execute(t, fresh, Tally{100})
+	if n := last(t, m); n != 3 {
+		t.Errorf("the log has %d entries", n)
+	}
+	for _, am := range []app.Amendment{
+		{Seq: 2, Type: "items/count", Data: json.RawMessage(`{"by":10}`), Reason: "the same"},
+		{Seq: 3, Skip: true, Reason: "never mind"},
+	} {
+		if err := app.Amend(t.Context(), m.Share(), am); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := total(t, old); n != 11 {
+		t.Errorf("the old build has the total %d", n)
+	}
+	if n := total(t, fresh); n != 11 {
+		t.Errorf("the new build, which had applied entry 3, has the total %d", n)
+	}
+	execute(t, old, Count{1000})
+	if n := total(t, fresh); n != 1011 {
+		t.Errorf("then the total is %d", n)
+	}
+	all, err := app.Amendments(t.Context(), m)
+	if err != nil || len(all) != 2 || all[3].Reason != "never mind" || all[3].Time.IsZero() {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, am := range []app.Amendment{{Seq: 99, Skip: true, Reason: "x"}, {Seq: 1, Skip: true}, {Skip: true, Reason: "x"}} {
+		if err := app.Amend(t.Context(), m.Share(), am); err == nil {
+			t.Errorf("%+v was recorded", am)
+		}
+	}
+}
+
+// An entry that panics when it is applied again stops the start, and is left out once somebody says so.
+func TestPanicAtReplay(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m)
+	execute(t, a, Count{1})
+	execute(t, a, Break{"later"})
+	changed := items()
+	changed.Map = func(r app.Recorded) (app.Recorded, error) {
+		return app.Recorded{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
+	}
+	changed.Commands = append(changed.Commands[:2:2], app.CommandOf[Break]("break", 2))
+	changed.Map = func(r app.Recorded) (app.Recorded, error) {
+		return app.Recorded{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
+	}
+	_, err := app.Open(t.Context(), m.Share(), quiet(), changed)
+	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {
+		t.Fatalf("it says %v", err)
+	}
+	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := total(t, open(t, m.Share(), changed)); n != 1 {
+		t.Errorf("the total is %d", n)
+	}
+	if n := total(t, a); n != 1 {
+		t.Errorf("in the process that had applied it, the total is %d", n)
+	}
+}
+
+// A log with a gap is not read over.
+func TestGap(t *testing.T) {
+	m := app.NewMemory()
+	execute(t, open(t, m), Count{1})
+	_, err := app.Open(t.Context(), gap{m.Share()}, quiet(), items())
+	if err == nil || !strings.Contains(err.Error(), "the log is damaged") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+type gap struct{ *app.Memory }
+
+func (g gap) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		for r, err := range g.Memory.Records(ctx, after) {
+			r.Seq++
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// Replaying can be given up, has no limit in time, and says that it goes on.
+func TestReplayIsGivenUp(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m)
+	for range 1000 {
+		execute(t, a, Count{1})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := app.Open(ctx, m.Share(), quiet(), items()); !errors.Is(err, context.Canceled) {
+		t.Errorf("it says %v", err)
+	}
+	o := quiet()
+	var told []int64
+	o.Progress = func(done int64) { told = append(told, done) }
+	slow := items()
+	slow.Commands[1] = app.CommandOf[slowCount]("count", 1)
+	if _, err := app.Open(t.Context(), m.Share(), o, slow); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) == 0 || told[0] < 1 || told[0] >= 1000 {
+		t.Errorf("the progress was %v", told)
+	}
+}
+
+type slowCount struct {
+	By int `json:"by"`
+}
+
+func (c slowCount) Check(context.Context, *State) error { return nil }
+func (c slowCount) Apply(s *State, _ app.Entry) int {
+	for until := time.Now().Add(1500 * time.Microsecond); time.Now().Before(until); {
+		s.Total++
+	}
+	return 0
+}
+
+func TestFeaturesAreChecked(t *testing.T) {
+	other := items()
+	other.Name = "other"
+	none := items()
+	none.Name = ""
+	twice := items()
+	twice.Commands = append(twice.Commands, app.CommandOf[Tally]("add", 1))
+	zero := items()
+	zero.Commands[0] = app.CommandOf[Add]("add", 0)
+	follows := items()
+	follows.Workers = []app.Worker{app.WorkerOf("w", func(context.Context) (*odd, error) { return &odd{}, nil },
+		app.On(func(*odd, context.Context, Tally, app.Entry) error { return nil }))}
+	for name, features := range map[string][]app.Feature{
+		"the state of another": {items(), other},
+		"no name":              {none},
+		"a command twice":      {twice},
+		"version 0":            {zero},
+		"follows no command":   {follows},
+	} {
+		if _, err := app.Open(t.Context(), app.NewMemory(), quiet(), features...); err == nil {
+			t.Errorf("%s: there is no error", name)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A runner runs a worker in this process.
+type runner struct {
+	app      *App
+	worker   Worker
+	name     string // such as posts/digest
+	made     any    // the worker
+	standing        // as it is to be saved
+	saved    int64  // the position that was saved
+	done     bool   // something that is not saved
+}
+
+// runWorker runs a worker whenever no other process does, until ctx ends.
+func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
+	r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
+	for try := 1; ctx.Err() == nil; {
+		wait := renew
+		ok, err := r.start(ctx)
+		if ok {
+			err = r.work(ctx)
+			r.stop(ctx)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+			a.o.Logger.Error("a worker has to begin anew", "worker", r.name, "error", err)
+			wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
+			try++
+		} else {
+			try = 1
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// start takes the lease and makes the worker.
+func (r *runner) start(ctx context.Context) (ok bool, err error) {
+	if r.standing, ok, err = r.app.acquire(ctx, r.name); !ok {
+		return false, err
+	}
+	r.saved = r.Position
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("making it: %w", panicked(p))
+		}
+		if err != nil {
+			r.stop(ctx)
+			ok = false
+		}
+	}()
+	if r.made, err = r.worker.begin(With(ctx, r.app)); err != nil {
+		return false, fmt.Errorf("making it: %w", err)
+	}
+	if r.standing.State != nil {
+		if err := json.Unmarshal(r.standing.State, r.made); err != nil {
+			return false, fmt.Errorf("reading what was kept of it: %w", err)
+		}
+	}
+	for len(r.Ticked) < len(r.worker.periods) {
+		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
+	}
+	return true, nil
+}
+
+// stop gives the lease back. It keeps what was done, also if ctx has ended.
+func (r *runner) stop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renew)
+	defer cancel()
+	if r.made != nil {
+		if err := r.encode(); err != nil {
+			r.app.o.Logger.Warn("giving up a worker", "worker", r.name, "error", err)
+		}
+	}
+	if err := r.app.release(ctx, r.name, r.standing); err != nil {
+		r.app.o.Logger.Warn("giving up a worker", "worker", r.name, "error", err)
+	}
+}
+
+// work does what there is to do, again and again, until ctx ends or another process has the worker.
+func (r *runner) work(ctx context.Context) error {
+	for {
+		grown, _ := r.app.growth()
+		if err := r.all(ctx); err != nil {
+			return err
+		}
+		wait := renew
+		for i, p := range r.worker.periods {
+			wait = min(wait, r.Ticked[i].Add(p.interval).Sub(r.app.o.Now()))
+		}
+		select {
+		case <-grown:
+		case <-time.After(wait):
+			if err := r.keep(ctx); err != nil { // the lease too
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// all does what there is to do now.
+func (r *runner) all(ctx context.Context) error {
+	if err := r.again(ctx); err != nil {
+		return err
+	}
+	for {
+		more, err := r.some(ctx)
+		if err != nil {
+			return err
+		}
+		if err := r.tick(ctx); err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if r.done || r.Position-r.saved > 1000 {
+		return r.keep(ctx)
+	}
+	return nil
+}
+
+// some goes through the next entries, and reports whether there may be more. It does not read on while the worker
+// works, which may take long.
+func (r *runner) some(ctx context.Context) (more bool, err error) {
+	const most = 256
+	var list []Record
+	for record, err := range r.app.store.Records(ctx, r.Position) {
+		if err != nil {
+			return false, err
+		}
+		if list = append(list, record); len(list) == most {
+			more = true
+			break
+		}
+	}
+	for _, record := range list {
+		c, do, err := r.concerned(ctx, record)
+		if err != nil {
+			return false, err
+		}
+		if do != nil {
+			if err := r.persist(ctx, record, c, do); err != nil {
+				return false, err
+			}
+		}
+		r.Position = record.Seq
+	}
+	return more, nil
+}
+
+// concerned is the command of a record and what the worker does about it, nil if that is nothing.
+func (r *runner) concerned(ctx context.Context, record Record) (command, func(any, context.Context, any, Entry) error, error) {
+	if err := r.app.rlock(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer r.app.mu.RUnlock()
+	of, meant, err := r.app.meaning(record)
+	if err != nil || of == nil || r.worker.on[of.kind] == nil {
+		return nil, nil, err
+	}
+	c, err := of.decode(meant.Data)
+	return c, r.worker.on[of.kind], err
+}
+
+// persist tries an entry until it is done or has to be set aside. That it is tried is saved before, so that
+// an entry which ends the process is not tried forever.
+func (r *runner) persist(ctx context.Context, record Record, c command, do func(any, context.Context, any, Entry) error) error {
+	for {
+		if r.Trying != record.Seq {
+			r.Trying, r.Tries, r.Error = record.Seq, 0, ""
+		}
+		if r.Tries >= r.app.o.Tries {
+			return r.setAside(ctx, record)
+		}
+		r.Tries++
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+		err := r.try(ctx, record, c, do)
+		if err == nil {
+			r.Trying, r.Tries, r.Error, r.done = 0, 0, "", true
+			return nil
+		}
+		if ctx.Err() != nil {
+			r.Tries-- // it was not given the time
+			return ctx.Err()
+		}
+		r.Error = err.Error()
+		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "entry", record.Seq, "try", r.Tries, "error", err)
+		if r.Tries >= r.app.o.Tries {
+			continue
+		}
+		if err := r.pause(ctx, r.app.o.Backoff(r.Tries)); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, and renews the lease meanwhile.
+func (r *runner) pause(ctx context.Context, wait time.Duration) error {
+	for until := r.app.o.Now().Add(wait); ; {
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+		left := until.Sub(r.app.o.Now())
+		if left <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(min(left, renew)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// try has the worker do something about an entry, once. The lease is renewed meanwhile.
+func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Entry) error) error {
+	in := scope{app: r.app, work: &work{prefix: "work/" + r.name + "/" + strconv.FormatInt(record.Seq, 10) + "/"}}
+	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Entry) })
+}
+
+// leased calls f, and renews the lease for as long as it takes. If that is lost, the context of f ends.
+func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	renewed := make(chan struct{})
+	kept := r.standing // without what f changes meanwhile
+	go func() {
+		defer close(renewed)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(renew):
+				if err := r.app.save(ctx, r.name, &kept, nil); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		}
+	}()
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+		close(done)
+		<-renewed
+		if cause := context.Cause(ctx); errors.Is(cause, errLost) {
+			err = cause
+		}
+		cancel(nil)
+	}()
+	return f(ctx)
+}
+
+// keep saves how the worker stands, and its exported fields.
+func (r *runner) keep(ctx context.Context) error { return r.keepWith(ctx, nil) }
+
+func (r *runner) keepWith(ctx context.Context, more func(Tx) error) error {
+	if err := r.encode(); err != nil {
+		return err
+	}
+	err := r.app.save(ctx, r.name, &r.standing, more)
+	if err == nil {
+		r.saved, r.done = r.Position, false
+	}
+	return err
+}
+
+// encode puts the worker's exported fields into its standing.
+func (r *runner) encode() error {
+	state, err := strictjson.Marshal(r.made)
+	if err != nil {
+		return fmt.Errorf("keeping its fields: %w", err)
+	}
+	if r.standing.State = state; string(state) == "{}" {
+		r.standing.State = nil
+	}
+	return nil
+}
+
+// setAside gives up an entry, for people to look at, and goes on with the next.
+func (r *runner) setAside(ctx context.Context, record Record) error {
+	text := r.Error
+	if text == "" {
+		text = "the process ended while it was tried"
+	}
+	document, err := strictjson.Marshal(SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text})
+	if err != nil {
+		return err
+	}
+	r.app.o.Logger.Error("a worker sets an entry aside", "worker", r.name, "entry", record.Seq, "error", text)
+	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
+	return r.keepWith(ctx, func(tx Tx) error { return tx.Put(asideName(r.name, record.Seq), document) })
+}

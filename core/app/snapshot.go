@@ -1,0 +1,251 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A snapshotHead is the first line of a snapshot. The rest is the state as JSON.
+type snapshotHead struct {
+	Seq         int64     `json:"seq"` // of the last entry that is in it
+	ID          string    `json:"id"`  // of that entry
+	Fingerprint string    `json:"fingerprint"`
+	Amended     string    `json:"amended"` // which amendments are in it
+	Time        time.Time `json:"time"`
+}
+
+// snapshotPrefix begins the names of the snapshots of a feature.
+func snapshotPrefix(f *feature) string { return "snapshot/" + f.Name + "/" }
+
+// fingerprint is that of the code, empty if it cannot be told.
+func (a *App) fingerprint() string {
+	a.mark.Do(func() {
+		if a.marked = a.o.Fingerprint; a.marked == "" {
+			var err error
+			if a.marked, err = programFingerprint(); err != nil {
+				a.o.Logger.Warn("no snapshots without a fingerprint", "error", err)
+			}
+		}
+	})
+	return a.marked
+}
+
+// restore makes the state of a feature that of its snapshot, if there is one that fits. If not, the whole log is replayed.
+func (a *App) restore(from source, f *feature) {
+	if snapshottable(f.State.kind) != nil || a.fingerprint() == "" {
+		return
+	}
+	head, state, err := a.readSnapshot(from, f)
+	if err != nil {
+		a.o.Logger.Warn("a snapshot is of no use", "feature", f.Name, "error", err)
+	}
+	if state != nil {
+		f.state, f.from, f.snapshot = state, head.Seq, head.Seq
+	}
+}
+
+// readSnapshot is the state of a snapshot, nil if there is none that fits.
+func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state any, err error) {
+	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
+	if err != nil || document == nil {
+		return head, nil, err
+	}
+	line, text, _ := bytes.Cut(document, []byte("\n"))
+	if err := json.Unmarshal(line, &head); err != nil {
+		return head, nil, err
+	}
+	if head.Fingerprint != a.fingerprint() || head.Amended != a.amended(head.Seq) {
+		return head, nil, nil
+	}
+	for r, err := range from.Records(head.Seq - 1) {
+		switch {
+		case err != nil:
+			return head, nil, err
+		case r.Seq != head.Seq || r.ID != head.ID:
+			return head, nil, fmt.Errorf("it is of another log: its entry %d is %s, and not %s", head.Seq, head.ID, r.ID)
+		}
+		made := reflect.New(f.State.kind).Interface()
+		return head, made, json.Unmarshal(text, made)
+	}
+	return head, nil, fmt.Errorf("it is of another log, which had an entry %d", head.Seq)
+}
+
+// amended tells the amendments of the first entries from others.
+func (a *App) amended(seq int64) string {
+	concerned := map[int64]Amendment{}
+	for at, am := range a.amendments {
+		if at <= seq {
+			concerned[at] = am
+		}
+	}
+	if len(concerned) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(concerned) // plain values, which cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// snapshotDue reports whether the log has grown by so much that replaying it would take a while: so seldom that all
+// snapshots together cost little, however large they become.
+func (a *App) snapshotDue() bool {
+	const many = 10_000
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return !a.stale && a.stuck == nil && slices.ContainsFunc(a.features, func(f *feature) bool {
+		return a.at-f.snapshot >= max(many, a.at/10) && snapshottable(f.State.kind) == nil
+	})
+}
+
+// takeSnapshots takes them when they are due.
+func (a *App) takeSnapshots(ctx context.Context) {
+	for ctx.Err() == nil {
+		grown, _ := a.growth()
+		if a.snapshotDue() {
+			if err := a.Snapshot(ctx); err != nil && ctx.Err() == nil {
+				a.o.Logger.Warn("taking a snapshot", "error", err)
+			}
+			select { // not all the time
+			case <-time.After(time.Minute):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Snapshot keeps the states as they are now, for a quicker start of a program with the same fingerprint. Commands
+// wait while a state is encoded.
+func (a *App) Snapshot(ctx context.Context) error {
+	if a.fingerprint() == "" {
+		return errors.New("the program's own file cannot be read, and so no snapshot could be told from an old one")
+	}
+	var errs []error
+	for _, f := range a.features {
+		if snapshottable(f.State.kind) != nil {
+			continue // told of by the deriver
+		}
+		if err := a.snapshot(ctx, f); err != nil {
+			errs = append(errs, fmt.Errorf("feature %s: %w", f.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// snapshot keeps the state of a feature.
+func (a *App) snapshot(ctx context.Context, f *feature) error {
+	if err := a.rlock(ctx); err != nil {
+		return err
+	}
+	head := snapshotHead{Seq: a.at, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amended(a.at), Time: storable(a.o.Now())}
+	text, err := strictjson.Marshal(f.state)
+	a.mu.RUnlock()
+	if err != nil || head.ID == "" {
+		return err // it has no entry, or began with a snapshot just now
+	}
+	if err := survives(f.State.kind, text); err != nil {
+		return err
+	}
+	line, err := strictjson.Marshal(head)
+	if err != nil {
+		return err
+	}
+	others, err := a.store.Names(ctx, snapshotPrefix(f))
+	if err != nil {
+		return err
+	}
+	name := snapshotPrefix(f) + head.Fingerprint
+	err = a.store.Write(ctx, func(tx Tx) error {
+		if err := dropSnapshots(tx, others, name); err != nil {
+			return err
+		}
+		return tx.Put(name, bytes.Join([][]byte{line, text}, []byte("\n")))
+	})
+	if err == nil {
+		a.mu.Lock()
+		f.snapshot = head.Seq
+		a.mu.Unlock()
+	}
+	return err
+}
+
+// survives reports whether a state is the same after being written down and read.
+func survives(kind reflect.Type, text []byte) error {
+	again := reflect.New(kind).Interface()
+	if err := json.Unmarshal(text, again); err != nil {
+		return err
+	}
+	written, err := strictjson.Marshal(again)
+	if err == nil && !bytes.Equal(text, written) {
+		err = errors.New("the state is another one after being written down as JSON and read again")
+	}
+	return err
+}
+
+// dropSnapshots removes all but the latest of the others, which is that of the build before, or of one beside.
+func dropSnapshots(tx Tx, names []string, but string) error {
+	latest, keep := time.Time{}, ""
+	for _, name := range names {
+		document, err := tx.Get(name)
+		if err != nil {
+			return err
+		}
+		var head snapshotHead
+		line, _, _ := bytes.Cut(document, []byte("\n"))
+		if json.Unmarshal(line, &head) == nil && name != but && head.Time.After(latest) {
+			latest, keep = head.Time, name
+		}
+	}
+	for _, name := range names {
+		if name != but && name != keep {
+			if err := tx.Put(name, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// snapshottable says why states of a type cannot be kept as JSON.
+func snapshottable(t reflect.Type) error { return keepable(t, t.Name(), map[reflect.Type]bool{}) }
+
+// keepable looks into a type. JSON has no unexported fields, and does not tell what was in an interface.
+func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
+	if seen[t] || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return keepable(t.Elem(), path, seen)
+	case reflect.Map:
+		return errors.Join(keepable(t.Key(), path, seen), keepable(t.Elem(), path, seen))
+	case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		return fmt.Errorf("%s is a %s", path, t.Kind())
+	case reflect.Struct:
+		for field := range t.Fields() {
+			if !field.IsExported() || strings.HasPrefix(field.Tag.Get("json"), "-") {
+				return fmt.Errorf("%s.%s is not written down as JSON", path, field.Name)
+			}
+			if err := keepable(field.Type, path+"."+field.Name, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

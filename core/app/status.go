@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Status is what there is of an app.
+type Status struct {
+	Seq      int64           `json:"seq"` // of the last entry
+	Features []FeatureStatus `json:"features"`
+}
+
+// A FeatureStatus is what there is of a feature.
+type FeatureStatus struct {
+	Name     string   `json:"name"`
+	Commands []string `json:"commands"`
+	Queries  []string `json:"queries"`
+	Workers  []string `json:"workers"`
+	Snapshot int64    `json:"snapshot"`         // the entry after which there is one; 0 if there is none
+	Unkept   string   `json:"unkept,omitempty"` // why there can be none
+}
+
+// Status tells what there is of the app, after all that is committed.
+func (a *App) Status(ctx context.Context) (Status, error) {
+	if err := a.rlock(ctx); err != nil {
+		return Status{}, err
+	}
+	defer a.mu.RUnlock()
+	s := Status{Seq: a.at, Features: []FeatureStatus{}}
+	for _, f := range a.features {
+		of := FeatureStatus{Name: f.Name, Commands: []string{}, Queries: []string{}, Workers: []string{}, Snapshot: f.snapshot}
+		for _, c := range f.Commands {
+			of.Commands = append(of.Commands, c.name)
+		}
+		for _, q := range f.Queries {
+			of.Queries = append(of.Queries, q.name)
+		}
+		for _, w := range f.Workers {
+			of.Workers = append(of.Workers, w.name)
+		}
+		if err := snapshottable(f.State.kind); err != nil {
+			of.Unkept = err.Error()
+		}
+		s.Features = append(s.Features, of)
+	}
+	return s, nil
+}
+
+// Dump is the states as JSON, by feature, after all that is committed.
+func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
+	if err := a.rlock(ctx); err != nil {
+		return nil, err
+	}
+	defer a.mu.RUnlock()
+	all := map[string]json.RawMessage{}
+	for _, f := range a.features {
+		text, err := strictjson.Marshal(f.state)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the state of %s: %w", f.Name, err)
+		}
+		all[f.Name] = text
+	}
+	return all, nil
+}
+
+// A WorkerStatus is how a worker stands.
+type WorkerStatus struct {
+	Name     string     `json:"name"`              // such as posts/digest
+	Position int64      `json:"position"`          // all entries up to it are done
+	Behind   int64      `json:"behind"`            // how many are not
+	Process  string     `json:"process,omitempty"` // the one that runs it, as HOST:PID:…; empty if none does
+	Trying   int64      `json:"trying,omitempty"`  // the entry that it works on, or has failed on
+	Tries    int        `json:"tries,omitempty"`   // how often
+	Error    string     `json:"error,omitempty"`   // the last one
+	Ticked   time.Time  `json:"ticked,omitzero"`   // when it last worked by the clock
+	Aside    []SetAside `json:"aside"`             // what it has failed on for good
+}
+
+// A SetAside is an entry on which a worker has failed for good. See [Retry].
+type SetAside struct {
+	Seq   int64     `json:"seq"`
+	Time  time.Time `json:"time"` // of the last try
+	Tries int       `json:"tries"`
+	Error string    `json:"error"` // the last one
+}
+
+// Workers tells how all workers stand that ever ran on a store. What a running one has passed over as none of its
+// business is saved now and then.
+func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
+	names, err := s.Names(ctx, workerName(""))
+	if err != nil {
+		return nil, err
+	}
+	last, err := s.Last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []WorkerStatus{}
+	for _, name := range names {
+		w := WorkerStatus{Name: strings.TrimPrefix(name, workerName("")), Aside: []SetAside{}}
+		standing, err := readStanding(reading{ctx, s}, w.Name)
+		if err != nil {
+			return nil, err
+		}
+		w.Position, w.Behind = standing.Position, max(last-standing.Position, 0)
+		w.Trying, w.Tries, w.Error = standing.Trying, standing.Tries, standing.Error
+		if standing.Owner != "" && standing.Until.After(time.Now()) {
+			w.Process = standing.Owner
+		}
+		for _, t := range standing.Ticked {
+			if t.After(w.Ticked) {
+				w.Ticked = t
+			}
+		}
+		if w.Aside, err = asides(ctx, s, w.Name); err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+// asides are what a worker has set aside.
+func asides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
+	names, err := s.Names(ctx, "aside/"+worker+"/")
+	if err != nil {
+		return nil, err
+	}
+	all := []SetAside{}
+	for _, name := range names {
+		document, err := s.Get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		var aside SetAside
+		if err := json.Unmarshal(document, &aside); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		all = append(all, aside)
+	}
+	return all, nil
+}
+
+// Retry has a worker try an entry again that it has set aside. The process that runs it does so soon.
+func Retry(ctx context.Context, s Store, worker string, seq int64) error {
+	return s.Write(ctx, func(tx Tx) error {
+		aside, err := tx.Get(asideName(worker, seq))
+		if err != nil {
+			return err
+		}
+		if aside == nil {
+			return fmt.Errorf("the worker %s has not set entry %d aside", worker, seq)
+		}
+		return tx.Put(retryName(worker, seq), []byte("true"))
+	})
+}

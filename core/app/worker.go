@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"reflect"
+	"time"
+)
+
+// A Worker follows the log.
+type Worker struct {
+	name    string
+	begin   func(context.Context) (any, error)
+	on      map[reflect.Type]func(w any, ctx context.Context, c any, e Entry) error
+	periods []period
+}
+
+// A period is what a worker does by the clock.
+type period struct {
+	interval time.Duration
+	do       func(w any, ctx context.Context) error
+}
+
+// A Duty is a part of what a worker of type W does.
+type Duty[W any] func(*Worker)
+
+// WorkerOf is a worker, which is made when its work begins. Its exported fields are kept as JSON with its position in the
+// log, and are as they were when it goes on after a restart.
+func WorkerOf[W any](name string, begin func(context.Context) (*W, error), duties ...Duty[W]) Worker {
+	w := Worker{
+		name:  name,
+		begin: func(ctx context.Context) (any, error) { return begin(ctx) },
+		on:    map[reflect.Type]func(any, context.Context, any, Entry) error{},
+	}
+	for _, duty := range duties {
+		duty(&w)
+	}
+	return w
+}
+
+// On has a worker called with each command of a type, of any feature, in the order of the log, at least once. If
+// it fails it is called again, later each time, until the entry is set aside. Commands that it executes with [Do]
+// are executed once, however often it is called for an entry.
+func On[W, C any](f func(*W, context.Context, C, Entry) error) Duty[W] {
+	return func(w *Worker) {
+		w.on[reflect.TypeFor[C]()] = func(made any, ctx context.Context, c any, e Entry) error {
+			return f(made.(*W), ctx, c.(C), e)
+		}
+	}
+}
+
+// Every has a worker called by the clock, one interval after another, across restarts too.
+func Every[W any](interval time.Duration, f func(*W, context.Context) error) Duty[W] {
+	return func(w *Worker) {
+		w.periods = append(w.periods, period{interval, func(made any, ctx context.Context) error { return f(made.(*W), ctx) }})
+	}
+}
