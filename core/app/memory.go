@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A Memory is a store that lasts as long as the process, for tests.
@@ -167,22 +168,29 @@ func (tx *memoryTx) Find(key string) (Record, bool, error) {
 }
 
 func (tx *memoryTx) Append(records ...Record) error {
-	last, err := tx.m.Last(context.Background())
+	next, err := tx.m.Last(context.Background())
 	if err != nil {
 		return err
 	}
+	before := tx.log
+	next += int64(len(tx.log))
 	for _, r := range records {
-		next := last + int64(len(tx.log)) + 1
+		next++
 		_, used, err := tx.Find(r.Key)
 		switch {
 		case err != nil:
-			return err
-		case r.Seq <= next-1, used:
-			return fmt.Errorf("entry %d: %w", r.Seq, ErrTaken)
-		case r.Seq != next:
-			return fmt.Errorf("entry %d does not follow entry %d", r.Seq, next-1)
+		case r.Seq < next, used:
+			err = fmt.Errorf("entry %d: %w", r.Seq, ErrTaken)
+		case r.Seq > next:
+			err = fmt.Errorf("entry %d does not follow entry %d", r.Seq, next-1)
 		}
-		tx.log = append(tx.log, cloned(r))
+		if err != nil {
+			tx.log = before
+			return err
+		}
+		r = cloned(r)
+		r.Time = r.Time.UTC().Truncate(time.Microsecond)
+		tx.log = append(tx.log, r)
 	}
 	return nil
 }

@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// How long a statement may meet a file that is locked, and how long it waits in between. Stores do not lock each other out:
+// only recovery after a crash, and closing, take a moment.
+const (
+	patience = time.Minute
+	pause    = time.Millisecond
+)
+
+// What SQLite answers with: see https://www.sqlite.org/rescode.html.
+const (
+	busy       = 5
+	ioError    = 10
+	constraint = 19
+	notSQLite  = 26
+	writeError = ioError | 3<<8
+)
+
+// A conn is a connection to the file, with the statements that were prepared on it. It speaks to the driver itself:
+// package database/sql costs as much as the small statements do. Several goroutines may use it.
+type conn struct {
+	mu    sync.Mutex
+	raw   driver.Conn // nil when it is closed
+	stmts map[string]stmt
+	args  []driver.NamedValue // of the statement that runs
+}
+
+// A stmt is what the driver's statements can do.
+type stmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// connect opens a file, which has to be there, and sets what holds for a connection.
+func connect(path string, pragmas ...string) (*conn, error) {
+	name := filepath.ToSlash(path)
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name // C:/…
+	}
+	raw, err := new(sqlite.Driver).Open((&url.URL{Scheme: "file", Path: name, RawQuery: "mode=rw"}).String())
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{raw: raw, stmts: map[string]stmt{}}
+	for _, pragma := range pragmas {
+		if err := c.exec("PRAGMA " + pragma); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, nil
+}
+
+// exec runs a statement.
+func (c *conn) exec(sql string, args ...any) error {
+	return c.execContext(context.Background(), sql, args...)
+}
+
+// execContext runs a statement. When ctx ends, it is not tried again.
+func (c *conn) execContext(ctx context.Context, sql string, args ...any) error {
+	return c.with(ctx, sql, args, func(s stmt, args []driver.NamedValue) error {
+		_, err := s.ExecContext(context.Background(), args) // any other context would cost a goroutine
+		return err
+	})
+}
+
+// query calls f with each row that a statement gives, until it returns false. The values are the caller's, but not the slice.
+func (c *conn) query(sql string, args []any, f func([]driver.Value) bool) error {
+	return c.with(context.Background(), sql, args, func(s stmt, args []driver.NamedValue) error {
+		rows, err := s.QueryContext(context.Background(), args)
+		if err != nil {
+			return err
+		}
+		values := make([]driver.Value, len(rows.Columns()))
+		for err == nil {
+			if err = rows.Next(values); err == nil && !f(values) {
+				err = io.EOF
+			}
+		}
+		if err == io.EOF {
+			err = nil
+		}
+		return errors.Join(err, rows.Close())
+	})
+}
+
+// value is the one value of the one row that a statement gives.
+func (c *conn) value(sql string, args ...any) (value int64, err error) {
+	err = c.query(sql, args, func(row []driver.Value) bool {
+		value, _ = row[0].(int64)
+		return false
+	})
+	return value, err
+}
+
+// with prepares a statement, if that was not done before, and calls f with it, again if the file is busy. It is
+// free for others meanwhile.
+func (c *conn) with(ctx context.Context, sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
+	var begun time.Time
+	for {
+		err := c.try(sql, args, f)
+		if !is(err, busy) {
+			return err
+		}
+		if begun.IsZero() {
+			begun = time.Now()
+		} else if time.Since(begun) > patience {
+			return errors.New("another program has kept the file locked for a minute; end it, or wait for it to end")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// try is with, once.
+func (c *conn) try(sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.raw == nil {
+		return errClosed
+	}
+	s, ok := c.stmts[sql]
+	if !ok {
+		prepared, err := c.raw.Prepare(sql)
+		if err != nil {
+			return err
+		}
+		s = prepared.(stmt)
+		c.stmts[sql] = s
+	}
+	c.args = c.args[:0]
+	for i, arg := range args {
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: arg})
+	}
+	defer clear(c.args) // they may be big
+	return f(s, c.args)
+}
+
+// close closes the statements and the connection. It can be called twice.
+func (c *conn) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.raw == nil {
+		return nil
+	}
+	var errs []error
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	errs = append(errs, c.raw.Close())
+	c.raw, c.stmts = nil, nil
+	return errors.Join(errs...)
+}
+
+// code is what SQLite says of an error, with what it adds; 0 if it is not one of SQLite's.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
+
+// is reports whether an error is one of SQLite's of a kind.
+func is(err error, kind int) bool { return err != nil && code(err)&0xff == kind }

@@ -1,0 +1,263 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/storetest"
+)
+
+// A file that is something else is refused with the way out, and stays as it is.
+func TestOddFiles(t *testing.T) {
+	made := func(t *testing.T, path string, statements ...string) {
+		file, err := os.OpenFile(path, os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+		c, err := connect(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range statements {
+			if err := c.exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name, want string
+		make       func(t *testing.T, path string)
+	}{
+		{"text", "not a SQLite file; move it", func(t *testing.T, path string) { os.WriteFile(path, []byte("hello\n"), 0o600) }},
+		{"long text", "not a SQLite file; move it", func(t *testing.T, path string) {
+			os.WriteFile(path, []byte(strings.Repeat("hello\n", 10_000)), 0o600)
+		}},
+		{"a folder", "", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }},
+		{"another application", "another application; name another", func(t *testing.T, path string) {
+			made(t, path, "PRAGMA application_id=7", "PRAGMA user_version=1", "CREATE TABLE log (seq)")
+		}},
+		{"no application", "another application; name another", func(t *testing.T, path string) {
+			made(t, path, "CREATE TABLE log (seq)")
+		}},
+		{"newer", "version 2, and this one knows versions up to 1; use the newer build", func(t *testing.T, path string) {
+			s := open(t, path)
+			s.Close()
+			made(t, path, "PRAGMA user_version=2")
+		}},
+		{"cut off", "", func(t *testing.T, path string) {
+			s := open(t, path)
+			storetest.Append(s, 100)
+			s.Close()
+			os.Truncate(path, 4096)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "log.db")
+			test.make(t, path)
+			before, _ := os.ReadFile(path)
+			s, err := Open(t.Context(), path)
+			if err == nil { // what is cut off is found when it is read
+				_, err = storetest.Append(s, 1)
+				s.Close()
+			}
+			if err == nil || s != nil && test.want != "" || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) && s == nil {
+				t.Fatalf("the error is %v", err)
+			}
+			t.Log(err)
+			if after, _ := os.ReadFile(path); string(after) != string(before) {
+				t.Error("the file has changed")
+			}
+		})
+	}
+}
+
+// An empty file is a new store, and so is one that somebody had begun to make.
+func TestBegun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := connect(path, "journal_mode=WAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	s := open(t, path)
+	if _, err := storetest.Append(s, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := storetest.Check(open(t, path), 3); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nobody else on the machine may read what is in the files.
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	s := open(t, filepath.Join(dir, "log.db"))
+	storetest.Append(s, 1)
+	if err := s.Backup(t.Context(), filepath.Join(dir, "copy.db")); err != nil {
+		t.Fatal(err)
+	}
+	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
+		info, err := entry.Info()
+		if err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+		return nil
+	})
+}
+
+// Many who open a new file at once all have it.
+func TestOpenAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 5 {
+				s, err := Open(t.Context(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := storetest.Append(s, 1); err != nil {
+					t.Error(err)
+				}
+				for _, err := range s.Records(t.Context(), 0) {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if err := storetest.Check(open(t, path), 40); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(path + "-*"); len(left) != 2 {
+		t.Errorf("beside it: %q", left)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "log.db"))
+	storetest.Append(s, 3)
+	for _, err := range s.Records(t.Context(), 2) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, _ := filepath.Glob(s.path + "-*"); len(left) > 0 {
+		t.Errorf("it leaves %q", left)
+	}
+	_, stampErr := s.Stamp(t.Context())
+	_, getErr := s.Get(t.Context(), "a")
+	var readErr error
+	for _, readErr = range s.Records(t.Context(), 0) {
+	}
+	for _, err := range []error{stampErr, getErr, readErr, s.Backup(t.Context(), "no"), s.Write(t.Context(), func(app.Tx) error { return nil })} {
+		if !errors.Is(err, errClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+}
+
+// A stamp stays as it is while only its own store writes, and the log is tidied up meanwhile.
+func TestOwnStamp(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "log.db"))
+	before, err := s.Stamp(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 300 { // each writes some pages, and after 1000 of them the WAL begins anew
+		if _, err := more(s, 100); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := s.Stamp(t.Context()); after != before || err != nil {
+			t.Fatalf("the stamp was %d and is %d; %v", before, after, err)
+		}
+		for _, err := range s.Records(t.Context(), 0) { // somebody begins to read, and does not go on
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if info, err := os.Stat(s.path + "-wal"); err != nil || info.Size() > 8<<20 {
+		t.Errorf("the WAL has %v bytes; %v", info.Size(), err)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, filepath.Join(dir, "log.db"))
+	if _, err := storetest.Append(s, 1000); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := storetest.Append(s, 3); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	least := int64(1000)
+	for _, name := range []string{"1.db", "2 '☃.db"} {
+		path := filepath.Join(dir, name)
+		if err := s.Backup(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "already; remove it") {
+			t.Errorf("over a file: %v", err)
+		}
+		backup := open(t, path)
+		last, err := backup.Last(t.Context())
+		if err != nil || last < least || last%3 != 1 {
+			t.Errorf("the copy has %d records, and there were %d; %v", last, least, err)
+		}
+		if err := storetest.Check(backup, last); err != nil {
+			t.Error(err)
+		}
+		if _, err := storetest.Append(backup, 1); err != nil {
+			t.Error(err)
+		}
+		least = last
+	}
+	cancel()
+	group.Wait()
+	if err := s.Backup(ctx, filepath.Join(dir, "3.db")); !errors.Is(err, context.Canceled) {
+		t.Errorf("when the context has ended: %v", err)
+	}
+	if err := s.Backup(t.Context(), filepath.Join(dir, "no", "4.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a folder: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
+		t.Errorf("it leaves %q", left)
+	}
+}

@@ -1,0 +1,72 @@
+//go:build linux || darwin
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/storetest"
+)
+
+// The disk is full for a while: the error is a sure one, nothing is there by halves, and then it goes on. What a file may
+// hold is limited for a whole process, and so another one does it.
+func TestFull(t *testing.T) {
+	if os.Getenv(childVariable) == "full" {
+		if err := fill(open(t, filepath.Join(t.TempDir(), "log.db"))); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if out, err := child(t, "full", "-test.run=^TestFull$", "-test.v").Output(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// fill writes while there is little room, and while there is more.
+func fill(s *Store) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	room := limit
+	for _, n := range []int{1, 2, 64} {
+		room.Cur = 100_000
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &room); err != nil {
+			return err
+		}
+		last, err := s.Last(context.Background())
+		for err == nil {
+			var now int64
+			if now, err = more(s, n); err == nil {
+				last = now
+			}
+		}
+		if errors.Is(err, app.ErrUnsure) || errors.Is(err, app.ErrTaken) {
+			return err
+		}
+		if err := storetest.Check(s, last); err != nil {
+			return err
+		}
+		room.Cur = limit.Cur
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &room); err != nil {
+			return err
+		}
+		now, err := more(s, n)
+		if err != nil || now != last+int64(n) {
+			return fmt.Errorf("when there is room: %d after %d, %v", now, last, err)
+		}
+		if err := storetest.Check(s, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}

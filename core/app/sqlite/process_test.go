@@ -1,0 +1,276 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/storetest"
+)
+
+// children are what this program is for when a test starts it, by the variable that says so.
+var children = map[string]func(context.Context, *Store) error{
+	"race":  raceChild,
+	"kill":  killChild,
+	"churn": churnChild,
+}
+
+const childVariable = "SQLITE_TEST_CHILD"
+
+var (
+	kills = flag.Int("kills", 8, "how often a process that writes is killed")
+	seed  = flag.Uint64("seed", 1, "of what is random")
+)
+
+func TestMain(m *testing.M) {
+	work, ok := children[os.Getenv(childVariable)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	s, err := Open(context.Background(), os.Args[1])
+	if err == nil {
+		err = work(context.Background(), s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// child is this program, as a child.
+func child(t *testing.T, kind string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), childVariable+"="+kind)
+	cmd.Stderr = t.Output()
+	return cmd
+}
+
+// start starts a child on a file.
+func start(t *testing.T, kind, path string) (cmd *exec.Cmd, in io.Writer, out io.Reader) {
+	t.Helper()
+	cmd = child(t, kind, path)
+	var err error
+	if in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err = cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in, out
+}
+
+// more adds n records, and reads only what others have added.
+func more(s *Store, n int) (last int64, err error) {
+	err = s.Write(context.Background(), func(tx app.Tx) error {
+		if _, err := tx.Stamp(); err != nil {
+			return err
+		}
+		if last, err = s.Last(context.Background()); err != nil {
+			return err
+		}
+		for range n {
+			last++
+			if err := tx.Append(storetest.Record(last)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return last, err
+}
+
+// A result is what came of a child that wrote while another did.
+type result struct {
+	Writes int
+	P99    time.Duration
+	Max    time.Duration
+}
+
+// raceTotal is how many records the children add together, or a few more.
+const raceTotal = 3000
+
+// raceChild waits for a line, and writes until the log is long enough.
+func raceChild(ctx context.Context, s *Store) error {
+	input := bufio.NewReader(os.Stdin)
+	fmt.Println("ready")
+	if _, err := input.ReadString('\n'); err != nil {
+		return err
+	}
+	var took []time.Duration
+	for last := int64(0); last < raceTotal; {
+		begin := time.Now()
+		var err error
+		if last, err = more(s, 1); err != nil {
+			return err
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	err := json.NewEncoder(os.Stdout).Encode(result{Writes: len(took), P99: took[len(took)*99/100], Max: took[len(took)-1]})
+	return errors.Join(err, s.Close())
+}
+
+// Two processes write at once: none of them sees an error, or waits for long, and each has its share.
+func TestTwoProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	type racer struct {
+		cmd *exec.Cmd
+		in  io.Writer
+		out *bufio.Reader
+	}
+	var both [2]racer
+	for i := range both {
+		cmd, in, out := start(t, "race", path)
+		both[i] = racer{cmd, in, bufio.NewReader(out)}
+	}
+	for _, c := range both {
+		if line, err := c.out.ReadString('\n'); line != "ready\n" {
+			t.Fatal(line, err)
+		}
+	}
+	for _, c := range both {
+		io.WriteString(c.in, "go\n")
+	}
+	sum, least := 0, 0
+	for i, c := range both {
+		var r result
+		if err := json.NewDecoder(c.out).Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d writes, p99 %v, at most %v", r.Writes, r.P99, r.Max)
+		if sum += r.Writes; i == 0 || r.Writes < least {
+			least = r.Writes
+		}
+		if r.P99 > time.Second/2 {
+			t.Errorf("a write takes %v", r.P99)
+		}
+	}
+	if least < sum/4 {
+		t.Errorf("one of them had %d of %d turns", least, sum)
+	}
+	if err := storetest.Check(open(t, path), int64(sum)); err != nil {
+		t.Error(err)
+	}
+}
+
+// churnChild opens, writes, reads and closes again and again.
+func churnChild(ctx context.Context, s *Store) error {
+	for range churnTimes {
+		if _, err := more(s, 1); err != nil {
+			return err
+		}
+		for _, err := range s.Records(ctx, 0) {
+			if err != nil {
+				return err
+			}
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+		var err error
+		if s, err = Open(ctx, s.path); err != nil {
+			return err
+		}
+	}
+	return s.Close()
+}
+
+const churnTimes = 30
+
+// Processes open a file that is not there, and close it, all at once. Whoever is last tidies up, and locks the others out
+// for that; none of them sees it.
+func TestChurn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	var all [4]*exec.Cmd
+	for i := range all {
+		all[i], _, _ = start(t, "churn", path)
+	}
+	for _, cmd := range all {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := storetest.Check(open(t, path), int64(len(all)*churnTimes)); err != nil {
+		t.Error(err)
+	}
+}
+
+// killChild writes, and says after each Write how far it is.
+func killChild(ctx context.Context, s *Store) error {
+	for n := 1; ; n = n%70 + 1 {
+		last, err := more(s, n)
+		if err != nil {
+			return err
+		}
+		err = s.Write(ctx, func(tx app.Tx) error { return tx.Put("last", strconv.AppendInt(nil, last, 10)) })
+		if err != nil {
+			return err
+		}
+		fmt.Println(last)
+	}
+}
+
+// A process that writes is killed again and again. All that it was told is there, and nothing is there by halves.
+func TestKill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	random := rand.New(rand.NewPCG(*seed, 0))
+	told := int64(0)
+	for range *kills {
+		cmd, _, out := start(t, "kill", path)
+		lines, doomed, i := bufio.NewScanner(out), random.IntN(40), 0
+		for ; i == doomed || lines.Scan(); i++ {
+			if last, err := strconv.ParseInt(lines.Text(), 10, 64); err == nil {
+				told = last
+			}
+			if i == doomed {
+				time.AfterFunc(time.Duration(random.IntN(3000))*time.Microsecond, func() { cmd.Process.Kill() })
+			}
+		}
+		if cmd.Wait(); i <= doomed {
+			t.Fatal("it has ended by itself")
+		}
+		s := open(t, path)
+		last, err := s.Last(t.Context())
+		if err != nil || last < told {
+			t.Fatalf("the log has %d records, and it was told of %d; %v", last, told, err)
+		}
+		if err := storetest.Check(s, last); err != nil {
+			t.Fatal(err)
+		}
+		noted, err := s.Get(t.Context(), "last")
+		if n, _ := strconv.ParseInt(string(noted), 10, 64); err != nil || n > last || last-n > 71 {
+			t.Fatalf("noted is %q, the log has %d; %v", noted, last, err)
+		}
+		if told, err = more(s, 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d records after %d kills", told, *kills)
+}

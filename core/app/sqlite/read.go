@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// Statements that read.
+const (
+	stampSQL  = "PRAGMA data_version"
+	lastSQL   = "SELECT max(seq) FROM log"
+	columns   = "seq, id, at, type, version, data, key, result"
+	pageSQL   = "SELECT " + columns + " FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
+	findSQL   = "SELECT " + columns + " FROM log WHERE key = ?"
+	getSQL    = "SELECT value FROM documents WHERE name = ?"
+	namesSQL  = "SELECT name FROM documents WHERE name >= ? ORDER BY name"
+	pageRows  = 512
+	pageBytes = 1 << 20
+)
+
+// Records is as [app.Store] says. Nothing is held while the caller looks at a record: the log only grows, so
+// that what was there when it began can be read in pages, and who reads slowly keeps nobody from tidying up.
+func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		last, err := s.Last(ctx)
+		if err != nil {
+			yield(app.Record{}, err)
+			return
+		}
+		pages(after, last, func(page []app.Record, after, last int64) ([]app.Record, error) {
+			err := s.read(ctx, func(c *conn) (err error) {
+				page, err = c.page(page, after, last)
+				return err
+			})
+			return page, err
+		}, yield)
+	}
+}
+
+// Last is as [app.Store] says.
+func (s *Store) Last(ctx context.Context) (last int64, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		last, err = c.value(lastSQL)
+		return err
+	})
+	return last, err
+}
+
+// pages yields records, which next adds to a page.
+func pages(after, last int64, next func(page []app.Record, after, last int64) ([]app.Record, error), yield func(app.Record, error) bool) {
+	var page []app.Record
+	for after = max(after, 0); after < last; {
+		var err error
+		page, err = next(page[:0], after, last)
+		if err == nil && len(page) == 0 {
+			err = fmt.Errorf("record %d is missing; restore a backup", after+1)
+		}
+		if err != nil {
+			yield(app.Record{}, err)
+			return
+		}
+		after = page[len(page)-1].Seq
+		for i := range page {
+			if !yield(page[i], nil) {
+				return
+			}
+		}
+		clear(page) // they may be big
+	}
+}
+
+// page adds records to a page, until it is full.
+func (c *conn) page(page []app.Record, after, last int64) ([]app.Record, error) {
+	bytes := 0
+	err := c.query(pageSQL, []any{after, last}, func(row []driver.Value) bool {
+		r := record(row)
+		page = append(page, r)
+		bytes += len(r.Data) + len(r.Result)
+		return len(page) < pageRows && bytes < pageBytes
+	})
+	return page, err
+}
+
+// record is what a row of the log holds.
+func record(row []driver.Value) (r app.Record) {
+	r.Seq, _ = row[0].(int64)
+	r.ID, _ = row[1].(string)
+	at, _ := row[2].(int64)
+	r.Time = time.UnixMicro(at).UTC()
+	r.Type, _ = row[3].(string)
+	version, _ := row[4].(int64)
+	r.Version = int(version)
+	data, _ := row[5].([]byte)
+	r.Data = json.RawMessage(data)
+	r.Key, _ = row[6].(string)
+	result, _ := row[7].([]byte)
+	r.Result = json.RawMessage(result)
+	return r
+}
+
+// Stamp is as [app.Store] says.
+func (s *Store) Stamp(context.Context) (int64, error) { return s.writer.value(stampSQL) }
+
+// Get is as [app.Store] says.
+func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		value, err = c.document(name)
+		return err
+	})
+	return value, err
+}
+
+// document is a document, nil if there is none.
+func (c *conn) document(name string) (value []byte, err error) {
+	err = c.query(getSQL, []any{name}, func(row []driver.Value) bool {
+		if value, _ = row[0].([]byte); value == nil {
+			value = []byte{} // the driver gives nil for what is empty
+		}
+		return false
+	})
+	return value, err
+}
+
+// Names is as [app.Store] says.
+func (s *Store) Names(ctx context.Context, prefix string) (names []string, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		return c.query(namesSQL, []any{prefix}, func(row []driver.Value) bool {
+			name, _ := row[0].(string)
+			if !strings.HasPrefix(name, prefix) {
+				return false
+			}
+			names = append(names, name)
+			return true
+		})
+	})
+	return names, err
+}
+
+// read calls f with a connection for reading.
+func (s *Store) read(ctx context.Context, f func(*conn) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.closed.Load() {
+		return errClosed
+	}
+	var c *conn
+	select {
+	case c = <-s.readers:
+	default:
+		if c, err = connect(s.path, "query_only=1"); err != nil {
+			return err
+		}
+	}
+	if err = f(c); err != nil {
+		c.close()
+		return fmt.Errorf("reading %s: %w", s.path, err)
+	}
+	select {
+	case s.readers <- c:
+	default:
+		return c.close()
+	}
+	if s.closed.Load() {
+		return s.closeReaders() // Close may have looked before
+	}
+	return nil
+}

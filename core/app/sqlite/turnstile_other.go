@@ -1,0 +1,18 @@
+//go:build !windows && (!unix || solaris || aix)
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+)
+
+// A locker locks files, which this system cannot do.
+type locker struct{}
+
+// newLocker is what locks files on this system.
+func newLocker() locker { return locker{} }
+
+func (locker) lock(*os.File, bool) (took bool, err error) { return false, errors.ErrUnsupported }
+
+func (locker) unlock(*os.File) error { return nil }

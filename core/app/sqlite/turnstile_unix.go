@@ -1,0 +1,44 @@
+//go:build unix && !solaris && !aix
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// A locker locks files.
+type locker struct{}
+
+// newLocker is what locks files on this system.
+func newLocker() locker { return locker{} }
+
+// lock takes the lock of an open file, or says that it is taken. If wait is set, it waits for it instead.
+func (locker) lock(file *os.File, wait bool) (took bool, err error) {
+	how := syscall.LOCK_EX
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
+	switch err := flock(file, how); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, nil
+	case errors.Is(err, syscall.ENOLCK):
+		return false, errors.ErrUnsupported
+	default:
+		return false, err
+	}
+}
+
+// unlock gives the lock back.
+func (locker) unlock(file *os.File) error { return flock(file, syscall.LOCK_UN) }
+
+func flock(file *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(file.Fd()), how); err != syscall.EINTR {
+			return err
+		}
+	}
+}

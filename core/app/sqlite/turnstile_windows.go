@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// A locker locks files.
+type locker struct{ lockFile, unlockFile *syscall.LazyProc }
+
+// newLocker is what locks files on this system.
+func newLocker() locker {
+	kernel := syscall.NewLazyDLL("kernel32.dll")
+	return locker{lockFile: kernel.NewProc("LockFileEx"), unlockFile: kernel.NewProc("UnlockFileEx")}
+}
+
+// What LockFileEx takes and answers.
+const (
+	failImmediately = 1
+	exclusive       = 2
+
+	errLockViolation   = syscall.Errno(33)
+	errInvalidFunction = syscall.Errno(1) // of file systems that cannot do it
+	errNotSupported    = syscall.Errno(50)
+)
+
+// lock takes the lock of an open file, or says that it is taken. If wait is set, it waits for it instead.
+func (l locker) lock(file *os.File, wait bool) (took bool, err error) {
+	flags := uintptr(exclusive)
+	if !wait {
+		flags |= failImmediately
+	}
+	ok, _, err := l.lockFile.Call(file.Fd(), flags, 0, 1, 0, uintptr(unsafe.Pointer(new(syscall.Overlapped))))
+	switch {
+	case ok != 0:
+		return true, nil
+	case errors.Is(err, errLockViolation), errors.Is(err, syscall.ERROR_IO_PENDING):
+		return false, nil
+	case errors.Is(err, errInvalidFunction), errors.Is(err, errNotSupported):
+		return false, errors.ErrUnsupported
+	default:
+		return false, err
+	}
+}
+
+// unlock gives the lock back.
+func (l locker) unlock(file *os.File) error {
+	if ok, _, err := l.unlockFile.Call(file.Fd(), 0, 1, 0, uintptr(unsafe.Pointer(new(syscall.Overlapped)))); ok == 0 {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package storetest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+func (s suite) empty() {
+	s.check(0)
+	s.count(-1, 0)
+	s.count(7, 0)
+	s.document("none", nil)
+	s.write(s.first, func(tx app.Tx) error { return nil })
+	s.check(0)
+}
+
+func (s suite) records() {
+	s.add(s.first, 1)
+	s.add(s.second, 2)
+	s.add(s.first, 1)
+	s.check(4)
+	s.count(-1, 4)
+	s.count(2, 2)
+	s.count(4, 0)
+
+	odd := app.Record{
+		Entry:   app.Entry{Seq: 5, ID: "ид\x00☃", Time: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.FixedZone("", 3600))},
+		Type:    "a/ü",
+		Version: 1 << 30,
+		Data:    []byte("{\"s\": \"☃\\u0000\"}"),
+		Key:     "ключ '\"; DROP TABLE log",
+		Result:  []byte(`null`),
+	}
+	s.write(s.first, func(tx app.Tx) error { return tx.Append(odd) })
+	odd.Time = odd.Time.UTC()
+	for r, err := range s.second.Records(s.Context(), 4) {
+		if err := errors.Join(err, same(r, odd)); err != nil {
+			s.Error(err)
+		}
+	}
+}
+
+func (s suite) noGap() {
+	s.add(s.first, 3)
+	for _, test := range []struct {
+		seqs  []int64
+		taken bool
+	}{
+		{[]int64{3}, true},
+		{[]int64{0}, true},
+		{[]int64{4, 4}, true},
+		{[]int64{5}, false},
+		{[]int64{4, 6}, false},
+	} {
+		err := s.second.Write(s.Context(), func(tx app.Tx) error {
+			for _, seq := range test.seqs {
+				if err := tx.Append(Record(seq)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil || errors.Is(err, app.ErrTaken) != test.taken || errors.Is(err, app.ErrUnsure) {
+			s.Errorf("adding %d: %v", test.seqs, err)
+		}
+	}
+	// An Append that fails adds none of its records.
+	s.write(s.first, func(tx app.Tx) error {
+		if tx.Append(Record(4), Record(6)) == nil {
+			s.Error("there is a gap")
+		}
+		return tx.Append(Record(4))
+	})
+	s.check(4)
+}
+
+func (s suite) keys() {
+	keyed := func(seq int64, key string) app.Record {
+		r := Record(seq)
+		r.Key, r.Result = key, []byte(`"`+key+`"`)
+		return r
+	}
+	s.write(s.first, func(tx app.Tx) error { return tx.Append(Record(1), keyed(2, "a"), Record(3)) })
+	s.write(s.second, func(tx app.Tx) error {
+		if err := tx.Append(keyed(4, "b")); err != nil {
+			return err
+		}
+		for _, want := range []app.Record{keyed(2, "a"), keyed(4, "b")} {
+			r, ok, err := tx.Find(want.Key)
+			if err := errors.Join(err, same(r, want)); !ok || err != nil {
+				s.Errorf("key %q is not found: %v", want.Key, err)
+			}
+		}
+		for _, none := range []string{"", "c", "A"} {
+			if _, ok, err := tx.Find(none); ok || err != nil {
+				s.Errorf("key %q is found: %v", none, err)
+			}
+		}
+		return nil
+	})
+	for _, again := range [][]app.Record{{keyed(5, "a")}, {keyed(5, "c"), keyed(6, "c")}, {Record(5), keyed(6, "b")}} {
+		err := s.first.Write(s.Context(), func(tx app.Tx) error { return tx.Append(again...) })
+		if !errors.Is(err, app.ErrTaken) || errors.Is(err, app.ErrUnsure) {
+			s.Errorf("a key that is taken: %v", err)
+		}
+	}
+	s.first.Write(s.Context(), func(tx app.Tx) error { // it does not look at errors, and so Write has to
+		tx.Append(Record(5), keyed(6, "b"))
+		tx.Find("b")
+		return nil
+	})
+	s.count(0, 4)
+	s.write(s.first, func(tx app.Tx) error { return tx.Append(keyed(5, "c")) })
+	s.count(0, 5)
+}
+
+// Who reads sees what was there when that began, and may write meanwhile.
+func (s suite) began() {
+	s.add(s.first, 3)
+	all := s.first.Records(s.Context(), 0)
+	s.add(s.second, 1)
+	n := 0
+	for _, err := range all {
+		if err != nil {
+			s.Fatal(err)
+		}
+		n++
+		s.add(s.first, 1)
+		s.add(s.second, 1)
+	}
+	if n != 4 {
+		s.Errorf("there were 4 records when it began, and it gave %d", n)
+	}
+	s.check(12)
+}
+
+// Who reads may stop.
+func (s suite) breaks() {
+	s.add(s.first, 100)
+	for range 20 {
+		for range s.first.Records(s.Context(), 10) {
+			break
+		}
+		s.write(s.second, func(tx app.Tx) error {
+			for r, err := range tx.Records(20) {
+				if err != nil || r.Seq != 21 {
+					s.Error(r.Seq, err)
+				}
+				break
+			}
+			return nil
+		})
+	}
+	s.add(s.first, 1)
+	s.check(101)
+}
+
+// What f is given and gives away is its own.
+func (s suite) bytes() {
+	r, value := Record(1), []byte("value")
+	r.Key, r.Result = "key", []byte("result")
+	expect := func(r app.Record, value []byte, errs ...error) {
+		if err := errors.Join(errs...); err != nil || string(r.Data)+string(r.Result)+string(value) != `{"n":1}resultvalue` {
+			s.Errorf("%q, %q, %q; %v", r.Data, r.Result, value, err)
+		}
+		clear(r.Data)
+		clear(r.Result)
+		clear(value)
+	}
+	s.write(s.first, func(tx app.Tx) error {
+		expect(r, value, tx.Append(r), tx.Put("name", value))
+		for range 2 {
+			r, _, err := tx.Find("key")
+			value, err2 := tx.Get("name")
+			expect(r, value, err, err2)
+		}
+		return nil
+	})
+	for _, store := range []app.Store{s.first, s.second, s.first} {
+		for r, err := range store.Records(s.Context(), 0) {
+			value, err2 := store.Get(s.Context(), "name")
+			expect(r, value, err, err2)
+		}
+	}
+}
+
+func (s suite) big() {
+	data := []byte(`"` + strings.Repeat("0123456789abcdef", 1<<16) + `"`)
+	for seq := int64(1); seq <= 4; seq++ {
+		r := Record(seq)
+		r.Data = data
+		s.write(s.first, func(tx app.Tx) error {
+			return errors.Join(tx.Append(r), tx.Put("big", append([]byte{byte(seq)}, data...)))
+		})
+	}
+	s.count(0, 4)
+	for r, err := range s.second.Records(s.Context(), 0) {
+		if err != nil || string(r.Data) != string(data) {
+			s.Fatal(len(r.Data), err)
+		}
+	}
+	s.document("big", append([]byte{4}, data...))
+}
+
+func (s suite) many() {
+	s.add(s.first, 777)
+	s.add(s.second, 64)
+	var more []app.Record
+	for seq := int64(842); seq <= 1500; seq++ {
+		more = append(more, Record(seq))
+	}
+	s.write(s.first, func(tx app.Tx) error { return tx.Append(more...) })
+	s.check(1500)
+	s.count(1490, 10)
+}

@@ -1,0 +1,177 @@
+// Package storetest has the tests that every store passes.
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) (first, second app.Store) { … })
+//	}
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// Run runs the tests. For each of them, open opens an empty store twice, as two processes would. Run closes both.
+func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
+	for _, test := range []struct {
+		name string
+		run  func(suite)
+	}{
+		{"empty", suite.empty},
+		{"records", suite.records},
+		{"no gap", suite.noGap},
+		{"keys", suite.keys},
+		{"began", suite.began},
+		{"break", suite.breaks},
+		{"undone", suite.undone},
+		{"sees itself", suite.seesItself},
+		{"stamp", suite.stamp},
+		{"documents", suite.documents},
+		{"names", suite.names},
+		{"bytes", suite.bytes},
+		{"big", suite.big},
+		{"many", suite.many},
+		{"context", suite.context},
+		{"no wait", suite.noWait},
+		{"concurrent", suite.concurrent},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			first, second := open(t)
+			test.run(suite{t, first, second})
+			if err := errors.Join(first.Close(), second.Close()); err != nil {
+				t.Error("closing:", err)
+			}
+		})
+	}
+}
+
+// Record is a record for tests, which follows from its number.
+func Record(seq int64) app.Record {
+	return app.Record{
+		Entry: app.Entry{
+			Seq:  seq,
+			ID:   fmt.Sprint("id", seq),
+			Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_000_001 * time.Microsecond),
+		},
+		Type:    "things/make",
+		Version: 1,
+		Data:    json.RawMessage(fmt.Sprintf(`{"n":%d}`, seq)),
+	}
+}
+
+// Append adds n records to a store, by [Record], and says which was the last. It reads them all.
+func Append(s app.Store, n int) (last int64, err error) {
+	err = s.Write(context.Background(), func(tx app.Tx) error {
+		if last, err = lastOf(tx); err != nil {
+			return err
+		}
+		for range n {
+			last++
+			if err := tx.Append(Record(last)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return last, err
+}
+
+// Check says how the log of a store differs from the records 1 to last of [Record].
+func Check(s app.Store, last int64) error {
+	next := int64(1)
+	for r, err := range s.Records(context.Background(), 0) {
+		if err != nil {
+			return err
+		}
+		if err := same(r, Record(next)); err != nil {
+			return err
+		}
+		next++
+	}
+	if got, err := s.Last(context.Background()); err != nil || next != last+1 || got != last {
+		return fmt.Errorf("the log has %d records, the last of which is %d, and not %d; %v", next-1, got, last, err)
+	}
+	return nil
+}
+
+// lastOf is the number of the last record.
+func lastOf(tx app.Tx) (last int64, err error) {
+	for r, err := range tx.Records(0) {
+		if err != nil {
+			return 0, err
+		}
+		last = r.Seq
+	}
+	return last, nil
+}
+
+// same says how a record differs from what it should be.
+func same(got, want app.Record) error {
+	g, w := got, want
+	g.Time, w.Time, g.Data, w.Data, g.Result, w.Result = time.Time{}, time.Time{}, nil, nil, nil, nil
+	if fmt.Sprintf("%#v", g) != fmt.Sprintf("%#v", w) || got.Time != want.Time ||
+		!bytes.Equal(got.Data, want.Data) || !bytes.Equal(got.Result, want.Result) {
+		return fmt.Errorf("the record is\n%+v, not\n%+v", got, want)
+	}
+	return nil
+}
+
+// A suite is what a test works with.
+type suite struct {
+	*testing.T
+	first, second app.Store
+}
+
+// write is a Write that has to succeed.
+func (s suite) write(store app.Store, f func(app.Tx) error) {
+	s.Helper()
+	if err := store.Write(s.Context(), f); err != nil {
+		s.Fatal("writing:", err)
+	}
+}
+
+// add adds n records.
+func (s suite) add(store app.Store, n int) {
+	s.Helper()
+	if _, err := Append(store, n); err != nil {
+		s.Fatal("adding records:", err)
+	}
+}
+
+// check has both stores hold the records 1 to last.
+func (s suite) check(last int64) {
+	s.Helper()
+	if err := errors.Join(Check(s.first, last), Check(s.second, last)); err != nil {
+		s.Error(err)
+	}
+}
+
+// count compares how many records there are after one, and with which they begin.
+func (s suite) count(after int64, want int) {
+	s.Helper()
+	got, next := 0, max(after, 0)
+	for r, err := range s.second.Records(s.Context(), after) {
+		if next++; err != nil || r.Seq != next {
+			s.Fatalf("record %d is %d; %v", next, r.Seq, err)
+		}
+		got++
+	}
+	if got != want {
+		s.Errorf("after %d there are %d, not %d", after, got, want)
+	}
+}
+
+// document compares a document.
+func (s suite) document(name string, want []byte) {
+	s.Helper()
+	got, err := s.second.Get(s.Context(), name)
+	if err != nil || !bytes.Equal(got, want) || (got == nil) != (want == nil) {
+		s.Errorf("document %q is %#v, %v, and not %#v", name, got, err, want)
+	}
+}

@@ -1,0 +1,234 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// errRefused is what the tests' own functions return.
+var errRefused = errors.New("refused")
+
+// begin adds a record and a document, and looks for them if it is told to.
+func (s suite) begin(tx app.Tx, seq int64, look bool) {
+	err := errors.Join(tx.Append(Record(seq)), tx.Put("a", []byte("b")))
+	if last, lastErr := seq, error(nil); look {
+		if last, lastErr = lastOf(tx); last != seq {
+			s.Errorf("the last one is %d", last)
+		}
+		err = errors.Join(err, lastErr)
+	}
+	if err != nil {
+		s.Error(err)
+	}
+}
+
+// Of an f that fails or panics, nothing is there.
+func (s suite) undone() {
+	s.add(s.first, 1)
+	for i, look := range []bool{false, true, false, true} {
+		func() {
+			defer func() { recover() }() // or it is an error
+			err := s.first.Write(s.Context(), func(tx app.Tx) error {
+				if s.begin(tx, 2, look); i < 2 {
+					panic("in f")
+				}
+				return errRefused
+			})
+			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, app.ErrUnsure) {
+				s.Errorf("the error is %v", err)
+			}
+		}()
+		s.check(1)
+		s.document("a", nil)
+	}
+	s.add(s.second, 1)
+	s.add(s.first, 1)
+	s.check(3)
+}
+
+func (s suite) seesItself() {
+	s.write(s.first, func(tx app.Tx) error {
+		for seq := int64(1); seq < 20; seq++ {
+			s.begin(tx, seq, true)
+			value := strconv.AppendInt(nil, seq, 10)
+			err := tx.Put("n", value)
+			if got, getErr := tx.Get("n"); string(got) != string(value) || err != nil || getErr != nil {
+				s.Errorf("it is %q, not %q; %v, %v", got, value, err, getErr)
+			}
+			s.check(0)
+		}
+		err := tx.Put("n", nil)
+		if got, getErr := tx.Get("n"); got != nil || getErr != nil {
+			s.Errorf("it is %q; %v", got, getErr)
+		}
+		return err
+	})
+	s.check(19)
+	s.document("n", nil)
+	s.document("a", []byte("b"))
+}
+
+// What others commit changes the stamp, of the store and in a Write.
+func (s suite) stamp() {
+	stamp := func() int64 {
+		outside, err := s.first.Stamp(s.Context())
+		s.write(s.first, func(tx app.Tx) error {
+			if inside, insideErr := tx.Stamp(); inside != outside || err != nil || insideErr != nil {
+				s.Errorf("the stamp is %d, and %d inside; %v, %v", outside, inside, err, insideErr)
+			}
+			return nil
+		})
+		return outside
+	}
+	seen := []int64{stamp()}
+	for i := range 10 {
+		s.add(s.first, 1)
+		if i%2 == 0 {
+			s.add(s.second, 1)
+		} else {
+			s.write(s.second, func(tx app.Tx) error { return tx.Put("a", []byte{byte(i)}) })
+		}
+		now := stamp()
+		if slices.Contains(seen, now) {
+			s.Errorf("the stamp is %d again", now)
+		}
+		seen = append(seen, now)
+	}
+}
+
+func (s suite) documents() {
+	s.write(s.first, func(tx app.Tx) error {
+		return errors.Join(tx.Put("a", []byte{}), tx.Put("ü/☃", []byte("\x00\xff")), tx.Put("", []byte("none")), tx.Put("gone", nil))
+	})
+	for name, want := range map[string][]byte{"a": {}, "ü/☃": []byte("\x00\xff"), "": []byte("none"), "gone": nil, "A": nil} {
+		s.document(name, want)
+	}
+	s.write(s.first, func(tx app.Tx) error {
+		if got, err := tx.Get("a"); got == nil || len(got) != 0 || err != nil {
+			s.Errorf("%#v, %v", got, err)
+		}
+		return errors.Join(tx.Put("a", []byte("1")), tx.Put("a", []byte("2")), tx.Put("ü/☃", []byte("3")), tx.Put("ü/☃", nil))
+	})
+	s.document("a", []byte("2"))
+	s.document("ü/☃", nil)
+}
+
+func (s suite) names() {
+	all := []string{"", "A", "a", "a%", "a/1", "a/10", "a/2", "a_b", "ab", "b", "ü"}
+	s.write(s.first, func(tx app.Tx) error {
+		for _, name := range slices.Backward(all) {
+			if err := tx.Put(name, []byte(name)); err != nil {
+				return err
+			}
+		}
+		return tx.Put("a/gone", nil)
+	})
+	for prefix, want := range map[string][]string{
+		"": all, "a/": {"a/1", "a/10", "a/2"}, "a%": {"a%"}, "a_": {"a_b"}, "ü": {"ü"}, "b": {"b"}, "zz": nil, "a/3": nil,
+	} {
+		if got, err := s.second.Names(s.Context(), prefix); err != nil || !slices.Equal(got, want) {
+			s.Errorf("with %q begin %q, not %q; %v", prefix, got, want, err)
+		}
+	}
+}
+
+// Waiting for the turn ends with the context, and leaves nothing behind. Once f is called, the context is not looked at.
+func (s suite) context() {
+	canceled := func(ctx context.Context, store app.Store) {
+		err := store.Write(ctx, func(app.Tx) error { s.Error("f is called"); return nil })
+		if !errors.Is(err, context.Canceled) {
+			s.Errorf("the wait ends with %v", err)
+		}
+	}
+	for range 5 {
+		ctx, cancel := context.WithCancel(s.Context())
+		err := s.first.Write(ctx, func(tx app.Tx) error {
+			var group sync.WaitGroup
+			for _, store := range []app.Store{s.first, s.second, s.second} {
+				group.Go(func() { canceled(ctx, store) })
+			}
+			cancel()
+			group.Wait()
+			last, err := lastOf(tx)
+			return errors.Join(err, tx.Append(Record(last+1)))
+		})
+		if err != nil {
+			s.Error(err)
+		}
+		canceled(ctx, s.first)
+		for _, err = range s.first.Records(ctx, 0) {
+		}
+		if !errors.Is(err, context.Canceled) {
+			s.Errorf("reading: %v", err)
+		}
+		s.add(s.second, 1)
+	}
+	s.check(10)
+}
+
+// Who reads waits for nobody who writes, even if that waits for the one who reads.
+func (s suite) noWait() {
+	for _, look := range []bool{false, true} {
+		err := s.first.Write(s.Context(), func(tx app.Tx) error {
+			s.begin(tx, 1, look)
+			var group sync.WaitGroup
+			for range 8 { // more than there may be connections
+				group.Go(func() {
+					s.check(0)
+					s.document("a", nil)
+					if names, err := s.second.Names(s.Context(), ""); len(names) > 0 || err != nil {
+						s.Error(names, err)
+					}
+				})
+			}
+			group.Wait()
+			return errRefused
+		})
+		if !errors.Is(err, errRefused) {
+			s.Error(err)
+		}
+	}
+}
+
+// Both write and read at once, and nothing is lost: neither records, nor what all count up in a document.
+func (s suite) concurrent() {
+	const callers, times = 4, 25
+	var group sync.WaitGroup
+	for _, store := range []app.Store{s.first, s.second} {
+		for i := range callers {
+			group.Go(func() {
+				for range times {
+					_, err := Append(store, 1+i%2)
+					err = errors.Join(err, store.Write(s.Context(), func(tx app.Tx) error {
+						value, err := tx.Get("n")
+						n, _ := strconv.Atoi(string(value))
+						return errors.Join(err, tx.Put("n", fmt.Append(nil, n+1)))
+					}))
+					if err != nil {
+						s.Error(err)
+					}
+				}
+			})
+			group.Go(func() {
+				for range times {
+					n := int64(0)
+					for r, err := range store.Records(s.Context(), 0) {
+						if n++; err != nil || r.Seq != n {
+							s.Error(r.Seq, n, err)
+							return
+						}
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	s.check(2 * callers * times * 3 / 2)
+	s.document("n", fmt.Append(nil, 2*callers*times))
+}
