@@ -64,6 +64,21 @@ func (c *changes) update(uri string) {
 	}
 }
 
+// updateAll notes that all resources have changed that the client wants to know of and that fit.
+func (c *changes) updateAll(fits func(uri string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	some := false
+	for uri := range c.subscribed {
+		if fits(uri) {
+			c.updated[uri], some = true, true
+		}
+	}
+	if some {
+		c.schedule()
+	}
+}
+
 func (c *changes) subscribe(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

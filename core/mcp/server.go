@@ -198,6 +198,16 @@ func (s *Server) ResourceUpdated(uri string) {
 	}
 }
 
+// ResourcesUpdated is [Server.ResourceUpdated] for all addresses that fit, such as those of one template. It is asked
+// about addresses that clients have subscribed to, and is not to call the server.
+func (s *Server) ResourcesUpdated(fits func(uri string) bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for w := range s.watchers {
+		w.updateAll(fits)
+	}
+}
+
 // changed tells the clients that a list has changed; its kind is offered from now on.
 func (s *Server) changed(kind string) {
 	s.mu.Lock()

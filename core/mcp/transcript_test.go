@@ -43,6 +43,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 //	@add NAME      the server adds a tool of that name
 //	@remove NAME   the server removes it
 //	@updated URI   the server says that a resource has changed
+//	@updated-all T the same for all resources whose addresses begin with T
 //	@stop          the server is told to stop
 //	@eof           the client says no more
 //	#              a comment
@@ -222,6 +223,8 @@ func (p *play) step(line string) {
 		p.server.RemoveTool(argument)
 	case "@updated":
 		p.server.ResourceUpdated(argument)
+	case "@updated-all":
+		p.server.ResourcesUpdated(func(uri string) bool { return strings.HasPrefix(uri, argument) })
 	case "@stop":
 		p.stop()
 	case "@eof":
