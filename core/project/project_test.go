@@ -49,3 +49,39 @@ func write(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
+
+// A program finds its source around the working directory, and says what it found instead.
+func TestSource(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(root, "features", "posts")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(deep)
+	if _, err := project.Source("weather"); !errors.Is(err, project.ErrNone) {
+		t.Errorf("outside of any project: %v", err)
+	}
+	file := filepath.Join(root, project.FileName)
+	write(t, file, `{"name":"weather"}`)
+	if found, err := project.Source("weather"); err != nil || found != root {
+		t.Errorf("in the project it is %q, %v", found, err)
+	}
+	if _, err := project.Source("other"); !errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), root+" is the project weather") {
+		t.Errorf("in another project: %v", err)
+	}
+	write(t, file, `{`)
+	if _, err := project.Source("weather"); err == nil || errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), file) {
+		t.Errorf("in a broken project: %v", err)
+	}
+}
+
+func TestVariable(t *testing.T) {
+	for program, want := range map[string]string{"hello": "HELLO_DATA", "my-Server.2": "MY_SERVER_2_DATA"} {
+		if got := project.Variable(program, "data"); got != want {
+			t.Errorf("that of %s is %s, not %s", program, got, want)
+		}
+	}
+}
