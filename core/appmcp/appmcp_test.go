@@ -1,0 +1,255 @@
+package appmcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+type state struct {
+	Posts map[string]string
+}
+
+type create struct {
+	Title string `json:"title"`
+}
+
+type createOutput struct {
+	ID   string    `json:"id"`
+	Time time.Time `json:"time"`
+}
+
+func (c create) Check(_ context.Context, s *state) error {
+	for _, title := range s.Posts {
+		if title == c.Title {
+			return fmt.Errorf("there is a post %q already", c.Title)
+		}
+	}
+	return nil
+}
+
+func (c create) Apply(s *state, e app.Entry) createOutput {
+	s.Posts[e.ID] = c.Title
+	return createOutput{e.ID, e.Time}
+}
+
+type title struct {
+	ID string `json:"id"`
+}
+
+func (q title) Answer(_ context.Context, s *state) (string, error) {
+	if text, ok := s.Posts[q.ID]; ok {
+		return text, nil
+	}
+	return "", fmt.Errorf("there is no post %s", q.ID)
+}
+
+type list struct{}
+
+func (list) Answer(_ context.Context, s *state) ([]string, error) {
+	var titles []string
+	for _, title := range s.Posts {
+		titles = append(titles, title)
+	}
+	slices.Sort(titles)
+	return titles, nil
+}
+
+// posts is a feature as derived code makes one.
+func posts() appmcp.Feature {
+	return appmcp.Feature{
+		Feature: app.Feature{
+			Name:     "posts",
+			State:    app.StateOf(func() *state { return &state{Posts: map[string]string{}} }),
+			Commands: []app.Command{app.CommandOf[create]("create", 1)},
+			Queries:  []app.Query{app.QueryOf[title]("title"), app.QueryOf[list]("list")},
+		},
+		Register: func(s *mcp.Server, a *app.App) error {
+			return errors.Join(
+				s.AddTool(mcp.Tool{Name: "posts_create"}, mcp.Typed(appmcp.Do[create](a))),
+				s.AddTool(mcp.Tool{Name: "posts_title"}, mcp.Typed(appmcp.Ask[title](a))),
+				s.AddTool(mcp.Tool{Name: "posts_list", OutputSchema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}, mcp.Typed(appmcp.Ask[list](a))),
+			)
+		},
+	}
+}
+
+func TestTools(t *testing.T) {
+	client := apptest.Serve(t, posts())
+	for _, example := range []struct {
+		tool string
+		mcptest.Example
+	}{
+		{"posts_list", mcptest.Example{Input: `{}`, Output: `[]`}},
+		{"posts_create", mcptest.Example{Input: `{"title":"one"}`, Output: `{"id":"id1","time":"2026-01-01T00:00:00Z"}`}},
+		{"posts_create", mcptest.Example{Input: `{"title":"one"}`, Error: `there is a post "one" already`}},
+		{"posts_create", mcptest.Example{Input: `{"title":7}`, Error: "invalid arguments"}},
+		{"posts_create", mcptest.Example{Input: `{"title":"two"}`, Output: `{"id":"id2","time":"2026-01-01T00:00:01Z"}`}},
+		{"posts_list", mcptest.Example{Input: `{}`, Output: `["one","two"]`}},
+		{"posts_title", mcptest.Example{Input: `{"id":"id3"}`, Error: "there is no post id3"}},
+	} {
+		client.CheckTool(t, example.tool, example.Example)
+	}
+	if got := client.CallTool("posts_title", map[string]any{"id": "id2"}); len(got.Content) != 1 || got.Text() != "two" {
+		t.Errorf("a string is sent as %+v", got)
+	}
+}
+
+func TestKey(t *testing.T) {
+	client := apptest.Serve(t, posts())
+	call := func(key any) (string, error) {
+		var result mcp.ToolResult
+		err := client.Call("tools/call", map[string]any{
+			"name": "posts_create", "arguments": map[string]any{"title": "one"}, "_meta": map[string]any{"idempotencyKey": key},
+		}, &result)
+		return result.Text(), err
+	}
+	first, err := call("k1")
+	if err != nil || !strings.Contains(first, `"id1"`) {
+		t.Fatalf("the first says %s, %v", first, err)
+	}
+	if again, err := call("k1"); err != nil || again != first {
+		t.Errorf("the second says %s, %v", again, err)
+	}
+	if other, err := call("k2"); err != nil || !strings.Contains(other, "already") {
+		t.Errorf("another key says %s, %v", other, err)
+	}
+	for _, key := range []any{7, nil, "", []string{"k1"}} {
+		if _, err := call(key); !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), "_meta.idempotencyKey") {
+			t.Errorf("the key %v says %v", key, err)
+		}
+	}
+	if page := readLog(t, client, "app://log"); len(page.Entries) != 1 {
+		t.Errorf("the log has %+v", page.Entries)
+	}
+}
+
+// A page is what the resource shows.
+type page struct {
+	Entries []app.Record
+	Last    int64
+	Next    string
+}
+
+func readLog(t *testing.T, client *apptest.Client, uri string) (p page) {
+	t.Helper()
+	contents := client.ReadResource(uri)
+	if len(contents) != 1 || contents[0].MIMEType != "application/json" {
+		t.Fatalf("%s is %+v", uri, contents)
+	}
+	if err := json.Unmarshal([]byte(contents[0].Text), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestLog(t *testing.T) {
+	client := apptest.Serve(t, posts())
+	if p := readLog(t, client, "app://log"); p.Entries == nil || len(p.Entries) != 0 || p.Last != 0 || p.Next != "app://log?after=0" {
+		t.Errorf("the empty log is %+v", p)
+	}
+	for i := range 130 {
+		client.Given("posts_create", fmt.Sprintf(`{"title":"post %d"}`, i))
+	}
+	for _, test := range []struct {
+		uri         string
+		first, last int64
+		next        string
+	}{
+		{"app://log", 1, 100, "app://log?after=100"},
+		{"app://log?after=100", 101, 130, "app://log?after=130"},
+		{"app://log?after=7&limit=3", 8, 10, "app://log?after=10&limit=3"},
+		{"app://log?limit=1000", 1, 130, "app://log?after=130&limit=1000"},
+	} {
+		p := readLog(t, client, test.uri)
+		if n := len(p.Entries); n == 0 || p.Entries[0].Seq != test.first || p.Entries[n-1].Seq != test.last || p.Last != 130 || p.Next != test.next {
+			t.Errorf("%s has %d entries, of %d, and next is %s", test.uri, n, p.Last, p.Next)
+		}
+	}
+	if entry := readLog(t, client, "app://log?after=129").Entries[0]; entry.Type != "posts/create" || entry.Version != 1 || string(entry.Data) != `{"title":"post 129"}` || entry.ID != "id130" {
+		t.Errorf("the last entry is %+v", entry)
+	}
+	for uri, want := range map[string]string{
+		"app://log?after=x":           `after must be a whole number from 0 on, got "x"`,
+		"app://log?after=-1":          "after must be a whole number from 0 on",
+		"app://log?limit=0":           "limit must be a whole number from 1 to 1000",
+		"app://log?limit=1001":        "limit must be a whole number from 1 to 1000",
+		"app://log?limit=":            "limit must be a whole number from 1 to 1000",
+		"app://log?aftr=3":            "it takes after and limit",
+		"app://log?after=3&after=999": "it takes after and limit, once each",
+	} {
+		err := client.Call("resources/read", map[string]any{"uri": uri}, nil)
+		if !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s says %v", uri, err)
+		}
+	}
+}
+
+func TestResources(t *testing.T) {
+	client := apptest.Serve(t, posts())
+	client.Given("posts_create", `{"title":"one"}`)
+	var listed []string
+	for _, r := range client.Resources() {
+		listed = append(listed, r.URI)
+	}
+	if got := strings.Join(listed, " "); got != "app://features app://log app://workers" {
+		t.Errorf("the resources are %s", got)
+	}
+	if templates := client.ResourceTemplates(); len(templates) != 1 || templates[0].URITemplate != "app://log{?after,limit}" {
+		t.Errorf("the templates are %+v", templates)
+	}
+	var features app.Status
+	if err := json.Unmarshal([]byte(client.ReadResource("app://features")[0].Text), &features); err != nil {
+		t.Fatal(err)
+	}
+	if features.Seq != 1 || len(features.Features) != 1 || features.Features[0].Name != "posts" || strings.Join(features.Features[0].Commands, " ") != "create" {
+		t.Errorf("the features are %+v", features)
+	}
+	if text := client.ReadResource("app://workers")[0].Text; text != `{"workers":[]}` {
+		t.Errorf("the workers are %s", text)
+	}
+}
+
+// Who has subscribed to a page of the log, in whatever revision, is told when the log has grown.
+func TestUpdates(t *testing.T) {
+	client := apptest.Serve(t, posts())
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { client.App.Run(ctx) })
+	defer running.Wait()
+	defer stop()
+	want := []string{"app://features", "app://log?after=0"}
+	for _, uri := range want {
+		if err := client.Call("resources/subscribe", map[string]any{"uri": uri}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watched := make(chan struct{})
+	client.App.Watch(sync.OnceFunc(func() { close(watched) }))
+	for i, runs := 0, false; !runs; i++ { // which may take a moment
+		client.Given("posts_create", fmt.Sprintf(`{"title":"post %d"}`, i))
+		select {
+		case <-watched:
+			runs = true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	for _, uri := range want {
+		if told := client.Next("notifications/resources/updated"); !strings.Contains(string(told.Params), `"`+uri+`"`) {
+			t.Errorf("it tells of %s, and not of %s", told.Params, uri)
+		}
+	}
+}

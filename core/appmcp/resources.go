@@ -1,0 +1,49 @@
+package appmcp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// The addresses of the app's resources.
+const (
+	logURI      = "app://log"
+	featuresURI = "app://features"
+	workersURI  = "app://workers"
+)
+
+// asJSON is the type of all of them.
+const asJSON = "application/json"
+
+// registerResources offers what there is to see of an app.
+func registerResources(s *mcp.Server, a *app.App, store app.Store) error {
+	return errors.Join(
+		s.AddResource(mcp.Resource{
+			URI: logURI, Name: "log", Title: "The log", MIMEType: asJSON,
+			Description: "The commands that were executed, oldest first, a page at a time; next is the address of what follows.",
+		}, readLog(store)),
+		s.AddResourceTemplate(mcp.ResourceTemplate{
+			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an entry", MIMEType: asJSON,
+			Description: "The commands that were executed after the one with the sequence number after (0 if left out), at most limit of them (100 if left out, never more than 1000).",
+		}, readLog(store)),
+		s.AddResource(mcp.Resource{
+			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON,
+			Description: "The features of the application, with their commands, queries and workers.",
+		}, mcp.TypedResource(a.Status)),
+		s.AddResource(mcp.Resource{
+			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON,
+			Description: "How far each worker is, what it fails on, and what was set aside.",
+		}, mcp.TypedResource(func(ctx context.Context) (workersPage, error) {
+			all, err := app.Workers(ctx, store)
+			return workersPage{all}, err
+		})),
+	)
+}
+
+// A workersPage is what app://workers shows.
+type workersPage struct {
+	Workers []app.WorkerStatus `json:"workers"`
+}

@@ -1,0 +1,191 @@
+package apptest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+type state struct {
+	Sum, Doubled int
+	Items        []*item
+	Last         *item // wrong in a state: it is one of the items, until a snapshot makes another of it
+}
+
+type item struct{ N int }
+
+// add adds a number. What it does wrong is for the test to find.
+type add struct {
+	N      int  `json:"n"`
+	Random bool `json:"random"` // goes by something outside
+	Shared bool `json:"shared"` // goes by what is one thing in memory and two in a snapshot
+}
+
+func (c add) Check(context.Context, *state) error {
+	if c.N < 0 {
+		return errors.New("n is negative")
+	}
+	return nil
+}
+
+func (c add) Apply(s *state, _ app.Entry) int {
+	s.Sum += c.N
+	if c.Random {
+		outside++
+		s.Sum += outside
+	}
+	if c.Shared {
+		s.Last.N++
+		return s.Sum
+	}
+	s.Last = &item{c.N}
+	s.Items = append(s.Items, s.Last)
+	return s.Sum
+}
+
+// outside is what no state may go by.
+var outside int
+
+// double adds each number once more.
+type double struct {
+	Added map[int64]bool
+}
+
+func (w *double) onAdd(ctx context.Context, c add, e app.Entry) error {
+	if w.Added == nil {
+		w.Added = map[int64]bool{}
+	}
+	w.Added[e.Seq] = true
+	if c.N == 13 {
+		return errors.New("13 brings no luck")
+	}
+	_, err := app.Do(ctx, doubled{c.N})
+	return err
+}
+
+type doubled struct {
+	N int `json:"n"`
+}
+
+func (doubled) Check(context.Context, *state) error { return nil }
+
+func (c doubled) Apply(s *state, _ app.Entry) int {
+	s.Doubled += c.N
+	return s.Doubled
+}
+
+type sum struct{}
+
+func (sum) Answer(_ context.Context, s *state) (string, error) {
+	return fmt.Sprintf("%d and %d", s.Sum, s.Doubled), nil
+}
+
+func sums() appmcp.Feature {
+	return appmcp.Feature{
+		Feature: app.Feature{
+			Name:     "sums",
+			State:    app.StateOf(func() *state { return &state{} }),
+			Commands: []app.Command{app.CommandOf[add]("add", 1), app.CommandOf[doubled]("doubled", 1)},
+			Queries:  []app.Query{app.QueryOf[sum]("sum")},
+			Workers: []app.Worker{app.WorkerOf("double", func(context.Context) (*double, error) { return &double{}, nil },
+				app.On((*double).onAdd))},
+		},
+		Register: func(s *mcp.Server, a *app.App) error {
+			return errors.Join(
+				s.AddTool(mcp.Tool{Name: "sums_add"}, mcp.Typed(appmcp.Do[add](a))),
+				s.AddTool(mcp.Tool{Name: "sums_sum"}, mcp.Typed(appmcp.Ask[sum](a))),
+			)
+		},
+	}
+}
+
+func TestServe(t *testing.T) {
+	client := apptest.Serve(t, sums())
+	client.Given("sums_add", `{"n":2}`)
+	client.Given("sums_add", `{"n":3}`)
+	if got := client.CallTool("sums_sum", nil).Text(); got != "5 and 0" {
+		t.Errorf("the sums are %s", got)
+	}
+	client.Work(t.Context())
+	client.Work(t.Context())
+	if got := client.CallTool("sums_sum", nil).Text(); got != "5 and 5" {
+		t.Errorf("the sums are %s", got)
+	}
+	var times []string
+	for record, err := range client.Store.Records(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, record.ID+" "+record.Time.Format("15:04:05"))
+	}
+	if got := strings.Join(times, ", "); got != "id1 00:00:00, id2 00:00:01, id3 00:00:02, id4 00:00:03" {
+		t.Errorf("the log has %s", got)
+	}
+}
+
+// A failing is a test that notes why it fails.
+type failing struct {
+	testing.TB
+	why     []string
+	cleanup []func()
+}
+
+func (f *failing) Errorf(format string, args ...any) {
+	f.why = append(f.why, fmt.Sprintf(format, args...))
+}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (f *failing) Cleanup(c func()) { f.cleanup = append(f.cleanup, c) }
+
+// why runs a test to its end, cleanups too, and returns why it failed.
+func why(t *testing.T, test func(testing.TB)) string {
+	f := &failing{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			for i := range f.cleanup {
+				f.cleanup[len(f.cleanup)-1-i]()
+			}
+		}()
+		test(f)
+	}()
+	<-done
+	return strings.Join(f.why, "\n")
+}
+
+func TestFails(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		do   func(c *apptest.Client)
+		want string // is in the reason; empty if there is to be none
+	}{
+		{"nothing happens", func(*apptest.Client) {}, ""},
+		{"a command refuses", func(c *apptest.Client) { c.Given("sums_add", `{"n":-1}`) }, "n is negative"},
+		{"a worker fails", func(c *apptest.Client) { c.Given("sums_add", `{"n":13}`); c.Work(context.Background()) }, "13 brings no luck"},
+		{"apply goes by something outside", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"random":true}`) }, "the state of sums is another one when the log is replayed:"},
+		{"apply changes what is there twice", func(c *apptest.Client) {
+			c.Given("sums_add", `{"n":1}`)
+			c.Given("sums_add", `{"n":1,"shared":true}`)
+		}, "from a snapshot"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := why(t, func(tb testing.TB) { test.do(apptest.Serve(tb, sums())) })
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("it fails with %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package apptest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+// A Client is a client of a server that has features.
+type Client struct {
+	*mcptest.Client
+	App   *app.App
+	Store app.Store // of the app
+
+	t        testing.TB
+	features []app.Feature
+	options  app.Options
+}
+
+// Serve is a client of a server that has the features, on an empty log in memory. Entries have the ids id1, id2, and so
+// on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later. Workers do nothing unless
+// [Client.Work] says so. When the test ends, the log is replayed twice, and from snapshots, and
+// each has to give the state that the test has left.
+func Serve(t testing.TB, features ...appmcp.Feature) *Client {
+	t.Helper()
+	store := app.NewMemory()
+	c := &Client{Store: store, t: t, options: options(t)}
+	for _, f := range features {
+		c.features = append(c.features, f.Feature)
+	}
+	var err error
+	if c.App, err = app.Open(t.Context(), store, c.options, c.features...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.checkReplay(context.Background()) }) // after the session
+	c.Client = mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, c.App, store, features...) })
+	return c
+}
+
+// options are those of an app to which the same things happen in every test.
+func options(t testing.TB) app.Options {
+	var entries atomic.Int64
+	return app.Options{
+		Program:     "test",
+		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Fingerprint: "test",
+		Now: func() time.Time {
+			before := max(0, entries.Load()-1) // an entry has its id first
+			return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(before) * time.Second)
+		},
+		NewID: func() string { return fmt.Sprintf("id%d", entries.Add(1)) },
+	}
+}
+
+// Given calls a tool with input, which is JSON. It fails the test if the tool does.
+func (c *Client) Given(tool, input string) {
+	c.t.Helper()
+	if result := c.CallTool(tool, json.RawMessage(input)); result.IsError {
+		c.t.Fatalf("%s %s: %s", tool, input, result.Text())
+	}
+}
+
+// Work has the workers do all that there is to do now, once. An error of one fails the test.
+func (c *Client) Work(ctx context.Context) {
+	c.t.Helper()
+	if err := c.App.WorkOnce(ctx); err != nil {
+		c.t.Fatalf("working: %v", err)
+	}
+}
