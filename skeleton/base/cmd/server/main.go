@@ -50,6 +50,10 @@ func newRoot(out *os.File) *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newMCP(out), newVersion())
+	with := extensions()
+	root.AddCommand(newMCP(out, with), newVersion())
+	for _, e := range with {
+		root.AddCommand(e.Commands()...)
+	}
 	return root
 }

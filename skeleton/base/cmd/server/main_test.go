@@ -1,20 +1,32 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/core/project"
 )
 
 // All that the project offers can be registered, and a model is told what each tool is for.
 func TestServer(t *testing.T) {
-	server, err := newServer(t.Context())
+	t.Setenv(project.Variable(programName, "data"), t.TempDir()) // features begin with no data
+	server, end, err := newServer(t.Context(), extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
 	client := mcptest.Connect(t, server)
 	if !client.Capabilities.Has("tools") {
 		return // there are none, which is fine
@@ -66,6 +78,42 @@ func TestDevNeedsSource(t *testing.T) {
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of "+programName) {
 		t.Errorf("it says: %s", got)
+	}
+}
+
+// A fake is an extension that notes what is done with it.
+type fake struct {
+	name string
+	fail error
+	did  *[]string
+}
+
+func (f fake) Flags(*cobra.Command)       {}
+func (f fake) Commands() []*cobra.Command { return nil }
+func (f fake) Open(context.Context, *mcp.Server) (func() error, error) {
+	*f.did = append(*f.did, "open "+f.name)
+	return func() error {
+		*f.did = append(*f.did, "close "+f.name)
+		return errors.New("closing " + f.name)
+	}, f.fail
+}
+
+// What was opened is closed, whatever happens to others.
+func TestOpen(t *testing.T) {
+	var did []string
+	a, b, bad := fake{"a", nil, &did}, fake{"b", nil, &did}, fake{"bad", errors.New("no room"), &did}
+	end, err := open(t.Context(), nil, []extension{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
+		t.Errorf("closing gives %v", err)
+	}
+	if _, err := open(t.Context(), nil, []extension{a, bad, b}); err == nil || err.Error() != "no room\nclosing a" {
+		t.Errorf("opening gives %v", err)
+	}
+	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {
+		t.Errorf("it did %s", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-func newMCP(out *os.File) *cobra.Command {
+func newMCP(out *os.File, with []extension) *cobra.Command {
 	var dev bool
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -30,22 +31,26 @@ source, around the working directory or around this program.`,
 			if terminal.Watched(os.Stdin) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s speaks MCP here, one JSON message a line. A client starts it; end it with Ctrl-D.\n", programName)
 			}
-			server, err := newServer(cmd.Context())
+			server, end, err := newServer(cmd.Context(), with)
 			if err != nil {
 				return err
 			}
-			return server.ServeStdio(cmd.Context(), out)
+			return errors.Join(server.ServeStdio(cmd.Context(), out), end())
 		},
 	}
 	cmd.Flags().BoolVar(&dev, "dev", false, "serve the project's workshop instead")
+	for _, e := range with {
+		e.Flags(cmd)
+	}
 	return cmd
 }
 
-// newServer is the server with all that the project offers. ctx is that of the whole run.
-func newServer(ctx context.Context) (*mcp.Server, error) {
-	server := mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{})
+// newServer is the server with all that the project offers. ctx is that of the whole run, and end is called after it.
+func newServer(ctx context.Context, with []extension) (server *mcp.Server, end func() error, err error) {
+	server = mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{})
 	if err := register(ctx, server); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return server, nil
+	end, err = open(ctx, server, with)
+	return server, end, err
 }

@@ -13,3 +13,6 @@ import (
 func register(_ context.Context, s *mcp.Server) error {
 	return tools.Register(s)
 }
+
+// extensions are what the server has beside them.
+func extensions() []extension { return nil }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"github.com/petrock/petrock/core/project"
 )
@@ -14,9 +13,9 @@ import (
 // serveWorkshop hands standard input and output over to the project's workshop, which is
 // built from source, as it is now, and returns when that ends.
 func serveWorkshop(ctx context.Context, out *os.File) error {
-	root, err := sourceRoot()
+	root, err := project.Source(programName)
 	if err != nil {
-		return err
+		return fmt.Errorf("mcp --dev needs the source of %s, and it is not here:\n%w\nrun it in the project's folder", programName, err)
 	}
 	workshop := exec.CommandContext(ctx, "go", "run", "./cmd/petrock", "mcp")
 	workshop.Dir = root
@@ -31,28 +30,4 @@ func serveWorkshop(ctx context.Context, out *os.File) error {
 		return fmt.Errorf("starting the workshop in %s: %w", root, err)
 	}
 	return nil
-}
-
-// sourceRoot is the folder of this project's source: the one around the working
-// directory, or else the one that this program lies in.
-func sourceRoot() (string, error) {
-	var places []string
-	if dir, err := os.Getwd(); err == nil {
-		places = append(places, dir)
-	}
-	if program, err := os.Executable(); err == nil {
-		places = append(places, filepath.Dir(program))
-	}
-	var reasons []error
-	for _, place := range places {
-		found, err := project.Find(place)
-		switch {
-		case err == nil && found.Name == programName:
-			return found.Root, nil
-		case err == nil:
-			err = fmt.Errorf("%s is the project %s", found.Root, found.Name)
-		}
-		reasons = append(reasons, err)
-	}
-	return "", fmt.Errorf("mcp --dev needs the source of %s, and it is not here:\n%w\nrun it in the project's folder", programName, errors.Join(reasons...))
 }

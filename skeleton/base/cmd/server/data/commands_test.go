@@ -1,0 +1,283 @@
+package data
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// What is typed wrong is told from what cannot be done.
+func TestUsage(t *testing.T) {
+	dir := filled(t, "a")
+	for line, want := range map[string]string{
+		"log show x":                    "not the number of an entry",
+		"log show 0":                    "not the number of an entry",
+		"log --after -1":                "from 0 on",
+		"log skip 1":                    "needs --reason",
+		"log map 1 --reason x":          "needs --type",
+		"log map 1 --type posts/create": "needs --reason",
+		"log map 1 --type posts/create --reason x --input {": "not JSON",
+		"workers retry posts/digest x":                       "not the number of an entry",
+	} {
+		if _, err := run(t, dir, strings.Fields(line)...); terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s says %v", line, err)
+		}
+	}
+	for line, want := range map[string]string{
+		"log show 2":                                 "the log has no entry 2",
+		"log skip 2 --reason x":                      "the log has no entry 2",
+		"workers retry posts/digest 1":               "posts/digest",
+		"backup " + dir:                              "is there already",
+		"backup " + filepath.Join(dir, "no", "file"): "there is no folder",
+	} {
+		if _, err := run(t, dir, strings.Fields(line)...); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s says %v", line, err)
+		}
+	}
+}
+
+func TestLog(t *testing.T) {
+	dir := filled(t, "a", "b", "c")
+	add(t, dir, app.Record{Type: "users/invite", Data: json.RawMessage(`{"name":"<é>"}`)})
+	out := must(t, dir, "log")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "1 ") || !strings.Contains(lines[0], "posts/create") || !strings.HasSuffix(lines[0], `{"title":"a"}`) || !strings.HasSuffix(lines[3], `{"name":"<é>"}`) {
+		t.Errorf("the log is\n%s", out)
+	}
+	for args, want := range map[string]string{
+		"": "1 2 3 4", "--after 1": "2 3 4", "--limit 2": "1 2", "--after 1 --limit 1": "2", "--type posts": "1 2 3", "--type posts/create --limit 2": "1 2",
+		"--type users/invite": "4", "--type post": "", "--after 9": "", "--follow --limit 3": "1 2 3",
+	} {
+		var got []string
+		for line := range strings.Lines(must(t, dir, append([]string{"log", "--json"}, strings.Fields(args)...)...)) {
+			var record app.Record
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(record.Seq))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("log %s shows %v", args, got)
+		}
+	}
+}
+
+// Who follows is shown what servers commit meanwhile, and ends without an error.
+func TestFollow(t *testing.T) {
+	dir := filled(t, "a")
+	in, out := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	cmd := command(New("weather", posts()), "log", "--follow", "--data", dir)
+	cmd.SetOut(out)
+	done := make(chan error, 1)
+	go func() {
+		done <- cmd.ExecuteContext(ctx)
+		out.Close()
+	}()
+	lines := bufio.NewReader(in)
+	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"a"`) {
+		t.Fatalf("it begins with %s, %v", line, err)
+	}
+	client, end := serve(t, dir)
+	defer end()
+	client.CallTool("posts_create", create{"b"})
+	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"b"`) {
+		t.Fatalf("it goes on with %s, %v", line, err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// A log with an entry that cannot be applied can be looked at, and mended: by skipping the entry, or by saying what it means.
+func TestAmend(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "input.json")
+	if err := os.WriteFile(file, []byte(`{"title":"from a file"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"log", "skip", "2", "--reason", "never used"}, "a, z"},
+		{[]string{"log", "map", "2", "--type", "posts/create", "--reason", "renamed"}, "a, b, z"},
+		{[]string{"log", "map", "2", "--type", "posts/create", "--version", "1", "--input", `{"title":"typed"}`, "--reason", "renamed"}, "a, typed, z"},
+		{[]string{"log", "map", "2", "--type", "posts/create", "--input", "@" + file, "--reason", "renamed"}, "a, from a file, z"},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			dir := filled(t, "a")
+			add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)}, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"z"}`)})
+			var stuck *app.StuckError
+			if _, err := run(t, dir, "replay"); !errors.As(err, &stuck) || stuck.Record.Seq != 2 || !strings.Contains(err.Error(), "weather log skip 2") {
+				t.Fatalf("replay says %v", err)
+			}
+			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || strings.Contains(out, "amendment") {
+				t.Errorf("the entry is shown as\n%s", out)
+			}
+			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
+				t.Errorf("it says\n%s", out)
+			}
+			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
+				t.Errorf("the entry is shown as\n%s", out)
+			}
+			if out := must(t, dir, "replay"); !strings.Contains(out, "4 entries in ") {
+				t.Errorf("replay says %s", out)
+			}
+			client, end := serve(t, dir)
+			defer end()
+			if got := client.CallTool("posts_list", nil).Text(); got != test.want {
+				t.Errorf("the posts are %s", got)
+			}
+		})
+	}
+}
+
+func TestReplay(t *testing.T) {
+	dir := filled(t, "a", "b")
+	var report struct {
+		Entries            int64
+		Seconds, PerSecond float64
+		Snapshot           bool
+	}
+	if err := json.Unmarshal([]byte(must(t, dir, "replay", "--json", "--snapshot")), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Entries != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
+		t.Errorf("it reports %+v", report)
+	}
+	client, end := serve(t, dir)
+	defer end()
+	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"snapshot":2`) {
+		t.Errorf("the features are %s", text)
+	}
+	if got := client.CallTool("posts_list", nil).Text(); got != "a, b" {
+		t.Errorf("from a snapshot the posts are %s", got)
+	}
+}
+
+func TestWorkers(t *testing.T) {
+	dir := t.TempDir()
+	store, err := New("weather", posts()).make(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, dir, "workers"); out != "No worker has run on this data.\n" {
+		t.Errorf("it says %s", out)
+	}
+	if out := must(t, dir, "workers", "--json"); out != "[]\n" {
+		t.Errorf("it says %s", out)
+	}
+	a, err := New("weather", posts()).app(t.Context(), store, app.Options{Tries: 1, Backoff: func(int) time.Duration { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Execute(t.Context(), a, create{"bad"}); err != nil {
+		t.Fatal(err)
+	}
+	untilAside(t, a, store)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var all []app.WorkerStatus
+	if err := json.Unmarshal([]byte(must(t, dir, "workers", "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || all[0].Name != "posts/digest" || all[0].Position != 1 || all[0].Behind != 0 || len(all[0].Aside) != 1 {
+		t.Errorf("the workers are %+v", all)
+	}
+	if out := must(t, dir, "workers"); !strings.Contains(out, "nobody wants to read that") || !strings.Contains(out, "weather workers retry posts/digest 1") {
+		t.Errorf("it says\n%s", out)
+	}
+	if out := must(t, dir, "workers", "retry", "posts/digest", "1"); !strings.Contains(out, "posts/digest tries entry 1 again") {
+		t.Errorf("it says\n%s", out)
+	}
+}
+
+// untilAside runs an app until a worker has set an entry aside.
+func untilAside(t *testing.T, a *app.App, store app.Store) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	moved := make(chan struct{}, 1)
+	a.Watch(func() {
+		select {
+		case moved <- struct{}{}:
+		default:
+		}
+	})
+	running.Go(func() { a.Run(ctx) })
+	for {
+		all, err := app.Workers(ctx, store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 1 && len(all[0].Aside) == 1 {
+			return
+		}
+		select {
+		case <-moved:
+		case <-time.After(10 * time.Millisecond): // it may have moved before it was watched
+		}
+	}
+}
+
+// What a worker fails on is shown, with what to do.
+func TestPrintWorkers(t *testing.T) {
+	var out strings.Builder
+	err := New("weather").printWorkers(&out, []app.WorkerStatus{
+		{Name: "posts/digest", Position: 7, Behind: 3, Process: "host:12", Trying: 8, Tries: 2, Error: "no\nnetwork", Aside: []app.SetAside{{Seq: 5, Tries: 5, Error: "no such user"}}},
+		{Name: "posts/mail", Position: 10},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `WORKER        POSITION  BEHIND  SET ASIDE  RUNS IN
+posts/digest  7         3       1          host:12
+posts/mail    10        0       0          -
+posts/digest fails on entry 8 (2 tries so far): no�network
+posts/digest has set entry 5 aside after 5 tries: no such user
+  try it again with: weather workers retry posts/digest 5
+`
+	if out.String() != want {
+		t.Errorf("it says\n%s", out.String())
+	}
+}
+
+// A backup is data like any other, made while a server runs.
+func TestBackup(t *testing.T) {
+	dir := filled(t, "a")
+	client, end := serve(t, dir)
+	defer end()
+	client.CallTool("posts_create", create{"b"})
+	copied := t.TempDir()
+	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Copied to "+filepath.Join(copied, fileName)) {
+		t.Errorf("it says %s", out)
+	}
+	if out := must(t, copied, "replay"); !strings.Contains(out, "2 entries in ") {
+		t.Errorf("the copy has %s", out)
+	}
+}
+
+func TestShort(t *testing.T) {
+	for text, want := range map[string]string{"abc": "abc", "abcdef": "abcdef", "abcdefg": "abcde…", "é\x1b[2J": "é\uFFFD[2J"} {
+		if got := short(text, 6); got != want {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
