@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -178,7 +179,10 @@ func TestVersionsArePetrocks(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(files["go.sum"]) {
-		if !strings.Contains(string(ownSums), line) {
+		fields := strings.Fields(line)
+		required := slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool { return r.Mod.Path == fields[0] })
+		known := strings.Contains(string(ownSums), strings.Join(fields[:2], " ")+" ")
+		if (required || known) && !strings.Contains(string(ownSums), line) { // others are what tests of requirements need
 			t.Errorf("go.sum has a line that petrock's has not: %s", line)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+
+	"github.com/petrock/petrock/core/project"
 )
 
 // texts says what the templates become.
@@ -36,11 +38,13 @@ type words struct {
 	Name   string // of the project
 	Module string // path of the module
 	Image  string // of a container: the name, as those are spelt
+
+	DataVariable string // the environment variable for where data is
 }
 
 // render calls put for each text of the project.
 func render(templates fs.FS, a Answers, put func(file string, data []byte)) error {
-	say := words{Name: a.Name, Module: a.Module, Image: image(a.Name)}
+	say := words{Name: a.Name, Module: a.Module, Image: image(a.Name), DataVariable: project.Variable(a.Name, "data")}
 	for from, to := range texts() {
 		parsed, err := template.New(from).Option("missingkey=error").ParseFS(templates, path.Join("project", from))
 		if err != nil {
