@@ -2,6 +2,7 @@ package derive
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/check"
@@ -13,18 +14,22 @@ type Component struct {
 	Name        string          `json:"name"`                   // What clients call it
 	Title       string          `json:"title,omitempty"`        // What people are shown
 	Description string          `json:"description,omitempty"`  // What it is for
-	Func        string          `json:"func"`                   // The Go function, or Type.Method
+	Func        string          `json:"func"`                   // The Go function, or Type.Method, or the type of a part of a feature
 	File        string          `json:"file"`                   // Where it is written, from the project's root
 	Line        int             `json:"line"`                   // In that file
 	URI         string          `json:"uri,omitempty"`          // Of a resource, maybe with variables
 	MIMEType    string          `json:"mimeType,omitempty"`     // Of a resource
 	Input       json.RawMessage `json:"inputSchema,omitempty"`  // Schema of what it takes
 	Output      json.RawMessage `json:"outputSchema,omitempty"` // Schema of what it gives back
+	Feature     string          `json:"feature,omitempty"`      // The feature that it belongs to
+	Entry       string          `json:"entry,omitempty"`        // Of a command: what the log calls it
 
 	arguments []argument
 	defaults  []preset // of the input
 	hints     []hint
 	input     string // the Go type of the input, if it is one of this package
+	version   int    // of a command
+	duties    []duty // of a worker
 }
 
 // An argument is a field of the input of a prompt.
@@ -62,6 +67,15 @@ func (c Component) Tool() mcp.Tool {
 	return t
 }
 
+// IsCalled reports whether a name means the component: the one that clients have for it, or Go, or the log.
+func (c Component) IsCalled(name string) bool {
+	if c.Kind == Feature {
+		return c.Name == name
+	}
+	return c.Name == name || c.Func == name || c.Name == strings.ReplaceAll(name, "-", "_") || strings.HasSuffix(c.Func, "."+name) ||
+		c.Feature != "" && name == c.Feature+"/"+c.local()
+}
+
 // method is the name of the method, if it is one.
 func (c Component) method() (string, bool) {
 	for i := range c.Func {
@@ -84,7 +98,9 @@ type Package struct {
 	// Warnings are what had better be otherwise.
 	Warnings []check.Diagnostic
 
-	maker maker
+	maker  maker
+	begins map[string]begin // how workers are made, by their types
+	maps   bool             // there is a func Map
 }
 
 // A maker is how the type whose methods are components is made.

@@ -88,7 +88,7 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 		t.Fatal(err)
 	}
 	project := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: typing.NewChecker(typing.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())}
-	packages, err := project.Packages(t.Context(), view, derive.Places())
+	packages, err := project.Packages(t.Context(), view, derive.Places(view))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,8 +62,10 @@ func allowed(kind Kind) []string {
 		return []string{"hints", "ignore", "name", "title"}
 	case Resource:
 		return []string{"ignore", "mime", "name", "title", "uri"}
-	case Prompt:
+	case Prompt, Query:
 		return []string{"ignore", "name", "title"}
+	case Command:
+		return []string{"hints", "ignore", "name", "title", "version"}
 	}
 	return []string{"ignore", "name"}
 }
@@ -93,6 +95,8 @@ func (f *finder) direct(c *Component, found []directive) {
 			c.MIMEType = d.text
 		case "hints":
 			f.hint(c, d)
+		case "version":
+			f.version(c, d)
 		}
 	}
 }
@@ -109,6 +113,10 @@ func (f *finder) hint(c *Component, d directive) {
 			continue
 		}
 		h := hints()[at]
+		if c.Kind == Command && (h.field == "ReadOnlyHint" || h.field == "OpenWorldHint") {
+			f.problem(d.pos, "%q is no hint for a command, which changes the state and nothing else; it may have destructive or additive, and idempotent", word)
+			continue
+		}
 		if slices.ContainsFunc(c.hints, func(other hint) bool { return other.field == h.field }) {
 			f.problem(d.pos, "%q contradicts or repeats a hint before it", word)
 			continue

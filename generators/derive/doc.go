@@ -1,6 +1,6 @@
 // Package derive makes of plain Go what a server needs besides: the registration of tools,
-// resources and prompts, the JSON Schema of what they take and give back, and the wiring of the
-// program that ships.
+// resources, prompts and features, the JSON Schema of what they take and give back, and the wiring of
+// the program that ships.
 //
 // # Components
 //
@@ -26,6 +26,43 @@
 //	//petrock:uri note://{id}      where a resource is; {id} is a field of its input
 //	//petrock:mime text/markdown   what a resource is
 //	//petrock:schema {"type":…}    on a type: its schema, where it cannot be derived
+//
+// # Features
+//
+// Each folder features/NAME is a feature: a package with a state, commands that change it, queries that
+// read it and workers that follow it. NAME is one word of small letters and digits.
+//
+//	type State struct{ … }          // what the log says; snapshots of it are JSON, so all fields are exported
+//	func NewState() *State          // before the first command
+//
+//	// Create writes a post.
+//	type Create struct{ … }                                                // a command, whose fields are its input
+//	func (c Create) Check(ctx context.Context, s *State) error             // why it cannot be done
+//	func (c Create) Apply(s *State, e app.Entry) CreateOutput              // does it: no clock, no randomness, no I/O
+//
+//	// Get gives back one post.
+//	type Get struct{ … }                                                   // a query
+//	func (q Get) Answer(ctx context.Context, s *State) (Post, error)
+//
+//	// Digest sends a mail for each new post.
+//	type Digest struct{ … }                                                // a worker; its exported fields are kept
+//	func NewDigest(ctx context.Context) (*Digest, error)                   // may be left out, and so may ctx
+//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Entry) error // c may be a command of another feature
+//	func (w *Digest) Every(ctx context.Context) error                      // again and again, with //petrock:every
+//
+//	func Map(r app.Recorded) (app.Recorded, error)                         // what old entries mean; may be left out
+//
+// The command Create of posts is the tool posts_create, and its entries in the log are posts/create. A
+// type is what the methods that it declares make it; those of what it embeds fill in what it lacks. All
+// other types and functions are the package's own business. What is nearly a part of a feature is an
+// error. Directives, in the doc comments of the types:
+//
+//	//petrock:ignore               it is no part of the feature; on a method: it only has the name
+//	//petrock:name send-mail       the name of the tool, all of it; the log's stays. Of a worker: instead of digest
+//	//petrock:title Send a mail    of a command or query
+//	//petrock:hints additive       of a command; and: destructive, idempotent
+//	//petrock:version 2            of a command, when older entries mean something else: Map is asked about those
+//	//petrock:every 5m             on the method Every: how often
 //
 // # Schemas
 //

@@ -48,7 +48,7 @@ func (p Project) Packages(ctx context.Context, view *source.View, places []Place
 		dirs = append(dirs, place.Dir)
 	}
 	pass, err := p.Checker.NewPass(ctx, view, dirs, typing.Options{Skip: func(f *source.File) bool {
-		return f.IsTest() || f.IsDerived() && slices.Contains(dirs, f.Dir())
+		return f.IsTest() || f.IsDerived() && (slices.Contains(dirs, f.Dir()) || path.Dir(f.Dir()) == Features)
 	}})
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 // checkName says why clients would not take the name of a component.
 func (f *finder) checkName(name string) error {
 	switch f.place.Kind {
-	case Tool, Prompt:
+	case Tool, Prompt, Feature:
 		return naming.CheckWire(name, f.Name)
 	case Generator:
 		return naming.CheckGenerator(name)
@@ -291,6 +291,8 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 					}
 				}
 			case *ast.TypeSpec:
+				index[n.Name.Pos()] = n
+			case *ast.FuncDecl:
 				index[n.Name.Pos()] = n
 			case *ast.ValueSpec:
 				for _, name := range n.Names {

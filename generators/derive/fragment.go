@@ -31,8 +31,8 @@ type fragment struct {
 
 // identity tells a component from all of which other fragments are written.
 func (c Component) identity() string {
-	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
-		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input)
+	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v", c.Kind, c.Name, c.Title, c.Description, c.Func,
+		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties)
 }
 
 // fragments are those of the package's components, one each.
@@ -63,6 +63,9 @@ func (f *finder) fragments(e emitter) ([]fragment, error) {
 // fragment writes what there is of one component.
 func (e emitter) fragment(c Component) (fragment, error) {
 	var made fragment
+	if c.Kind == Feature || c.Kind == Worker {
+		return made, nil
+	}
 	var err error
 	if lines := c.schemas(); len(lines) > 0 {
 		if made.schemas, err = e.inner(jen.Const().Defs(lines...)); err != nil {

@@ -43,7 +43,7 @@ func TestOursAreFresh(t *testing.T) {
 		checker := typing.NewChecker(typing.Module{Path: home.module, Go: "1.26.0"}, cache, store.Fset())
 		project := derive.Project{Name: home.name, Core: module + "/core", Checker: checker}
 		var places []derive.Place
-		for _, place := range derive.Places() {
+		for _, place := range derive.Places(view) {
 			if len(view.Files(place.Dir)) > 0 {
 				places = append(places, place)
 			}

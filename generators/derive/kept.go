@@ -47,6 +47,22 @@ func (f *finder) known(pass *typing.Pass, files []*source.File) *keptPackage {
 	return kept
 }
 
+// declares finds what a declaration has of components.
+func (f *finder) declares(file *source.File, decl ast.Decl) {
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		if f.place.Kind != Feature {
+			f.function(file, decl)
+		}
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			if spec, ok := spec.(*ast.TypeSpec); ok && f.place.Kind == Feature {
+				f.part(file, spec)
+			}
+		}
+	}
+}
+
 // components finds those of each file, or knows them already.
 func (f *finder) components(pass *typing.Pass, files []*source.File) {
 	known := f.known(pass, files)
@@ -67,15 +83,16 @@ func (f *finder) components(pass *typing.Pass, files []*source.File) {
 		f.found.maker.known = false
 		if file.Syntax.Name.Name == f.pkg.Name() { // or else it is a program beside it, with a constraint that keeps it out
 			for _, decl := range file.Syntax.Decls {
-				if decl, ok := decl.(*ast.FuncDecl); ok {
-					f.function(file, decl)
-				}
+				f.declares(file, decl)
 			}
 		}
 		now.found[file] = keptFile{slices.Clone(f.found.Components[components:]), slices.Clone(f.found.Warnings[warnings:]), f.found.maker}
 		if !f.found.maker.known {
 			f.found.maker = maker
 		}
+	}
+	if f.place.Kind == Feature {
+		f.feature()
 	}
 	if f.Kept == nil {
 		return

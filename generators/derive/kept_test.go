@@ -34,6 +34,7 @@ func TestKept(t *testing.T) {
 	tool := func(name, fields string) string {
 		return fmt.Sprintf("package tools\n\nimport \"context\"\n\n// %s is one.\nfunc %[1]s(ctx context.Context, in %[1]sInput) (string, error) { return \"\", nil }\n\n// %[1]sInput is its input.\ntype %[1]sInput struct {\n%s\n}\n", name, fields)
 	}
+	feature := "package posts\n\nimport (\n\t\"context\"\n\n\t\"example.com/hello/core/app\"\n)\n\n"
 	for _, step := range []struct{ file, text string }{
 		{"model/model.go", "package model\n\ntype Size struct{ Width int }\n"},
 		{"tools/m.go", tool("M", "A Color")},
@@ -56,6 +57,18 @@ func TestKept(t *testing.T) {
 		{"tools/color.go", ""},
 		{"tools/color.go", "package tools\n\ntype Color int\n"},
 		{"tools/z.go", tool("Z", "B int // Changed")},
+		{"core/app/app.go", "package app\n\ntype Entry struct{}\n\ntype Recorded struct{}\n"},
+		{"features/posts/state.go", "package posts\n\ntype State struct{}\n\nfunc NewState() *State { return nil }\n"},
+		{"features/posts/create.go", feature + "// Create is one.\ntype Create struct{ A Kind }\n\nfunc (Create) Check(context.Context, *State) error { return nil }\n\nfunc (Create) Apply(*State, app.Entry) int { return 0 }\n"},
+		{"features/posts/kind.go", "package posts\n\ntype Kind string\n"},
+		{"features/posts/digest.go", feature + "// Digest is one.\ntype Digest struct{}\n\nfunc (*Digest) OnCreate(context.Context, Create, app.Entry) error { return nil }\n"},
+		{"features/posts/make.go", "package posts\n\nfunc NewDigest() (*Digest, error) { return nil, nil }\n"},
+		{"features/posts/kinds.go", "package posts\n\nconst Good Kind = \"good\"\n"},
+		{"features/posts/old.go", "package posts\n\nimport \"example.com/hello/core/app\"\n\nfunc Map(r app.Recorded) (app.Recorded, error) { return r, nil }\n"},
+		{"features/posts/near.go", feature + "type Near struct{}\n\nfunc (Near) Apply(*State, app.Entry) int { return 0 }\n"},
+		{"features/posts/near.go", ""},
+		{"features/posts/make.go", "package posts\n\nimport \"context\"\n\nfunc NewDigest(context.Context) (*Digest, error) { return nil, nil }\n"},
+		{"features/posts/create.go", ""},
 	} {
 		path := filepath.Join(dir, step.file)
 		if step.text == "" {
@@ -74,11 +87,13 @@ func TestKept(t *testing.T) {
 		cold.Checker = typing.NewChecker(checker.Module(), cache, store.Fset())
 		var said [2]string
 		for i, project := range []derive.Project{warm, cold} {
-			packages, err := project.Packages(t.Context(), view, []derive.Place{{Dir: "tools", Kind: derive.Tool, Wired: true}})
+			packages, err := project.Packages(t.Context(), view, derive.Places(view))
 			if err != nil {
 				t.Fatal(err)
 			}
-			said[i] = fmt.Sprintf("%s\n%v\n%v", packages[0].Text, packages[0].Problems, packages[0].Warnings)
+			for _, pkg := range packages {
+				said[i] += fmt.Sprintf("%s\n%v\n%v", pkg.Text, pkg.Problems, pkg.Warnings)
+			}
 		}
 		if said[0] != said[1] {
 			t.Fatalf("after %s, with what is kept\n%s\nand without\n%s", step.file, said[0], said[1])

@@ -31,9 +31,15 @@ func (f *finder) render() ([]byte, error) {
 	if f.place.Kind == Generator {
 		return f.renderGenerators()
 	}
+	of := "functions"
+	if f.place.Kind == Feature {
+		of = "types"
+	}
 	e := emitter{emit.NewFile(f.pkg.Path(), f.pkg.Name()), f.Core}
-	e.HeaderComment(source.DerivedMark + " from the functions of this package. DO NOT EDIT.")
-	e.ImportName(f.Core+"/mcp", "mcp")
+	e.HeaderComment(source.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
+	for _, name := range []string{"app", "appmcp", "mcp"} {
+		e.ImportName(f.Core+"/"+name, name)
+	}
 	fragments, err := f.fragments(e)
 	if err != nil {
 		return nil, err
@@ -54,7 +60,17 @@ func (f *finder) render() ([]byte, error) {
 			fmt.Fprintf(&body, "\n%s\n", bytes.TrimSpace(made.defaults))
 		}
 	}
+	if f.place.Kind == Feature {
+		feature, err := f.renderFeature(e, fragments)
+		if err != nil {
+			return nil, err
+		}
+		body.Write(feature)
+	}
 	for _, methods := range []bool{false, true} {
+		if f.place.Kind == Feature {
+			break
+		}
 		register, err := e.register(f.found.Components, fragments, f.place.receiver(), methods)
 		if err != nil {
 			return nil, err
@@ -70,7 +86,7 @@ func (f *finder) render() ([]byte, error) {
 
 // hasInput reports whether the schema of the input is used.
 func (c Component) hasInput() bool {
-	return c.Input != nil && (c.Kind == Tool || c.Kind == Generator || len(c.arguments) > 0)
+	return c.Input != nil && (c.Kind.IsTool() || c.Kind == Generator || len(c.arguments) > 0)
 }
 
 // constant is the name of something that is derived from the component. No other component
@@ -88,12 +104,26 @@ func (c Component) constant(what string) string { return what + strings.ReplaceA
 //		)
 //	}
 func (e emitter) register(all []Component, fragments []fragment, holder string, methods bool) ([]byte, error) {
+	var those []Component
+	var theirs []fragment
+	for i, c := range all {
+		if _, is := c.method(); is == methods {
+			those, theirs = append(those, c), append(theirs, fragments[i])
+		}
+	}
+	signature := jen.Commentf("// Register offers the %s of this package.", strings.ToLower(holder)).Line().Func()
+	if methods {
+		signature = jen.Commentf("// Register offers the %s that are methods of t.", strings.ToLower(holder)).Line().
+			Func().Params(jen.Id("t").Op("*").Id(holder))
+	}
+	return e.joined(signature.Id("Register").Params(jen.Id("s").Op("*").Add(e.mcp("Server"))), those, theirs)
+}
+
+// joined writes a function that offers components and joins what is wrong with each, nil if there are none.
+func (e emitter) joined(signature *jen.Statement, all []Component, fragments []fragment) ([]byte, error) {
 	var lines bytes.Buffer
 	hinted := map[bool]bool{}
 	for i, c := range all {
-		if _, is := c.method(); is != methods {
-			continue
-		}
 		lines.Write(fragments[i].offers)
 		for _, h := range c.hints {
 			hinted[h.value] = true
@@ -102,12 +132,7 @@ func (e emitter) register(all []Component, fragments []fragment, holder string, 
 	if lines.Len() == 0 {
 		return nil, nil
 	}
-	signature := jen.Commentf("// Register offers the %s of this package.", strings.ToLower(holder)).Line().Func()
-	if methods {
-		signature = jen.Commentf("// Register offers the %s that are methods of t.", strings.ToLower(holder)).Line().
-			Func().Params(jen.Id("t").Op("*").Id(holder))
-	}
-	frame, err := e.Source(signature.Id("Register").Params(jen.Id("s").Op("*").Add(e.mcp("Server"))).Error().BlockFunc(func(g *jen.Group) {
+	frame, err := e.Source(signature.Error().BlockFunc(func(g *jen.Group) {
 		for _, value := range []bool{true, false} {
 			if hinted[value] {
 				g.Id(hintName(value)).Op(":=").Lit(value)
@@ -135,8 +160,13 @@ func hintName(value bool) string {
 func (e emitter) add(c Component) *jen.Statement {
 	name, method := c.method()
 	function := jen.Id(name)
-	if method {
+	switch {
+	case method:
 		function = jen.Id("t").Dot(name)
+	case c.Kind == Command:
+		function = e.appmcp("Do").Types(jen.Id(name)).Call(jen.Id("a"))
+	case c.Kind == Query:
+		function = e.appmcp("Ask").Types(jen.Id(name)).Call(jen.Id("a"))
 	}
 	lines := []jen.Code{
 		emit.Key("Name", jen.Lit(c.Name)),

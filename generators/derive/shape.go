@@ -21,12 +21,14 @@ func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 		f.problem(decl.Name.Pos(), "%s is exported and is no %s: that is %s; change it, or begin its name with a small letter, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wanted(decl.Name.Name))
 		return
 	}
-	if in != nil && !f.input(c, decl, in) {
+	if in != nil && !f.input(c, decl.Name, in) {
 		return
 	}
 	switch c.Kind {
 	case Tool:
-		f.toolOutput(c, decl, out)
+		if !f.isOneOf(out, "ToolResult", "*ToolResult") { // or else it decides for itself
+			f.output(c, decl.Name, out)
+		}
 	case Resource:
 		f.resource(c, decl, in, out)
 	case Prompt:
@@ -144,15 +146,15 @@ func (f *finder) maker(decl *ast.FuncDecl) {
 	f.found.maker = maker{known: true, context: params.Len() == 1}
 }
 
-// input derives the schema of what a component takes.
-func (f *finder) input(c *Component, decl *ast.FuncDecl, t types.Type) bool {
-	s := &schemer{finder: f, at: decl.Name.Pos()}
+// input derives the schema of what a component takes. The name is that of the component.
+func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
+	s := &schemer{finder: f, at: name.Pos()}
 	text, ok := s.root(t)
 	if !ok {
 		return false
 	}
 	if !strings.HasPrefix(text, `{"type":"object"`) {
-		f.problem(decl.Name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", decl.Name.Name, f.name(t))
+		f.problem(name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", name.Name, f.name(t))
 		return false
 	}
 	c.Input, c.defaults = json.RawMessage(text), s.preset
@@ -160,20 +162,20 @@ func (f *finder) input(c *Component, decl *ast.FuncDecl, t types.Type) bool {
 		c.input = named.Obj().Name()
 	}
 	if len(c.defaults) > 0 && c.input == "" {
-		f.problem(decl.Name.Pos(), "the input of %s has defaults, and so has to be a plain type of this package", decl.Name.Name)
+		f.problem(name.Pos(), "the input of %s has defaults, and so has to be a plain type of this package", name.Name)
 	}
-	if len(c.defaults) > 0 && c.Kind != Tool {
-		f.problem(decl.Name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", decl.Name.Name)
+	if len(c.defaults) > 0 && !c.Kind.IsTool() {
+		f.problem(name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", name.Name)
 	}
 	if c.Kind == Resource || c.Kind == Prompt {
-		f.texts(c, decl, t)
+		f.texts(c, name, t)
 	}
 	f.described(t)
 	return true
 }
 
 // texts checks that all fields of an input are text, which is all that prompts and resources are given.
-func (f *finder) texts(c *Component, decl *ast.FuncDecl, t types.Type) {
+func (f *finder) texts(c *Component, name *ast.Ident, t types.Type) {
 	var document struct {
 		Properties map[string]struct {
 			Type        any
@@ -182,13 +184,13 @@ func (f *finder) texts(c *Component, decl *ast.FuncDecl, t types.Type) {
 		Required []string
 	}
 	if err := json.Unmarshal(c.Input, &document); err != nil {
-		f.problem(decl.Name.Pos(), "reading the schema of %s again: %v", decl.Name.Name, err)
+		f.problem(name.Pos(), "reading the schema of %s again: %v", name.Name, err)
 		return
 	}
 	for _, m := range members(t.Underlying().(*types.Struct), false) {
 		property := document.Properties[m.name]
 		if !isText(property.Type) {
-			at := decl.Name.Pos()
+			at := name.Pos()
 			if f.isOurs(m.field) {
 				at = m.field.Pos()
 			}
@@ -213,12 +215,9 @@ func (f *finder) described(t types.Type) {
 	}
 }
 
-// toolOutput derives the schema of what a tool gives back, unless it decides for itself.
-func (f *finder) toolOutput(c *Component, decl *ast.FuncDecl, t types.Type) {
-	if f.isOneOf(t, "ToolResult", "*ToolResult") {
-		return
-	}
-	s := &schemer{finder: f, at: decl.Name.Pos(), output: true}
+// output derives the schema of what a tool gives back. The name is where problems are that have no other place.
+func (f *finder) output(c *Component, name *ast.Ident, t types.Type) {
+	s := &schemer{finder: f, at: name.Pos(), output: true}
 	made, ok := s.root(t)
 	if !ok {
 		return

@@ -82,9 +82,15 @@ func (p Project) wire(view *source.View, dir string) ([]byte, error) {
 	var made []int             // which steps are preceded by the making of something
 	var makers []jen.Code
 	usesContext := false
-	for _, place := range Places() {
+	var features []jen.Code
+	for _, place := range Places(view) {
 		offers := offering(view, place)
-		if !place.Wired || offers.name == "" {
+		if offers.feature {
+			imported := p.Checker.ImportPath(place.Dir)
+			file.ImportName(imported, offers.name)
+			features = append(features, jen.Qual(imported, "Feature").Call())
+		}
+		if !place.Wired || place.Kind == Feature || offers.name == "" {
 			continue
 		}
 		imported := p.Checker.ImportPath(place.Dir)
@@ -130,7 +136,26 @@ func (p Project) wire(view *source.View, dir string) ([]byte, error) {
 		}
 		g.Return(jen.Nil())
 	})
+	p.extensions(file, dir, features)
 	return file.Bytes()
+}
+
+// extensions writes what a program has beside tools, resources and prompts. Without features nothing of what they
+// need is imported.
+//
+//	// extensions are what the server has beside them.
+//	func extensions() []extension {
+//		return []extension{data.New(programName, posts.Feature())}
+//	}
+func (p Project) extensions(file emit.File, dir string, features []jen.Code) {
+	result := jen.Nil()
+	if len(features) > 0 {
+		data := p.Checker.ImportPath(path.Join(dir, "data"))
+		file.ImportName(data, "data")
+		result = jen.Index().Id("extension").Values(jen.Qual(data, "New").Call(append([]jen.Code{jen.Id("programName")}, features...)...))
+	}
+	file.Comment("// extensions are what the server has beside them.")
+	file.Func().Id("extensions").Params().Index().Id("extension").Block(jen.Return(result))
 }
 
 // offers is what a package has for the wiring.
@@ -138,6 +163,7 @@ type offers struct {
 	name      string // of the package; empty if it offers nothing
 	functions bool   // it has func Register
 	methods   bool   // its type has a method Register
+	feature   bool   // it has func Feature
 	maker     maker
 }
 
@@ -150,9 +176,13 @@ func offering(view *source.View, place Place) offers {
 	}
 	o.name = derived.Syntax.Name.Name
 	for _, decl := range derived.Syntax.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "Register" {
+		f, ok := decl.(*ast.FuncDecl)
+		switch {
+		case ok && f.Name.Name == "Register":
 			o.functions = o.functions || f.Recv == nil
 			o.methods = o.methods || f.Recv != nil
+		case ok && place.Kind == Feature && f.Name.Name == "Feature":
+			o.feature = true
 		}
 	}
 	for _, file := range view.Files(place.Dir) {

@@ -12,41 +12,33 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Destroy removes a component: its file and the test beside it. Work that somebody has put into them
+// Destroy removes a component: its file and the test beside it, or the folder of a feature. Work that somebody has put into them
 // is in the way, unless it is forced. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
-	place, ok := derive.PlaceOf(derive.Kind(kind))
-	if !ok {
+	if !slices.Contains(Kinds(), kind) {
 		return nil, terminal.Usagef("%q is no kind of component; there are %s", kind, strings.Join(Kinds(), ", "))
 	}
 	op := journal.Operation{Action: actionDestroy, Title: actionDestroy + " " + kind + " " + name}
 	return e.transact(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
-		found, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+		place, component, err := e.choose(ctx, derive.Kind(kind), name)
 		if err != nil {
 			return nil, err
 		}
 		p := newPlan()
-		if len(found[0].Problems) > 0 {
-			return nil, e.refused(p, found[0])
-		}
-		component, err := pick(found[0], kind, name)
-		if err != nil {
-			return nil, err
-		}
 		if place.Kind == derive.Generator && e.cameWith(component) {
 			return nil, &Refusal{
 				Reason: fmt.Sprintf("the generator %s came with the project, in %s", component.Name, component.File),
 				WayOut: "Nothing was changed. Generators that were added to the project can be destroyed.",
 			}
 		}
-		result.Kind, result.Name = kind, component.Name
+		result.Kind, result.Name, result.Next = kind, component.Name, e.forLogs(component)
 		history, err := opened.History()
 		if err != nil {
 			return nil, err
 		}
-		files := []string{component.File}
-		if test := strings.TrimSuffix(component.File, ".go") + "_test.go"; e.before.File(test) != nil {
-			files = append(files, test)
+		files, err := e.filesOf(place, component)
+		if err != nil {
+			return nil, err
 		}
 		if err := e.untouched(opened, history, files, o); err != nil {
 			return nil, err
@@ -61,53 +53,14 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 // Kinds are the kinds of components that a project adds.
 func Kinds() []string {
 	var kinds []string
-	for _, place := range derive.Places() {
-		if added, ok := derive.PlaceOf(place.Kind); ok && added == place {
-			kinds = append(kinds, string(place.Kind))
-		}
+	for _, kind := range []derive.Kind{derive.Command, derive.Feature, derive.Generator, derive.Prompt, derive.Query, derive.Resource, derive.Tool, derive.Worker} {
+		kinds = append(kinds, string(kind))
 	}
 	return kinds
 }
 
 // cameWith reports whether a component is in a file that the project was made with.
 func (e *Engine) cameWith(c derive.Component) bool { return e.project.Files[c.File] != "" }
-
-// pick finds a component by the name that clients or Go have for it. Its file has to be its own.
-func pick(pkg *derive.Package, kind, name string) (derive.Component, error) {
-	var names []string
-	for _, c := range pkg.Components {
-		names = append(names, c.Name)
-	}
-	at := slices.IndexFunc(pkg.Components, func(c derive.Component) bool {
-		return c.Name == name || c.Func == name || strings.HasSuffix(c.Func, "."+name)
-	})
-	if at < 0 {
-		at = slices.IndexFunc(pkg.Components, func(c derive.Component) bool {
-			return c.Name == strings.ReplaceAll(name, "-", "_")
-		})
-	}
-	if at < 0 {
-		there := "there are " + strings.Join(names, ", ")
-		if len(names) == 0 {
-			there = "there is none"
-		}
-		return derive.Component{}, terminal.Usagef("there is no %s %q; %s", kind, name, there)
-	}
-	component := pkg.Components[at]
-	var others []string
-	for _, c := range pkg.Components {
-		if c.File == component.File && c.Name != component.Name {
-			others = append(others, c.Name)
-		}
-	}
-	if len(others) > 0 {
-		return component, &Refusal{
-			Reason: fmt.Sprintf("%s also holds %s", component.File, strings.Join(others, ", ")),
-			WayOut: fmt.Sprintf("Remove %s there by hand, and derive again with sync or build.", component.Func),
-		}
-	}
-	return component, nil
-}
 
 // untouched refuses files that hold somebody's work: those that are not as they were generated or
 // as the project was made.
@@ -120,7 +73,10 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 		WayOut: "Nothing was changed. With force it is removed all the same, and undo brings it back.",
 	}
 	for _, file := range files {
-		now := e.before.File(file).Text
+		now, err := e.root.ReadFile(file)
+		if err != nil {
+			return err
+		}
 		hash := change.Hash(now)
 		if e.project.Files[file] == hash {
 			continue

@@ -155,7 +155,7 @@ func title(kind string, input json.RawMessage, made string) string {
 // touched are the places that a plan has files in.
 func (e *Engine) touched(p *plan) []derive.Place {
 	dirs := p.dirs()
-	return slices.DeleteFunc(derive.Places(), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
+	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
 }
 
 // conflicts finds what is in the way of new files: files, and names that are taken.

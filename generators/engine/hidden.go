@@ -13,22 +13,37 @@ import (
 // hidden are the places that are there and not seen: folders that are links, which nothing follows
 // here, or other modules. To go on as if they were not there would unregister what they hold.
 func (e *Engine) hidden() []*derive.Package {
+	var places []derive.Place
+	for _, place := range derive.Places(e.before) {
+		if place.Wired && place.Kind != derive.Feature {
+			places = append(places, place)
+		}
+	}
+	if e.hides(derive.Features) != "" {
+		places = append(places, derive.FeatureIn(derive.Features))
+	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil { // there may be none
+		for _, entry := range entries {
+			places = append(places, derive.FeatureIn(path.Join(derive.Features, entry.Name())))
+		}
+	}
 	var found []*derive.Package
-	for _, place := range derive.Places() {
-		if !place.Wired {
-			continue
-		}
-		why := ""
-		if info, err := e.root.Lstat(place.Dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			why = fmt.Sprintf("%s is a link, and what it leads to is not looked at; make it a folder", place.Dir)
-		} else if mod := e.otherModule(path.Join(place.Dir, "x")); mod != "" {
-			why = fmt.Sprintf("%s is in another module, that of %s; make it part of this one", place.Dir, mod)
-		}
-		if why != "" {
+	for _, place := range places {
+		if why := e.hides(place.Dir); why != "" {
 			found = append(found, &derive.Package{Place: place, Problems: []check.Diagnostic{{Message: why}}})
 		}
 	}
 	return found
+}
+
+// hides says why a folder that is there is not seen, empty if it is.
+func (e *Engine) hides(dir string) string {
+	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Sprintf("%s is a link, and what it leads to is not looked at; make it a folder", dir)
+	}
+	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
+		return fmt.Sprintf("%s is in another module, that of %s; make it part of this one", dir, mod)
+	}
+	return ""
 }
 
 // otherModule is the go.mod of the module that a file would be in, if that is not the project's.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 
@@ -32,13 +33,16 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 		if !place.Wired && place.Kind != derive.Generator {
 			continue
 		}
-		kinds = append(kinds, string(place.Kind))
-		if kind == "" || string(place.Kind) == kind {
+		for _, k := range place.Kinds() {
+			kinds = append(kinds, string(k))
+		}
+		if kind == "" || slices.Contains(place.Kinds(), derive.Kind(kind)) {
 			places = append(places, place)
 		}
 	}
+	slices.Sort(kinds)
 	if len(places) == 0 {
-		return nil, terminal.Usagef("the project has no %q; it has components of the kinds %s", kind, strings.Join(kinds, ", "))
+		return nil, terminal.Usagef("the project has no %q; it has components of the kinds %s", kind, strings.Join(slices.Compact(kinds), ", "))
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, places)
 	if err != nil {
@@ -47,14 +51,17 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	var found []derive.Component
 	var names []string
 	for _, pkg := range packages {
-		if len(pkg.Problems) > 0 && kind != "" {
+		if len(pkg.Problems) > 0 && kind != "" && (pkg.Kind != derive.Feature || isIn(pkg, name)) {
 			return nil, e.refused(newPlan(), pkg)
 		}
 		for _, c := range pkg.Components {
+			if kind != "" && string(c.Kind) != kind {
+				continue
+			}
 			if c.Kind != derive.Generator || !e.cameWith(c) {
 				names = append(names, string(c.Kind)+" "+c.Name)
 			}
-			if c.Name == name || c.Func == name || c.Name == strings.ReplaceAll(name, "-", "_") || strings.HasSuffix(c.Func, "."+name) {
+			if c.IsCalled(name) {
 				found = append(found, c)
 			}
 		}
@@ -64,9 +71,23 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 		return nil, terminal.Usagef("there is no component %q; there are %s", name, strings.Join(names, ", "))
 	case 1:
 	default:
-		return nil, terminal.Usagef("%q is the name of a %s and of a %s; say with kind which is meant", name, found[0].Kind, found[1].Kind)
+		return nil, ambiguous(name, found)
 	}
 	return e.inspect(found[0], packages), nil
+}
+
+// ambiguous says that a name means several components.
+func ambiguous(name string, found []derive.Component) error {
+	if found[0].Kind == found[1].Kind {
+		return terminal.Usagef("%q is %s and %s; say which is meant", name, found[0].Name, found[1].Name)
+	}
+	return terminal.Usagef("%q is the name of a %s and of a %s; say with kind which is meant", name, found[0].Kind, found[1].Kind)
+}
+
+// isIn reports whether a name is that of a part of the feature in a package, as far as can be told by the name.
+func isIn(pkg *derive.Package, name string) bool {
+	feature, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(name, "-", "_"), "/", "_"), "_")
+	return feature == path.Base(pkg.Dir)
 }
 
 // inspect shows a component.

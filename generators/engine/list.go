@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -37,6 +38,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 		return nil, err
 	}
 	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []check.Diagnostic{}}
+	derive.Clashes(packages, nil)
 	for _, pkg := range append(packages, e.hidden()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) > 0 {
@@ -48,6 +50,9 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 			}
 		}
 	}
+	slices.SortStableFunc(listing.Components, func(a, b derive.Component) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	listing.Refused = append(listing.Refused, e.interrupted()...)
 	listing.OK = len(listing.Refused) == 0
 	listing.ToolsList = size(listing.Components)

@@ -24,6 +24,7 @@ type plan struct {
 	modes     map[string]fs.FileMode // permissions of files that come back
 	derived   map[string]bool        // those of them that are petrock's
 	packages  []*derive.Package      // what was derived from
+	beside    []*derive.Package      // other packages that have tools, if some of those do
 	conflicts []string
 	old       []check.Diagnostic // what is wrong, and was before
 	after     *source.View
@@ -59,6 +60,9 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
 		return err
 	}
+	if err := e.beside(ctx, p, places); err != nil {
+		return err
+	}
 	for _, pkg := range p.packages {
 		if len(pkg.Problems) > 0 {
 			if exact {
@@ -81,6 +85,29 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	for _, file := range wired {
 		e.own(p, file.Path, file.Text)
 	}
+	return nil
+}
+
+// beside looks at the packages that have tools and were not derived from, if some that have were: no two tools have
+// one name, and all of them are in the list that a model reads.
+func (e *Engine) beside(ctx context.Context, p *plan, places []derive.Place) error {
+	if !slices.ContainsFunc(places, derive.Place.HasTools) {
+		return nil
+	}
+	view := e.before.With(p.texts)
+	var others []derive.Place
+	for _, place := range derive.Places(view) {
+		if place.HasTools() && !slices.Contains(places, place) && len(view.Files(place.Dir)) > 0 {
+			others = append(others, place)
+		}
+	}
+	if len(others) > 0 {
+		var err error
+		if p.beside, err = e.deriver.Packages(ctx, view, others); err != nil {
+			return err
+		}
+	}
+	derive.Clashes(p.packages, p.beside)
 	return nil
 }
 

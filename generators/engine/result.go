@@ -60,7 +60,7 @@ func fileChange(f change.File) FileChange {
 func size(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {
-		if c.Kind != derive.Tool {
+		if !c.Kind.IsTool() {
 			continue
 		}
 		if text, err := c.Tool().AppendJSON(nil); err == nil {

@@ -22,7 +22,7 @@ func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
 // there are the places that the project has.
 func (e *Engine) there() []derive.Place {
 	var places []derive.Place
-	for _, place := range derive.Places() {
+	for _, place := range derive.Places(e.before) {
 		if len(e.before.Files(place.Dir)) > 0 {
 			places = append(places, place)
 		}

@@ -99,17 +99,28 @@ const (
 
 // fill says what came of a plan. Lists are never null.
 func (e *Engine) fill(r *Result, p *plan) {
+	var tools []derive.Component
+	listed := false
 	for _, pkg := range p.packages {
 		r.Refused = append(r.Refused, pkg.Problems...)
 		r.Warnings = append(r.Warnings, pkg.Warnings...)
-		if pkg.Kind == derive.Tool && pkg.Wired && len(pkg.Problems) == 0 {
-			r.ToolsList = size(pkg.Components)
+		if pkg.HasTools() && len(pkg.Problems) == 0 {
+			tools = append(tools, pkg.Components...)
+			listed = true
 		}
 		for _, c := range pkg.Components {
 			if c.Name == r.Name && string(c.Kind) == r.Kind {
 				r.Components = append(r.Components, c)
 			}
 		}
+	}
+	for _, pkg := range p.beside {
+		if len(pkg.Problems) == 0 {
+			tools = append(tools, pkg.Components...)
+		}
+	}
+	if listed {
+		r.ToolsList = size(tools)
 	}
 	if r.Files == nil {
 		r.Files = []FileChange{}

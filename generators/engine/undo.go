@@ -27,7 +27,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 		if err != nil {
 			return nil, err
 		}
-		if target, later, err = choose(history, id); err != nil {
+		if target, later, err = operation(history, id); err != nil {
 			return nil, err
 		}
 		op.Title, op.Undoes = "undo "+target.Title, target.ID
@@ -59,8 +59,8 @@ func (r *Refusal) name(target journal.Operation, later []journal.Operation) {
 	}
 }
 
-// choose finds the operation that is to be undone, and those after it that still hold.
-func choose(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
+// operation finds the one that is to be undone, and those after it that still hold.
+func operation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
 	undone := undoneBy(history)
 	at := -1
 	for i, op := range history {

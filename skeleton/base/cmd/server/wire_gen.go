@@ -15,4 +15,6 @@ func register(_ context.Context, s *mcp.Server) error {
 }
 
 // extensions are what the server has beside them.
-func extensions() []extension { return nil }
+func extensions() []extension {
+	return nil
+}

@@ -1,0 +1,243 @@
+package derive
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/source"
+)
+
+// stateType and newState are what every feature has, and mapFunc what it may have.
+const (
+	stateType = "State"
+	newState  = "NewState"
+	mapFunc   = "Map"
+)
+
+// featureName is the name of the feature that a place is.
+func (p Place) featureName() string { return path.Base(p.Dir) }
+
+// feature looks at what there is of the feature once: its name, the state, and the names that derived code has. What
+// other files may add to a part that is known already is looked at here too.
+func (f *finder) feature() {
+	name := f.place.featureName()
+	if !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name) || token.IsKeyword(name) {
+		f.problem(f.anywhere(), "%s is no name for a feature, which is one word of small letters and digits, as Go packages are called; rename the folder %s", name, f.place.Dir)
+	} else if f.pkg.Name() != name {
+		f.problem(f.anywhere(), "the package is called %s, and the feature %s, by its folder; call the package that too", f.pkg.Name(), name)
+	}
+	for _, taken := range []string{f.place.offer(), "register"} {
+		if object := f.pkg.Scope().Lookup(taken); object != nil {
+			f.problem(object.Pos(), "%s is the name of what is derived; call it otherwise", taken)
+		}
+	}
+	f.state(name)
+	f.mapping()
+	f.found.begins = map[string]begin{}
+	for _, c := range f.found.Components {
+		if c.Kind == Worker {
+			f.found.begins[c.Func] = f.begin(c.Func)
+		}
+	}
+}
+
+// anywhere is a place in the package, for what has none.
+func (f *finder) anywhere() token.Pos {
+	for _, file := range f.view.Files(f.place.Dir) {
+		if !file.IsTest() && !file.IsDerived() {
+			return file.Syntax.Name.Pos()
+		}
+	}
+	return token.NoPos
+}
+
+// part looks at a type: is it a command, a query or a worker, and a good one?
+func (f *finder) part(file *source.File, spec *ast.TypeSpec) {
+	name := spec.Name.Name
+	object, _ := f.pkg.Scope().Lookup(name).(*types.TypeName)
+	docs := f.typeDocs(spec.Name.Pos())
+	if !spec.Name.IsExported() || name == stateType || object == nil || object.IsAlias() || ignored(docs...) {
+		return
+	}
+	named, ok := object.Type().(*types.Named)
+	if !ok {
+		return
+	}
+	kind, ok := f.kindOf(named, spec)
+	if !ok {
+		return
+	}
+	_, isStruct := named.Underlying().(*types.Struct)
+	switch {
+	case object.Pos() != spec.Name.Pos():
+		f.problem(spec.Name.Pos(), "%s is declared more than once", name)
+		return
+	case constrained(file):
+		f.problem(spec.Name.Pos(), "%s is in a file that not every build takes, and a %s has to be in all of them; move it to another file, and let it call what differs, or put //petrock:ignore into its doc comment", name, kind)
+		return
+	case named.TypeParams() != nil:
+		f.problem(spec.Name.Pos(), "%s is generic, and a %s is one type; write it without type parameters, or put //petrock:ignore into its doc comment", name, kind)
+		return
+	case !isStruct && !isInvalid(named):
+		f.problem(spec.Name.Pos(), "%s is no struct, and a %s is one, whose fields are what it is told; change it, or put //petrock:ignore into its doc comment", name, kind)
+		return
+	}
+	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}
+	c.Name = c.Feature + "_" + naming.FromGo(name)
+	for _, doc := range docs {
+		if c.Description == "" {
+			c.Description = describe(doc, name)
+		}
+	}
+	before := len(f.found.Problems)
+	f.direct(&c, directives(docs...))
+	switch kind {
+	case Command:
+		c.Entry = c.Feature + "/" + naming.FromGo(name)
+		f.command(&c, spec.Name, named)
+	case Query:
+		f.query(&c, spec.Name, named)
+	case Worker:
+		f.worker(&c, spec.Name, named)
+	}
+	if kind.IsTool() && c.Description == "" {
+		f.warn(spec.Name.Pos(), "%s has no doc comment; models choose by what it says", name)
+	}
+	if len(f.found.Problems) == before {
+		f.found.Components = append(f.found.Components, c)
+	}
+}
+
+// kindOf is what a type is by the methods that it declares. Those of what it embeds do not make it one.
+func (f *finder) kindOf(named *types.Named, spec *ast.TypeSpec) (Kind, bool) {
+	because := map[Kind]string{}
+	for i := range named.NumMethods() {
+		method := named.Method(i)
+		if kind, ok := kindByMethod(method.Name()); ok && !f.ignoresMethod(method) {
+			because[kind] = method.Name()
+		}
+	}
+	var kinds []Kind
+	for _, kind := range []Kind{Command, Query, Worker} {
+		if because[kind] != "" {
+			kinds = append(kinds, kind)
+		}
+	}
+	switch len(kinds) {
+	case 0:
+		return "", false
+	case 1:
+		return kinds[0], true
+	}
+	f.problem(spec.Name.Pos(), "%s has %s, as a %s has, and %s, as a %s has, and can be but one of them; make two types of it, or put //petrock:ignore into the doc comment of the method that only has the name", spec.Name.Name, because[kinds[0]], kinds[0], because[kinds[1]], kinds[1])
+	return "", false
+}
+
+// kindByMethod is what types are that have a method of this name.
+func kindByMethod(name string) (Kind, bool) {
+	switch name {
+	case "Check", "Apply":
+		return Command, true
+	case "Answer":
+		return Query, true
+	case "Every":
+		return Worker, true
+	}
+	return Worker, isOn(name)
+}
+
+// isOn reports whether a method of this name is called with what has been done.
+func isOn(name string) bool {
+	rest, ok := strings.CutPrefix(name, "On")
+	first, _ := utf8.DecodeRuneInString(rest)
+	return ok && (rest == "" || !unicode.IsLower(first))
+}
+
+// ignoresMethod reports whether the doc comment of a method says that it only has the name.
+func (f *finder) ignoresMethod(method *types.Func) bool {
+	decl, ok := f.declaration(method.Pos()).(*ast.FuncDecl)
+	return ok && ignored(decl.Doc)
+}
+
+// method is one of a type, its own or of what it embeds; nil if it has none of that name.
+func method(t types.Type, name string) *types.Func {
+	object, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+	found, _ := object.(*types.Func)
+	return found
+}
+
+// onValue reports whether a type has a method without its address being taken.
+func onValue(t types.Type, name string) bool { return types.NewMethodSet(t).Lookup(nil, name) != nil }
+
+// placeOf is where something is declared, if it is in the project's source, and else where it is used.
+func (f *finder) placeOf(object types.Object, used token.Pos) token.Pos {
+	if f.isOurs(object) {
+		return object.Pos()
+	}
+	return used
+}
+
+// unknown reports whether a type of a signature is not known, and says so.
+func (f *finder) unknown(pos token.Pos, what string, s *types.Signature) bool {
+	for _, tuple := range []*types.Tuple{s.Params(), s.Results()} {
+		for v := range tuple.Variables() {
+			t := v.Type()
+			if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
+				t = pointer.Elem()
+			}
+			if isInvalid(t) {
+				f.problem(pos, "what %s takes and gives back is not all known: something that it refers to is missing or does not compile", what)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takesAndGives reports whether a signature has these parameters and results.
+func takesAndGives(s *types.Signature, takes, gives []func(types.Type) bool) bool {
+	if s.Variadic() || s.Params().Len() != len(takes) || s.Results().Len() != len(gives) {
+		return false
+	}
+	for i, is := range slices.Concat(takes, gives) {
+		tuple, at := s.Params(), i
+		if i >= len(takes) {
+			tuple, at = s.Results(), i-len(takes)
+		}
+		if !is(tuple.At(at).Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+// isContext reports whether a type is context.Context.
+func isContext(t types.Type) bool {
+	return isNamed(t, "Context") && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == "context"
+}
+
+// isAny is for what may be of any type.
+func isAny(types.Type) bool { return true }
+
+// isStateOf tells whether a type is a pointer to the state of the feature in a package.
+func isStateOf(pkg *types.Package) func(types.Type) bool {
+	return func(t types.Type) bool {
+		pointer, ok := types.Unalias(t).(*types.Pointer)
+		return ok && isNamed(pointer.Elem(), stateType) && types.Unalias(pointer.Elem()).(*types.Named).Obj().Pkg().Path() == pkg.Path()
+	}
+}
+
+// isApp tells whether a type is one of core's package app.
+func (f *finder) isApp(name string) func(types.Type) bool {
+	return func(t types.Type) bool {
+		return isNamed(t, name) && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == f.Core+"/app"
+	}
+}

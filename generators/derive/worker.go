@@ -1,0 +1,148 @@
+package derive
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/generators/naming"
+)
+
+// A duty is what a worker does: a method that is called with each command of a type, or again and again.
+type duty struct {
+	method string
+	every  time.Duration // how often; 0 for a method that follows commands
+}
+
+// A begin is how a worker is made.
+type begin int
+
+// The ways.
+const (
+	asZero      begin = iota // it is a zero value
+	byFunction               // func NewX() (*X, error)
+	withContext              // func NewX(ctx context.Context) (*X, error)
+)
+
+// worker checks the methods of a worker, and finds its duties.
+func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
+	c.Name = c.Feature + "/" + naming.FromGo(name.Name)
+	for _, d := range directives(f.typeDocs(name.Pos())...) {
+		if d.name == "name" {
+			c.Name = c.Feature + "/" + d.text
+			if !regexp.MustCompile(`^[a-z][a-z0-9_-]*$`).MatchString(d.text) {
+				f.problem(d.pos, "%q is no name for a worker; use small letters, digits and _", d.text)
+			}
+		}
+	}
+	for selection := range types.NewMethodSet(types.NewPointer(t)).Methods() {
+		m := selection.Obj().(*types.Func)
+		if kind, ok := kindByMethod(m.Name()); !ok || kind != Worker || f.ignoresMethod(m) {
+			continue
+		}
+		pos := f.placeOf(m, name.Pos())
+		switch {
+		case f.unknown(pos, m.Name(), m.Signature()):
+		case onValue(t, m.Name()):
+			f.problem(pos, "%s of %s has a value as its receiver, and what it keeps would be lost; make it %s", m.Name(), name.Name, wantedOf(name.Name, m.Name()))
+		case m.Name() == "Every":
+			f.every(c, name, m)
+		default:
+			f.follows(c, name, m)
+		}
+	}
+	slices.SortFunc(c.duties, func(a, b duty) int { // what it does by the clock is last
+		if a.every != b.every {
+			return int(min(max(a.every-b.every, -1), 1))
+		}
+		return strings.Compare(a.method, b.method)
+	})
+	f.lastingFields(t, name.Pos())
+}
+
+// follows checks a method that is called with each command of a type.
+func (f *finder) follows(c *Component, name *ast.Ident, m *types.Func) {
+	pos := f.placeOf(m, name.Pos())
+	if !takesAndGives(m.Signature(), []func(types.Type) bool{isContext, isAny, f.isApp("Entry")}, []func(types.Type) bool{isError}) {
+		f.problem(pos, "the method %s of %s is not that of a worker: %s; change it, %s", m.Name(), name.Name, wantedOf(name.Name, m.Name()), orIgnore)
+		return
+	}
+	if t := m.Signature().Params().At(1).Type(); !f.isCommand(t) {
+		f.problem(pos, "%s of %s follows %s, which is no command; take a type of a feature that has Check and Apply", m.Name(), name.Name, f.name(t))
+		return
+	}
+	c.duties = append(c.duties, duty{method: m.Name()})
+}
+
+// isCommand reports whether a type is a command, of this feature or another.
+func (f *finder) isCommand(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.TypeParams() != nil || named.Obj().Pkg() == nil || !named.Obj().Exported() || !isStruct(named) {
+		return false
+	}
+	if path.Dir(named.Obj().Pkg().Path()) != f.Checker.ImportPath(Features) || ignored(f.typeDocs(named.Obj().Pos())...) {
+		return false
+	}
+	check, apply := method(named, "Check"), method(named, "Apply")
+	return check != nil && apply != nil && f.hasShape(check, named.Obj().Pkg()) && f.hasShape(apply, named.Obj().Pkg())
+}
+
+// every checks the method that is called again and again, and how often that is.
+func (f *finder) every(c *Component, name *ast.Ident, m *types.Func) {
+	pos := f.placeOf(m, name.Pos())
+	if !takesAndGives(m.Signature(), []func(types.Type) bool{isContext}, []func(types.Type) bool{isError}) {
+		f.problem(pos, "the method Every of %s is not that of a worker: %s; change it, %s", name.Name, wantedOf(name.Name, "Every"), orIgnore)
+		return
+	}
+	var said []directive
+	if decl, ok := f.declaration(m.Pos()).(*ast.FuncDecl); ok {
+		for _, d := range directives(decl.Doc) {
+			if d.name == "every" {
+				said = append(said, d)
+			} else {
+				f.problem(d.pos, "//petrock:%s means nothing on Every; it may have every, ignore", d.name)
+			}
+		}
+	}
+	switch len(said) {
+	case 0:
+		f.problem(pos, "nothing says how often Every of %s is called; put it into its doc comment: //petrock:every 5m", name.Name)
+		return
+	case 1:
+	default:
+		f.problem(said[1].pos, "//petrock:every stands there twice; leave one")
+		return
+	}
+	interval, err := time.ParseDuration(said[0].text)
+	if err != nil || interval < time.Millisecond {
+		f.problem(said[0].pos, "%q is no time between two calls; write one such as 30s, 5m or 24h", said[0].text)
+		return
+	}
+	c.duties = append(c.duties, duty{"Every", interval})
+}
+
+// begin is how a worker is made.
+func (f *finder) begin(name string) begin {
+	object := f.pkg.Scope().Lookup("New" + name)
+	if object == nil || f.ignoresFunction(object.Pos()) {
+		return asZero
+	}
+	isWorker := func(t types.Type) bool { return f.name(t) == "*"+name }
+	function, ok := object.(*types.Func)
+	if ok && function.Signature().TypeParams() == nil {
+		type list = []func(types.Type) bool
+		switch s := function.Signature(); {
+		case takesAndGives(s, nil, list{isWorker, isError}):
+			return byFunction
+		case takesAndGives(s, list{isContext}, list{isWorker, isError}):
+			return withContext
+		}
+	}
+	f.problem(f.placeOf(object, token.NoPos), "New%s makes the worker %[1]s when the work begins, and has to be func New%[1]s() (*%[1]s, error), which may take a context; change it, or call it otherwise, or put //petrock:ignore into its doc comment", name)
+	return asZero
+}
