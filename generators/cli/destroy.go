@@ -15,12 +15,12 @@ func newDestroy(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
-		Long: `Remove a component: its file and the test beside it. Derived files are derived again.
-Generators that the project came with stay.
+		Long: `Remove a component: its file and the test beside it, or the folder of a feature. Derived files
+are derived again. Generators that the project came with stay.
 
 What you have written into them is in the way, unless --force is given; either way, undo
 brings all of it back.`,
-		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run"),
+		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return fmt.Errorf("it takes a kind and a name: destroy tool add")

@@ -16,13 +16,14 @@ func newSync(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Derive what follows from what you wrote",
-		Long: `Derive what follows from what you wrote: the registration of tools, resources and prompts,
-their schemas, and the wiring of the server. Run it after every change of a signature, a
+		Long: `Derive what follows from what you wrote: the registration of tools, resources, prompts and
+features, their schemas, and the wiring of the server. Run it after every change of a signature, a
 comment or a type.
 
 A package that does not parse, or whose functions cannot be offered, is named, and keeps the
 derived files that it has; the others go on. It ends with 1 then. With --check nothing is written,
-and it ends with 1 if something is stale.`,
+and it ends with 1 if something is stale, or if a command is applied with the clock,
+randomness or I/O, of which sync alone warns.`,
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run"),
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -43,12 +44,14 @@ and it ends with 1 if something is stale.`,
 				return &SaidError{errors.New("not everything could be derived")}
 			case check && len(result.Files) > 0:
 				return &SaidError{fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
+			case check && len(result.Impure) > 0:
+				return &SaidError{errors.New("the state would not be the same when the log is read again")}
 			}
 			return nil
 		},
 	}
 	c.flags(cmd, true)
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and end with 1 if something is stale")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and end with 1 if something is stale or impure")
 	return cmd
 }
 
@@ -56,7 +59,7 @@ func printSync(env Env, r *engine.Result, check bool) error {
 	if !check {
 		return printResult(env, r)
 	}
-	text := r.Stale()
+	text := r.Stale() + r.Impurities()
 	if text == "" {
 		text = r.Headline() + "\n"
 	}

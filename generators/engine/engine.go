@@ -138,5 +138,6 @@ func (e *Engine) facts(ctx context.Context) kit.Project {
 		}
 	}
 	p.Function = func(ref string) (*kit.Function, error) { return e.function(ctx, ref) }
+	p.Feature = func(name string) *kit.Feature { return e.feature(ctx, name) }
 	return p
 }

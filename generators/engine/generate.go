@@ -41,6 +41,7 @@ func (e *Engine) generate(ctx context.Context, g kit.Generator, input json.RawMe
 	op := journal.Operation{Action: actionGenerate}
 	return e.transact(ctx, &op, o, func(_ *journal.Journal, result *Result) (*plan, error) {
 		p := newPlan()
+		p.strict = true
 		if o.DryRun || wanted != nil {
 			p.from = &saved{Kind: g.Name, Input: string(input), Made: e.made(), wanted: wanted}
 			if err := p.from.changed(); err != nil {

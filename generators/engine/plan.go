@@ -32,6 +32,7 @@ type plan struct {
 	dir       string    // of the package that the trial's test is in
 	sent      string    // the file that holds a body that was sent; empty if none was
 	missing   []string  // why packages that were sought were not found
+	strict    bool      // it is new, and so has to apply commands as it should
 	from      *saved    // what it was made from, of which a plan that is kept is made
 }
 
@@ -177,6 +178,9 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 			Declares:    p.declares(verdict.New),
 			WayOut:      "Nothing was changed" + whyMissing(p.missing),
 		}
+	}
+	if p.strict {
+		return e.pure(ctx, p)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type Result struct {
 	Diagnostics []check.Diagnostic `json:"diagnostics"`         // What was wrong with the project before, and still is, as far as it was looked for
 	Refused     []check.Diagnostic `json:"refused"`             // Why nothing could be derived from some packages, whose derived files stay as they are
 	Warnings    []check.Diagnostic `json:"warnings"`            // What had better be otherwise
+	Impure      []check.Diagnostic `json:"impure,omitempty"`    // What would make another state of a log when it is read again
 	ToolsList   *Size              `json:"toolsList,omitempty"` // What the list of tools costs a model
 	Trial       *Trial             `json:"trial,omitempty"`     // What came of running the examples
 	Recovered   string             `json:"recovered,omitempty"` // What was done about an operation that had been interrupted

@@ -30,7 +30,8 @@ func (e *Engine) there() []derive.Place {
 	return places
 }
 
-// Check reports what [Engine.Sync] would do; the result is OK if that is nothing. It changes nothing of
+// Check reports what [Engine.Sync] would do; the result is OK if that is nothing, and if commands are applied so that the
+// state comes out the same whenever the log is read. It changes nothing of
 // the project, takes no lock, and needs no right to write.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.look(ctx); err != nil {
@@ -49,11 +50,14 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 		result.Files = append(result.Files, fileChange(f))
 	}
 	e.fill(result, p)
+	if err := e.judge(ctx, result, e.before); err != nil {
+		return nil, err
+	}
 	for _, conflict := range p.conflicts {
 		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})
 	}
 	result.Refused = append(result.Refused, e.interrupted()...)
-	result.OK = len(result.Files)+len(result.Refused) == 0
+	result.OK = len(result.Files)+len(result.Refused)+len(result.Impure) == 0
 	return result, nil
 }
 

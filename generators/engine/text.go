@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func (r *Result) String() string {
 	for _, d := range r.Refused {
 		fmt.Fprintf(&out, "refused: %s\n", d)
 	}
-	for _, d := range r.Warnings {
+	for _, d := range append(slices.Clone(r.Impure), r.Warnings...) {
 		fmt.Fprintf(&out, "warning: %s\n", d)
 	}
 	if len(r.Diagnostics) > 0 {

@@ -78,6 +78,11 @@ func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options,
 		result.Files = append(result.Files, fileChange(f))
 	}
 	e.fill(result, p)
+	if op.Action == actionSync {
+		if err := e.judge(ctx, result, p.after); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case result.Plan != "":
 		result.Next = []string{fmt.Sprintf("Apply the plan %s to write it.", result.Plan)}
@@ -109,7 +114,8 @@ func (e *Engine) fill(r *Result, p *plan) {
 			listed = true
 		}
 		for _, c := range pkg.Components {
-			if c.Name == r.Name && string(c.Kind) == r.Kind {
+			isPart := r.Kind == string(derive.Feature) && c.Feature == r.Name
+			if c.Name == r.Name && string(c.Kind) == r.Kind || isPart {
 				r.Components = append(r.Components, c)
 			}
 		}

@@ -25,6 +25,10 @@ type Project struct {
 	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
 	// error says why no tool can call it. Function may be nil for generators that do not ask.
 	Function func(ref string) (*Function, error)
+
+	// Feature tells what there is of a feature, by its name; nil if the project has none of that name. Feature
+	// may be nil for generators that do not ask.
+	Feature func(name string) *Feature
 }
 
 // Import is the import path of a folder of the project.

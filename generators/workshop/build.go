@@ -30,6 +30,7 @@ type Built struct {
 	Derived     []engine.FileChange `json:"derived"`     // Derived files that were stale, and are fresh now
 	Refused     []check.Diagnostic  `json:"refused"`     // Why nothing could be derived from some packages, whose derived files stay as they are
 	Diagnostics []check.Diagnostic  `json:"diagnostics"` // What the compiler says, if it does not build
+	Warnings    []check.Diagnostic  `json:"warnings"`    // What had better be otherwise; first of all, what would make another state of a log when it is read again
 	ToolsList   *engine.Size        `json:"toolsList"`   // What the list of tools costs a model
 }
 
@@ -70,6 +71,9 @@ func (b *Built) String() string {
 	if b.ToolsList != nil {
 		fmt.Fprintln(&out, b.ToolsList)
 	}
+	for _, d := range b.Warnings {
+		fmt.Fprintf(&out, "warning: %s\n", d)
+	}
 	return out.String()
 }
 
@@ -83,6 +87,7 @@ func (o *opened) build(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	built := &Built{Derived: synced.Files, Refused: synced.Refused, ToolsList: synced.ToolsList, Diagnostics: []check.Diagnostic{}}
+	built.Warnings = append(append([]check.Diagnostic{}, synced.Impure...), synced.Warnings...)
 	if built.Derived == nil {
 		built.Derived = []engine.FileChange{}
 	}

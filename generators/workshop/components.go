@@ -23,7 +23,7 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 // InspectComponentInput is what inspect_component takes.
 type InspectComponentInput struct {
 	Name string `json:"name"`           // Name of the component, as clients or Go have it
-	Kind string `json:"kind,omitempty"` // tool, resource, prompt or generator; needed if several have the name
+	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; needed if several have the name
 	Dir  string `json:"dir,omitempty"`  // Folder of the project
 }
 

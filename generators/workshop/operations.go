@@ -34,13 +34,13 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 
 // DestroyComponentInput is what destroy_component takes.
 type DestroyComponentInput struct {
-	Kind  string `json:"kind"`            // tool, resource, prompt or generator
-	Name  string `json:"name"`            // Name of the component
+	Kind  string `json:"kind"`            // tool, resource, prompt, generator, feature, command, query or worker
+	Name  string `json:"name"`            // Name of the component; of a part of a feature also posts/create
 	Force bool   `json:"force,omitempty"` // Also if there is work in it that was not generated
 	Dir   string `json:"dir,omitempty"`   // Folder of the project
 }
 
-// DestroyComponent removes a component with its test, and what was derived from it. Undo brings it back.
+// DestroyComponent removes a component with its test, or a feature with all of its folder, and what was derived from it. Undo brings it back.
 //
 //petrock:hints destructive closed-world
 func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) (*mcp.ToolResult, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -25,6 +26,7 @@ type ProjectStatusOutput struct {
 	Packages    []string           `json:"packages"`    // Import paths of the packages, without those that every project has in core and generators
 	Components  []string           `json:"components"`  // Kinds and names of what it offers
 	Stale       []string           `json:"stale"`       // Derived files that are not what they would be now, and why some cannot be derived; build makes them again
+	Impure      []string           `json:"impure"`      // Where commands are applied with the clock, randomness or I/O, so that a log would not give the same state again
 	Builds      bool               `json:"builds"`      // Whether all of it compiles, tests included
 	Diagnostics []check.Diagnostic `json:"diagnostics"` // What the compiler says, if it does not
 }
@@ -62,6 +64,7 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 		Packages:    []string{}, // never null
 		Components:  []string{},
 		Stale:       []string{},
+		Impure:      []string{},
 		Diagnostics: []check.Diagnostic{},
 	}
 	if listing, err := o.engine.List(ctx); err == nil {
@@ -71,8 +74,9 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	}
 	if fresh, err := o.engine.Check(ctx); err != nil {
 		status.Stale = append(status.Stale, err.Error())
-	} else if stale := strings.TrimSpace(fresh.Stale()); stale != "" {
-		status.Stale = strings.Split(stale, "\n")
+	} else {
+		status.Stale = append(status.Stale, strings.FieldsFunc(fresh.Stale(), isLineEnd)...)
+		status.Impure = append(status.Impure, strings.FieldsFunc(fresh.Impurities(), isLineEnd)...)
 	}
 	o.engine.Step("compiling")
 	result, err := check.Run(ctx, check.Options{Dir: found.Root})
@@ -91,6 +95,9 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	return status, nil
 }
 
+// isLineEnd reports whether a line ends.
+func isLineEnd(r rune) bool { return r == '\n' }
+
 // String is the status as a person reads it.
 func (s ProjectStatusOutput) String() string {
 	var text strings.Builder
@@ -101,8 +108,8 @@ func (s ProjectStatusOutput) String() string {
 	if len(s.Components) > 0 {
 		fmt.Fprintf(&text, "It offers: %s.\n", strings.Join(s.Components, ", "))
 	}
-	for _, stale := range s.Stale {
-		fmt.Fprintf(&text, "%s\n", stale)
+	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {
+		fmt.Fprintf(&text, "%s\n", line)
 	}
 	if s.Builds {
 		text.WriteString("All packages and tests compile.\n")

@@ -16,9 +16,9 @@ const (
 
 	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Name of a tool, prompt or resource of the project, or the address of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"What it is given"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"What the name is of; tool, or resource for an address, if it is left out"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
-	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt or generator"},"name":{"type":"string","description":"Name of the component"},"force":{"type":"boolean","description":"Also if there is work in it that was not generated"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
+	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component; of a part of a feature also posts/create"},"force":{"type":"boolean","description":"Also if there is work in it that was not generated"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
 
-	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the component, as clients or Go have it"},"kind":{"type":"string","description":"tool, resource, prompt or generator; needed if several have the name"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the component, as clients or Go have it"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; needed if several have the name"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
@@ -52,7 +52,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, mcp.Typed(t.Call)),
 		s.AddTool(mcp.Tool{
 			Name:        "destroy_component",
-			Description: "Removes a component with its test, and what was derived from it. Undo brings it back.",
+			Description: "Removes a component with its test, or a feature with all of its folder, and what was derived from it. Undo brings it back.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
 		}, mcp.Typed(t.DestroyComponent)),

@@ -9,7 +9,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// What is derived from the project's source is as it would be derived now.
+// What is derived from the project's source is as it would be derived now, and commands are applied without the clock,
+// randomness and I/O.
 func TestDerivedFilesAreFresh(t *testing.T) {
 	e, err := engine.Open(".", generators.All())
 	if errors.Is(err, project.ErrNone) {
@@ -25,5 +26,8 @@ func TestDerivedFilesAreFresh(t *testing.T) {
 	}
 	if stale := result.Stale(); stale != "" {
 		t.Errorf("%srun: go run ./cmd/petrock sync", stale)
+	}
+	if impure := result.Impurities(); impure != "" {
+		t.Errorf("the state would not be the same when the log is read again:\n%s", impure)
 	}
 }

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"go/ast"
+	"go/types"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// feature is what generators are told of a feature, nil if there is none of that name.
+func (e *Engine) feature(ctx context.Context, name string) *kit.Feature {
+	place := derive.FeatureIn(path.Join(derive.Features, name))
+	if name == "" || !slices.Contains(derive.Places(e.before), place) {
+		return nil
+	}
+	feature := &kit.Feature{Name: name, Dir: place.Dir}
+	for _, file := range e.before.Files(place.Dir) {
+		if !file.IsTest() && !file.IsDerived() {
+			feature.Declared = append(feature.Declared, file.Names()...)
+		}
+	}
+	slices.Sort(feature.Declared)
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil || len(packages[0].Problems) > 0 {
+		return feature // what is wrong is said when something is derived
+	}
+	for _, c := range packages[0].Components {
+		part := kit.Part{Type: c.Func, Name: c.Name, Entry: c.Entry, Fields: e.fields(c)}
+		switch c.Kind {
+		case derive.Command:
+			feature.Commands = append(feature.Commands, part)
+		case derive.Query:
+			feature.Queries = append(feature.Queries, part)
+		}
+	}
+	return feature
+}
+
+// fields are those of the type that a component is.
+func (e *Engine) fields(c derive.Component) []kit.Field {
+	var fields []kit.Field
+	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != c.Func {
+			_, inside := n.(*ast.BlockStmt)
+			return !inside
+		}
+		list, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return false
+		}
+		for _, field := range list.Fields.List {
+			made := kit.Field{Type: types.ExprString(field.Type)}
+			if field.Tag != nil {
+				made.Tag, _ = strconv.Unquote(field.Tag.Value)
+			}
+			if len(field.Names) == 0 {
+				fields = append(fields, made)
+			}
+			for _, name := range field.Names {
+				made.Name = name.Name
+				fields = append(fields, made)
+			}
+		}
+		return false
+	})
+	return fields
+}

@@ -1,0 +1,276 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// A bench is a project with features, and an engine for it.
+type bench struct {
+	*testing.T
+	*engine.Engine
+	dir string
+}
+
+// open writes the project and derives from it. Its only generator writes what it is given, and says what it knows of the
+// feature posts.
+func open(t *testing.T) *bench {
+	t.Helper()
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	archive, err := txtar.ParseFile("testdata/features.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{T: t, dir: t.TempDir()}
+	for _, f := range archive.Files {
+		b.write(f.Name, string(f.Data))
+	}
+	b.Engine, err = engine.Open(b.dir, []kit.Generator{{
+		Name:        "command",
+		InputSchema: json.RawMessage(`{}`),
+		Make: kit.Typed(func(p kit.Project, in struct{ File, Text string }) (kit.Draft, error) {
+			known := p.Feature("posts")
+			name := "posts_" + strings.TrimSuffix(path.Base(in.File), ".go")
+			return kit.Draft{Kind: "command", Name: name, Files: []kit.File{{Path: in.File, Text: []byte(in.Text)}}, Next: []string{fmt.Sprintf("%+v", known)}}, nil
+		}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	synced, err := b.Sync(t.Context(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !synced.OK || len(synced.Diagnostics)+len(synced.Warnings)+len(synced.Impure) > 0 || synced.ToolsList.Tools != 4 {
+		t.Fatalf("deriving: %s", synced)
+	}
+	return b
+}
+
+func (b *bench) write(name, text string) {
+	b.Helper()
+	file := filepath.Join(b.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// files are the paths below a folder of the project.
+func (b *bench) files(dir string) []string {
+	var files []string
+	filepath.WalkDir(filepath.Join(b.dir, dir), func(name string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			inside, _ := filepath.Rel(b.dir, name)
+			files = append(files, filepath.ToSlash(inside))
+		}
+		return nil
+	})
+	return files
+}
+
+// wants fails unless an error says something.
+func (b *bench) wants(err error, part string) {
+	b.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		b.Errorf("the error is %v, and not one about %q", err, part)
+	}
+}
+
+// command is the Go of a command of posts.
+func command(name, apply string) string {
+	return fmt.Sprintf(`package posts
+
+import (
+	"context"
+	"time"
+
+	"hello/core/app"
+)
+
+// %s is one.
+type %[1]s struct{}
+
+// Check always lets it pass.
+func (c %[1]s) Check(ctx context.Context, s *State) error { return nil }
+
+// Apply does something.
+func (c %[1]s) Apply(s *State, e app.Entry) time.Time { %s }
+`, name, apply)
+}
+
+// generate has the generator write a file.
+func (b *bench) generate(file, text string) (*engine.Result, error) {
+	input, err := json.Marshal(map[string]string{"File": file, "Text": text})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return b.Generate(b.Context(), "command", input, engine.Options{})
+}
+
+func TestFeaturesAreShown(t *testing.T) {
+	b := open(t)
+	listing, err := b.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range listing.Components {
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", c.Kind, c.Name, c.Func, c.Feature, c.Entry))
+	}
+	want := []string{
+		"command posts_create Create posts posts/create", "command users_create Create users users/create",
+		"feature posts State posts ", "feature users State users ",
+		"query posts_get Get posts ", "tool add Add  ", "worker posts/digest Digest posts ",
+	}
+	if !slices.Equal(got, want) || listing.ToolsList.Tools != 4 {
+		t.Errorf("it lists %q (%v), not %q", got, listing.ToolsList, want)
+	}
+	for _, c := range []struct{ kind, name, file string }{
+		{"", "posts_create", "features/posts/create.go"},
+		{"command", "posts/create", "features/posts/create.go"},
+		{"", "posts-get", "features/posts/get.go"},
+		{"query", "Get", "features/posts/get.go"},
+		{"worker", "posts/digest", "features/posts/digest.go"},
+		{"feature", "users", "features/users/users.go"},
+	} {
+		shown, err := b.Inspect(t.Context(), c.kind, c.name)
+		if err != nil || shown.Component.File != c.file {
+			t.Errorf("%s %s is %+v (%v)", c.kind, c.name, shown, err)
+		}
+	}
+	_, err = b.Inspect(t.Context(), "command", "Create")
+	b.wants(err, `"Create" is posts_create and users_create`)
+	_, err = b.Inspect(t.Context(), "query", "posts_create")
+	b.wants(err, "there are query posts_get")
+}
+
+func TestFeaturesAreDestroyed(t *testing.T) {
+	b := open(t)
+	o := engine.Options{Force: true}
+	before := b.files("features")
+	_, err := b.Destroy(t.Context(), "command", "posts/create", engine.Options{})
+	b.wants(err, "there is work in what would be removed")
+	_, err = b.Destroy(t.Context(), "command", "posts/create", o)
+	b.wants(err, "digest.go")
+	_, err = b.Destroy(t.Context(), "command", "users_create", o)
+	b.wants(err, "features/users/users.go also holds the state of users")
+	_, err = b.Destroy(t.Context(), "feature", "users", o)
+	b.wants(err, "digest.go")
+	_, err = b.Destroy(t.Context(), "query", "posts_create", o)
+	b.wants(err, "there are posts_get")
+
+	var ids []string
+	for _, c := range []struct{ kind, name, next string }{
+		{"worker", "posts/digest", ""},
+		{"command", "posts_create", "posts/create cannot be read any more"},
+		{"query", "posts/get", ""},
+		{"feature", "users", "users/… cannot be read any more"},
+		{"feature", "posts", "posts/…"},
+	} {
+		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
+		if err != nil {
+			t.Fatalf("%s %s: %v", c.kind, c.name, err)
+		}
+		if next := strings.Join(result.Next, "\n"); !strings.Contains(next, c.next) || c.next == "" && next != "" {
+			t.Errorf("after %s %s it says %q", c.kind, c.name, next)
+		}
+		ids = append(ids, result.Operation)
+	}
+	if left := b.files("features"); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+	if wiring, _ := os.ReadFile(filepath.Join(b.dir, "cmd/hello/wire_gen.go")); strings.Contains(string(wiring), "data") {
+		t.Errorf("the wiring is\n%s", wiring)
+	}
+	for _, id := range slices.Backward(ids) {
+		if _, err := b.Undo(t.Context(), id, engine.Options{}); err != nil {
+			t.Fatalf("undoing %s: %v", id, err)
+		}
+	}
+	if after := b.files("features"); !slices.Equal(before, after) {
+		t.Errorf("there is %q, and was %q", after, before)
+	}
+	if result, err := b.Check(t.Context()); err != nil || !result.OK {
+		t.Errorf("after all, %s (%v)", result, err)
+	}
+}
+
+func TestApplyIsPure(t *testing.T) {
+	b := open(t)
+	made, err := b.generate("features/posts/good.go", command("Good", "return e.Time"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made.Components) != 1 || made.Components[0].Entry != "posts/good" || made.ToolsList.Tools != 5 || !strings.Contains(made.Next[0], "Fields:[{Name:Title Type:string Tag:json:") {
+		t.Errorf("it makes %+v", made)
+	}
+	_, err = b.generate("features/posts/bad.go", command("Bad", "return time.Now()"))
+	b.wants(err, "Bad.Apply → time.Now")
+	b.wants(err, "> 17 | func (c Bad) Apply")
+	if slices.Contains(b.files("features/posts"), "features/posts/bad.go") {
+		t.Error("it was written all the same")
+	}
+
+	b.write("features/posts/worse.go", command("Worse", "return time.Now()"))
+	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Impure) != 1 || !strings.Contains(synced.String(), "warning: features/posts/worse.go:17") {
+		t.Errorf("sync says %s (%v)", synced, err)
+	}
+	if checked, err := b.Check(t.Context()); err != nil || checked.OK || checked.Stale() != "" || !strings.Contains(checked.Impurities(), "Worse.Apply → time.Now") {
+		t.Errorf("a check says %s (%v)", checked, err)
+	}
+	if _, err := b.generate("features/posts/other.go", command("Other", "return e.Time")); err != nil {
+		t.Errorf("what is impure before is in the way: %v", err)
+	}
+}
+
+func TestFeaturesInTheWay(t *testing.T) {
+	b := open(t)
+	derived := filepath.Join(b.dir, "features/posts/posts_gen.go")
+	was, err := os.ReadFile(derived)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Two tools have one name.
+	_, err = b.generate("features/posts/plus.go", strings.Replace(command("Plus", "return e.Time"), "// Plus is one.", "// Plus is one.\n//\n//petrock:name add", 1))
+	b.wants(err, "Plus has the name add, and so has Add in tools/add.go")
+
+	// A feature that does not parse keeps what was derived from it, and others go on.
+	b.write("features/posts/broken.go", "package posts\n\nfunc {\n")
+	b.write("features/users/get.go", "package users\n\nimport \"context\"\n\n// Get is one.\ntype Get struct{}\n\nfunc (Get) Answer(ctx context.Context, s *State) (int, error) { return s.N, nil }\n")
+	synced, err := b.Sync(t.Context(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := os.ReadFile(derived); string(now) != string(was) || synced.OK || len(synced.Files) != 1 || synced.Files[0].Path != "features/users/users_gen.go" {
+		t.Errorf("sync says %s", synced)
+	}
+	_, err = b.Destroy(t.Context(), "query", "posts_get", engine.Options{Force: true})
+	b.wants(err, "nothing can be derived from features/posts")
+	if _, err := b.Destroy(t.Context(), "query", "users_get", engine.Options{Force: true}); err != nil {
+		t.Errorf("destroying what is not broken: %v", err)
+	}
+	if err := os.Remove(filepath.Join(b.dir, "features/posts/broken.go")); err != nil {
+		t.Fatal(err)
+	}
+
+	// A feature that is another module is not forgotten without a word.
+	b.write("features/users/go.mod", "module other\n")
+	_, err = b.generate("features/posts/good.go", command("Good", "return e.Time"))
+	b.wants(err, "features/users is in another module")
+}

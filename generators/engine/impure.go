@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/purity"
+	"github.com/petrock/petrock/generators/source"
+)
+
+// purity looks at how the features of a view apply their commands.
+func (e *Engine) purity(ctx context.Context, view *source.View) (purity.Report, error) {
+	var dirs []string
+	for _, place := range derive.Places(view) {
+		if place.Kind == derive.Feature {
+			dirs = append(dirs, place.Dir)
+		}
+	}
+	if len(dirs) > 0 {
+		e.step("looking at how commands are applied")
+	}
+	return purity.Project{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
+}
+
+// pure refuses a plan with which commands would be applied in a way that does not come out the same whenever the log is
+// read, if that is new.
+func (e *Engine) pure(ctx context.Context, p *plan) error {
+	after, err := e.purity(ctx, p.after)
+	if err != nil || len(after.Impure) == 0 {
+		return err
+	}
+	before, err := e.purity(ctx, e.before)
+	if err != nil {
+		return err
+	}
+	fresh := slices.DeleteFunc(after.Impure, func(d check.Diagnostic) bool {
+		return slices.ContainsFunc(before.Impure, func(old check.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
+	})
+	if len(fresh) == 0 {
+		return nil
+	}
+	return &Refusal{
+		Reason:      "the state would not be the same when the log is read again:",
+		Diagnostics: around(fresh, p.texts),
+		Declares:    p.declares(fresh),
+		WayOut:      "Nothing was changed. A function that does no harm may say so in its doc comment: //petrock:pure and the reason.",
+	}
+}
+
+// judge adds to a result what there is to say of how all features apply their commands.
+func (e *Engine) judge(ctx context.Context, r *Result, view *source.View) error {
+	report, err := e.purity(ctx, view)
+	if err != nil {
+		return err
+	}
+	r.Impure = report.Impure
+	r.Warnings = append(r.Warnings, report.Warnings...)
+	return nil
+}
+
+// Impurities says what would make another state of the log when it is read again, empty if nothing is known to.
+func (r *Result) Impurities() string {
+	var out strings.Builder
+	for _, d := range r.Impure {
+		fmt.Fprintf(&out, "%s\n", d)
+	}
+	return out.String()
+}
