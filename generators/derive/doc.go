@@ -63,6 +63,7 @@
 //	//petrock:hints additive       of a command; and: destructive, idempotent
 //	//petrock:version 2            of a command, when older entries mean something else: Map is asked about those
 //	//petrock:every 5m             on the method Every: how often
+//	//petrock:pure it only counts  on a function that Apply uses: that it does no harm, and why; see package purity
 //
 // # Schemas
 //

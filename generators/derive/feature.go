@@ -29,8 +29,9 @@ func (p Place) featureName() string { return path.Base(p.Dir) }
 // other files may add to a part that is known already is looked at here too.
 func (f *finder) feature() {
 	name := f.place.featureName()
-	if !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name) || token.IsKeyword(name) {
-		f.problem(f.anywhere(), "%s is no name for a feature, which is one word of small letters and digits, as Go packages are called; rename the folder %s", name, f.place.Dir)
+	taken := token.IsKeyword(name) || slices.Contains([]string{"init", "internal", "main", "vendor"}, name) // nobody could import it
+	if taken || !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name) {
+		f.problem(f.anywhere(), "%s is no name for a feature, which is one word of small letters and digits, as the package, and none that means something to Go; rename the folder %s", name, f.place.Dir)
 	} else if f.pkg.Name() != name {
 		f.problem(f.anywhere(), "the package is called %s, and the feature %s, by its folder; call the package that too", f.pkg.Name(), name)
 	}

@@ -102,14 +102,3 @@ func (e *Engine) filesOf(place derive.Place, c derive.Component) ([]string, erro
 	})
 	return files, err
 }
-
-// forLogs says what to do about the entries of commands that are gone.
-func (e *Engine) forLogs(c derive.Component) []string {
-	switch c.Kind {
-	case derive.Command:
-		return []string{fmt.Sprintf("A log that has entries %s cannot be read any more without it: write func Map in %s/%s, which says what they stand for now, or skip them with %s log skip.", c.Entry, derive.Features, c.Feature, e.project.Name)}
-	case derive.Feature:
-		return []string{fmt.Sprintf("A log that has entries %s/… cannot be read any more without it: skip them with %s log skip, or begin a new one.", c.Name, e.project.Name)}
-	}
-	return nil
-}

@@ -31,7 +31,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 				WayOut: "Nothing was changed. Generators that were added to the project can be destroyed.",
 			}
 		}
-		result.Kind, result.Name, result.Next = kind, component.Name, e.forLogs(component)
+		result.Kind, result.Name = kind, component.Name
 		history, err := opened.History()
 		if err != nil {
 			return nil, err

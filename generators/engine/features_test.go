@@ -178,10 +178,10 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
 		{"worker", "posts/digest", ""},
-		{"command", "posts_create", "posts/create cannot be read any more"},
+		{"command", "posts_create", "posts/create cannot be read any more: write func Map in features/posts"},
 		{"query", "posts/get", ""},
-		{"feature", "users", "users/… cannot be read any more"},
-		{"feature", "posts", "posts/…"},
+		{"feature", "users", "users/create cannot be read any more: skip them with hello log skip"},
+		{"feature", "posts", ""},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
 		if err != nil {
@@ -233,6 +233,9 @@ func TestApplyIsPure(t *testing.T) {
 	}
 	if checked, err := b.Check(t.Context()); err != nil || checked.OK || checked.Stale() != "" || !strings.Contains(checked.Impurities(), "Worse.Apply → time.Now") {
 		t.Errorf("a check says %s (%v)", checked, err)
+	}
+	if undone, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil || !strings.Contains(strings.Join(undone.Next, " "), "entries posts/good") {
+		t.Errorf("undoing says %s (%v)", undone, err)
 	}
 	if _, err := b.generate("features/posts/other.go", command("Other", "return e.Time")); err != nil {
 		t.Errorf("what is impure before is in the way: %v", err)

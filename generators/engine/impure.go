@@ -12,11 +12,12 @@ import (
 	"github.com/petrock/petrock/generators/source"
 )
 
-// purity looks at how the features of a view apply their commands.
-func (e *Engine) purity(ctx context.Context, view *source.View) (purity.Report, error) {
+// purity looks at how the features of a view apply their commands: all of them, or if changed is not nil, those that
+// have to do with files in these folders.
+func (e *Engine) purity(ctx context.Context, view *source.View, changed []string) (purity.Report, error) {
 	var dirs []string
 	for _, place := range derive.Places(view) {
-		if place.Kind == derive.Feature {
+		if place.Kind == derive.Feature && (changed == nil || e.reaches(view, place.Dir, changed, map[string]bool{})) {
 			dirs = append(dirs, place.Dir)
 		}
 	}
@@ -26,14 +27,35 @@ func (e *Engine) purity(ctx context.Context, view *source.View) (purity.Report, 
 	return purity.Project{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
 }
 
+// reaches reports whether the package in a folder is in one of others, or imports one, directly or not. Nothing is followed
+// into core.
+func (e *Engine) reaches(view *source.View, dir string, others []string, seen map[string]bool) bool {
+	if seen[dir] || dir == "core" || strings.HasPrefix(dir, "core/") {
+		return false
+	}
+	seen[dir] = true
+	if slices.Contains(others, dir) {
+		return true
+	}
+	for _, file := range view.Files(dir) {
+		for _, i := range file.Imports() {
+			inside, ours := strings.CutPrefix(i.Path, e.checker.Module().Path+"/")
+			if ours && !file.IsTest() && !file.IsDerived() && e.reaches(view, inside, others, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // pure refuses a plan with which commands would be applied in a way that does not come out the same whenever the log is
 // read, if that is new.
 func (e *Engine) pure(ctx context.Context, p *plan) error {
-	after, err := e.purity(ctx, p.after)
+	after, err := e.purity(ctx, p.after, p.dirs())
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}
-	before, err := e.purity(ctx, e.before)
+	before, err := e.purity(ctx, e.before, p.dirs())
 	if err != nil {
 		return err
 	}
@@ -53,7 +75,7 @@ func (e *Engine) pure(ctx context.Context, p *plan) error {
 
 // judge adds to a result what there is to say of how all features apply their commands.
 func (e *Engine) judge(ctx context.Context, r *Result, view *source.View) error {
-	report, err := e.purity(ctx, view)
+	report, err := e.purity(ctx, view, nil)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,7 @@ func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options,
 	case result.Action == actionUndo:
 		result.Next = []string{fmt.Sprintf("To undo %s brings back what was taken back.", result.Operation)}
 	}
+	result.Next = append(result.Next, e.forLogs(p)...)
 	return result, nil
 }
 
