@@ -1,0 +1,284 @@
+package apptest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/sqlite"
+)
+
+// children are what this program is for when a test starts it, by the variable that says so.
+var children = map[string]func(context.Context, *app.App) error{
+	"write": writeChild,
+	"mixed": mixedChild,
+	"dump":  dumpChild,
+}
+
+const childVariable = "APPTEST_CHILD"
+
+var (
+	kills = flag.Int("kills", 6, "how often a process that writes is killed")
+	calls = flag.Int("calls", 25, "how many calls each of 64 callers makes in four processes")
+	seed  = flag.Uint64("seed", 1, "of what is random")
+)
+
+func TestMain(m *testing.M) {
+	work, ok := children[os.Getenv(childVariable)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := runChild(work, os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// runChild opens the log and does the work of a child.
+func runChild(work func(context.Context, *app.App) error, path string) error {
+	ctx := context.Background()
+	s, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	a, err := app.Open(ctx, s, app.Options{}, tally())
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(ctx, a), s.Close())
+}
+
+// A child is this program as another process, that has the log in a file open.
+type child struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func startChild(t testing.TB, kind, path string) child {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := child{Cmd: exec.Command(self, path)}
+	c.Env = append(os.Environ(), childVariable+"="+kind)
+	c.Stderr = t.Output()
+	if c.in, err = c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.out = bufio.NewScanner(out)
+	c.out.Buffer(nil, 64<<20)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// line is the next line that the child prints.
+func (c child) line(t testing.TB) string {
+	t.Helper()
+	if !c.out.Scan() {
+		t.Fatalf("the child has ended: %v, %v", c.out.Err(), c.Wait())
+	}
+	return c.out.Text()
+}
+
+// end lets the child come to its end.
+func (c child) end(t testing.TB) {
+	t.Helper()
+	c.in.Close()
+	for c.out.Scan() {
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("the child: %v", err)
+	}
+}
+
+// writeChild executes commands from several goroutines, and prints those that are answered.
+func writeChild(ctx context.Context, a *app.App) error {
+	var mu sync.Mutex
+	for caller := range 8 {
+		go func() {
+			for n := 0; ; n++ {
+				name := fmt.Sprintf("%d-%d-%d", os.Getpid(), caller, n)
+				result, err := app.Execute(ctx, a, Note{Name: name})
+				if err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+				mu.Lock()
+				fmt.Printf("%s\n", result)
+				mu.Unlock()
+			}
+		}()
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	mu.Lock() // nothing is printed any more
+	return err
+}
+
+// dumpChild prints the state whenever it is sent a line.
+func dumpChild(ctx context.Context, a *app.App) error {
+	input := bufio.NewScanner(os.Stdin)
+	for input.Scan() {
+		state, err := a.Dump(ctx)
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(state)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s\n", text)
+	}
+	return input.Err()
+}
+
+// A process that writes is killed at random, again and again: what it has answered is in the log exactly once, in
+// order, with no gap, and all processes have the same state.
+func TestKilledWriters(t *testing.T) {
+	t.Logf("-kills %d -seed %d", *kills, *seed)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	path := filepath.Join(t.TempDir(), "log.db")
+	witness := startChild(t, "dump", path) // follows from the beginning
+	var answered []Noted
+	for range *kills {
+		writer := startChild(t, "write", path)
+		deadline := time.Duration(0)
+		var timer *time.Timer
+		for writer.out.Scan() {
+			var n Noted
+			if err := json.Unmarshal(writer.out.Bytes(), &n); err != nil {
+				break // the last line may be cut
+			}
+			answered = append(answered, n)
+			if timer == nil {
+				deadline = time.Duration(random.IntN(30_000)) * time.Microsecond
+				timer = time.AfterFunc(deadline, func() { writer.Process.Kill() })
+			}
+		}
+		if err := writer.Wait(); err == nil || timer == nil {
+			t.Fatalf("the writer has ended by itself: %v", err)
+		}
+	}
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	byName, seq := map[string]app.Record{}, int64(0)
+	for r, err := range s.Records(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seq++; r.Seq != seq {
+			t.Fatalf("entry %d comes where %d should", r.Seq, seq)
+		}
+		var note Note
+		if err := json.Unmarshal(r.Data, &note); err != nil {
+			t.Fatal(err)
+		}
+		if before, ok := byName[note.Name]; ok {
+			t.Errorf("%s is there twice: %d and %d", note.Name, before.Seq, r.Seq)
+		}
+		byName[note.Name] = r
+	}
+	for _, n := range answered {
+		if r := byName[n.Name]; r.Seq != n.Seq || r.ID != n.ID {
+			t.Errorf("%+v was answered, and the log has %+v", n, r.Entry)
+		}
+	}
+	t.Logf("%d commands answered, %d in the log", len(answered), seq)
+	states := []string{}
+	for _, c := range []child{witness, startChild(t, "dump", path), startChild(t, "dump", path)} {
+		fmt.Fprintln(c.in)
+		states = append(states, c.line(t))
+		c.end(t)
+	}
+	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], fmt.Sprintf(`"count":%d`, seq)) {
+		t.Errorf("the processes have different states, or not those of %d entries", seq)
+	}
+}
+
+// mixedChild has 16 callers that execute commands and ask queries, and says what they have added up to.
+func mixedChild(ctx context.Context, a *app.App) error {
+	n := 0
+	if _, err := fmt.Scan(&n); err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	errs := make([]error, 16)
+	for caller := range errs {
+		group.Go(func() {
+			before := 0
+			for i := range n {
+				if _, err := app.Execute(ctx, a, Note{Name: fmt.Sprintf("%d-%d-%d", os.Getpid(), caller, i), By: caller}); err != nil {
+					errs[caller] = err
+					return
+				}
+				for range 3 {
+					now, err := app.Ask(app.With(ctx, a), Count{})
+					if err == nil && now < before {
+						err = fmt.Errorf("there were %d, and now there are %d", before, now)
+					}
+					if errs[caller] = err; err != nil {
+						return
+					}
+					before = now
+				}
+			}
+			if before < n {
+				errs[caller] = fmt.Errorf("it does not see its own %d commands, but %d", n, before)
+			}
+		})
+	}
+	group.Wait()
+	fmt.Println("done")
+	return errors.Join(errors.Join(errs...), dumpChild(ctx, a))
+}
+
+// Four processes share a file, with 64 callers: no update is lost, nobody sees an error, and all come to the same state.
+func TestFourProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	var all []child
+	for range 4 {
+		all = append(all, startChild(t, "mixed", path))
+	}
+	for _, c := range all {
+		fmt.Fprintln(c.in, *calls)
+	}
+	for _, c := range all {
+		if got := c.line(t); got != "done" {
+			t.Errorf("a child says %s", got)
+		}
+	}
+	states := []string{}
+	for _, c := range all {
+		fmt.Fprintln(c.in)
+		states = append(states, c.line(t))
+		c.end(t)
+	}
+	want := fmt.Sprintf(`"count":%d,"sum":%d`, 64**calls, 4**calls*(15*16/2))
+	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], want) {
+		t.Errorf("the states are %.200s, and not %s", states, want)
+	}
+}
