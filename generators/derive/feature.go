@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -11,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/naming"
 	"github.com/petrock/petrock/generators/source"
 )
@@ -40,6 +42,7 @@ func (f *finder) feature() {
 			f.problem(object.Pos(), "%s is the name of what is derived; call it otherwise", taken)
 		}
 	}
+	f.entries()
 	f.state(name)
 	f.mapping()
 	f.found.begins = map[string]begin{}
@@ -47,6 +50,19 @@ func (f *finder) feature() {
 		if c.Kind == Worker {
 			f.found.begins[c.Func] = f.begin(c.Func)
 		}
+	}
+}
+
+// entries finds commands, and queries, that the feature would take for one. What clients call them has nothing to do with
+// it.
+func (f *finder) entries() {
+	known := map[string]Component{}
+	for _, c := range f.found.Components {
+		key := string(c.Kind) + " " + c.local()
+		if other, taken := known[key]; taken && c.Kind != Worker { // those have their names for it
+			f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is the %s %s/%s, and so is %s in %s; rename one of them", c.Func, c.Kind, c.Feature, c.local(), other.Func, other.File)})
+		}
+		known[key] = c
 	}
 }
 

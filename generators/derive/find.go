@@ -238,6 +238,9 @@ func (f *finder) clashes() {
 	slices.SortStableFunc(f.found.Components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
 	keys := map[string]Component{}
 	for _, c := range f.found.Components {
+		if c.Kind == Feature {
+			continue // it is no tool, and may be called as one
+		}
 		for _, key := range []string{"name " + c.Name, "address " + c.URI} {
 			family := withoutVariables(key)
 			other, taken := keys[family]

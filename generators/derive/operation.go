@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"strconv"
+	"strings"
 )
 
 // orIgnore is the way out of what is no part of a feature.
@@ -128,7 +129,7 @@ func (f *finder) state(name string) {
 	c := Component{Kind: Feature, Name: name, Func: stateType, Feature: name, File: at.Filename, Line: at.Line}
 	for _, doc := range f.typeDocs(object.Pos()) {
 		if c.Description == "" {
-			c.Description = describe(doc, stateType)
+			c.Description = capitalised(strings.TrimPrefix(flow(doc), stateType+" is "))
 		}
 	}
 	f.found.Components = append(f.found.Components, c)

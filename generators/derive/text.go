@@ -17,10 +17,18 @@ func describe(doc *ast.CommentGroup, name string) string {
 				rest = strings.TrimPrefix(rest, "is ")
 			}
 		}
-		first, size := utf8.DecodeRuneInString(rest)
-		text = string(unicode.ToUpper(first)) + rest[size:]
+		text = capitalised(rest)
 	}
 	return text
+}
+
+// capitalised is a text that begins with a capital.
+func capitalised(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // flow is the text of a comment with the lines of each paragraph joined. Indented lines, which

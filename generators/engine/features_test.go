@@ -131,6 +131,9 @@ func TestFeaturesAreShown(t *testing.T) {
 	}
 	var got []string
 	for _, c := range listing.Components {
+		if c.Kind == "feature" && c.Description != "What the log says of "+c.Name+"." {
+			t.Errorf("%s is described as %q", c.Name, c.Description)
+		}
 		got = append(got, fmt.Sprintf("%s %s %s %s %s", c.Kind, c.Name, c.Func, c.Feature, c.Entry))
 	}
 	want := []string{

@@ -83,6 +83,7 @@ func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
 
 - cmd/%[1]s: the server that ships; `+"`%[1]s mcp`"+` serves over standard input and output
 - tools, resources, prompts: what it offers, one plain Go function each, with its test beside it
+- features/NAME: a state, and the commands, queries and workers over it; commands and queries are tools
 - *_gen.go: derived from the rest; never edited, made again by build
 - generators: the generators of this project, which may be changed and added to
 - core: the protocol; cmd/petrock: this workshop
