@@ -230,6 +230,11 @@ func TestApplyIsPure(t *testing.T) {
 		t.Error("it was written all the same")
 	}
 
+	ordered, err := b.generate("features/posts/order.go", command("Order", "for id := range s.Titles { s.Titles[\"last\"] = id; break }; return e.Time"))
+	if err != nil || len(ordered.Warnings) != 1 || !strings.Contains(ordered.Warnings[0].Message, "a loop over a map") {
+		t.Errorf("of a loop over a map it says %s (%v)", ordered, err)
+	}
+
 	b.write("features/posts/worse.go", command("Worse", "return time.Now()"))
 	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Impure) != 1 || !strings.Contains(synced.String(), "warning: features/posts/worse.go:17") {
 		t.Errorf("sync says %s (%v)", synced, err)

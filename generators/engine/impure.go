@@ -52,6 +52,7 @@ func (e *Engine) reaches(view *source.View, dir string, others []string, seen ma
 // read, if that is new.
 func (e *Engine) pure(ctx context.Context, p *plan) error {
 	after, err := e.purity(ctx, p.after, p.dirs())
+	p.warnings = slices.DeleteFunc(after.Warnings, func(d check.Diagnostic) bool { return p.texts[d.File] == nil })
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}

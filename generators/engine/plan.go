@@ -28,12 +28,13 @@ type plan struct {
 	conflicts []string
 	old       []check.Diagnostic // what is wrong, and was before
 	after     *source.View
-	trial     kit.Trial // how it shows that it works
-	dir       string    // of the package that the trial's test is in
-	sent      string    // the file that holds a body that was sent; empty if none was
-	missing   []string  // why packages that were sought were not found
-	strict    bool      // it is new, and so has to apply commands as it should
-	from      *saved    // what it was made from, of which a plan that is kept is made
+	trial     kit.Trial          // how it shows that it works
+	dir       string             // of the package that the trial's test is in
+	sent      string             // the file that holds a body that was sent; empty if none was
+	missing   []string           // why packages that were sought were not found
+	strict    bool               // it is new, and so has to apply commands as it should
+	warnings  []check.Diagnostic // of how it does
+	from      *saved             // what it was made from, of which a plan that is kept is made
 }
 
 func newPlan() *plan {

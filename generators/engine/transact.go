@@ -121,6 +121,7 @@ func (e *Engine) fill(r *Result, p *plan) {
 			}
 		}
 	}
+	r.Warnings = append(r.Warnings, p.warnings...)
 	for _, pkg := range p.beside {
 		if len(pkg.Problems) == 0 {
 			tools = append(tools, pkg.Components...)

@@ -143,9 +143,24 @@ func (f *finder) feature(dir string) {
 		default:
 			continue
 		}
-		f.seen, f.way = map[string]bool{}, nil
-		f.function(object, name)
+		f.root(object, name)
 	}
+	for _, object := range p.info.Defs {
+		declared, ok := object.(*types.TypeName)
+		if !ok || declared.IsAlias() || declared.Parent() != declared.Pkg().Scope() {
+			continue
+		}
+		found, _, _ := types.LookupFieldOrMethod(declared.Type(), true, nil, "Apply")
+		if apply, ok := found.(*types.Func); ok && apply.Pkg().Path() != f.home && f.takesEntry(apply.Signature()) {
+			f.root(apply, declared.Name()+".Apply") // it is that of what it embeds, from elsewhere
+		}
+	}
+}
+
+// root follows a function that a log is read with.
+func (f *finder) root(object *types.Func, name string) {
+	f.seen, f.way = map[string]bool{}, nil
+	f.function(object, name)
 }
 
 // takesEntry reports whether a method is told of the entry that it is to apply.
