@@ -111,7 +111,6 @@ func New(store Store, o Options, features ...Feature) (*App, error) {
 	}
 	a := &App{store: store, o: o, types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, queries: map[reflect.Type]*feature{}, stale: true}
 	a.process = processName()
-	a.queue.turn = make(chan struct{}, 1)
 	a.watch.grown = make(chan struct{})
 	for _, f := range features {
 		if err := a.add(&feature{Feature: f}); err != nil {

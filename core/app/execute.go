@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -39,27 +40,28 @@ type pending struct {
 	key     string
 	loose   bool // with the same key, another command of the type will do
 
-	progress atomic.Int32 // waiting, taken or gone
+	progress atomic.Int32
 	result   json.RawMessage
 	err      error
-	answered bool
-	done     chan struct{} // closed when there is a result or an error
+	refused  bool          // there is an error, although nothing came of the others that were tried with it
+	wake     chan struct{} // has something in it when the caller is to lead, or there is a result
 }
 
 // How far a pending command is.
 const (
-	waiting = iota
-	taken   // it is being executed
-	gone    // its caller has given up before that
+	waiting  = iota
+	taken    // it is being executed
+	answered // there is a result, or an error
+	gone     // its caller has given up
 )
 
-// A queue is the commands of this process that wait. Who has the turn executes some of them, and thereby shares a
-// commit with those who wait.
+// A queue is the commands of this process that wait. One of their callers leads: it executes all that wait, and so they
+// share a commit. Then it lets the next one lead.
 type queue struct {
 	mu   sync.Mutex
 	list []*pending
-	last int // how many were executed together
-	turn chan struct{}
+	many int  // how many are executed together these days
+	led  bool // somebody leads
 }
 
 // execute brings a command into the queue, and waits.
@@ -68,24 +70,27 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.queue.put(p)
-	for {
+	if !a.queue.put(p) {
 		select {
-		case <-p.done:
-			return p.result, p.err
-		case a.queue.turn <- struct{}{}:
-			select {
-			case <-p.done: // meanwhile
-			default:
-				a.executeSome(ctx)
-			}
-			<-a.queue.turn
+		case <-p.wake:
 		case <-ctx.Done():
+			if a.queue.giveUp(p) {
+				return nil, context.Cause(ctx)
+			}
+			<-p.wake // soon
 		}
+	}
+	if p.progress.Load() == answered {
+		return p.result, p.err
+	}
+	defer a.queue.handOver()
+	for p.progress.Load() != answered {
 		if ctx.Err() != nil && p.progress.CompareAndSwap(waiting, gone) {
 			return nil, context.Cause(ctx)
 		}
+		a.executeSome(ctx)
 	}
+	return p.result, p.err
 }
 
 // prepare makes a pending command. What is executed is what the log will say: a copy by way of JSON.
@@ -106,7 +111,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the command %s: %w", of.entry, err)
 	}
-	p := &pending{ctx: ctx, of: of, data: data, done: make(chan struct{})}
+	p := &pending{ctx: ctx, of: of, data: data, wake: make(chan struct{}, 1)}
 	if p.command, err = of.decode(data); err != nil {
 		return nil, fmt.Errorf("the command %s does not survive being written down: %w", of.entry, err)
 	}
@@ -125,10 +130,49 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	return p, nil
 }
 
-func (q *queue) put(p *pending) {
+// put has a command wait, and reports whether its caller is to lead.
+func (q *queue) put(p *pending) bool {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.list = append(q.list, p)
-	q.mu.Unlock()
+	lead := !q.led
+	q.led = true
+	return lead
+}
+
+// handOver lets the caller of the first command lead that still waits.
+func (q *queue) handOver() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.list) > 0 {
+		if p := q.list[0]; p.progress.Load() == waiting {
+			p.wake <- struct{}{}
+			return
+		}
+		q.list = q.list[1:] // its caller has given up
+	}
+	q.led, q.list = false, nil
+}
+
+// giveUp reports whether a caller that does not lead need not wait any longer.
+func (q *queue) giveUp(p *pending) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, gone)
+}
+
+// gather lets those run who were answered just now: they may come with their next commands, and share this commit. It
+// does not wait for anybody.
+func (q *queue) gather() {
+	for range 8 {
+		q.mu.Lock()
+		enough := len(q.list) >= q.many
+		q.mu.Unlock()
+		if enough {
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 // take takes the commands out that are still wanted, so that from here on their callers wait for the result.
@@ -144,7 +188,7 @@ func (q *queue) take() []*pending {
 		}
 	}
 	q.list = append(q.list[:0], q.list[n:]...)
-	q.last = len(batch)
+	q.many = max(len(batch), q.many*7/8)
 	return batch
 }
 
@@ -161,11 +205,11 @@ func (q *queue) putBack(batch []*pending) {
 // errAgain says that commands are to be executed again, as nothing came of a try.
 var errAgain = errors.New("again")
 
-// executeSome executes commands of the queue in one transaction, and answers them. The caller has the turn; ctx is that of its
+// executeSome executes commands of the queue in one transaction, and answers them. The caller leads; ctx is that of its
 // own command, which is somewhere in the queue.
 func (a *App) executeSome(ctx context.Context) {
 	if err := a.refresh(ctx); err != nil {
-		if ctx.Err() == nil { // or else the caller has given up, and others take the turn
+		if ctx.Err() == nil { // or else the caller has given up
 			a.answer(a.queue.take(), err)
 		}
 		return
@@ -173,6 +217,7 @@ func (a *App) executeSome(ctx context.Context) {
 	var batch []*pending
 	locked, grown := false, false
 	err := a.store.Write(ctx, func(tx Tx) error {
+		a.queue.gather()
 		batch = a.queue.take()
 		a.mu.Lock() // until it is durable: nobody sees what may come to nothing
 		locked = true
@@ -191,15 +236,15 @@ func (a *App) executeSome(ctx context.Context) {
 	case errors.Is(err, errAgain), errors.Is(err, ErrTaken):
 		var rest []*pending
 		for _, p := range batch {
-			if p.answered {
-				close(p.done)
+			if p.refused {
+				p.answer()
 			} else {
 				rest = append(rest, p)
 			}
 		}
 		a.queue.putBack(rest)
 	case err != nil && !locked && ctx.Err() != nil:
-		// The caller has given up; others take the turn.
+		// The caller has given up.
 	case err != nil && !locked:
 		a.answer(a.queue.take(), fmt.Errorf("writing to the log: %w", err))
 	default:
@@ -222,7 +267,16 @@ func (a *App) answer(batch []*pending, err error) {
 		if err != nil {
 			p.result, p.err = nil, err
 		}
-		close(p.done)
+		p.answer()
+	}
+}
+
+// answer lets the caller go on.
+func (p *pending) answer() {
+	p.progress.Store(answered)
+	select {
+	case p.wake <- struct{}{}:
+	default: // it leads, and is awake
 	}
 }
 
@@ -255,7 +309,7 @@ func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
 		}
 		r, err := a.try(p)
 		if a.stale {
-			p.err, p.answered = err, true
+			p.err, p.refused = err, true
 			return nil, errAgain
 		}
 		if p.err = err; err == nil {

@@ -27,6 +27,7 @@ var children = map[string]func(context.Context, *app.App) error{
 	"write": writeChild,
 	"mixed": mixedChild,
 	"dump":  dumpChild,
+	"race":  raceChild,
 }
 
 const childVariable = "APPTEST_CHILD"

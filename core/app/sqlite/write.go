@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/bits"
 	"strings"
 
 	"github.com/petrock/petrock/core/app"
@@ -145,16 +146,13 @@ func (t *tx) flush(needed bool) error {
 	return nil
 }
 
-// chunk is how many of n records the next statement adds. There are three such statements.
+// chunk is how many of n records the next statement adds: a power of two, so that there are few such statements.
 func chunk(n int) int {
-	switch {
-	case n >= 64:
-		return 64
-	case n >= 8:
-		return 8
-	default:
-		return 1
+	const most = 64
+	if n == 0 {
+		return 0
 	}
+	return min(most, 1<<(bits.Len(uint(n))-1))
 }
 
 // insert adds records to the log in one statement.

@@ -1,0 +1,307 @@
+package apptest_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/sqlite"
+)
+
+// The targets, each against raw SQLite with the same settings in the same run: a command at most 1.2 times an insert with
+// its commit; 64 callers at least 0.75 times the inserts in batches of 64; two processes writing at once, the 99th of a hundred commands
+// at most 5 ms and an even split; replaying at least 0.3 times a scan of the rows; a start with a snapshot at most 0.2 times
+// one without.
+
+// raw is SQLite by package database/sql.
+func raw(b *testing.B) *sql.DB {
+	b.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(b.TempDir(), "raw.db"))
+	fatal(b, err)
+	b.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	for _, statement := range []string{
+		"PRAGMA journal_mode=WAL",
+		"PRAGMA synchronous=FULL",
+		"CREATE TABLE log (seq INTEGER PRIMARY KEY, id TEXT, at INTEGER, type TEXT, version INTEGER, data BLOB, key TEXT, result BLOB)",
+	} {
+		_, err := db.Exec(statement)
+		fatal(b, err)
+	}
+	return db
+}
+
+const insert = "INSERT INTO log (seq, id, at, type, version, data, key, result) VALUES (?,?,?,?,?,?,?,?)"
+
+// row is what is inserted for a command.
+func row(seq int) []any {
+	data, _ := json.Marshal(Change{ID: fmt.Sprint("thing ", seq%100), Text: "text"})
+	return []any{seq, fmt.Sprintf("%016d", seq), time.Now().UnixMicro(), "live/change", 1, data, nil, nil}
+}
+
+func opened(b *testing.B, path string, o app.Options) (*app.App, *sqlite.Store) {
+	b.Helper()
+	s, err := sqlite.Open(b.Context(), path)
+	fatal(b, err)
+	b.Cleanup(func() { s.Close() })
+	o.Logger = slog.New(slog.DiscardHandler)
+	a, err := app.Open(b.Context(), s, o, tally(), live())
+	fatal(b, err)
+	return a, s
+}
+
+func fatal(b *testing.B, err error) {
+	if err != nil {
+		b.Helper()
+		b.Fatal(err)
+	}
+}
+
+// medians are those of functions that are called by turns.
+func medians(b *testing.B, fs ...func()) []float64 {
+	took := make([][]time.Duration, len(fs))
+	for b.Loop() {
+		for i, f := range fs {
+			begin := time.Now()
+			f()
+			took[i] = append(took[i], time.Since(begin))
+		}
+	}
+	var all []float64
+	for _, t := range took {
+		slices.Sort(t)
+		all = append(all, float64(t[len(t)/2]))
+	}
+	b.ReportMetric(0, "ns/op")
+	return all
+}
+
+// BenchmarkCommand is a durable command, over an insert with its commit.
+func BenchmarkCommand(b *testing.B) {
+	a, _ := opened(b, filepath.Join(b.TempDir(), "log.db"), app.Options{})
+	stmt, err := raw(b).Prepare(insert)
+	fatal(b, err)
+	n, m := 0, 0
+	took := medians(b, func() {
+		n++
+		_, err := app.Execute(b.Context(), a, Change{ID: fmt.Sprint("thing ", n%100), Text: "text"})
+		fatal(b, err)
+	}, func() {
+		m++
+		_, err := stmt.Exec(row(m)...)
+		fatal(b, err)
+	})
+	b.ReportMetric(took[0], "ns/command")
+	b.ReportMetric(took[1], "ns/insert")
+	b.ReportMetric(took[0]/took[1], "command/insert")
+}
+
+// BenchmarkCallers is the throughput of 64 callers, over that of inserts in batches of 64.
+func BenchmarkCallers(b *testing.B) {
+	const callers, each = 64, 32
+	a, _ := opened(b, filepath.Join(b.TempDir(), "log.db"), app.Options{})
+	db := raw(b)
+	stmt, err := db.Prepare(insert)
+	fatal(b, err)
+	m := 0
+	took := medians(b, func() {
+		var group sync.WaitGroup
+		for caller := range callers {
+			group.Go(func() {
+				for range each {
+					_, err := app.Execute(b.Context(), a, Change{ID: fmt.Sprint("thing ", caller), Text: "text"})
+					fatal(b, err)
+				}
+			})
+		}
+		group.Wait()
+	}, func() {
+		for range each {
+			tx, err := db.Begin()
+			fatal(b, err)
+			in := tx.Stmt(stmt)
+			for range callers {
+				m++
+				_, err := in.Exec(row(m)...)
+				fatal(b, err)
+			}
+			fatal(b, tx.Commit())
+		}
+	})
+	b.ReportMetric(took[0]/callers/each, "ns/command")
+	b.ReportMetric(took[1]/callers/each, "ns/insert")
+	b.ReportMetric(took[1]/took[0], "throughput/raw")
+}
+
+// raceChild executes a number of commands when it is told to, and prints how long each took.
+func raceChild(ctx context.Context, a *app.App) error {
+	input := bufio.NewReader(os.Stdin)
+	fmt.Println("ready")
+	if _, err := input.ReadString('\n'); err != nil {
+		return err
+	}
+	var took []time.Duration
+	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
+		begin := time.Now()
+		if _, err := app.Execute(ctx, a, Note{Name: "race"}); err != nil {
+			return err
+		}
+		took = append(took, time.Since(begin))
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(took); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, input)
+	return err
+}
+
+// BenchmarkProcesses is two processes that write at once.
+func BenchmarkProcesses(b *testing.B) {
+	var worst, shares []float64
+	for b.Loop() {
+		path := filepath.Join(b.TempDir(), "log.db")
+		pair := []child{startChild(b, "race", path), startChild(b, "race", path)}
+		for _, c := range pair {
+			c.line(b)
+		}
+		for _, c := range pair {
+			fmt.Fprintln(c.in)
+		}
+		var counts []float64
+		for _, c := range pair {
+			var took []time.Duration
+			fatal(b, json.Unmarshal([]byte(c.line(b)), &took))
+			slices.Sort(took)
+			worst = append(worst, float64(took[len(took)*99/100])/1e6)
+			counts = append(counts, float64(len(took)))
+			c.end(b)
+		}
+		shares = append(shares, min(counts[0], counts[1])/(counts[0]+counts[1]))
+	}
+	slices.Sort(worst)
+	slices.Sort(shares)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(worst[len(worst)/2], "ms/p99")
+	b.ReportMetric(shares[len(shares)/2], "share") // of the one that had less
+}
+
+// BenchmarkReplay is how fast the log is replayed, over a scan of the same rows.
+func BenchmarkReplay(b *testing.B) {
+	const rows = 100_000
+	path := filepath.Join(b.TempDir(), "log.db")
+	fill(b, path, rows, func(seq int) any { return Note{Name: fmt.Sprint("note ", seq), By: 1} }, "tally/note")
+	db, err := sql.Open("sqlite", path)
+	fatal(b, err)
+	defer db.Close()
+	_, s := opened(b, path, app.Options{NoSnapshot: true})
+	took := medians(b, func() {
+		_, err := app.Open(b.Context(), s, app.Options{NoSnapshot: true}, tally())
+		fatal(b, err)
+	}, func() {
+		found, err := db.Query("SELECT seq, id, at, type, version, data, key, result FROM log ORDER BY seq")
+		fatal(b, err)
+		for found.Next() {
+			var seq, at, version int64
+			var id, kind string
+			var data, result []byte
+			var key sql.NullString
+			fatal(b, found.Scan(&seq, &id, &at, &kind, &version, &data, &key, &result))
+		}
+		fatal(b, found.Err())
+	})
+	b.ReportMetric(rows/took[0]*1e9, "replayed/s")
+	b.ReportMetric(rows/took[1]*1e9, "scanned/s")
+	b.ReportMetric(took[1]/took[0], "replay/scan")
+}
+
+// BenchmarkStart is a start with a snapshot, over one without, with 1,000,000 entries about 10,000 things.
+func BenchmarkStart(b *testing.B) {
+	const entries, things = 1_000_000, 10_000
+	path := filepath.Join(b.TempDir(), "log.db")
+	fill(b, path, entries, func(seq int) any {
+		return Change{ID: fmt.Sprint("thing ", seq%things), Text: fmt.Sprint("text ", seq)}
+	}, "live/change")
+	a, _ := opened(b, path, app.Options{Fingerprint: "x"})
+	fatal(b, a.Snapshot(b.Context()))
+	start := func(o app.Options) func() {
+		return func() {
+			s, err := sqlite.Open(b.Context(), path)
+			fatal(b, err)
+			o.Logger = slog.New(slog.DiscardHandler)
+			_, err = app.Open(b.Context(), s, o, tally(), live())
+			fatal(b, err)
+			fatal(b, s.Close())
+		}
+	}
+	took := medians(b, start(app.Options{Fingerprint: "x"}), start(app.Options{NoSnapshot: true}))
+	b.ReportMetric(took[0]/1e6, "ms/snapshot")
+	b.ReportMetric(took[1]/1e6, "ms/replay")
+	b.ReportMetric(took[0]/took[1], "snapshot/replay")
+}
+
+// fill writes entries to a log, many at once.
+func fill(b *testing.B, path string, entries int, command func(seq int) any, kind string) {
+	b.Helper()
+	s, err := sqlite.Open(b.Context(), path)
+	fatal(b, err)
+	for first := 1; first <= entries; first += 10_000 {
+		var records []app.Record
+		for seq := first; seq < first+10_000; seq++ {
+			data, err := json.Marshal(command(seq))
+			fatal(b, err)
+			records = append(records, app.Record{Entry: app.Entry{Seq: int64(seq), ID: fmt.Sprintf("%016d", seq), Time: time.Now()}, Type: kind, Version: 1, Data: data})
+		}
+		fatal(b, s.Write(b.Context(), func(tx app.Tx) error { return tx.Append(records...) }))
+	}
+	fatal(b, s.Close())
+}
+
+// Live is many things, of which the last text counts.
+type Live struct {
+	Things map[string]*Thing `json:"things"`
+}
+
+// A Thing is one of them.
+type Thing struct {
+	ID      string    `json:"id"`
+	Text    string    `json:"text"`
+	Changes int       `json:"changes"`
+	Changed time.Time `json:"changed"`
+}
+
+// Change changes a thing.
+type Change struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+func (c Change) Check(context.Context, *Live) error { return nil }
+
+func (c Change) Apply(s *Live, e app.Entry) int {
+	t := s.Things[c.ID]
+	if t == nil {
+		t = &Thing{ID: c.ID}
+		s.Things[c.ID] = t
+	}
+	t.Text, t.Changes, t.Changed = c.Text, t.Changes+1, e.Time
+	return t.Changes
+}
+
+func live() app.Feature {
+	return app.Feature{
+		Name:     "live",
+		State:    app.StateOf(func() *Live { return &Live{Things: map[string]*Thing{}} }),
+		Commands: []app.Command{app.CommandOf[Change]("change", 1)},
+	}
+}
