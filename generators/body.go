@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,22 +23,25 @@ type body struct {
 
 // parseBody reads statements, before which there may be import declarations. It refuses
 // what would reach beyond the function that it is for.
-func parseBody(text string) (*body, error) {
+func parseBody(text string) (*body, error) { return parseStatements("body", text) }
+
+// parseStatements is parseBody for what an input calls otherwise.
+func parseStatements(what, text string) (*body, error) {
 	const most = 100_000
 	switch {
 	case !utf8.ValidString(text):
-		return nil, errors.New("the body is no valid UTF-8")
+		return nil, fmt.Errorf("the %s is no valid UTF-8", what)
 	case len(text) > most:
-		return nil, fmt.Errorf("the body has %d bytes; send at most %d, and put the rest into a package of its own", len(text), most)
+		return nil, fmt.Errorf("the %s has %d bytes; send at most %d, and put the rest into a package of its own", what, len(text), most)
 	case strings.TrimSpace(text) == "":
-		return nil, errors.New("the body is empty; send the statements of the function, or leave it out")
+		return nil, fmt.Errorf("the %s is empty; send the statements of the function, or leave it out", what)
 	}
-	if err := directives(text); err != nil {
+	if err := directives(what, text); err != nil {
 		return nil, err
 	}
 	imports, end, err := leadingImports(text)
 	if err != nil {
-		return nil, &kit.SourceError{What: "body", Text: text, Line: 1, Column: 1, Message: err.Error()}
+		return nil, &kit.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: err.Error()}
 	}
 	const before, after = "package p\nfunc _() {\n", "\n}\n"
 	blank := strings.Repeat("\n", strings.Count(text[:end], "\n"))
@@ -50,18 +54,18 @@ func parseBody(text string) (*body, error) {
 		if lines := strings.Split(text, "\n"); line > len(lines) { // it goes on where it should not
 			line, column = len(lines), len(lines[len(lines)-1])+1
 		}
-		return nil, &kit.SourceError{What: "body", Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunction(text[end:])}
+		return nil, &kit.SourceError{What: what, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunction(text[end:])}
 	}
 	f, ok := file.Decls[0].(*ast.FuncDecl)
 	if len(file.Decls) != 1 || !ok || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
-		return nil, &kit.SourceError{What: "body", Text: text, Line: 1, Column: 1, Message: "it does not stay inside one function: a } closes what it did not open; send the statements between the braces of the function alone"}
+		return nil, &kit.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: "it does not stay inside one function: a } closes what it did not open; send the statements between the braces of the function alone"}
 	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
 }
 
 // directives refuses comments that are for the compiler: gofmt moves some to the head of the file, and others say
 // that lines are elsewhere.
-func directives(text string) error {
+func directives(what, text string) error {
 	fset := token.NewFileSet()
 	file := fset.AddFile("body", -1, len(text))
 	var s scanner.Scanner
@@ -77,7 +81,7 @@ func directives(text string) error {
 		for _, word := range []string{"//go:", "//line ", "/*line ", "//export ", "// +build ", "//+build "} {
 			if strings.HasPrefix(comment, word) {
 				at := fset.PositionFor(pos, false)
-				return &kit.SourceError{What: "body", Text: text, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("a body cannot hold the directive %s; leave it out", strings.TrimSpace(word))}
+				return &kit.SourceError{What: what, Text: text, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("a %s cannot hold the directive %s; leave it out", what, strings.TrimSpace(word))}
 			}
 		}
 	}
@@ -115,4 +119,14 @@ func leadingImports(text string) (imports []kit.Import, end int, err error) {
 	}
 	last := file.Decls[len(file.Decls)-1]
 	return imports, fset.Position(last.End()).Offset - len(before), nil
+}
+
+// merge is both lists of imports, each import once.
+func merge(imports, more []kit.Import) []kit.Import {
+	for _, i := range more {
+		if !slices.Contains(imports, i) {
+			imports = append(imports, i)
+		}
+	}
+	return imports
 }

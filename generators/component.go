@@ -27,6 +27,12 @@ type named struct {
 
 	body     *body         // nil if it is left to be written
 	examples []kit.Example // of what it gives back
+
+	feature string   // that it is part of; empty if it is of none
+	check   *body    // of a command, nil if it refuses nothing
+	given   []call   // what its test begins with
+	tools   []string // that the examples call
+	others  []string // features that its test needs beside those of what it calls
 }
 
 // names makes the names of a component.
@@ -73,7 +79,11 @@ func sentence(text string) (string, error) {
 // about is the doc comment of the function, after its name.
 func (n named) about() string {
 	if n.description == "" {
-		return fmt.Sprintf("is the %s %s. Say here what it is for: models read it.", n.kind, n.wire)
+		text := fmt.Sprintf("is the %s %s. Say here what it is for", n.kind, n.called())
+		if n.kind == "worker" { // of which no model is told
+			return text + "."
+		}
+		return text + ": models read it."
 	}
 	first, size := utf8.DecodeRuneInString(n.description)
 	text := string(unicode.ToLower(first)) + n.description[size:]
@@ -104,12 +114,7 @@ func (n named) function(file emit.File, params []jen.Code, result, zero *jen.Sta
 // declare adds a function that is called as the component is, with its doc comment.
 func (n named) declare(file emit.File, params []jen.Code, result *jen.Statement, body func(*jen.Group)) {
 	file.Comment("// " + n.goName + " " + n.about())
-	if len(n.directives) > 0 {
-		file.Comment("//")
-	}
-	for _, d := range n.directives {
-		file.Comment("//petrock:" + d)
-	}
+	direct(file, n.directives)
 	file.Func().Id(n.goName).Params(params...).Params(result, jen.Error()).BlockFunc(body)
 }
 
@@ -124,8 +129,15 @@ func (n named) test(p kit.Project, body func(*jen.Group)) emit.File {
 	file := emit.NewFile(imported+"_test", p.Package(n.dir)+"_test")
 	file.ImportName(imported, p.Package(n.dir))
 	file.ImportName(p.Import("core/mcptest"), "mcptest")
+	if n.feature != "" {
+		n.importFeatures(p, file)
+	}
 	file.Func().Id("Test" + n.goName).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
-		g.Id("client").Op(":=").Qual(p.Import("core/mcptest"), "Serve").Call(jen.Id("t"), jen.Qual(imported, "Register"))
+		if n.feature != "" {
+			n.serve(p, g)
+		} else {
+			g.Id("client").Op(":=").Qual(p.Import("core/mcptest"), "Serve").Call(jen.Id("t"), jen.Qual(imported, "Register"))
+		}
 		body(g)
 	})
 	return file
@@ -150,17 +162,22 @@ func (n named) draft(file, test emit.File) (kit.Draft, error) {
 	draft := kit.Draft{Kind: n.kind, Name: n.wire, Files: []kit.File{{Path: n.path(), Text: text}, {Path: n.beside(), Text: tested}}}
 	if n.body != nil {
 		draft.Files[0].Seek, draft.Files[0].Imports = true, n.body.imports
+		if n.check != nil {
+			draft.Files[0].Imports = merge(draft.Files[0].Imports, n.check.imports)
+		}
 	}
-	if len(n.examples) > 0 {
-		draft.Trial = kit.Trial{Test: "Test" + n.goName, Examples: n.examples}
+	draft.Trial = n.trial()
+	gives := "gives back"
+	if n.kind == "worker" {
+		gives = "does"
 	}
 	switch {
 	case !n.isWritten():
-		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and say in its test, %s, what it gives back.", n.goName, n.path(), n.beside()))
+		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and say in its test, %s, what it %s.", n.goName, n.path(), n.beside(), gives))
 	case len(n.examples) == 0:
-		draft.Next = append(draft.Next, fmt.Sprintf("Say in its test, %s, what %s gives back.", n.beside(), n.wire))
+		draft.Next = append(draft.Next, fmt.Sprintf("Say in its test, %s, what %s %s.", n.beside(), n.wire, gives))
 	}
-	if n.description == "" {
+	if n.description == "" && n.kind != "worker" {
 		draft.Next = append(draft.Next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", n.goName))
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))

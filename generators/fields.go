@@ -16,6 +16,9 @@ type structure struct {
 	prefix string // of the types of its enumerations
 	about  string // its doc comment, after the name
 	fields []field.Field
+
+	directives []string // behind the doc comment
+	logged     bool     // it goes through a log, and has to come back as it was: empty is not the same as nothing
 }
 
 // write adds the type to a file.
@@ -26,19 +29,40 @@ type structure struct {
 //	}
 func (s structure) write(file emit.File) {
 	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
+	direct(file, s.directives)
 	if len(s.fields) == 0 {
 		file.Type().Id(s.name).Struct()
 	} else {
 		file.Type().Id(s.name).StructFunc(func(g *jen.Group) {
 			for _, f := range s.fields {
-				g.Id(f.Go).Add(s.fieldType(f)).Op("`" + tags(f) + "`").Comment("// " + describe(f))
+				g.Add(s.member(f))
 			}
 		})
 	}
+	s.enumerations(file)
+}
+
+// member is a field of the type.
+func (s structure) member(f field.Field) *jen.Statement {
+	return jen.Id(f.Go).Add(s.fieldType(f)).Op("`" + s.tags(f) + "`").Comment("// " + describe(f))
+}
+
+// enumerations writes the types of its fields that have one of several values.
+func (s structure) enumerations(file emit.File) {
 	for _, f := range s.fields {
 		if enum, ok := enumOf(f.Type); ok {
 			s.enumeration(file, f, enum)
 		}
+	}
+}
+
+// direct ends a doc comment with directives.
+func direct(file emit.File, directives []string) {
+	if len(directives) > 0 {
+		file.Comment("//")
+	}
+	for _, d := range directives {
+		file.Comment("//petrock:" + d)
 	}
 }
 
@@ -68,6 +92,9 @@ func (s structure) enumeration(file emit.File, f field.Field, enum field.Type) {
 // types of its input and output, or another enumeration.
 func (n named) apart(structures ...structure) error {
 	taken := map[string]string{n.goName: "the function"}
+	if n.feature != "" {
+		taken = map[string]string{n.goName: "the " + n.kind}
+	}
 	for _, s := range structures {
 		taken[s.name] = "the type that holds all fields"
 	}
@@ -103,15 +130,19 @@ func enumOf(t field.Type) (field.Type, bool) {
 // fieldType is the Go type of a field. An optional field is a pointer, unless nothing is
 // nothing in its type anyway.
 func (s structure) fieldType(f field.Field) *jen.Statement {
-	made := s.goType(f, f.Type)
-	switch f.Type.Kind {
+	if f.Optional && !mayBeNil(f.Type) {
+		return jen.Op("*").Add(s.goType(f, f.Type))
+	}
+	return s.goType(f, f.Type)
+}
+
+// mayBeNil reports whether nothing is nothing in a type anyway.
+func mayBeNil(t field.Type) bool {
+	switch t.Kind {
 	case field.List, field.Map, field.Bytes, field.Any:
-		return made
+		return true
 	}
-	if f.Optional {
-		return jen.Op("*").Add(made)
-	}
-	return made
+	return false
 }
 
 func (s structure) goType(f field.Field, t field.Type) *jen.Statement {
@@ -131,6 +162,9 @@ func (s structure) goType(f field.Field, t field.Type) *jen.Statement {
 	case field.Bytes:
 		return jen.Index().Byte()
 	case field.Any:
+		if s.logged { // what any was would not come back
+			return jen.Qual("encoding/json", "RawMessage")
+		}
 		return jen.Any()
 	case field.Enum:
 		return jen.Id(s.prefix + f.Go)
@@ -143,9 +177,12 @@ func (s structure) goType(f field.Field, t field.Type) *jen.Statement {
 }
 
 // tags are the tags of a field.
-func tags(f field.Field) string {
+func (s structure) tags(f field.Field) string {
 	text := `json:"` + f.Name
-	if f.Optional {
+	switch {
+	case f.Optional && s.logged && mayBeNil(f.Type):
+		text += ",omitzero"
+	case f.Optional:
 		text += ",omitempty"
 	}
 	text += `"`

@@ -130,7 +130,7 @@ func (w *wrapper) structure(file emit.File, spelled *speller, what, about string
 	file.Type().Id(w.goName + what).StructFunc(func(g *jen.Group) {
 		for _, p := range parts {
 			f := field.Field{Name: p.name, Go: p.goName, Optional: p.optional, Description: p.about}
-			g.Id(f.Go).Add(spelled.write(p.held)).Op("`" + tags(f) + "`").Comment("// " + describe(f))
+			g.Id(f.Go).Add(spelled.write(p.held)).Op("`" + structure{}.tags(f) + "`").Comment("// " + describe(f))
 		}
 	})
 }

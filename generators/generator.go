@@ -18,8 +18,8 @@ type GeneratorInput struct {
 	Description string `json:"description,omitempty"` // What the generator makes, such as: Makes a handler of HTTP requests.
 }
 
-// Generator makes a generator: a kind of component of the project's own, with its test. It is a command and a tool
-// like the others, and works as it is, making functions with tests; what it makes instead is yours to write.
+// Generator makes a generator: a kind of component of the project's own, with its test. It works as it is, making
+// functions with tests; what it makes instead is yours to write.
 func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
 	name, err := naming.Parse(in.Name)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
 // Each archive is an input, as JSON, and the files that the generator makes of it, or its error. The
-// archive's name begins with that of the generator.
+// archive's name begins with that of the generator. A line "features: …" before the first file names features that there are.
 func TestGenerators(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -35,7 +35,7 @@ func TestGenerators(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := []txtar.File{archive.Files[0]}
-			draft, err := make(t, kind, archive.Files[0].Data)
+			draft, err := make(t, kind, archive.Files[0].Data, features(string(archive.Comment)))
 			for _, f := range draft.Files {
 				got = append(got, txtar.File{Name: f.Path, Data: f.Text})
 			}
@@ -64,7 +64,20 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-func make(t *testing.T, kind string, input []byte) (kit.Draft, error) {
+// features are those that the comment of an archive says are there.
+func features(comment string) map[string]string {
+	packages := map[string]string{}
+	for line := range strings.Lines(comment) {
+		if names, ok := strings.CutPrefix(line, "features:"); ok {
+			for name := range strings.FieldsSeq(names) {
+				packages["features/"+name] = name
+			}
+		}
+	}
+	return packages
+}
+
+func make(t *testing.T, kind string, input []byte, packages map[string]string) (kit.Draft, error) {
 	t.Helper()
 	for _, g := range generators.All() {
 		if g.Name != kind {
@@ -77,7 +90,7 @@ func make(t *testing.T, kind string, input []byte) (kit.Draft, error) {
 		if err := s.Validate(input); err != nil {
 			return kit.Draft{}, err
 		}
-		return g.Make(kit.Project{Name: "hello", Module: "example.com/hello"}, json.RawMessage(input))
+		return g.Make(kit.Project{Name: "hello", Module: "example.com/hello", Packages: packages}, json.RawMessage(input))
 	}
 	t.Fatalf("there is no generator %s", kind)
 	return kit.Draft{}, nil

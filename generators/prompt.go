@@ -13,9 +13,9 @@ import (
 // PromptInput is what the generator of prompts takes.
 type PromptInput struct {
 	Name        string   `json:"name"`                  // Name of the prompt, such as review
-	Fields      []string `json:"fields,omitempty"`      // Its arguments, which are text: code, style:enum(short,long)?, each maybe with a description in double quotes behind a space
+	Fields      []string `json:"fields,omitempty"`      // Its arguments, which are text: code, style:enum(short,long)?, as fields of generate_tool
 	Description string   `json:"description,omitempty"` // What the prompt is for, such as: Asks for a review.
-	Written
+	WrittenText
 }
 
 // Prompt makes a prompt: a message for the model that a person can ask for, with its test. Its arguments
@@ -25,7 +25,7 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	if err := n.take(in.Written, false); err != nil {
+	if err := n.take(Written(in.WrittenText), false); err != nil {
 		return kit.Draft{}, err
 	}
 	arguments, err := field.ParseAll(in.Fields)
@@ -44,7 +44,7 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 		}
 	}
 
-	filled := structure{n.goName + "Input", n.goName, "is what " + n.wire + " is filled in with.", arguments}
+	filled := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " is filled in with.", fields: arguments}
 	if err := n.apart(filled); err != nil {
 		return kit.Draft{}, err
 	}

@@ -20,7 +20,7 @@ type ResourceInput struct {
 	Name        string `json:"name"`                  // Name of the resource, such as note
 	URI         string `json:"uri"`                   // Its address, such as config://app, or note://{id}, where {id} stands for any text
 	Description string `json:"description,omitempty"` // What is to be found there, such as: The text of a note.
-	Written
+	WrittenText
 }
 
 // Resource makes a resource: something that clients can read under an address, with its test. An
@@ -30,7 +30,7 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	if err := n.take(in.Written, false); err != nil {
+	if err := n.take(Written(in.WrittenText), false); err != nil {
 		return kit.Draft{}, err
 	}
 	variables, err := derive.Variables(in.URI)
@@ -42,7 +42,7 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 	file := n.file(p)
 	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
 	if len(variables) > 0 {
-		input := structure{n.goName + "Input", n.goName, "is what the address of " + n.wire + " holds.", nil}
+		input := structure{name: n.goName + "Input", prefix: n.goName, about: "is what the address of " + n.wire + " holds."}
 		for _, variable := range variables {
 			name, err := naming.Field(variable)
 			if err != nil {

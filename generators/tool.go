@@ -14,17 +14,16 @@ import (
 
 // ToolInput is what the generator of tools takes.
 type ToolInput struct {
-	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail; that of the function if it is made of one
+	Name        string   `json:"name,omitempty"`        // Such as send_mail; with from, that of the function if left out
 	Fields      []string `json:"fields,omitempty"`      // Fields of its input: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string, each maybe with a description in double quotes behind a space
-	Output      []string `json:"output,omitempty"`      // Fields of its output, in the same form; one text called result if there are none
+	Output      []string `json:"output,omitempty"`      // Fields of its output, likewise; a text called result if left out
 	Description string   `json:"description,omitempty"` // What the tool does, for the model that has to choose, such as: Sends a mail.
-	From        string   `json:"from,omitempty"`        // A function of the project to make the tool of, instead of fields and output, such as ./store.Find, or ./store.DB.Find for a method of a variable
+	From        string   `json:"from,omitempty"`        // A function of the project to make the tool of, instead of fields and output: ./store.Find, or ./store.DB.Find for a method of a variable
 	Written
 }
 
 // Tool makes a tool: a function that a model can call, with types for its input and output, and its test.
-// With a body and examples it is finished; without, the function is yours to write, and answers until
-// then with an error that says where.
+// With a body and examples it is finished; without, the function is yours to write.
 func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 	if in.From != "" {
 		return toolFrom(p, in)
@@ -51,8 +50,8 @@ func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 		output = []field.Field{{Name: "result", Go: "Result", Type: field.Type{Kind: field.String}, Description: "What came of it"}}
 	}
 
-	taken := structure{n.goName + "Input", n.goName, "is what " + n.wire + " takes.", input}
-	given := structure{n.goName + "Output", n.goName + "Output", "is what " + n.wire + " gives back.", output}
+	taken := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes.", fields: input}
+	given := structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.wire + " gives back.", fields: output}
 	if err := n.apart(taken, given); err != nil {
 		return kit.Draft{}, err
 	}
@@ -105,6 +104,10 @@ func (n named) toolTest(p kit.Project, input []field.Field) (emit.File, error) {
 
 // toolExamples is the test of a tool that has examples.
 func (n named) toolExamples(p kit.Project) (emit.File, error) {
+	if !n.alone() {
+		all, err := n.steps()
+		return n.test(p, func(g *jen.Group) { calls(g, p.Import("core/mcptest"), all) }), err
+	}
 	return n.exampleTest(p, jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Lit(n.wire), jen.Id("example")), jsonRow)
 }
 

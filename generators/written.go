@@ -17,16 +17,22 @@ import (
 
 // Written is what a caller has written of a component already.
 type Written struct {
-	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, such as: return SendMailOutput{Result: in.To}, nil; resources and prompts return a string and an error. ctx and in are there, optional fields are pointers, imports are added. Without it the function is left to be written
-	Examples []Example `json:"examples,omitempty"`                // What the function is given and gives back; they become its test, and have to pass before anything is written
+	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, such as: return SendMailOutput{Result: in.To}, nil. ctx and in are there, optional fields are pointers, imports are added
+	Examples []Example `json:"examples,omitempty"`                // Its test, which has to pass before anything is written. output is exact, error a part of one; without either, any success will do
+}
+
+// WrittenText is the same of a component that gives back text.
+type WrittenText struct {
+	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which return a string and an error; otherwise as of generate_tool
+	Examples []Example `json:"examples,omitempty"`                // As of generate_tool
 }
 
 // An Example is what a component is given, and what comes of it.
 type Example struct {
-	Name   string                     `json:"name,omitempty"`   // What it shows
-	Input  map[string]json.RawMessage `json:"input,omitempty"`  // What it is given
-	Output json.RawMessage            `json:"output,omitempty"` // What it gives back, exactly; without it, any success will do
-	Error  string                     `json:"error,omitempty"`  // A part of the error that it gives instead
+	Name   string                     `json:"name,omitempty"`
+	Input  map[string]json.RawMessage `json:"input,omitempty"`
+	Output json.RawMessage            `json:"output,omitempty"`
+	Error  string                     `json:"error,omitempty"`
 }
 
 // take notes what is written of a component. callable says that it does something without a body.
@@ -89,7 +95,12 @@ func (n named) block(zero *jen.Statement) *jen.Statement {
 	if n.body != nil {
 		return jen.Op(n.body.text)
 	}
-	return jen.Return(zero, jen.Qual("errors", "New").Call(jen.Lit(n.wire+" is "+n.where())))
+	return jen.Return(zero, n.unwritten())
+}
+
+// unwritten is the error of a component that is left to be written.
+func (n named) unwritten() *jen.Statement {
+	return jen.Qual("errors", "New").Call(jen.Lit(n.called() + " is " + n.where()))
 }
 
 // exampleTest is the test of a component that has examples: a table of them. Given one of its

@@ -53,6 +53,27 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// The other value of a field is right too, and another one.
+func TestOther(t *testing.T) {
+	for text, want := range map[string]string{
+		"a": `"changed"`, "a:string:..3": `"cha"`, "a:string:9..": `"changedch"`, "a:string:..0": ``,
+		"a:int": `2`, "a:int:..1": `0`, "a:int:1..1": ``, "a:int64:9223372036854775807..9223372036854775807": ``,
+		"a:float": `2.5`, "a:float:..1.5": `0.5`, "a:float:1..1.5": `1.25`, "a:float:1..1": ``,
+		"a:bool": `false`, "a:time": `"2026-02-03T16:05:06Z"`, "a:enum(open,done)": `"done"`, "a:enum(open)": ``,
+		"a:[]string": ``, "a:any": ``, "a:bytes": ``, "a:duration": ``,
+	} {
+		f, err := field.Parse(text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		other, can := f.Other()
+		if can != (want != "") || can && (encode(t, other) != want || encode(t, other) == encode(t, f.Sample())) {
+			t.Errorf("another of %s is %s, %t, not %s", text, encode(t, other), can, want)
+		}
+	}
+}
+
 func encode(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)

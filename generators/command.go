@@ -1,0 +1,119 @@
+package generators
+
+import (
+	"errors"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// CommandInput is what the generator of commands takes.
+type CommandInput struct {
+	Name        string   `json:"name"`                               // Feature and name, such as posts/publish
+	Fields      []string `json:"fields,omitempty"`                   // What it is told, as of generate_tool
+	Output      []string `json:"output,omitempty"`                   // What it gives back, likewise; nothing if left out
+	Description string   `json:"description,omitempty"`              // What it does, such as: Publishes a post.
+	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return why it cannot be done now, or nil. ctx, c (the command) and s (*State) are there
+	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}, by c, s and e (e.ID for something new, e.Time) alone: no clock, randomness, I/O
+	Examples    []Step   `json:"examples,omitempty"`                 // Its test, in order: calls of this tool, or of another, on a log whose ids are id1, id2, …
+}
+
+// Command makes a command of a feature, or of a new one: a tool that changes its state, with its test. With a body and examples
+// it is finished.
+func Command(p kit.Project, in CommandInput) (kit.Draft, error) {
+	n, err := inFeature(p, "command", in.Name, in.Description)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	if err := n.tried(in.Body, in.Examples); err != nil {
+		return kit.Draft{}, err
+	}
+	if in.Check != "" {
+		if n.body == nil {
+			return kit.Draft{}, errors.New("there is a check and no body: nothing would come of it; send the statements that change the state as its body too")
+		}
+		if n.check, err = parseStatements("check", in.Check); err != nil {
+			return kit.Draft{}, err
+		}
+	}
+	taken, given, err := n.structures(in.Fields, in.Output)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	if err := n.apartFrom(taken.fields, "Check", "Apply"); err != nil {
+		return kit.Draft{}, err
+	}
+
+	file := n.file(p)
+	file.ImportName(p.Import("core/app"), "app")
+	taken.write(file)
+	given.write(file)
+	n.checkMethod(file)
+	n.applyMethod(p, file, given.name)
+
+	test, err := n.toolTest(p, taken.fields)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	draft, err := n.draft(file, test)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	return n.begin(p, draft)
+}
+
+// structures are what a command or a query takes and gives back.
+func (n named) structures(fields, output []string) (taken, given structure, err error) {
+	taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
+	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " gives back.", logged: true}
+	if taken.fields, err = field.ParseAll(fields); err != nil {
+		return taken, given, err
+	}
+	if given.fields, err = field.ParseAll(output); err != nil {
+		return taken, given, err
+	}
+	return taken, given, n.apart(taken, given)
+}
+
+// checkMethod adds what refuses a command.
+//
+//	// Check says why it cannot be done now. It changes nothing.
+//	func (c Publish) Check(ctx context.Context, s *State) error {
+//		return nil
+//	}
+func (n named) checkMethod(file emit.File) {
+	file.Comment("// Check says why it cannot be done now. It changes nothing.")
+	file.Func().Params(jen.Id("c").Id(n.goName)).Id("Check").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Error().BlockFunc(func(g *jen.Group) {
+		switch {
+		case n.check != nil:
+			g.Op(n.check.text)
+		case n.isWritten():
+			g.Return(jen.Nil())
+		default:
+			g.Return(n.unwritten())
+		}
+	})
+}
+
+// applyMethod adds what a command does to the state.
+//
+//	// Apply does it, with s, c and e alone: …
+//	func (c Publish) Apply(s *State, e app.Entry) PublishOutput {
+//		…
+//	}
+func (n named) applyMethod(p kit.Project, file emit.File, output string) {
+	file.Paragraph(
+		"Apply does it, by what is in s, c and e alone: it is done again whenever the log is read, and has to come to",
+		"the same. The id of something new is e.ID, and now is e.Time.",
+	)
+	file.Func().Params(jen.Id("c").Id(n.goName)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(p.Import("core/app"), "Entry")).Id(output).BlockFunc(func(g *jen.Group) {
+		if n.isWritten() {
+			g.Op(n.body.text)
+			return
+		}
+		g.Return(jen.Id(output).Values())
+	})
+}

@@ -1,0 +1,250 @@
+package generators_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// withPosts is a project that has a feature.
+func withPosts() kit.Project {
+	return kit.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts"}}
+}
+
+// Names that a feature cannot have are refused, with the way out.
+func TestFeatureNames(t *testing.T) {
+	for name, says := range map[string]string{
+		"":                                   "needs a name",
+		"blog-posts":                         "try blogposts",
+		"blog_posts":                         "try blogposts",
+		"BlogPosts":                          "try blogposts",
+		"Posts":                              "try posts",
+		"1posts":                             "try posts",
+		"../posts":                           "try posts",
+		"posts/x":                            "try postsx",
+		"día":                                "try da",
+		"-":                                  "try posts",
+		"func":                               "keyword",
+		"type":                               "keyword",
+		"go":                                 "keyword",
+		"import":                             "keyword",
+		"string":                             "means something to Go",
+		"error":                              "means something to Go",
+		"len":                                "means something to Go",
+		"nil":                                "means something to Go",
+		"a":                                  "one letter",
+		"internal":                           "keep it",
+		"vendor":                             "keep it",
+		"testdata":                           "keep it",
+		"con":                                "keep it",
+		"com1":                               "keep it",
+		"app":                                "around features",
+		"appmcp":                             "around features",
+		"mcp":                                "around features",
+		"errors":                             "around features",
+		"json":                               "around features",
+		"time":                               "around features",
+		"context":                            "around features",
+		"features":                           "around features",
+		"main":                               "around features",
+		"init":                               "around features",
+		"data":                               "around features",
+		"tools":                              "around features",
+		"core":                               "around features",
+		"register":                           "around features",
+		"testing":                            "around features",
+		"itisaverylongnameforafeatureofmine": "choose a shorter one",
+	} {
+		for _, crud := range []bool{false, true} {
+			in := generators.FeatureInput{Name: name, CRUD: crud}
+			if crud {
+				in.Fields = []string{"title"}
+			}
+			if _, err := generators.Feature(withPosts(), in); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("the feature %q, crud %v, says %v; want %q in it", name, crud, err, says)
+			}
+		}
+		if _, err := generators.Command(withPosts(), generators.CommandInput{Name: name + "/publish"}); err == nil {
+			t.Errorf("a command of the feature %q is made", name)
+		}
+	}
+}
+
+// What components of a feature cannot be called, and what their fields cannot be, is refused with the way out.
+func TestFeatureRefusals(t *testing.T) {
+	command := func(name string, fields ...string) error {
+		_, err := generators.Command(withPosts(), generators.CommandInput{Name: name, Fields: fields})
+		return err
+	}
+	query := func(name string, fields ...string) error {
+		_, err := generators.Query(withPosts(), generators.QueryInput{Name: name, Fields: fields})
+		return err
+	}
+	worker := func(name string, fields ...string) error {
+		_, err := generators.Worker(withPosts(), generators.WorkerInput{Name: name, Fields: fields, On: []string{"posts/create"}, Every: "1m"})
+		return err
+	}
+	crud := func(item string, fields ...string) error {
+		_, err := generators.Feature(withPosts(), generators.FeatureInput{Name: "notes", CRUD: true, Item: item, Fields: fields})
+		return err
+	}
+	for _, test := range []struct {
+		err  error
+		says string
+	}{
+		{command("publish"), "such as posts/publish"},
+		{command("posts/"), "such as posts/publish"},
+		{command("/publish"), "such as posts/publish"},
+		{command("posts/a/b"), "such as posts/publish"},
+		{command("posts/../x"), "such as posts/publish"},
+		{command("posts/.."), "cannot be a name"},
+		{command("posts/state"), "something else in a feature"},
+		{command("posts/new-state"), "something else in a feature"},
+		{command("posts/feature"), "something else in a feature"},
+		{query("posts/map"), "something else in a feature"},
+		{query("posts/entry"), "something else in a feature"},
+		{worker("posts/register"), "something else in a feature"},
+		{command("posts/a_b_c"), "longer words"},
+		{command("posts/" + strings.Repeat("long", 20)), "choose a shorter one"},
+		{command("posts/x", "check"), "a method Check"},
+		{command("posts/x", "apply:int"), "a method Apply"},
+		{query("posts/x", "answer"), "a method Answer"},
+		{worker("posts/x", "every"), "a method Every"},
+		{worker("posts/x", "on_create"), "a method OnCreate"},
+		{worker("posts/x", "runs:int"), "a field Runs"},
+		{command("posts/x", "a:string; evil"), "is no type"},
+		{command("posts/x", "a:string\n}\nfunc init() { panic(1) }\ntype Z struct {"), "is no type"},
+		{query("posts/x", "A:string", "a:int"), "differ in case alone"},
+		{query("posts/x", "_"), "cannot be the name of a field"},
+		{command("posts/x", "a:../../x"), "is no type"},
+		{crud("", "id"), "an id by itself"},
+		{crud("", "ID:int"), "an id by itself"},
+		{crud("", "createdAt:time"), "by itself, as created_at"},
+		{crud("", "updated_at:time"), "by itself, as updated_at"},
+		{crud("", "seq:int"), "by itself, as seq"},
+		{crud("", "check"), "a method Check"},
+		{crud(""), "crud needs the fields"},
+		{crud("state", "title"), "something else in a feature"},
+		{crud("list-output", "title"), "something else in a feature"},
+		{crud("a b", "title"), "cannot be a name"},
+		{crud("new", "state:enum(a,b)"), "give the field another name"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
+			t.Errorf("it says %v; want %q in it", test.err, test.says)
+		}
+	}
+}
+
+// Names of components become files that every build takes, types that hold all their words, and tools of the same words;
+// no name means more than another.
+func TestNamesInFeatures(t *testing.T) {
+	for _, test := range []struct{ name, file, typ, tool string }{
+		{"publish-now", "publish_now", "PublishNow", "publish_now"},
+		{"publishNow", "publish_now", "PublishNow", "publish_now"},
+		{"create-draft", "create_draft", "CreateDraft", "create_draft"},
+		{"get-by-slug", "get_by_slug", "GetBySlug", "get_by_slug"},
+		{"getPost", "get_post", "GetPost", "get_post"},
+		{"GET", "get", "Get", "get"},
+		{"send-test", "send_test_KIND", "SendTest", "send_test"},
+		{"export-windows", "export_windows_KIND", "ExportWindows", "export_windows"},
+		{"run-gen", "run_gen_KIND", "RunGen", "run_gen"},
+		{"search", "search", "Search", "search"},
+		{"find", "find", "Find", "find"},
+		{"count", "count", "Count", "count"},
+		{"request_summary", "request_summary", "RequestSummary", "request_summary"},
+		{"set_summary", "set_summary", "SetSummary", "set_summary"},
+		{"backup", "backup", "Backup", "backup"},
+		{"func", "func", "Func", "func"},
+		{"string", "string", "String", "string"},
+		{"set-url", "set_url", "SetURL", "set_url"},
+	} {
+		for _, kind := range []string{"command", "query", "worker"} {
+			input := fmt.Sprintf(`{"name":"posts/%s","fields":["publishAt:time","postID"]}`, test.name)
+			if kind == "worker" {
+				input = fmt.Sprintf(`{"name":"posts/%s","on":["posts/create"]}`, test.name)
+			}
+			draft, err := make(t, kind, []byte(input), withPosts().Packages)
+			if err != nil {
+				t.Errorf("%s %s says %v", kind, test.name, err)
+				continue
+			}
+			tool := "posts_" + test.tool
+			if kind == "worker" {
+				tool = "posts/" + test.tool
+			}
+			file := "features/posts/" + strings.ReplaceAll(test.file, "KIND", kind)
+			if draft.Name != tool || len(draft.Files) != 2 || draft.Files[0].Path != file+".go" || draft.Files[1].Path != file+"_test.go" {
+				t.Errorf("%s %s is %s in %s and %d more", kind, test.name, draft.Name, draft.Files[0].Path, len(draft.Files)-1)
+			}
+			if !bytes.Contains(draft.Files[0].Text, []byte("\ntype "+test.typ+" struct")) {
+				t.Errorf("%s %s is\n%s", kind, test.name, draft.Files[0].Text)
+			}
+		}
+	}
+}
+
+// Whatever the module and the feature are called, the same input gives the same bytes, in files of the feature alone, which
+// are Go of its package and import nothing but what is there.
+func TestFeaturesAreTheSameEachTime(t *testing.T) {
+	for _, module := range []string{"example.com/posts/created", "posts", "example.com/features/posts"} {
+		for kind, input := range map[string]string{
+			"feature": `{"name":"posts","crud":true,"fields":["create:int","posts","post:enum(create,posts)?"]}`,
+			"command": `{"name":"posts/create","fields":["posts"]}`,
+			"query":   `{"name":"posts/posts","fields":["create"]}`,
+		} {
+			var before kit.Draft
+			for i := range 12 {
+				draft := made(t, module, kind, input)
+				for at, file := range draft.Files {
+					if i > 0 && !bytes.Equal(file.Text, before.Files[at].Text) {
+						t.Fatalf("%s of %s differs:\n%s\n%s", kind, module, file.Text, before.Files[at].Text)
+					}
+					if i == 0 {
+						sound(t, module, file)
+					}
+				}
+				before = draft
+			}
+		}
+	}
+}
+
+// made is what a generator makes for a module without features.
+func made(t *testing.T, module, kind, input string) kit.Draft {
+	t.Helper()
+	for _, g := range generators.All() {
+		if g.Name == kind {
+			draft, err := g.Make(kit.Project{Name: "hello", Module: module}, []byte(input))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return draft
+		}
+	}
+	t.Fatalf("there is no generator %s", kind)
+	return kit.Draft{}
+}
+
+// sound checks that a file is Go of the feature posts, and imports the standard library, core and the feature alone.
+func sound(t *testing.T, module string, file kit.File) {
+	t.Helper()
+	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)
+	if err != nil || path.Dir(file.Path) != "features/posts" || strings.TrimSuffix(syntax.Name.Name, "_test") != "posts" {
+		t.Errorf("%s of %s: %v\n%s", file.Path, module, err, file.Text)
+		return
+	}
+	for _, spec := range syntax.Imports {
+		imported := strings.Trim(spec.Path.Value, `"`)
+		rest, ours := strings.CutPrefix(imported, module+"/")
+		if spec.Name != nil || ours && !strings.HasPrefix(rest, "core/") && rest != "features/posts" || !ours && strings.Contains(imported, ".") {
+			t.Errorf("%s of %s imports %s", file.Path, module, imported)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package generators
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+)
+
+// A step is a call of a tool in a test, and what comes of it.
+type step struct {
+	tool, name, input string
+	output            *jen.Statement // nil if any will do
+	error             string
+}
+
+// calls is a loop over calls that are made one after the other, with what follows each of them.
+//
+//	for _, step := range []struct {
+//		tool string
+//		mcptest.Example
+//	}{
+//		{"posts_get", mcptest.Example{Name: "get", Input: `{"id":"id1"}`, Output: `{"id":"id1"}`}},
+//	} {
+//		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, step.tool, step.Example) })
+//	}
+func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
+	var rows []jen.Code
+	for _, s := range all {
+		set := []jen.Code{emit.Key("Name", jen.Lit(s.name)), emit.Key("Input", emit.Raw(s.input))}
+		if s.output != nil {
+			set = append(set, emit.Key("Output", s.output))
+		}
+		if s.error != "" {
+			set = append(set, emit.Key("Error", emit.Raw(s.error)))
+		}
+		rows = append(rows, jen.Values(jen.Lit(s.tool), jen.Qual(mcptest, "Example").Values(set...)))
+	}
+	table := jen.Index().Struct(jen.Id("tool").String(), jen.Qual(mcptest, "Example")).Custom(emit.Multiline(), rows...)
+	g.For(jen.List(jen.Id("_"), jen.Id("step")).Op(":=").Range().Add(table)).Block(
+		jen.Id("t").Dot("Run").Call(jen.Id("step").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(append([]jen.Code{
+			jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Id("step").Dot("tool"), jen.Id("step").Dot("Example")),
+		}, then...)...)),
+	)
+}

@@ -1,0 +1,244 @@
+package generators
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/naming"
+)
+
+// WorkerInput is what the generator of workers takes.
+type WorkerInput struct {
+	Name        string   `json:"name"`                              // Feature and name, such as posts/digest
+	Fields      []string `json:"fields,omitempty"`                  // What it remembers, in w, as of generate_tool
+	On          []string `json:"on,omitempty"`                      // Commands that it follows, such as posts/create
+	Every       string   `json:"every,omitempty"`                   // How often it runs by the clock, such as 5m
+	Description string   `json:"description,omitempty"`             // What it does, such as: Mails new posts.
+	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that do the work and return an error, if it is to be done again. ctx, w and, of a command, c and e are there; app.Do(ctx, Publish{…}) executes a command
+	Examples    []Step   `json:"examples,omitempty"`                // Its test: calls of tools, after each of which it works
+}
+
+// A duty is a method of a worker.
+type duty struct {
+	method  string
+	feature string // of the command that it follows; empty if it follows the clock
+	command string // its type
+	label   string // what it follows: posts/create, 5m
+}
+
+// Worker makes a worker of a feature: it follows commands, or the clock, does work outside, and answers with commands. After a
+// crash it goes on where it was.
+func Worker(p kit.Project, in WorkerInput) (kit.Draft, error) {
+	n, err := inFeature(p, "worker", in.Name, in.Description)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	duties, err := n.duties(p, in)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	if err := n.tried(in.Body, in.Examples); err != nil {
+		return kit.Draft{}, err
+	}
+	if n.isWritten() && len(duties) > 1 {
+		return kit.Draft{}, fmt.Errorf("the body is for one of the %d things that the worker follows; ask for one of them, and write the other methods by hand", len(duties))
+	}
+	fields, err := field.ParseAll(in.Fields)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	var methods []string
+	for _, d := range duties {
+		methods = append(methods, d.method)
+	}
+	if err := n.apartFrom(fields, methods...); err != nil {
+		return kit.Draft{}, err
+	}
+	if !n.isWritten() {
+		if fields, err = counted(fields); err != nil {
+			return kit.Draft{}, err
+		}
+	}
+
+	file := n.file(p)
+	file.ImportName(p.Import("core/app"), "app")
+	kept := structure{name: n.goName, prefix: n.goName, about: n.about(), fields: fields, logged: true}
+	if err := n.apart(kept); err != nil {
+		return kit.Draft{}, err
+	}
+	kept.write(file)
+	for _, d := range duties {
+		n.duty(p, file, d)
+	}
+	test, err := n.workerTest(p, duties)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	draft, err := n.draft(file, test)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	return n.begin(p, draft)
+}
+
+// counted adds to the fields of a worker that is left to be written how often it was called.
+func counted(fields []field.Field) ([]field.Field, error) {
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, "runs") {
+			return nil, fmt.Errorf("field %q: as long as there is no body, the worker has a field Runs that counts how often it was called; give yours another name, or send a body", f.Name)
+		}
+	}
+	return append(fields, field.Field{Name: "runs", Go: "Runs", Type: field.Type{Kind: field.Int}, Description: "How often it was called; what is here is kept with how far in the log it is"}), nil
+}
+
+// duties are the methods of a worker.
+func (n named) duties(p kit.Project, in WorkerInput) ([]duty, error) {
+	if len(in.On) == 0 && in.Every == "" {
+		return nil, errors.New("a worker follows commands or the clock: give on, such as posts/create, or every, such as 5m")
+	}
+	var all []duty
+	for _, text := range in.On {
+		d, err := n.follows(p, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range all {
+			if other.method == d.method {
+				return nil, fmt.Errorf("the worker is to follow %s and %s, which is too much of one; name each command once", other.label, d.label)
+			}
+		}
+		all = append(all, d)
+	}
+	if in.Every == "" {
+		return all, nil
+	}
+	interval, err := time.ParseDuration(in.Every)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("every %q is no length of time; write it as 30s, 5m or 1h30m", in.Every)
+	case interval < time.Second:
+		return nil, fmt.Errorf("every %q is less than a second; give it at least 1s", in.Every)
+	}
+	return append(all, duty{method: "Every", label: in.Every}), nil
+}
+
+// follows is the duty to follow a command: posts/create, or create of the worker's own feature.
+func (n named) follows(p kit.Project, text string) (duty, error) {
+	feature, rest, ok := strings.Cut(text, "/")
+	if !ok {
+		feature, rest = n.feature, text
+	}
+	name, err := naming.Parse(rest)
+	if err != nil {
+		return duty{}, fmt.Errorf("on %q: a command is named by its feature, a slash and its own name, such as posts/create", text)
+	}
+	if p.Packages[featureDir(feature)] == "" {
+		return duty{}, fmt.Errorf("on %q: there is no feature %s; make it and its command first: command %s", text, feature, feature+"/"+rest)
+	}
+	d := duty{feature: feature, command: name.Go(), label: feature + "/" + name.Wire()}
+	if p.Feature != nil {
+		if d.command, err = commandOf(p.Feature(feature), d); err != nil {
+			return duty{}, fmt.Errorf("on %q: %w", text, err)
+		}
+	}
+	d.method = "On" + d.command
+	if feature != n.feature {
+		owner, err := naming.Parse(feature)
+		if err != nil {
+			return duty{}, err
+		}
+		d.method = "On" + owner.Go() + d.command
+	}
+	return d, nil
+}
+
+// commandOf is the type of the command of a feature that is to be followed.
+func commandOf(f *kit.Feature, d duty) (string, error) {
+	if f == nil {
+		return d.command, nil
+	}
+	var names []string
+	for _, c := range f.Commands {
+		if c.Entry == d.label || c.Type == d.command {
+			return c.Type, nil
+		}
+		names = append(names, c.Entry)
+	}
+	if slices.Contains(f.Declared, d.command) && len(names) == 0 { // nothing more is known, and the compiler will tell
+		return d.command, nil
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("the feature %s has no commands yet; make one first: command %s", d.feature, d.label)
+	}
+	return "", fmt.Errorf("the feature %s has no such command; it has %s", d.feature, strings.Join(names, ", "))
+}
+
+// duty adds a method.
+//
+//	// OnCreate is called with each posts/create, in the order of the log. …
+//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Entry) error {
+//		…
+//	}
+func (n named) duty(p kit.Project, file emit.File, d duty) {
+	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
+	if d.feature == "" {
+		file.Comment("// Every is called by the clock. After an error it is called again, later.")
+		direct(file, []string{"every " + d.label})
+	} else {
+		file.Paragraph(
+			fmt.Sprintf("%s is called with each %s, in the order of the log: at least once, and again if it returns an error.", d.method, d.label),
+		)
+		command := jen.Id(d.command)
+		if d.feature != n.feature {
+			file.ImportName(p.Import(featureDir(d.feature)), d.feature)
+			command = jen.Qual(p.Import(featureDir(d.feature)), d.command)
+		}
+		params = append(params, jen.Id("c").Add(command), jen.Id("e").Qual(p.Import("core/app"), "Entry"))
+	}
+	file.Func().Params(jen.Id("w").Op("*").Id(n.goName)).Id(d.method).Params(params...).Error().BlockFunc(func(g *jen.Group) {
+		if n.isWritten() {
+			g.Op(n.body.text)
+			return
+		}
+		g.Comment("// Do the work here. app.Do(ctx, …) executes a command, app.Ask(ctx, …) answers a query.")
+		g.Id("w").Dot("Runs").Op("++")
+		g.Return(jen.Nil())
+	})
+}
+
+// workerTest is the test of a worker. It never runs work that nobody has given an example of: that may do anything.
+func (n named) workerTest(p kit.Project, duties []duty) (emit.File, error) {
+	for _, d := range duties {
+		n.others = add(n.others, d.feature)
+	}
+	all, err := n.steps()
+	work := jen.Id("client").Dot("Work").Call(jen.Id("t").Dot("Context").Call())
+	return n.test(p, func(g *jen.Group) {
+		switch {
+		case !n.isWritten():
+			g.Comment("// It does nothing yet. Execute here what it follows, with client.Given, and say what comes of it.")
+			g.Add(work)
+		case len(n.given)+len(all) == 0:
+			g.Comment("// client.Given executes what it follows, client.Work(t.Context()) has it work. Say here what comes of it.")
+			g.If(
+				jen.Id("offered").Op(":=").Id("client").Dot("ReadResource").Call(jen.Lit("app://features")).Index(jen.Lit(0)).Dot("Text"),
+				jen.Op("!").Qual("strings", "Contains").Call(jen.Id("offered"), jen.Lit(n.name.Wire())),
+			).Block(
+				jen.Id("t").Dot("Errorf").Call(jen.Lit("there is no worker "+n.wire+": %s"), jen.Id("offered")),
+			)
+		default:
+			g.Add(work)
+			if len(all) > 0 {
+				calls(g, p.Import("core/mcptest"), all, work)
+			}
+		}
+	}), err
+}
