@@ -15,7 +15,7 @@ func newGenerate(env Env, all []kit.Generator) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate KIND NAME …",
 		Aliases: []string{"g"},
-		Short:   "Add a component to the project: a tool, a resource, a prompt, a generator",
+		Short:   "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
 		Long: `Add a component to the project. What is generated is type-checked together with the rest
 of the project before anything is written, and written whole or not at all. It is recorded,
 so that undo can take it back. With --dry-run it is kept as a plan, which apply writes.
@@ -24,7 +24,7 @@ With --body a component comes with its code, and with --examples with a test; th
 run too before anything is written, in a process with limits on time, memory and output.
 
 A generator that the project adds for itself is one more kind.`,
-		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find"),
+		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find", "g feature posts --crud title 'body:string?'"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -98,6 +98,17 @@ func example(kind string, f *form) []string {
 		return []string{`generate resource note 'note://{id}' --description 'The text of a note.'`, `generate resource settings config://settings`}
 	case "prompt":
 		return []string{`generate prompt review code 'style:enum(short,long)?' --description 'Asks for a review.'`}
+	case "feature":
+		return []string{`generate feature posts --crud 'title:string:1..200' 'body:string?'`, `generate feature accounts`}
+	case "command":
+		return []string{
+			`generate command posts/publish id --description 'Publishes a post.'`,
+			`generate command posts/publish id --check 'return s.known(c.ID)' --body 's.Posts[c.ID].Public = true; return PublishOutput{}'`,
+		}
+	case "query":
+		return []string{`generate query posts/count --output 'count:int' --body 'return CountOutput{Count: len(s.Posts)}, nil'`}
+	case "worker":
+		return []string{`generate worker posts/digest --on posts/create`, `generate worker posts/sweep --every 5m`}
 	case "generator":
 		return []string{`generate generator handler --description 'Makes a handler.'`, `generate handler first`}
 	}

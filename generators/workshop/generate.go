@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/generators/kit"
 )
 
-// aboutDir is what every tool says of the project that it works on.
-const aboutDir = `{"type":"string","description":"Folder of the project, below where this server was started; without it, the project that was made last, or the one around"}`
+// aboutDir is what the tool of a generator says of the folder of the project, of which the instructions say more.
+const aboutDir = `{"type":"string"}`
 
 // registerGenerators offers each generator as a tool of its own, any of them by the name of its kind, and a look
 // at what any of them would do.
@@ -24,13 +24,13 @@ func (t *Tools) registerGenerators(s *mcp.Server) error {
 	for _, g := range t.options.Generators {
 		kinds = append(kinds, g.Name)
 	}
-	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"Kind of the component: %s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(kinds, ", "))
+	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(kinds, ", "))
 	yes, no := true, false
 	looks := t.options.NoExec // what runs code does more than look
 	err := errors.Join(
 		s.AddTool(mcp.Tool{
 			Name:        "generate_component",
-			Description: "Makes a component of any kind: give kind, and beside it exactly what generate_KIND takes (name, description, fields, body, examples and so on). For kinds that have no tool of their own here, such as one that the project has just added.",
+			Description: "Makes a component of any kind: give kind, and beside it exactly what generate_KIND takes. For kinds that have no tool of their own here, such as one that the project has just added.",
 			InputSchema: json.RawMessage(anyKind),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: t.runs()},
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {

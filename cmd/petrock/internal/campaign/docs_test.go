@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))
-	w.goCommand("test", "./tools", "./resources", "./prompts", "./handlers", "./generators", "./cmd/...")
+	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./generators", "./cmd/...")
 	w.formatted(".")
 
 	for i := range operations {
