@@ -14,7 +14,7 @@ import (
 
 // ToolInput is what the generator of tools takes.
 type ToolInput struct {
-	Name        string   `json:"name,omitempty"`        // Such as send_mail; with from, that of the function if left out
+	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail; with from, that of the function if left out
 	Fields      []string `json:"fields,omitempty"`      // Fields of its input: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string, each maybe with a description in double quotes behind a space
 	Output      []string `json:"output,omitempty"`      // Fields of its output, likewise; a text called result if left out
 	Description string   `json:"description,omitempty"` // What the tool does, for the model that has to choose, such as: Sends a mail.
