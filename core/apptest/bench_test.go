@@ -11,12 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/mcp"
 )
 
 // The targets, each against raw SQLite with the same settings in the same run: a command at most 1.2 times an insert with
@@ -194,6 +197,60 @@ func BenchmarkProcesses(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(worst[len(worst)/2], "ms/p99")
 	b.ReportMetric(shares[len(shares)/2], "share") // of the one that had less
+}
+
+// serveChild serves a query and a plain tool over standard input and output.
+func serveChild(ctx context.Context, a *app.App) error {
+	s := mcp.NewServer(mcp.Implementation{Name: "bench", Version: "1"}, mcp.Options{})
+	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)
+	output := json.RawMessage(`{"type":"object","properties":{"count":{"type":"integer"},"n":{"type":"integer"}},"required":["count","n"]}`)
+	err := s.AddTool(mcp.Tool{Name: "plain", InputSchema: schema, OutputSchema: output}, mcp.Typed(func(_ context.Context, in Look) (Seen, error) { return Seen{Count: 1, N: in.N}, nil }))
+	if err == nil {
+		err = s.AddTool(mcp.Tool{Name: "query", InputSchema: schema, OutputSchema: output}, mcp.Typed(appmcp.Ask[Look](a)))
+	}
+	if err != nil {
+		return err
+	}
+	return s.ServeStdio(ctx, os.Stdout)
+}
+
+// Look asks for how many notes there are.
+type Look struct {
+	N int `json:"n"`
+}
+
+// Seen is what it gives back.
+type Seen struct {
+	Count int `json:"count"`
+	N     int `json:"n"`
+}
+
+func (q Look) Answer(_ context.Context, s *Tally) (Seen, error) { return Seen{s.Count, q.N}, nil }
+
+// BenchmarkQuery is a query through a server's standard input and output, over a plain tool of the same server. The target is at
+// most 1.5 times.
+func BenchmarkQuery(b *testing.B) {
+	c := startChild(b, "serve", filepath.Join(b.TempDir(), "log.db"))
+	fmt.Fprintln(c.in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+	c.line(b)
+	fmt.Fprintln(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	call := func(tool string) func() {
+		request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"n":3}}}`+"\n", tool)
+		return func() {
+			for range 20 {
+				_, err := io.WriteString(c.in, request)
+				fatal(b, err)
+				if answer := c.line(b); !strings.Contains(answer, `"n":3`) {
+					b.Fatal(answer)
+				}
+			}
+		}
+	}
+	took := medians(b, call("query"), call("plain"))
+	c.end(b)
+	b.ReportMetric(took[0]/20, "ns/query")
+	b.ReportMetric(took[1]/20, "ns/tool")
+	b.ReportMetric(took[0]/took[1], "query/tool")
 }
 
 // BenchmarkReplay is how fast the log is replayed, over a scan of the same rows.

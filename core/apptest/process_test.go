@@ -28,6 +28,7 @@ var children = map[string]func(context.Context, *app.App) error{
 	"mixed": mixedChild,
 	"dump":  dumpChild,
 	"race":  raceChild,
+	"serve": serveChild,
 }
 
 const childVariable = "APPTEST_CHILD"

@@ -29,7 +29,7 @@ type Client struct {
 // Serve is a client of a server that has the features, on an empty log in memory. Entries have the ids id1, id2, and so
 // on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later. Workers do nothing unless
 // [Client.Work] says so. When the test ends, the log is replayed twice, and from snapshots, and
-// each has to give the state that the test has left.
+// each has to give the state that the test has left. Other features of the program need not be there.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
 	store := app.NewMemory()
@@ -51,6 +51,7 @@ func options(t testing.TB) app.Options {
 	var entries atomic.Int64
 	return app.Options{
 		Program:     "test",
+		Partial:     true,
 		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Fingerprint: "test",
 		Now: func() time.Time {

@@ -46,6 +46,6 @@ func tally() app.Feature {
 		Name:     "tally",
 		State:    app.StateOf(func() *Tally { return &Tally{} }),
 		Commands: []app.Command{app.CommandOf[Note]("note", 1)},
-		Queries:  []app.Query{app.QueryOf[Count]("count")},
+		Queries:  []app.Query{app.QueryOf[Count]("count"), app.QueryOf[Look]("look")},
 	}
 }

@@ -106,7 +106,15 @@ func record(row []driver.Value) (r app.Record) {
 }
 
 // Stamp is as [app.Store] says.
-func (s *Store) Stamp(context.Context) (int64, error) { return s.writer.value(stampSQL) }
+func (s *Store) Stamp(context.Context) (int64, error) {
+	if s.closed.Load() {
+		return 0, errClosed
+	}
+	if s.count.file == nil {
+		return s.writer.value(stampSQL)
+	}
+	return s.count.stamp()
+}
 
 // Get is as [app.Store] says.
 func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) {

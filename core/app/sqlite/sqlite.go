@@ -48,7 +48,8 @@ type Store struct {
 	alone  bool // there are no locks but SQLite's own
 	closed atomic.Bool
 
-	writer  *conn      // it is asked for stamps too: what it commits itself does not change them
+	count   counter
+	writer  *conn      // without locks it is asked for stamps too: what it commits itself does not change them
 	readers chan *conn // that nobody uses now
 
 	last   int64 // sequence number in the log, as of a stamp; -1 if it is not known
@@ -92,6 +93,11 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 		return s, err
 	}
 	defer leave()
+	if !s.alone {
+		if err := s.count.open(path + roomSuffix); err != nil {
+			return s, err
+		}
+	}
 
 	// Nobody else opens it now. SQLite would let others read a file that it makes itself.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -180,7 +186,7 @@ func (s *Store) Close() error {
 	if s.writer != nil {
 		err = errors.Join(err, s.writer.close())
 	}
-	return errors.Join(err, s.gate.close())
+	return errors.Join(err, s.gate.close(), s.count.close())
 }
 
 // closeReaders closes the connections that nobody uses.

@@ -19,6 +19,12 @@ type turnstile struct {
 	room   *os.File
 }
 
+// What the names of the two files end with.
+const (
+	turnSuffix = ".turn"
+	roomSuffix = ".lock"
+)
+
 // errNoLocks says that the file system has no locks.
 var errNoLocks = errors.New("the file system has no locks")
 
@@ -27,11 +33,11 @@ func (t *turnstile) open() error {
 	if t.turn != nil {
 		return nil
 	}
-	turn, err := os.OpenFile(t.path+".turn", os.O_RDWR|os.O_CREATE, 0o600)
+	turn, err := os.OpenFile(t.path+turnSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	room, err := os.OpenFile(t.path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	room, err := os.OpenFile(t.path+roomSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return errors.Join(err, turn.Close())
 	}
@@ -112,5 +118,5 @@ func (t *turnstile) locked(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return errNoLocks
 	}
-	return fmt.Errorf("waiting to write: %w", &fs.PathError{Op: "lock", Path: t.path + ".lock", Err: err})
+	return fmt.Errorf("waiting to write: %w", &fs.PathError{Op: "lock", Path: t.path + roomSuffix, Err: err})
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/bits"
 	"strings"
 
 	"github.com/petrock/petrock/core/app"
@@ -63,6 +62,15 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 		return err
 	}
 	done = true
+	if len(t.records)+len(t.puts) == 0 && !t.begun {
+		return nil // and nothing has failed
+	}
+	if s.count.file != nil {
+		if err := s.count.begin(); err != nil {
+			return t.failed(err)
+		}
+		defer s.count.end()
+	}
 	return t.commit()
 }
 
@@ -76,9 +84,6 @@ func (t *tx) begin(ctx context.Context) error {
 // commit writes all that was noted, and makes it durable.
 func (t *tx) commit() error {
 	records, puts := len(t.records), len(t.puts)
-	if records+puts == 0 && !t.begun {
-		return nil // and nothing has failed
-	}
 	if t.err != nil {
 		return t.failed(t.err)
 	}
@@ -146,14 +151,9 @@ func (t *tx) flush(needed bool) error {
 	return nil
 }
 
-// chunk is how many of n records the next statement adds: a power of two, so that there are few such statements.
-func chunk(n int) int {
-	const most = 64
-	if n == 0 {
-		return 0
-	}
-	return min(most, 1<<(bits.Len(uint(n))-1))
-}
+// chunk is how many of n records the next statement adds. Few records are one statement, which is prepared once for their number:
+// that saves the transaction around several.
+func chunk(n int) int { return min(n, 64) }
 
 // insert adds records to the log in one statement.
 func (s *Store) insert(records []app.Record) error {
@@ -203,7 +203,7 @@ func (t *tx) Stamp() (int64, error) {
 	if t.known {
 		return t.stamp, nil
 	}
-	stamp, err := t.s.writer.value(stampSQL)
+	stamp, err := t.s.Stamp(context.Background())
 	if err != nil {
 		return 0, err
 	}

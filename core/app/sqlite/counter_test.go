@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/storetest"
+)
+
+// A process that dies between its commit and the end of the count leaves no doubt that something may have changed.
+func TestCountedByHalf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	dying, living := open(t, path), open(t, path)
+	stamp := func() int64 {
+		t.Helper()
+		n, err := living.Stamp(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	settled := stamp()
+	if again := stamp(); again != settled {
+		t.Fatalf("nothing has changed, and the stamp is %d and then %d", settled, again)
+	}
+	if err := dying.count.begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := dying.insert([]app.Record{storetest.Record(1)}); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int64]bool{settled: true}
+	for range 3 { // and it is dead
+		if n := stamp(); seen[n] {
+			t.Errorf("the stamp %d was there before", n)
+		} else {
+			seen[n] = true
+		}
+	}
+	if err := living.Write(t.Context(), func(tx app.Tx) error { return tx.Put("a", []byte("b")) }); err != nil {
+		t.Fatal(err)
+	}
+	after := stamp()
+	if seen[after] || stamp() != after {
+		t.Errorf("after a write of its own, the stamp is %d and then %d, and was %d at first", after, stamp(), settled)
+	}
+	if last, err := living.Last(t.Context()); err != nil || last != 1 {
+		t.Errorf("the last record is %d, %v", last, err)
+	}
+	dying.count.mu.Unlock() // for Close
+}
