@@ -61,6 +61,7 @@ type App struct {
 	lastID     string // of the entry at
 	stamp      int64  // of the store, when it was last caught up with
 	stale      bool   // the states are those of no entry, and have to be made again
+	behind     bool   // they were not made again to the end: the stamp says nothing
 	stuck      error  // why the states cannot follow the log
 	amendments map[int64]Amendment
 }

@@ -192,11 +192,13 @@ func (q *queue) take() []*pending {
 	return batch
 }
 
-// putBack has commands wait again, before all others.
+// putBack has commands wait again, before all others, as they came: what applying has changed of them is not in the log.
 func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range batch {
+		p.command, p.err = p.of.decode(p.data)
+		p.result = nil
 		p.progress.Store(waiting)
 	}
 	q.list = append(batch, q.list...)
@@ -282,7 +284,7 @@ func (p *pending) answer() {
 
 // tryAll executes commands, each on what the ones before have left, and gives back what is to be appended. The states are locked.
 func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
-	if a.stale {
+	if !a.sound() {
 		return nil, errAgain // they are made again without holding up other processes
 	}
 	stamp, err := tx.Stamp()

@@ -61,7 +61,7 @@ func (a *App) rlock(ctx context.Context) error {
 			return fmt.Errorf("reading the log: %w", err)
 		}
 		a.mu.RLock()
-		if stamp == a.stamp && !a.stale && a.stuck == nil {
+		if stamp == a.stamp && a.sound() {
 			return nil
 		}
 		a.mu.RUnlock()
@@ -69,19 +69,22 @@ func (a *App) rlock(ctx context.Context) error {
 			return err
 		}
 		a.mu.RLock()
-		if !a.stale && a.stuck == nil {
+		if a.sound() {
 			return nil // they may be newer by now, never older
 		}
 		a.mu.RUnlock()
 	}
 }
 
-// refresh makes stale states again.
+// sound reports whether the states are those after an entry with which they were caught up. a.mu is locked.
+func (a *App) sound() bool { return !a.stale && !a.behind && a.stuck == nil }
+
+// refresh makes states again that are not sound.
 func (a *App) refresh(ctx context.Context) error {
 	a.mu.RLock()
-	stale := a.stale
+	sound := a.sound()
 	a.mu.RUnlock()
-	if !stale {
+	if sound {
 		return nil
 	}
 	return a.catchUp(ctx)

@@ -44,12 +44,10 @@ func (a *App) catchUp(ctx context.Context) error {
 
 // follow makes the states those after all that is committed in a source, which has this stamp at least. a.mu is locked.
 func (a *App) follow(from source, stamp int64) (err error) {
-	if stamp == a.stamp && !a.stale {
-		return a.stuck
-	}
-	if a.stuck != nil && stamp == a.stamp {
+	if stamp == a.stamp && (a.stuck != nil || a.sound()) {
 		return a.stuck // nothing has come that could help
 	}
+	_, within := from.(Tx)
 	for try := 0; ; try++ {
 		if a.stale || a.stuck != nil {
 			if err := a.begin(from); err != nil {
@@ -57,7 +55,7 @@ func (a *App) follow(from source, stamp int64) (err error) {
 			}
 		}
 		replay := a.at == a.begun()
-		if _, within := from.(Tx); replay && !within { // a transaction is for one goroutine
+		if replay && !within { // a transaction is for one goroutine
 			err = a.replay(from)
 		} else {
 			err = a.applyEach(from.Records(a.at))
@@ -65,16 +63,19 @@ func (a *App) follow(from source, stamp int64) (err error) {
 		if !errors.Is(err, errAmended) {
 			break
 		}
-		if a.stale = true; try > 9 {
+		if a.stale = true; within {
+			return err // for all that, other processes would have to wait
+		}
+		if try > 9 {
 			return fmt.Errorf("reading the log: %w, and the document %s does not say how", err, amendmentsName)
 		}
 	}
 	var stuck *StuckError
 	if errors.As(err, &stuck) {
-		a.stuck, a.stamp = err, stamp
+		a.stuck = err
 	}
-	if err == nil {
-		a.stamp = stamp
+	if err == nil || stuck != nil {
+		a.stamp, a.behind = stamp, false
 	}
 	return err
 }
@@ -95,12 +96,25 @@ func (a *App) begin(from source) error {
 		return nil
 	}
 	for _, f := range a.features {
-		f.state, f.from, f.snapshot = f.State.begin(), 0, 0
+		if err := f.begin(); err != nil {
+			return err
+		}
 		if !a.o.NoSnapshot {
 			a.restore(from, f)
 		}
 	}
-	a.at, a.lastID, a.stale = a.begun(), "", false
+	a.at, a.lastID, a.stale, a.behind = a.begun(), "", false, true
+	return nil
+}
+
+// begin makes the state of a feature new.
+func (f *feature) begin() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("making the state of %s: %w", f.Name, panicked(p))
+		}
+	}()
+	f.state, f.from, f.snapshot = f.State.begin(), 0, 0
 	return nil
 }
 

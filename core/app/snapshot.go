@@ -57,6 +57,11 @@ func (a *App) restore(from source, f *feature) {
 
 // readSnapshot is the state of a snapshot, nil if there is none that fits.
 func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			state, err = nil, panicked(p)
+		}
+	}()
 	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
 	if err != nil || document == nil {
 		return head, nil, err
@@ -103,7 +108,7 @@ func (a *App) snapshotDue() bool {
 	const many = 10_000
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return !a.stale && a.stuck == nil && slices.ContainsFunc(a.features, func(f *feature) bool {
+	return a.sound() && slices.ContainsFunc(a.features, func(f *feature) bool {
 		return a.at-f.snapshot >= max(many, a.at/10) && snapshottable(f.State.kind) == nil
 	})
 }

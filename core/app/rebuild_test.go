@@ -1,0 +1,168 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// A breaking store breaks off while it is read, when it is told to.
+type breaking struct {
+	*app.Memory
+	after func(read int) error // may be nil
+}
+
+func (b *breaking) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		read := 0
+		for r, err := range b.Memory.Records(ctx, after) {
+			if b.after != nil && err == nil {
+				err = b.after(read)
+			}
+			if read++; !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// States that were not made again to the end are shown to nobody, and are finished by the next one who asks.
+func TestRebuildBreaksOff(t *testing.T) {
+	s := &breaking{Memory: app.NewMemory()}
+	a := open(t, s)
+	for range 10 {
+		execute(t, a, Count{1})
+	}
+	if _, err := app.Execute(t.Context(), a, Break{How: "apply"}); err == nil {
+		t.Fatal("it does not break")
+	}
+	s.after = func(read int) error {
+		if read == 4 {
+			return errors.New("the disk is away")
+		}
+		return nil
+	}
+	if _, err := app.Read(t.Context(), a, Total{}); err == nil || !strings.Contains(err.Error(), "the disk is away") {
+		t.Fatalf("it says %v", err)
+	}
+	s.after = nil
+	if n := total(t, a); n != 10 {
+		t.Errorf("a query sees %d", n)
+	}
+}
+
+// Tagged has a list that later commands change where it lies.
+type Tagged struct {
+	Tags []int `json:"tags"`
+}
+
+// Tag gives the state a list.
+type Tag struct {
+	Tags []int `json:"tags"`
+}
+
+func (c Tag) Check(context.Context, *Tagged) error { return nil }
+func (c Tag) Apply(s *Tagged, _ app.Entry) []int   { s.Tags = c.Tags; return s.Tags }
+
+// Raise raises the first of the list, and breaks if it is told to.
+type Raise struct {
+	Break bool `json:"break"`
+}
+
+func (c Raise) Check(context.Context, *Tagged) error { return nil }
+func (c Raise) Apply(s *Tagged, _ app.Entry) int {
+	s.Tags[0]++
+	if c.Break {
+		panic("it breaks")
+	}
+	return s.Tags[0]
+}
+
+func tags() app.Feature {
+	return app.Feature{
+		Name:     "tags",
+		State:    app.StateOf(func() *Tagged { return &Tagged{} }),
+		Commands: []app.Command{app.CommandOf[Tag]("tag", 1), app.CommandOf[Raise]("raise", 1)},
+	}
+}
+
+// A command that is executed again, as another one has broken the states after it, is what the log says.
+func TestExecutedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		a := open(t, m.Share(), tags())
+		hold := make(chan struct{})
+		go m.Write(t.Context(), func(app.Tx) error { <-hold; return nil })
+		synctest.Wait()
+		errs := make(chan error, 2)
+		for _, c := range []app.Commander[Tagged, int]{Raise{}, Raise{Break: true}} {
+			if c == (Raise{}) {
+				go func() { _, err := app.Execute(t.Context(), a, Tag{[]int{1, 2}}); errs <- err }()
+				synctest.Wait()
+			}
+			go app.Execute(t.Context(), a, c)
+			synctest.Wait()
+		}
+		close(hold)
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if live, again := dump(t, a), dump(t, open(t, m.Share(), tags())); live != again {
+			t.Errorf("it is %s, and %s when replayed", live, again)
+		}
+	})
+}
+
+// A state that cannot be made leaves nobody waiting, whoever finds out.
+func TestStateCannotBeMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		broken := false
+		f := items()
+		f.State = app.StateOf(func() *State {
+			if broken {
+				panic("no state")
+			}
+			return newState()
+		})
+		a := open(t, m.Share(), f)
+		execute(t, a, Count{1})
+		other := m.Share()
+		broken = true
+		if err := app.Amend(t.Context(), other, app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			ended := make(chan error, 1)
+			go func() {
+				defer func() {
+					if p := recover(); p != nil {
+						ended <- errors.New("it panics")
+					}
+				}()
+				_, err := app.Execute(t.Context(), a, Count{1})
+				ended <- err
+			}()
+			select {
+			case err := <-ended:
+				if err == nil || !strings.Contains(err.Error(), "no state") {
+					t.Fatalf("it says %v", err)
+				}
+			case <-time.After(time.Hour):
+				t.Fatal("it waits forever")
+			}
+		}
+		broken = false
+		execute(t, a, Count{1})
+		if n := total(t, a); n != 1 {
+			t.Errorf("it is %d", n)
+		}
+	})
+}
