@@ -55,6 +55,9 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 		if err != nil {
 			return err
 		}
+		if before := all[am.Seq].Time; !am.Time.After(before) {
+			am.Time = before.Add(time.Microsecond) // by which it is known that it came later
+		}
 		all[am.Seq] = am
 		document, err := strictjson.Marshal(all)
 		if err != nil {

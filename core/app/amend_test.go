@@ -1,0 +1,76 @@
+package app_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// The last amendment of an entry counts, also if the clock was set back since the one before.
+func TestAmendedTwice(t *testing.T) {
+	m := app.NewMemory()
+	running := open(t, m.Share())
+	execute(t, running, Count{1})
+	now := time.Now()
+	for i, at := range []time.Time{now, now.Add(-time.Hour), now} {
+		am := app.Amendment{Seq: 1, Type: "items/count", Data: []byte([]string{`{"by":5}`, `{"by":6}`, `{"by":7}`}[i]), Reason: "a test", Time: at}
+		if err := app.Amend(t.Context(), m.Share(), am); err != nil {
+			t.Fatal(err)
+		}
+		if n := total(t, running); n != 5+i {
+			t.Errorf("after amendment %d a process that runs has %d", i, n)
+		}
+		a, err := app.Open(t.Context(), m.Share(), quiet(), items())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := total(t, a); n != 5+i {
+			t.Errorf("after amendment %d there is %d", i, n)
+		}
+	}
+}
+
+// A locked store tells whether the log is read by the one who writes.
+type lockedStore struct {
+	*app.Memory
+	read *int
+}
+
+func (s lockedStore) Write(ctx context.Context, f func(app.Tx) error) error {
+	return s.Memory.Write(ctx, func(tx app.Tx) error { return f(lockedTx{tx, s.read}) })
+}
+
+type lockedTx struct {
+	app.Tx
+	read *int
+}
+
+func (tx lockedTx) Records(after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		for r, err := range tx.Tx.Records(after) {
+			*tx.read++
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// States are not made again by the one who writes, for whom all other processes wait.
+func TestAmendedWhileWriting(t *testing.T) {
+	m, read := app.NewMemory(), 0
+	a := open(t, lockedStore{m.Share(), &read})
+	for range 50 {
+		execute(t, a, Count{1})
+	}
+	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	read = 0
+	if got := execute(t, a, Count{1}); got != "50" || read > 10 {
+		t.Errorf("the result is %s, and %d entries were read within the write", got, read)
+	}
+}
