@@ -81,7 +81,10 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 			return head, nil, fmt.Errorf("it is of another log: its entry %d is %s, and not %s", head.Seq, head.ID, r.ID)
 		}
 		made := reflect.New(f.State.kind).Interface()
-		return head, made, json.Unmarshal(text, made)
+		if err := json.Unmarshal(text, made); err != nil {
+			return head, nil, err
+		}
+		return head, made, nil
 	}
 	return head, nil, fmt.Errorf("it is of another log, which had an entry %d", head.Seq)
 }
@@ -154,17 +157,9 @@ func (a *App) Snapshot(ctx context.Context) error {
 
 // snapshot keeps the state of a feature.
 func (a *App) snapshot(ctx context.Context, f *feature) error {
-	if err := a.rlock(ctx); err != nil {
-		return err
-	}
-	head := snapshotHead{Seq: a.at, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amended(a.at), Time: storable(a.o.Now())}
-	text, err := strictjson.Marshal(f.state)
-	a.mu.RUnlock()
+	head, text, err := a.written(ctx, f)
 	if err != nil || head.ID == "" {
 		return err // it has no entry, or began with a snapshot just now
-	}
-	if err := survives(f.State.kind, text); err != nil {
-		return err
 	}
 	line, err := strictjson.Marshal(head)
 	if err != nil {
@@ -187,6 +182,28 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 		a.mu.Unlock()
 	}
 	return err
+}
+
+// written is the state of a feature as a snapshot has it.
+func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("encoding its state: %w", panicked(p))
+		}
+	}()
+	encode := func() error {
+		if err := a.rlock(ctx); err != nil {
+			return err
+		}
+		defer a.mu.RUnlock()
+		head = snapshotHead{Seq: a.at, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amended(a.at), Time: storable(a.o.Now())}
+		text, err = strictjson.Marshal(f.state)
+		return err
+	}
+	if err := encode(); err != nil || head.ID == "" {
+		return head, nil, err
+	}
+	return head, text, survives(f.State.kind, text)
 }
 
 // survives reports whether a state is the same after being written down and read.
@@ -229,7 +246,8 @@ func dropSnapshots(tx Tx, names []string, but string) error {
 // snapshottable says why states of a type cannot be kept as JSON.
 func snapshottable(t reflect.Type) error { return keepable(t, t.Name(), map[reflect.Type]bool{}) }
 
-// keepable looks into a type. JSON has no unexported fields, and does not tell what was in an interface.
+// keepable looks into a type. JSON has no unexported fields, and does not tell what was in an interface, nor an empty
+// map that is left out from none, to which nothing can be added.
 func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 	if seen[t] || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
 		return nil
@@ -246,6 +264,9 @@ func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 		for field := range t.Fields() {
 			if !field.IsExported() || strings.HasPrefix(field.Tag.Get("json"), "-") {
 				return fmt.Errorf("%s.%s is not written down as JSON", path, field.Name)
+			}
+			if _, how, _ := strings.Cut(field.Tag.Get("json"), ","); field.Type.Kind() == reflect.Map && slices.Contains(strings.Split(how, ","), "omitempty") {
+				return fmt.Errorf("%s.%s is nil after being empty, as JSON leaves it out (take omitempty away)", path, field.Name)
 			}
 			if err := keepable(field.Type, path+"."+field.Name, seen); err != nil {
 				return err

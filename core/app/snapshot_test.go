@@ -86,6 +86,8 @@ func TestSnapshot(t *testing.T) {
 func TestBadSnapshot(t *testing.T) {
 	for name, change := range map[string]func(string) string{
 		"cut":     func(text string) string { return text[:len(text)/2] },
+		"shorter": func(text string) string { return text[:len(text)-3] },
+		"typed":   func(text string) string { return strings.Replace(text, `"total":2`, `"total":"2"`, 1) },
 		"empty":   func(string) string { return "" },
 		"another": func(text string) string { return strings.Replace(text, `"id":"`, `"id":"x`, 1) },
 		"later":   func(text string) string { return strings.Replace(text, `"seq":2`, `"seq":7`, 1) },

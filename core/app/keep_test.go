@@ -1,0 +1,83 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// Sparse leaves its map out of the JSON when it is empty.
+type Sparse struct {
+	Marks map[string]bool `json:"marks,omitempty"`
+}
+
+// Mark marks a word, or takes a mark away.
+type Mark struct {
+	Word string `json:"word"`
+	Off  bool   `json:"off"`
+}
+
+func (c Mark) Check(context.Context, *Sparse) error { return nil }
+func (c Mark) Apply(s *Sparse, _ app.Entry) int {
+	if s.Marks[c.Word] = true; c.Off {
+		delete(s.Marks, c.Word)
+	}
+	return len(s.Marks)
+}
+
+// What a snapshot gives back works as what was replayed does: a map that is left out would be nil.
+func TestMapLeftOut(t *testing.T) {
+	m := app.NewMemory()
+	f := app.Feature{Name: "marks", State: app.StateOf(func() *Sparse { return &Sparse{map[string]bool{}} }), Commands: []app.Command{app.CommandOf[Mark]("mark", 1)}}
+	a := open(t, m.Share(), f)
+	execute(t, a, Mark{Word: "a", Off: true})
+	if err := a.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, m.Share(), f)
+	execute(t, again, Mark{Word: "b"})
+	status, err := again.Status(t.Context())
+	if err != nil || !strings.Contains(status.Features[0].Unkept, "Sparse.Marks") {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// Odd is a state whose own encoding may break.
+type Odd struct{ broken *bool }
+
+func (o Odd) MarshalJSON() ([]byte, error) {
+	if *o.broken {
+		panic("no JSON")
+	}
+	return []byte("{}"), nil
+}
+
+type poke struct{}
+
+func (poke) Check(context.Context, *Odd) error     { return nil }
+func (poke) Apply(*Odd, app.Entry) json.RawMessage { return json.RawMessage("1") }
+
+// A state whose encoding panics has no snapshot, and does no other harm.
+func TestSnapshotPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := true
+		f := app.Feature{Name: "odd", State: app.StateOf(func() *Odd { return &Odd{&broken} }), Commands: []app.Command{app.CommandOf[poke]("poke", 1)}}
+		a := open(t, app.NewMemory(), f)
+		execute(t, a, poke{})
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Errorf("it panics: %v", p)
+				}
+			}()
+			if err := a.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "no JSON") {
+				t.Errorf("it says %v", err)
+			}
+		}()
+		execute(t, a, poke{})
+	})
+}
