@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"strconv"
+	"sync"
 )
 
 // scopeKey and idempotencyKey are keys of contexts.
@@ -20,14 +21,24 @@ type scope struct {
 
 // A work is the handling of one entry by a worker.
 type work struct {
-	prefix   string
-	commands int // that it has executed so far
+	prefix string
+
+	mu   sync.Mutex
+	done map[string]int // how many commands of each type it has executed so far
 }
 
-// key is that of the worker's next command: the same when the entry is handled again.
-func (w *work) key() string {
-	w.commands++
-	return w.prefix + strconv.Itoa(w.commands)
+// workPrefix begins the keys of workers, and no others.
+const workPrefix = "work/"
+
+// key is that of the worker's next command of a type: the same when the entry is handled again.
+func (w *work) key(entry string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done == nil {
+		w.done = map[string]int{}
+	}
+	w.done[entry]++
+	return w.prefix + entry + "/" + strconv.Itoa(w.done[entry])
 }
 
 func scopeOf(ctx context.Context) scope {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -121,7 +122,10 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
 		p.key = key
 	} else if in.work != nil && p.key == "" {
-		p.key, p.loose = in.work.key(), true
+		p.key, p.loose = in.work.key(of.entry), true
+	}
+	if strings.HasPrefix(p.key, workPrefix) && !p.loose {
+		return nil, fmt.Errorf("the idempotency key %q begins with %s, as those of workers do; take another one", p.key, workPrefix)
 	}
 	const most = 256
 	if len(p.key) > most {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/petrock/petrock/core/strictjson"
 )
 
 // again tries the entries once more that somebody has asked for.
@@ -23,30 +21,45 @@ func (r *runner) again(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		aside := SetAside{Seq: seq, Time: storable(r.app.o.Now()), Tries: 1}
-		failed := r.tryOld(ctx, seq)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		err = r.keepWith(ctx, func(tx Tx) error {
-			if failed == nil {
-				return errors.Join(tx.Put(name, nil), tx.Put(asideName(r.name, seq), nil))
-			}
-			before, err := tx.Get(asideName(r.name, seq))
-			if err != nil {
-				return err
-			}
-			var was SetAside
-			_ = json.Unmarshal(before, &was) // its tries alone are wanted
-			aside.Tries, aside.Error = was.Tries+1, failed.Error()
-			document, err := strictjson.Marshal(aside)
-			return errors.Join(err, tx.Put(name, nil), tx.Put(asideName(r.name, seq), document))
-		})
-		if err != nil {
+		if err := r.retry(ctx, name, seq); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// retry tries an entry once more. What asks for it is taken away before, so that an entry which ends the process does
+// so once.
+func (r *runner) retry(ctx context.Context, asked string, seq int64) error {
+	var before []byte
+	aside := SetAside{Seq: seq, Time: storable(r.app.o.Now()), Error: ended}
+	err := r.keepWith(ctx, func(tx Tx) (err error) {
+		if before, err = tx.Get(asideName(r.name, seq)); err != nil {
+			return err
+		}
+		var was SetAside
+		_ = json.Unmarshal(before, &was) // its tries alone are wanted
+		aside.Tries = was.Tries + 1
+		return errors.Join(tx.Put(asked, nil), aside.put(tx, r.name))
+	})
+	if err != nil {
+		return err
+	}
+	failed := r.tryOld(ctx, seq)
+	if ctx.Err() != nil { // it was not given the time
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), renew)
+		defer cancel()
+		return errors.Join(ctx.Err(), r.keepWith(late, func(tx Tx) error {
+			return errors.Join(tx.Put(asked, []byte("true")), tx.Put(asideName(r.name, seq), before))
+		}))
+	}
+	return r.keepWith(ctx, func(tx Tx) error {
+		if failed == nil {
+			return tx.Put(asideName(r.name, seq), nil)
+		}
+		aside.Error = failed.Error()
+		return aside.put(tx, r.name)
+	})
 }
 
 // tryOld tries an entry that was set aside.

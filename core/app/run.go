@@ -16,10 +16,11 @@ type runner struct {
 	app      *App
 	worker   Worker
 	name     string // such as posts/digest
-	made     any    // the worker
+	made     any    // the worker; nil if it is not made
 	standing        // as it is to be saved
 	saved    int64  // the position that was saved
 	done     bool   // something that is not saved
+	shown    string // how it stood when it was saved, for who watches
 }
 
 // runWorker runs a worker whenever no other process does, until ctx ends.
@@ -51,7 +52,7 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 	if r.standing, ok, err = r.app.acquire(ctx, r.name); !ok {
 		return false, err
 	}
-	r.saved = r.Position
+	r.saved, r.made = r.Position, nil
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("making it: %w", panicked(p))
@@ -61,17 +62,19 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 			ok = false
 		}
 	}()
-	if r.made, err = r.worker.begin(With(ctx, r.app)); err != nil {
+	made, err := r.worker.begin(With(ctx, r.app))
+	if err != nil {
 		return false, fmt.Errorf("making it: %w", err)
 	}
 	if r.standing.State != nil {
-		if err := json.Unmarshal(r.standing.State, r.made); err != nil {
+		if err := json.Unmarshal(r.standing.State, made); err != nil {
 			return false, fmt.Errorf("reading what was kept of it: %w", err)
 		}
 	}
 	for len(r.Ticked) < len(r.worker.periods) {
 		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
 	}
+	r.made = made // from here on its fields are kept
 	return true, nil
 }
 
@@ -118,6 +121,9 @@ func (r *runner) all(ctx context.Context) error {
 		return err
 	}
 	for {
+		if err := r.hold(ctx); err != nil {
+			return err
+		}
 		more, err := r.some(ctx)
 		if err != nil {
 			return err
@@ -165,16 +171,21 @@ func (r *runner) some(ctx context.Context) (more bool, err error) {
 }
 
 // concerned is the command of a record and what the worker does about it, nil if that is nothing.
-func (r *runner) concerned(ctx context.Context, record Record) (command, func(any, context.Context, any, Entry) error, error) {
+func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Entry) error, err error) {
 	if err := r.app.rlock(ctx); err != nil {
 		return nil, nil, err
 	}
 	defer r.app.mu.RUnlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = r.app.stuckAt(record, panicked(p))
+		}
+	}()
 	of, meant, err := r.app.meaning(record)
 	if err != nil || of == nil || r.worker.on[of.kind] == nil {
 		return nil, nil, err
 	}
-	c, err := of.decode(meant.Data)
+	c, err = of.decode(meant.Data)
 	return c, r.worker.on[of.kind], err
 }
 
@@ -214,11 +225,10 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 
 // pause waits, and renews the lease meanwhile.
 func (r *runner) pause(ctx context.Context, wait time.Duration) error {
-	for until := r.app.o.Now().Add(wait); ; {
+	for left := wait; ; left -= renew {
 		if err := r.keep(ctx); err != nil {
 			return err
 		}
-		left := until.Sub(r.app.o.Now())
 		if left <= 0 {
 			return nil
 		}
@@ -232,7 +242,7 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 
 // try has the worker do something about an entry, once. The lease is renewed meanwhile.
 func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Entry) error) error {
-	in := scope{app: r.app, work: &work{prefix: "work/" + r.name + "/" + strconv.FormatInt(record.Seq, 10) + "/"}}
+	in := scope{app: r.app, work: &work{prefix: workPrefix + r.name + "/" + strconv.FormatInt(record.Seq, 10) + "/"}}
 	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Entry) })
 }
 
@@ -262,6 +272,7 @@ func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err
 		}
 		close(done)
 		<-renewed
+		r.Until = kept.Until
 		if cause := context.Cause(ctx); errors.Is(cause, errLost) {
 			err = cause
 		}
@@ -277,15 +288,32 @@ func (r *runner) keepWith(ctx context.Context, more func(Tx) error) error {
 	if err := r.encode(); err != nil {
 		return err
 	}
-	err := r.app.save(ctx, r.name, &r.standing, more)
-	if err == nil {
-		r.saved, r.done = r.Position, false
+	if err := r.app.save(ctx, r.name, &r.standing, more); err != nil {
+		return err
 	}
-	return err
+	r.saved, r.done = r.Position, false
+	if shown := fmt.Sprint(r.Position, r.Trying, r.Tries, r.Error, r.Ticked); more != nil || shown != r.shown {
+		r.shown = shown
+		r.app.moved()
+	}
+	return nil
+}
+
+// hold keeps the lease, if it was not renewed just now. What it says after the clock was set is not believed.
+func (r *runner) hold(ctx context.Context) error {
+	if left := r.Until.Sub(r.app.o.Now()); left > lease-renew && left <= lease {
+		return nil
+	}
+	return r.keep(ctx)
 }
 
 // encode puts the worker's exported fields into its standing.
-func (r *runner) encode() error {
+func (r *runner) encode() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("keeping its fields: %w", panicked(p))
+		}
+	}()
 	state, err := strictjson.Marshal(r.made)
 	if err != nil {
 		return fmt.Errorf("keeping its fields: %w", err)
@@ -296,17 +324,17 @@ func (r *runner) encode() error {
 	return nil
 }
 
+// ended is said of an entry that nothing else is known of.
+const ended = "the process ended while it was tried"
+
 // setAside gives up an entry, for people to look at, and goes on with the next.
 func (r *runner) setAside(ctx context.Context, record Record) error {
 	text := r.Error
 	if text == "" {
-		text = "the process ended while it was tried"
+		text = ended
 	}
-	document, err := strictjson.Marshal(SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text})
-	if err != nil {
-		return err
-	}
+	aside := SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text}
 	r.app.o.Logger.Error("a worker sets an entry aside", "worker", r.name, "entry", record.Seq, "error", text)
 	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
-	return r.keepWith(ctx, func(tx Tx) error { return tx.Put(asideName(r.name, record.Seq), document) })
+	return r.keepWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
 }

@@ -90,6 +90,15 @@ type SetAside struct {
 	Error string    `json:"error"` // the last one
 }
 
+// put keeps it.
+func (s SetAside) put(tx Tx, worker string) error {
+	document, err := strictjson.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return tx.Put(asideName(worker, s.Seq), document)
+}
+
 // Workers tells how all workers stand that ever ran on a store. What a running one has passed over as none of its
 // business is saved now and then.
 func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {

@@ -8,7 +8,11 @@ import (
 // tick does what is due by the clock.
 func (r *runner) tick(ctx context.Context) error {
 	for i, p := range r.worker.periods {
-		if r.app.o.Now().Before(r.Ticked[i].Add(p.interval)) {
+		now := r.app.o.Now()
+		if r.Ticked[i].After(now) {
+			r.Ticked[i] = storable(now) // the clock was set back
+		}
+		if now.Before(r.Ticked[i].Add(p.interval)) {
 			continue
 		}
 		if err := r.tickOnce(ctx, i); err != nil {
@@ -20,6 +24,9 @@ func (r *runner) tick(ctx context.Context) error {
 
 // tickOnce does what a worker does by the clock. An error is shown, and it is done again after another interval.
 func (r *runner) tickOnce(ctx context.Context, i int) error {
+	if err := r.hold(ctx); err != nil {
+		return err
+	}
 	err := r.leased(ctx, func(ctx context.Context) error { return r.worker.periods[i].do(r.made, With(ctx, r.app)) })
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return errors.Join(ctx.Err(), err)

@@ -26,6 +26,13 @@ func (a *App) signal() {
 	a.watch.times++
 }
 
+// moved has those told who watch, soon: something that they see is another, and the log is the same.
+func (a *App) moved() {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	a.watch.times++
+}
+
 // growth is closed at the next signal; it also tells how many there were before.
 func (a *App) growth() (<-chan struct{}, int) {
 	a.watch.mu.Lock()

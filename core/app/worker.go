@@ -38,8 +38,9 @@ func WorkerOf[W any](name string, begin func(context.Context) (*W, error), dutie
 }
 
 // On has a worker called with each command of a type, of any feature, in the order of the log, at least once. If
-// it fails it is called again, later each time, until the entry is set aside. Commands that it executes with [Do]
-// are executed once, however often it is called for an entry.
+// it fails it is called again, later each time, until the entry is set aside. However often it is called for an entry, the
+// first command of a type that it executes with [Do] is executed once, and so are the second and those after it: who
+// wants another one executed the next time gives that a key, see [WithKey].
 func On[W, C any](f func(*W, context.Context, C, Entry) error) Duty[W] {
 	return func(w *Worker) {
 		w.on[reflect.TypeFor[C]()] = func(made any, ctx context.Context, c any, e Entry) error {

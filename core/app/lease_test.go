@@ -1,0 +1,228 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// A worker that cannot be made, or whose fields cannot be read, keeps them for the next try.
+func TestWorkerCannotBeMade(t *testing.T) {
+	for name, fail := range map[string]func() (*Mailer, error){
+		"error": func() (*Mailer, error) { return nil, errors.New("no line") },
+		"panic": func() (*Mailer, error) { panic("no line") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, world := app.NewMemory(), &outside{}
+				p := start(t, m, mailing(world))
+				execute(t, p.App, Add{Name: "a"})
+				time.Sleep(time.Second)
+				p.end()
+				broken := mailing(world)
+				broken.Workers = []app.Worker{app.WorkerOf("mailer", func(context.Context) (*Mailer, error) { return fail() }, app.On((*Mailer).OnAdd))}
+				p = start(t, m, broken)
+				time.Sleep(time.Minute)
+				p.end()
+				kept, err := m.Get(t.Context(), "worker/items/mailer")
+				if err != nil || !strings.Contains(string(kept), `"state":{"sent":1}`) {
+					t.Errorf("%s, %v", kept, err)
+				}
+			})
+		})
+	}
+}
+
+// A lease is kept while entries come all the time with which the worker has nothing to do.
+func TestLeaseWhileBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, worlds := app.NewMemory(), []*outside{{}, {}}
+		first := start(t, m, mailing(worlds[0]))
+		defer first.end()
+		time.Sleep(time.Second)
+		second := start(t, m, mailing(worlds[1]))
+		defer second.end()
+		owner := worker(t, m).Process
+		for range 11 * 60 / 3 {
+			execute(t, first.App, Count{1})
+			time.Sleep(3 * time.Second)
+			if now := worker(t, m).Process; now != owner {
+				t.Fatalf("%s works, and then %s", owner, now)
+			}
+		}
+		if got := worlds[0].list() + worlds[1].list(); strings.Count(got, "total") != 1 {
+			t.Errorf("they have done %q and %q", worlds[0].list(), worlds[1].list())
+		}
+	})
+}
+
+// A clock that is set back holds up neither the next process nor what is done by the clock.
+func TestClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var back atomic.Int64
+		o := quiet()
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(-back.Load())) }
+		m, world := app.NewMemory(), &outside{}
+		dying := &dead{Memory: m.Share(), gone: make(chan struct{})}
+		run := func(s app.Store) (end func()) {
+			a, err := app.Open(t.Context(), s, o, mailing(world))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); a.Run(ctx) }()
+			return func() { cancel(); <-done }
+		}
+		end := run(dying)
+		time.Sleep(time.Second)
+		close(dying.gone)
+		end()
+		back.Store(int64(24 * time.Hour))
+		defer run(m.Share())()
+		execute(t, open(t, m.Share()), Add{Name: "a"})
+		time.Sleep(15 * time.Minute)
+		if got := world.list(); !strings.HasPrefix(got, "a total=") {
+			t.Errorf("it has done %q", got)
+		}
+	})
+}
+
+// An entry that kills its process does so once for each time that somebody has it tried again.
+func TestRetryKills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
+		p := start(t, m, mailing(world))
+		execute(t, p.App, Add{Name: "a"})
+		time.Sleep(5 * time.Minute)
+		p.end()
+		if err := app.Retry(t.Context(), m.Share(), "items/mailer", 1); err != nil {
+			t.Fatal(err)
+		}
+		killing := &outside{held: make(chan struct{})}
+		for range 3 {
+			dying := &dead{Memory: m.Share(), gone: make(chan struct{})}
+			a := open(t, dying, mailing(killing))
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); a.Run(ctx) }()
+			time.Sleep(time.Minute)
+			close(dying.gone)
+			cancel()
+			<-done
+		}
+		if got := killing.list(); got != "a" {
+			t.Errorf("it was tried as %q", got)
+		}
+		time.Sleep(time.Minute)
+		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 6 || !strings.Contains(w.Aside[0].Error, "the process ended") {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
+// One that is given no time to end is tried by the next process.
+func TestRetryIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
+		p := start(t, m, mailing(world))
+		execute(t, p.App, Add{Name: "a"})
+		time.Sleep(5 * time.Minute)
+		p.end()
+		if err := app.Retry(t.Context(), m.Share(), "items/mailer", 1); err != nil {
+			t.Fatal(err)
+		}
+		p = start(t, m, mailing(&outside{held: make(chan struct{})}))
+		time.Sleep(time.Second)
+		p.end()
+		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 5 {
+			t.Errorf("%+v", w)
+		}
+		p = start(t, m, mailing(&outside{}))
+		time.Sleep(time.Second)
+		p.end()
+		if w := worker(t, m); len(w.Aside) != 0 {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
+// Those who watch are told when a worker of their own process has moved.
+func TestWatchWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{held: make(chan struct{}), fail: func(string, int) error { return errors.New("no") }}
+		p := start(t, m, mailing(world))
+		defer p.end()
+		var told atomic.Int32
+		p.Watch(func() { told.Add(1) })
+		execute(t, p.App, Add{Name: "a"})
+		time.Sleep(time.Minute)
+		before := told.Load()
+		time.Sleep(time.Minute)
+		if told.Load() != before {
+			t.Errorf("they are told %d times of nothing", told.Load()-before)
+		}
+		before = told.Load()
+		close(world.held)
+		time.Sleep(5 * time.Minute)
+		if len(worker(t, m).Aside) != 1 || told.Load() == before {
+			t.Errorf("%+v, and they were told %d times", worker(t, m), told.Load()-before)
+		}
+	})
+}
+
+// Twofold executes commands of two types, and of one type at once.
+type Twofold struct{ tries int }
+
+func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Entry) error {
+	w.tries++
+	if c.Name != "start" {
+		return nil
+	}
+	if w.tries == 1 {
+		_, err := app.Do(ctx, Add{Name: "failed"})
+		return errors.Join(err, errors.New("no line"))
+	}
+	var all sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		all.Go(func() { _, errs[i] = app.Do(ctx, Count{1}) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// What a worker does in another way when it tries again is done too, and it may do several things at once.
+func TestWorkerDoesOtherwise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		f := items()
+		f.Workers = []app.Worker{app.WorkerOf("twofold", func(context.Context) (*Twofold, error) { return &Twofold{}, nil }, app.On((*Twofold).OnAdd))}
+		p := start(t, m, f)
+		defer p.end()
+		execute(t, p.App, Add{Name: "start"})
+		time.Sleep(5 * time.Minute)
+		if w := worker(t, m); len(w.Aside) != 0 || total(t, p.App) != 4 {
+			t.Errorf("%+v, and the total is %d", w, total(t, p.App))
+		}
+		var types []string
+		for r, err := range m.Records(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			types = append(types, r.Type)
+		}
+		if want := slices.Repeat([]string{"items/count"}, 4); fmt.Sprint(types) != fmt.Sprint(append([]string{"items/add", "items/add"}, want...)) {
+			t.Errorf("%v", types)
+		}
+	})
+}
