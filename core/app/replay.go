@@ -143,9 +143,13 @@ func (a *App) applyEach(records iter.Seq2[Record, error]) error {
 	return nil
 }
 
+// many bytes of records are not read all at once.
+const many = 1 << 20
+
 // replay is applyEach for many: they are read and decoded in one goroutine, and applied in another.
 func (a *App) replay(from source) error {
 	const size = 256
+	bytes := 0
 	batches := make(chan []decoded, 8)
 	free := make(chan []decoded, 8)
 	stop := make(chan struct{})
@@ -164,6 +168,7 @@ func (a *App) replay(from source) error {
 			default:
 				batch = make([]decoded, 0, size)
 			}
+			bytes = 0
 			return true
 		}
 		for r, err := range from.Records(a.begun()) {
@@ -171,7 +176,8 @@ func (a *App) replay(from source) error {
 				failed = fmt.Errorf("reading the log: %w", err)
 				break
 			}
-			if batch = append(batch, a.decode(r)); len(batch) == size && !send() {
+			batch = append(batch, a.decode(r))
+			if bytes += len(r.Data); (len(batch) == size || bytes > many) && !send() {
 				return
 			}
 		}

@@ -146,11 +146,13 @@ func (r *runner) all(ctx context.Context) error {
 func (r *runner) some(ctx context.Context) (more bool, err error) {
 	const most = 256
 	var list []Record
+	bytes := 0
 	for record, err := range r.app.store.Records(ctx, r.Position) {
 		if err != nil {
 			return false, err
 		}
-		if list = append(list, record); len(list) == most {
+		list = append(list, record)
+		if bytes += len(record.Data) + len(record.Result); len(list) == most || bytes > many {
 			more = true
 			break
 		}

@@ -1,0 +1,66 @@
+package app_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// Seen is a state that tells of being changed.
+type Seen struct{ look func() }
+
+// Big is a command that takes much room.
+type Big struct {
+	Text string `json:"text"`
+}
+
+func (Big) Check(context.Context, *Seen) error  { return nil }
+func (Big) Apply(s *Seen, _ app.Entry) struct{} { s.look(); return struct{}{} }
+
+// Slow is a worker that does not come to an end.
+type Slow struct{}
+
+func (*Slow) OnBig(ctx context.Context, _ Big, _ app.Entry) error { <-ctx.Done(); return ctx.Err() }
+
+// Many big entries are not all read before the first is dealt with: not when they are replayed, nor by a worker.
+func TestBigEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := func(look func()) app.Feature {
+			return app.Feature{
+				Name:     "seen",
+				State:    app.StateOf(func() *Seen { return &Seen{look} }),
+				Commands: []app.Command{app.CommandOf[Big]("big", 1)},
+				Workers:  []app.Worker{app.WorkerOf("slow", func(context.Context) (*Slow, error) { return &Slow{}, nil }, app.On((*Slow).OnBig))},
+			}
+		}
+		m := app.NewMemory()
+		a := open(t, m.Share(), seen(func() {}))
+		for range 300 {
+			execute(t, a, Big{strings.Repeat("x", 100_000)})
+		}
+		s := &counting{Memory: m.Share()}
+		ahead := 0
+		b := open(t, s, seen(func() {
+			if ahead == 0 {
+				synctest.Wait()
+				ahead = s.read
+			}
+		}))
+		if ahead > 150 {
+			t.Errorf("%d entries are read before the first is applied", ahead)
+		}
+		s.read = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); b.Run(ctx) }()
+		synctest.Wait()
+		if s.read > 50 {
+			t.Errorf("%d entries are read before the first is worked on", s.read)
+		}
+		cancel()
+		<-done
+	})
+}
