@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 )
 
 // programFingerprint is that of the running program: its file's hash. It covers all that the program was built of, so
 // that code which has changed, in a feature or in what it uses, has another.
 func programFingerprint() (string, error) {
-	path, err := os.Executable()
+	path, err := "/proc/self/exe", error(nil) // on Linux it is what runs, also when a new build lies in its place
+	if runtime.GOOS != "linux" {
+		path, err = os.Executable()
+	}
 	if err != nil {
 		return "", err
 	}
