@@ -44,7 +44,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := errors.Join(err, c.close()); err != nil {
 		return err
 	}
-	if err := persist(unfinished); err != nil {
+	if err := persist(unfinished, os.O_RDWR); err != nil { // Windows does not do it for who may only read
 		return err
 	}
 	err = os.Link(unfinished, path)
@@ -54,13 +54,13 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	persist(filepath.Dir(path)) // which some systems cannot
+	persist(filepath.Dir(path), os.O_RDONLY) // which some systems cannot
 	return nil
 }
 
 // persist has a file, or what a folder lists, on the disk.
-func persist(path string) error {
-	file, err := os.Open(path)
+func persist(path string, how int) error {
+	file, err := os.OpenFile(path, how, 0)
 	if err != nil {
 		return err
 	}

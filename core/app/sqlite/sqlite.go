@@ -69,6 +69,9 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // beside which the turnstile is that others pass
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the store: %w", err)
 	}
