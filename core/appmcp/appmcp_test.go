@@ -198,6 +198,17 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// A page of big entries is shorter, so that a client can take it in.
+func TestBigLog(t *testing.T) {
+	client := apptest.Serve(t, posts())
+	for i := range 5 {
+		client.Given("posts_create", fmt.Sprintf(`{"title":"%d%s"}`, i, strings.Repeat("x", 400_000)))
+	}
+	if p := readLog(t, client, "app://log"); len(p.Entries) != 3 || p.Last != 5 || p.Next != "app://log?after=3" {
+		t.Errorf("the page has %d entries, and next is %s", len(p.Entries), p.Next)
+	}
+}
+
 func TestResources(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	client.Given("posts_create", `{"title":"one"}`)

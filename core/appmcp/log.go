@@ -13,10 +13,11 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// How many entries a page of the log has.
+// How many entries a page of the log has, and after how many bytes there are no more.
 const (
 	usualPage = 100
 	mostOnOne = 1000
+	mostBytes = 1 << 20
 )
 
 // A logPage is a part of the log.
@@ -55,13 +56,14 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 		return nil, err
 	}
 	page := &logPage{Entries: []app.Record{}}
+	bytes := 0
 	for record, err := range store.Records(ctx, after) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the log: %w", err)
 		}
 		page.Entries = append(page.Entries, record)
 		after = record.Seq
-		if int64(len(page.Entries)) == limit {
+		if bytes += len(record.Data) + len(record.Result); int64(len(page.Entries)) == limit || bytes > mostBytes {
 			break
 		}
 	}

@@ -27,7 +27,7 @@ func registerResources(s *mcp.Server, a *app.App, store app.Store) error {
 		}, readLog(store)),
 		s.AddResourceTemplate(mcp.ResourceTemplate{
 			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an entry", MIMEType: asJSON,
-			Description: "The commands that were executed after the one with the sequence number after (0 if left out), at most limit of them (100 if left out, never more than 1000).",
+			Description: "The commands that were executed after the one with the sequence number after (0 if left out), at most limit of them (100 if left out, never more than 1000, and fewer if they are big).",
 		}, readLog(store)),
 		s.AddResource(mcp.Resource{
 			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON,
