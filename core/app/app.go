@@ -168,13 +168,23 @@ func (a *App) add(f *feature) error {
 	return nil
 }
 
-// checkWorkers refuses workers that follow what is no command.
+// checkWorkers refuses workers that follow what is no command, would overwrite how another one stands, or never rest.
 func (a *App) checkWorkers() error {
 	if a.o.Partial {
 		return nil
 	}
 	for _, f := range a.features {
+		names := map[string]bool{}
 		for _, w := range f.Workers {
+			if names[w.name] {
+				return fmt.Errorf("feature %s: worker %s is there twice", f.Name, w.name)
+			}
+			names[w.name] = true
+			for _, p := range w.periods {
+				if p.interval <= 0 {
+					return fmt.Errorf("feature %s: worker %s works every %v; it needs an interval above 0", f.Name, w.name, p.interval)
+				}
+			}
 			for kind := range w.on {
 				if a.commands[kind] == nil {
 					return fmt.Errorf("feature %s: worker %s follows %v, which is no command of any feature; add the one that it is of", f.Name, w.name, kind)

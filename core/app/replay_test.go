@@ -238,8 +238,14 @@ func TestFeaturesAreChecked(t *testing.T) {
 	follows := items()
 	follows.Workers = []app.Worker{app.WorkerOf("w", func(context.Context) (*odd, error) { return &odd{}, nil },
 		app.On(func(*odd, context.Context, Tally, app.Entry) error { return nil }))}
+	same, idle := mailing(&outside{}), items()
+	same.Workers = append(same.Workers, same.Workers[0])
+	idle.Workers = []app.Worker{app.WorkerOf("w", func(context.Context) (*odd, error) { return &odd{}, nil },
+		app.Every(0, func(*odd, context.Context) error { return nil }))}
 	for name, features := range map[string][]app.Feature{
 		"the state of another": {items(), other},
+		"a worker twice":       {same},
+		"works all the time":   {idle},
 		"no name":              {none},
 		"a command twice":      {twice},
 		"version 0":            {zero},
