@@ -37,6 +37,7 @@ func raw(b *testing.B) *sql.DB {
 	for _, statement := range []string{
 		"PRAGMA journal_mode=WAL",
 		"PRAGMA synchronous=FULL",
+		"PRAGMA fullfsync=1",
 		"CREATE TABLE log (seq INTEGER PRIMARY KEY, id TEXT, at INTEGER, type TEXT, version INTEGER, data BLOB, key TEXT, result BLOB)",
 	} {
 		_, err := db.Exec(statement)

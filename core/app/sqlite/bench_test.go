@@ -21,7 +21,7 @@ func rawDB(b *testing.B) *sql.DB {
 	}
 	b.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
-	for _, statement := range []string{"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", schema} {
+	for _, statement := range []string{"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA fullfsync=1", schema} {
 		if _, err := db.Exec(statement); err != nil {
 			b.Fatal(err)
 		}

@@ -113,7 +113,8 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s.writer, err = connect(path, "synchronous=FULL", "journal_size_limit=67108864"); err != nil {
+	// Without fullfsync, macOS is content with what the disk has not written yet.
+	if s.writer, err = connect(path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
 		return s, err
 	}
 	return s, s.prepare()

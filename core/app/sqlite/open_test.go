@@ -6,6 +6,20 @@ import (
 	"testing"
 )
 
+// What is answered is on the disk, on every system.
+func TestDurable(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "log.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for pragma, want := range map[string]int64{"synchronous": 2, "fullfsync": 1} {
+		if is, err := s.writer.value("PRAGMA " + pragma); err != nil || is != want {
+			t.Errorf("%s is %d, and not %d; %v", pragma, is, want, err)
+		}
+	}
+}
+
 // Who opens a store by way of a link passes the same turnstile as the others.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
