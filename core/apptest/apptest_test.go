@@ -131,6 +131,17 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// A feature can be served without one that its workers follow.
+func TestServeOneOfTwo(t *testing.T) {
+	type other struct{}
+	alone := sums()
+	alone.Workers = append(alone.Workers, app.WorkerOf("follows", func(context.Context) (*other, error) { return &other{}, nil },
+		app.On(func(*other, context.Context, other, app.Entry) error { return errors.New("there is none") })))
+	client := apptest.Serve(t, alone)
+	client.Given("sums_add", `{"n":2}`)
+	client.Work(t.Context())
+}
+
 // A failing is a test that notes why it fails.
 type failing struct {
 	testing.TB
