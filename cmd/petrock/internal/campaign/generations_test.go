@@ -23,7 +23,7 @@ func TestGenerations(t *testing.T) {
 	before := w.tree()
 	begin := time.Now()
 
-	var done []string // ids of what is not undone
+	var done []made // what is not undone
 	var steps int
 	var engineTime, goTime time.Duration
 	step := func(do func()) {
@@ -39,14 +39,23 @@ func TestGenerations(t *testing.T) {
 		}
 		goTime += time.Since(start)
 	}
-	undo := func(id string) *engine.Result {
+	// undo takes back something that nothing builds on: at, or if something does, which has to be refused, what does.
+	undo := func(at int) (int, *engine.Result) {
 		t.Helper()
-		t.Logf("undo %s", id)
-		return w.undo(e, id)
+		for {
+			t.Logf("undo %s", done[at].operation)
+			on := builders(done, done[at])
+			if len(on) == 0 {
+				return at, w.undo(e, done[at].operation)
+			}
+			w.keeps(e, done[at].operation, on)
+			next := one(m, on...)
+			at = slices.IndexFunc(done, func(d made) bool { return d.operation == next })
+		}
 	}
 	for range *generations {
-		kind := one(m, "tool", "tool", "resource", "prompt")
-		in := m.input(kind)
+		kind := one(m, "tool", "resource", "prompt", "feature", "command", "command", "query", "worker")
+		in := m.input(kind, done...)
 		step(func() {
 			t.Logf("generate %s %s", kind, in.json())
 			dry, err := e.Generate(t.Context(), kind, in.json(), engine.Options{DryRun: true})
@@ -54,19 +63,19 @@ func TestGenerations(t *testing.T) {
 				t.Fatalf("a dry run says: %v", err)
 			}
 			result := w.generate(e, kind, in)
-			if len(result.Files) != len(dry.Files) || len(result.Components) != 1 || len(result.Diagnostics)+len(result.Refused)+len(result.Warnings) > 0 {
+			if len(result.Files) != len(dry.Files) || len(result.Components) == 0 || len(result.Diagnostics)+len(result.Refused)+len(result.Warnings) > 0 {
 				t.Errorf("it says %+v; a dry run said %+v", result, dry)
 			}
-			done = append(done, result.Operation)
+			done = append(done, remember(kind, in, result, done))
 		})
 		// The more there is, the longer each step takes, so that a long campaign undoes more on its way.
 		const many = 30
 		if len(done) > 1 && (m.IntN(4) == 0 || len(done) > many && m.IntN(4) > 0) {
-			at := m.IntN(len(done))
 			step(func() {
-				undone := undo(done[at])
+				at, undone := undo(m.IntN(len(done)))
 				if m.IntN(3) == 0 { // and undo that too
-					done[at] = undo(undone.Operation).Operation
+					t.Logf("undo %s", undone.Operation)
+					done[at].operation = w.undo(e, undone.Operation).Operation
 					return
 				}
 				done = slices.Delete(done, at, at+1)
@@ -74,15 +83,32 @@ func TestGenerations(t *testing.T) {
 		}
 	}
 	for len(done) > 0 {
-		at := m.IntN(len(done))
-		step(func() { undo(done[at]) })
-		done = slices.Delete(done, at, at+1)
+		step(func() {
+			at, _ := undo(m.IntN(len(done)))
+			done = slices.Delete(done, at, at+1)
+		})
 	}
 	w.unchanged(before, "in the end")
 	for _, args := range [][]string{{"build", "./..."}, {"vet", "./..."}, {"test", "./..."}} {
 		w.goCommand(args...)
 	}
 	t.Logf("%d steps in %v: %v of it for the engine, %v for the go command", steps, time.Since(begin).Round(time.Second), engineTime.Round(time.Millisecond), goTime.Round(time.Millisecond))
+}
+
+// keeps fails the test unless an operation that others build on stays, and they are named.
+func (w *world) keeps(e *engine.Engine, operation string, builders []string) {
+	w.Helper()
+	before := w.tree()
+	refused := w.refusal(second(e.Undo(w.Context(), operation, engine.Options{})))
+	if len(refused.Operations) == 0 || !strings.Contains(refused.WayOut, refused.Operations[0]) {
+		w.Errorf("the refusal to undo %s does not name what builds on it, %q: %v", operation, builders, refused)
+	}
+	for _, id := range refused.Operations {
+		if !slices.Contains(builders, id) {
+			w.Errorf("the refusal to undo %s names %s, and %q build on it: %v", operation, id, builders, refused)
+		}
+	}
+	w.unchanged(before, "after the refusal of an undo,")
 }
 
 // The same words make the same bytes, in whatever project and however often.
@@ -94,8 +120,10 @@ func TestSameAgain(t *testing.T) {
 		m := newMaker(*seed)
 		w := newWorld(t)
 		e := w.engine()
-		for _, kind := range []string{"tool", "prompt", "resource", "tool", "tool"} {
-			w.generate(e, kind, m.input(kind))
+		var done []made
+		for _, kind := range []string{"tool", "feature", "prompt", "command", "worker", "resource", "feature", "query", "worker", "tool"} {
+			in := m.input(kind, done...)
+			done = append(done, remember(kind, in, w.generate(e, kind, in), done))
 		}
 		trees = append(trees, w.tree())
 	}
@@ -113,21 +141,32 @@ func TestEditsStay(t *testing.T) {
 	e := w.engine()
 	w.generate(e, "prompt", input{Name: "review"})
 	w.generate(e, "resource", input{Name: "note", URI: "note://{id}"})
+	w.generate(e, "feature", input{Name: "posts", CRUD: true, Fields: []string{"title", "body:string?"}})
+	w.generate(e, "worker", input{Name: "posts/digest", On: []string{"posts/create"}, Every: "5m"})
 	for file := range w.tree() {
 		switch dir, _, _ := strings.Cut(file, "/"); {
 		case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_gen.go"):
-		case dir == "cmd" || dir == "tools" || dir == "prompts" || dir == "resources":
+		case dir == "cmd" || dir == "tools" || dir == "prompts" || dir == "resources" || dir == "features":
 			w.write(file, w.read(file)+"\n// Somebody has written this.\n")
 		}
 	}
 	w.write("tools/notes.txt", "Somebody has written this, too.\n")
 	before := w.tree()
-	for _, kind := range []string{"tool", "prompt", "resource"} {
-		in := input{Name: "more"}
-		if kind == "resource" {
-			in.URI = "more://x"
-		}
-		w.generate(e, kind, in)
+	more := []struct {
+		kind string
+		input
+	}{
+		{"tool", input{Name: "more"}},
+		{"prompt", input{Name: "more"}},
+		{"resource", input{Name: "more", URI: "more://x"}},
+		{"command", input{Name: "posts/publish", Fields: []string{"id"}}},
+		{"query", input{Name: "posts/count"}},
+		{"worker", input{Name: "posts/mail", On: []string{"posts/publish", "posts/delete"}}},
+		{"command", input{Name: "users/create", Fields: []string{"name"}}},
+		{"worker", input{Name: "posts/greet", On: []string{"users/create"}}},
+	}
+	for _, m := range more {
+		w.generate(e, m.kind, m.input)
 	}
 	w.soundQuickly(e)
 	now := w.tree()
@@ -136,7 +175,7 @@ func TestEditsStay(t *testing.T) {
 			t.Errorf("%s has become\n%s", file, now[file])
 		}
 	}
-	for range 3 {
+	for range more {
 		w.undo(e, "")
 	}
 	w.unchanged(before, "when all is undone,")

@@ -77,6 +77,9 @@ var template = sync.OnceValues(func() (string, error) {
 		"tool":     `{"name":"warm","fields":["a:time","b:duration?","c:[]bytes","d:map[string]any"]}`,
 		"resource": `{"name":"warm","uri":"warm://{id}"}`,
 		"prompt":   `{"name":"warm"}`,
+		"feature":  `{"name":"warm","crud":true,"fields":["a:time","b:duration?","c:[]bytes","d:map[string]any"]}`,
+		"command":  `{"name":"warm/up","fields":["a:time","b:duration?"]}`,
+		"worker":   `{"name":"warm/up","every":"5m"}`,
 	} {
 		if _, err := e.Generate(context.Background(), kind, json.RawMessage(input), engine.Options{DryRun: true}); err != nil {
 			return result.Dir, err
@@ -170,6 +173,15 @@ type input struct {
 	Fields      []string `json:"fields,omitempty"`
 	Output      []string `json:"output,omitempty"`
 	Description string   `json:"description,omitempty"`
+
+	// Of features and of what is in them.
+	CRUD     bool              `json:"crud,omitempty"`
+	Item     string            `json:"item,omitempty"`
+	On       []string          `json:"on,omitempty"`
+	Every    string            `json:"every,omitempty"`
+	Check    string            `json:"check,omitempty"`
+	Body     string            `json:"body,omitempty"`
+	Examples []json.RawMessage `json:"examples,omitempty"`
 }
 
 func (in input) json() json.RawMessage {
@@ -249,23 +261,43 @@ func (w *world) sound(e *engine.Engine) {
 
 // soundQuickly is the same for what a generation may change. The workshop and what it is made of are
 // left out: no generation changes them, and all that the workshop's own test looks at is whether
-// derived files are fresh.
+// derived files are fresh. With features the program has SQLite in it, which takes seconds to link, so
+// it is compiled and vetted, and not linked and run.
 func (w *world) soundQuickly(e *engine.Engine) {
 	w.Helper()
-	packages := []string{"./cmd/" + name}
-	for _, dir := range []string{"tools", "resources", "prompts"} {
+	program := "./cmd/" + name
+	var tested []string
+	for _, dir := range []string{"tools", "resources", "prompts", "features"} {
 		if _, err := os.Stat(w.path(dir)); err == nil {
-			packages = append(packages, "./"+dir)
+			tested = append(tested, "./"+dir+map[bool]string{true: "/..."}[dir == "features"])
 		}
 	}
-	w.goCommand(append([]string{"test", "-vet=all", "-ldflags=-w"}, packages...)...) // it links faster without what debuggers read
-	w.formatted(packages...)
+	if w.hasFeatures() {
+		w.goCommand("vet", program)
+	} else {
+		tested = append(tested, program)
+	}
+	w.goCommand(append([]string{"test", "-vet=all", "-ldflags=-w"}, tested...)...) // it links faster without what debuggers read
+	w.formatted(append(tested, program)...)
 	w.fresh(e)
+}
+
+// hasFeatures reports whether the program that ships has features.
+func (w *world) hasFeatures() bool {
+	found, err := filepath.Glob(filepath.Join(w.path("features"), "*", "*_gen.go"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return len(found) > 0
 }
 
 func (w *world) formatted(dirs ...string) {
 	w.Helper()
-	cmd := exec.Command("gofmt", append([]string{"-l"}, dirs...)...)
+	args := []string{"-l"}
+	for _, dir := range dirs {
+		args = append(args, strings.TrimSuffix(dir, "/..."))
+	}
+	cmd := exec.Command("gofmt", args...)
 	cmd.Dir = w.dir
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		w.Fatalf("gofmt -l: %v\n%s", err, out)

@@ -30,8 +30,12 @@ func words() []string {
 	}
 }
 
-// input is one that a generator must take.
-func (m *maker) input(kind string) input {
+// input is one that a generator must take, when some things were made before.
+func (m *maker) input(kind string, there ...made) input {
+	switch kind {
+	case "feature", "command", "query", "worker":
+		return m.inFeature(kind, there)
+	}
 	in := input{Name: m.name(), Description: m.description()}
 	switch kind {
 	case "tool":

@@ -1,0 +1,142 @@
+package campaign_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/naming"
+)
+
+// A made is something that was generated, as far as others can build on it.
+type made struct {
+	operation string
+	kind      string
+	feature   string   // that it is in; empty if it is in none
+	begins    bool     // it made the feature too
+	commands  []string // that it made: posts/create
+	follows   []string // commands
+}
+
+// remember is what is to be known of something that has just been generated, when others were there.
+func remember(kind string, in input, result *engine.Result, there []made) made {
+	m := made{operation: result.Operation, kind: kind, follows: in.On}
+	if !slices.Contains(featureKinds(), kind) {
+		return m
+	}
+	m.feature, _, _ = strings.Cut(in.Name, "/")
+	m.begins = !slices.Contains(features(there), m.feature)
+	for _, c := range result.Components {
+		if c.Kind == "command" {
+			m.commands = append(m.commands, strings.Replace(c.Name, "_", "/", 1))
+		}
+	}
+	return m
+}
+
+// buildsOn reports whether something cannot be without something else.
+func (m made) buildsOn(other made) bool {
+	switch {
+	case m.operation == other.operation:
+		return false
+	case other.begins && m.feature == other.feature:
+		return true
+	}
+	return slices.ContainsFunc(m.follows, func(command string) bool { return slices.Contains(other.commands, command) })
+}
+
+// builders are the operations that build on another.
+func builders(all []made, on made) []string {
+	var found []string
+	for _, m := range all {
+		if m.buildsOn(on) {
+			found = append(found, m.operation)
+		}
+	}
+	return found
+}
+
+// features are those that there are.
+func features(all []made) []string {
+	var found []string
+	for _, m := range all {
+		if m.begins {
+			found = append(found, m.feature)
+		}
+	}
+	return found
+}
+
+// commands are those that there are.
+func commands(all []made) []string {
+	var found []string
+	for _, m := range all {
+		found = append(found, m.commands...)
+	}
+	return found
+}
+
+// featureKinds are the kinds of components that make features, or are in them.
+func featureKinds() []string { return []string{"feature", "command", "query", "worker"} }
+
+// inFeature is the input of a feature, or of a component of one.
+func (m *maker) inFeature(kind string, there []made) input {
+	if kind == "feature" {
+		in := input{Name: m.feature()}
+		for m.IntN(3) > 0 && len(in.Fields) == 0 {
+			in.CRUD = true
+			in.Fields = m.fields(6, func(name string) string { return m.field(apart(name)) })
+			in.Item = one(m, "", "", "thing", "old-item", "ab_entry")
+		}
+		if len(in.Fields) == 0 {
+			in.CRUD, in.Item = false, ""
+		}
+		return in
+	}
+	feature := m.feature()
+	if all := features(there); len(all) > 0 && m.IntN(4) > 0 {
+		feature = one(m, all...)
+	}
+	in := input{Name: feature + "/" + m.exact(), Description: m.description(), Fields: m.fields(6, m.field)}
+	switch kind {
+	case "command", "query":
+		in.Output = m.fields(4, m.field)
+	case "worker":
+		if all := commands(there); len(all) > 0 && m.IntN(4) > 0 {
+			in.On = append(in.On, one(m, all...))
+			if other := one(m, all...); other != in.On[0] && m.IntN(2) == 0 {
+				in.On = append(in.On, other)
+			}
+		}
+		if len(in.On) == 0 || m.IntN(3) == 0 {
+			in.Every = one(m, "1s", "5m", "1h30m", "24h", "1.5s")
+		}
+	}
+	return in
+}
+
+// apart is the name of a field that items do not have by themselves.
+func apart(name string) string {
+	if name == "id" {
+		return "the_id"
+	}
+	return name
+}
+
+// feature is the name of a feature that is not there yet.
+func (m *maker) feature() string {
+	name := fmt.Sprintf("f%df%s%s", len(m.used), one(m, words()...), one(m, "s", "", "ies", "es", "9"))
+	m.used[name] = true
+	return name
+}
+
+// exact is a name all of whose words are found again in what Go makes of it.
+func (m *maker) exact() string {
+	for {
+		text := m.name()
+		if name, err := naming.Parse(text); err == nil && name.Exact() {
+			return text
+		}
+	}
+}
