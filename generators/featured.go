@@ -143,6 +143,9 @@ func (n named) begin(p kit.Project, draft kit.Draft) (kit.Draft, error) {
 	if p.Packages[n.dir] != "" {
 		return draft, nil
 	}
+	if n.goName == "Replay" {
+		return draft, fmt.Errorf("the test of a %s %q would be called TestReplay, as that of the log of the new feature is; take another name", n.kind, n.called())
+	}
 	files, err := plainFeature(p, n.feature)
 	draft.Files = append(draft.Files, files...)
 	draft.Next = append([]string{fmt.Sprintf("The feature %s is new: say in %s what there is to be kept.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)

@@ -112,6 +112,7 @@ func TestFeatureRefusals(t *testing.T) {
 		{query("posts/entry"), "something else in a feature"},
 		{worker("posts/register"), "something else in a feature"},
 		{command("posts/a_b_c"), "longer words"},
+		{command("users/replay"), "TestReplay"},
 		{command("posts/" + strings.Repeat("long", 20)), "choose a shorter one"},
 		{command("posts/x", "check"), "a method Check"},
 		{command("posts/x", "apply:int"), "a method Apply"},

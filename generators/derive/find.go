@@ -241,6 +241,9 @@ func (f *finder) clashes() {
 		if c.Kind == Feature {
 			continue // it is no tool, and may be called as one
 		}
+		if isKept(c.URI) {
+			f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the address %s, at which a program with features shows its log, its features or its workers; give it another with a directive: //petrock:uri", c.Func, c.URI)})
+		}
 		for _, key := range []string{"name " + c.Name, "address " + c.URI} {
 			family := withoutVariables(key)
 			other, taken := keys[family]
@@ -264,6 +267,15 @@ func (f *finder) clashes() {
 // alone stand for the same resources.
 func withoutVariables(address string) string {
 	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(address, "{$1}")
+}
+
+// isKept reports whether an address is that of a resource that comes with features.
+func isKept(uri string) bool {
+	switch withoutVariables(uri) {
+	case "app://log", "app://log{?}", "app://features", "app://workers":
+		return true
+	}
+	return false
 }
 
 // fileOf is the file of the project that a place is in, nil if it is in none.

@@ -15,7 +15,7 @@ const (
 	useCommand = "let a worker do it, or the caller send it as a field of the command"
 )
 
-// An outside is something of the standard library that depends on more than it is given.
+// An outside is something of the standard library, or of what all projects have beside it, that depends on more than it is given.
 type outside struct {
 	path   string   // of a package; with "/..." also those below it
 	names  []string // functions, methods as Type.Method, and variables; nil means all
@@ -30,6 +30,7 @@ func outsides() []outside {
 		{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: machines have zones of their own"},
 		{"math/rand/...", nil, useEntry + ", or let the caller send it as a field of the command"},
 		{"crypto/rand", nil, useEntry + ", or let the caller send it as a field of the command"},
+		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEntry}, // SQLite brings it along
 		{"hash/maphash", nil, "use a hash that is the same everywhere, such as hash/fnv"},
 		{"os/...", nil, useCommand},
 		{"io/fs", nil, useCommand},

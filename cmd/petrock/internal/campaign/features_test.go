@@ -11,17 +11,16 @@ import (
 
 // A made is something that was generated, as far as others can build on it.
 type made struct {
-	operation string
-	kind      string
-	feature   string   // that it is in; empty if it is in none
-	begins    bool     // it made the feature too
-	commands  []string // that it made: posts/create
-	follows   []string // commands
+	operations []string // that it can be undone by: what made it, and what brought it back
+	feature    string   // that it is in; empty if it is in none
+	begins     bool     // it made the feature too
+	commands   []string // that it made: posts/create
+	follows    []string // commands
 }
 
 // remember is what is to be known of something that has just been generated, when others were there.
 func remember(kind string, in input, result *engine.Result, there []made) made {
-	m := made{operation: result.Operation, kind: kind, follows: in.On}
+	m := made{operations: []string{result.Operation}, follows: in.On}
 	if !slices.Contains(featureKinds(), kind) {
 		return m
 	}
@@ -38,7 +37,7 @@ func remember(kind string, in input, result *engine.Result, there []made) made {
 // buildsOn reports whether something cannot be without something else.
 func (m made) buildsOn(other made) bool {
 	switch {
-	case m.operation == other.operation:
+	case m.operations[0] == other.operations[0]:
 		return false
 	case other.begins && m.feature == other.feature:
 		return true
@@ -46,12 +45,12 @@ func (m made) buildsOn(other made) bool {
 	return slices.ContainsFunc(m.follows, func(command string) bool { return slices.Contains(other.commands, command) })
 }
 
-// builders are the operations that build on another.
-func builders(all []made, on made) []string {
-	var found []string
+// builders are those that build on another.
+func builders(all []made, on made) []made {
+	var found []made
 	for _, m := range all {
 		if m.buildsOn(on) {
-			found = append(found, m.operation)
+			found = append(found, m)
 		}
 	}
 	return found

@@ -135,11 +135,19 @@ func (w *world) clear(err error) {
 func TestHostileInput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.sound(w.takes(hostiles()))
+}
+
+// takes gives inputs to generators, one after the other: each is refused with a word on what is wrong, and nothing is
+// touched, or it is generated, and nothing else is touched.
+func (w *world) takes(all []hostile) *engine.Engine {
+	t := w.TB
+	t.Helper()
 	e := w.engine()
 	outside, start := w.outside(), w.tree()
 	now := w.touched()
 	made := 0
-	for _, h := range hostiles() {
+	for _, h := range all {
 		_, err := e.Generate(t.Context(), h.kind, h.json(), engine.Options{})
 		shown := fmt.Sprintf("%s %.200s", h.kind, h.json())
 		switch {
@@ -160,28 +168,28 @@ func TestHostileInput(t *testing.T) {
 			t.Fatalf("%s: after the refusal, the project is not what it was:\n%s", shown, how)
 		}
 	}
-	t.Logf("%d of %d inputs were generated", made, len(hostiles()))
+	t.Logf("%d of %d inputs were generated", made, len(all))
 	if how := outside.differences(w.outside()); how != "" {
 		t.Errorf("beside the project:\n%s", how)
 	}
-	all := w.tree()
-	for _, dir := range []string{"resources", "prompts"} {
-		delete(all, dir)
+	after := w.tree()
+	for _, dir := range []string{"resources", "prompts", "features"} {
+		delete(after, dir)
 	}
 	for file := range w.touched() {
 		delete(start, file)
-		delete(all, file)
+		delete(after, file)
 	}
-	if how := start.differences(all); how != "" {
+	if how := start.differences(after); how != "" {
 		t.Errorf("elsewhere in the project:\n%s", how)
 	}
-	w.sound(e)
+	return e
 }
 
 // touched is the part of the project that generations change.
 func (w *world) touched() tree {
 	all := tree{}
-	for _, dir := range []string{"tools", "resources", "prompts", "cmd"} {
+	for _, dir := range []string{"tools", "resources", "prompts", "features", "cmd"} {
 		if _, err := os.Stat(w.path(dir)); err == nil {
 			for file, text := range w.treeOf(w.path(dir), true) {
 				all[dir+"/"+file] = text

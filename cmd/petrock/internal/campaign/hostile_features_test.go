@@ -1,0 +1,169 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/trial"
+)
+
+// hostileFeatures is the table of hostile inputs that have to do with features.
+func hostileFeatures() []hostile {
+	long := strings.Repeat("a", 10_000)
+	var all []hostile
+	add := func(more ...hostile) { all = append(all, more...) }
+	title := []string{"title"}
+
+	// Names that no folder, package or client can have, of a feature and of what is in one.
+	for _, name := range []string{"", " ", "a b", `"`, "`", "*/", "a\nb", "a\x00b", "\xff", "..", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, ".git", "_", "-x", "--force", "1a", "a.b", "a-b", "aB", "POSTS",
+		"аdd", "ädd", "\u202eadd", "ſend", long, "func", "type", "go", "import", "string", "error", "nil", "init", "main", "app", "a", "vendor", "internal", "testdata", "con", "com1", "core", "cmd", "tools", "data", "features", "mcp", "context", "time"} {
+		add(hostile{"feature", input{Name: name}, "*"}, hostile{"feature", input{Name: name, CRUD: true, Fields: title}, "*"})
+		for _, kind := range []string{"command", "query", "worker"} {
+			add(hostile{kind, input{Name: name + "/publish", Every: map[bool]string{true: "5m"}[kind == "worker"]}, "*"})
+		}
+	}
+	for _, name := range []string{"publish", "posts/", "/publish", "posts//publish", "posts/a/b", "posts/..", "posts/../x", "../posts/x", "posts/x.go", "posts/ ", "posts/a b", "posts/a\nb", "posts/ä", "posts/_", "posts/" + long, "posts/a_b_c",
+		"posts/state", "posts/new-state", "posts/feature", "posts/map", "posts/register", "posts/entry", "posts/replay"} {
+		for _, kind := range []string{"command", "query", "worker"} {
+			add(hostile{kind, input{Name: name, Every: map[bool]string{true: "5m"}[kind == "worker"]}, "*"})
+		}
+	}
+
+	// Features whose names mean something elsewhere, and are fine here: the program's, the suffixes of files, variables of tests.
+	for _, name := range []string{"hello", "windows", "orders", "client", "fmt"} {
+		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
+	}
+	add(hostile{"feature", input{Name: "orders"}, "there is a feature orders already"}, hostile{"feature", input{Name: "orders", CRUD: true, Fields: title}, "there is a feature orders already"})
+	add(hostile{"feature", input{Name: "posts", CRUD: true}, "crud needs the fields"}, hostile{"feature", input{Name: "posts", Fields: title}, "are for a feature with crud"}, hostile{"feature", input{Name: "posts", Item: "post"}, "are for a feature with crud"})
+	for _, item := range []string{"state", "create", "list-output", "feature", "a b", "../x", "*/", long} {
+		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: title, Item: item}, "*"})
+	}
+
+	// Fields.
+	for _, field := range []string{"a:string; evil", "a:../../x", "a:func", "a:[]", "a:map[string]", "a:string\n}\n\nfunc init() { panic(1) }\n\ntype Zz struct {\n\tQ string", "a:string`", "_", "", "a b", long, "a \"a\nb\"", "a \"\u202e\"", "check", "apply:int"} {
+		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "field"}, hostile{"command", input{Name: "posts/publish", Fields: []string{field}}, "field"})
+	}
+	for _, field := range []string{"id", "ID:int", "seq:int", "created_at:time", "updatedAt:time"} {
+		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "by itself"})
+	}
+	add(hostile{"query", input{Name: "posts/find", Fields: []string{"A:string", "a:int"}}, "field"}, hostile{"query", input{Name: "posts/find", Fields: []string{"answer"}}, "a method Answer"},
+		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "in Go, which is the name of"}, hostile{"worker", input{Name: "posts/digest", Every: "5m", Fields: []string{"runs:int"}}, "Runs"})
+
+	// The names that once had a meaning of their own, or became part of others, or of no build.
+	add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{"title", "body:string?"}}, ""})
+	for _, name := range []string{"search", "find", "count", "request_summary", "set_summary", "create-draft", "get-by-slug", "send-test", "export-windows", "getPost", "posts-gen", "func", "string", "client", "errors"} {
+		add(hostile{"command", input{Name: "posts/" + name, Fields: []string{"postID:string", "publishAt:time"}, Description: "`*/` \"x\" %s"}, ""})
+		add(hostile{"query", input{Name: "posts/" + name}, "*"}, hostile{"worker", input{Name: "posts/" + name, On: []string{"posts/create"}}, "*"})
+	}
+	for _, name := range []string{"notification", "backup", "sync", "process", "analyze"} {
+		add(hostile{"worker", input{Name: "posts/" + name, On: []string{"posts/create"}}, ""})
+	}
+	add(hostile{"worker", input{Name: "posts/other", On: []string{"posts/create-draft", "orders/create"}, Every: "1h30m", Fields: []string{"last:time?"}}, ""})
+	for _, name := range []string{"create", "Create", "GET", "CreateDraft", "state", "post", "list_output", "crud"} {
+		add(hostile{"command", input{Name: "posts/" + name}, "*"})
+	}
+
+	// What clients would take for one.
+	add(hostile{"tool", input{Name: "posts_create"}, "and so has Create in features/posts/create.go"}, hostile{"tool", input{Name: "posts_archive"}, ""}, hostile{"command", input{Name: "posts/archive"}, "and so has PostsArchive in tools/posts_archive.go"})
+	for _, uri := range []string{"app://log", "app://log{?limit}", "app://features", "app://workers"} {
+		add(hostile{"resource", input{Name: "log", URI: uri}, "a program with features"})
+	}
+
+	// What workers follow.
+	for _, on := range []string{"", "posts/nothing", "posts/get", "nothing/create", "../create", "posts/create\nx", "posts/", "*/", "orders"} {
+		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "on "})
+	}
+	for _, every := range []string{"x", "5", "-5m", "0s", "1ns", "999ms", "99999999h", "5m\n//petrock:ignore", "5m x"} {
+		add(hostile{"worker", input{Name: "posts/mailer", Every: every}, "every "})
+	}
+	add(hostile{"worker", input{Name: "posts/mailer"}, "follows commands or the clock"}, hostile{"worker", input{Name: "posts/mailer", On: []string{"posts/create", "create"}}, "name each command once"})
+	return all
+}
+
+// Whatever is typed for a feature, or for something in one, is refused with a word on what is wrong, or it is sound.
+func TestHostileFeatures(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.soundQuickly(w.takes(hostileFeatures()))
+}
+
+// Bodies that would make another state of a log when it is read again, that do not compile, or that do not do what their
+// examples say, are refused, and the project is what it was.
+func TestHostileBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine()
+	e.Limits = trial.Limits{Time: 2 * time.Second}
+	w.generate(e, "feature", input{Name: "posts", CRUD: true, Fields: []string{"title"}})
+	before, outside := w.tree(), w.outside()
+	given := func(texts ...string) (all []json.RawMessage) {
+		for _, text := range texts {
+			all = append(all, json.RawMessage(text))
+		}
+		return all
+	}
+	const fine = "\nreturn BadOutput{}"
+	for _, test := range []struct {
+		kind string
+		input
+		says string
+	}{
+		// Without examples nothing is run: the source tells.
+		{"command", input{Body: "_ = time.Now()" + fine}, "bad.go:24:11: Bad.Apply → time.Now"},
+		{"command", input{Body: "f := time.Since\n_ = f(e.Time)" + fine}, "Bad.Apply → time.Since"},
+		{"command", input{Body: "s.Order = append(s.Order, rand.Text())" + fine}, "Bad.Apply → rand.Text"},
+		{"command", input{Body: "s.Order = append(s.Order, uuid.NewString())" + fine}, "Bad.Apply → uuid.NewString"},
+		{"command", input{Body: "_ = os.WriteFile(\"x\", nil, 0o644)" + fine}, "Bad.Apply → os.WriteFile"},
+		{"command", input{Body: "s.Order = append(s.Order, os.Getenv(\"HOME\"))" + fine}, "Bad.Apply → os.Getenv"},
+		{"command", input{Body: "_, _ = http.Get(\"http://localhost\")" + fine}, "Bad.Apply → http.Get"},
+		{"command", input{Body: "fmt.Println(\"x\")" + fine}, "Bad.Apply → fmt.Println"},
+		{"command", input{Body: "slog.Info(\"x\")" + fine}, "Bad.Apply → slog.Info"},
+		{"command", input{Body: "go func() { s.Order = nil }()" + fine}, "Bad.Apply → go"},
+		{"command", input{Body: "time.Sleep(1)" + fine}, "Bad.Apply → time.Sleep"},
+		{"command", input{Body: "select {}"}, "Bad.Apply → select"},
+		{"command", input{Body: "_, _ = app.Do(context.Background(), Create{})" + fine}, "Bad.Apply → app.Do"},
+		{"command", input{Body: "return 1"}, "it would not compile"},
+		{"command", input{Body: "return BadOutput{}, nil"}, "too many return values"},
+		{"command", input{Body: "}\nfunc init() {"}, "does not stay inside one function"},
+		{"command", input{Check: "}\nfunc init() {", Body: fine}, "does not stay inside one function"},
+		{"command", input{Check: "return time.Now()", Body: fine}, "it would not compile"},
+		{"command", input{Check: "return nil"}, "there is a check and no body"},
+		{"query", input{Body: "return nil"}, "it would not compile"},
+		{"worker", input{Every: "5m", Body: "return 1"}, "it would not compile"},
+		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "the body is for one of"},
+		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "is no tool"},
+
+		// With examples it is run.
+		{"command", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (bad.go:23)"},
+		{"command", input{Check: "panic(1)", Body: fine, Examples: given(`{}`)}, "panic: 1 (bad.go:17)"},
+		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
+		{"command", input{Check: "for {\n}", Body: fine, Examples: given(`{}`)}, "did not end within 2 s"},
+		{"command", input{Check: "s.Order = append(s.Order, \"x\")\nreturn nil", Body: fine, Examples: given(`{}`)}, "the state of posts is another one"},
+		{"command", input{Output: []string{"x:float"}, Body: "return BadOutput{X: math.NaN()}", Examples: given(`{}`)}, "encoding the result"},
+		{"command", input{Output: []string{"x:int"}, Body: "return BadOutput{X: 1}", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`, `{"output":{"x":2}}`)}, `want {"x":2}`},
+		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "it panicked: 1 (posts/bad.go:15)"},
+		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
+		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts is another one"},
+		{"worker", input{On: []string{"posts/create"}, Body: "panic(1)", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "entry 1: panic: 1 (bad.go:14)"},
+		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "entry 1: never"},
+	} {
+		test.Name = "posts/bad"
+		result, err := e.Generate(t.Context(), test.kind, test.json(), engine.Options{})
+		if err == nil {
+			t.Errorf("%s %s is not refused", test.kind, test.json())
+			w.undo(e, result.Operation)
+			continue
+		}
+		if !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s %s says %v; want %q in it", test.kind, test.json(), err, test.says)
+		}
+		w.clear(err)
+		w.unchanged(before, "after "+string(test.json()))
+	}
+	if how := outside.differences(w.outside()); how != "" {
+		t.Errorf("beside the project:\n%s", how)
+	}
+}
