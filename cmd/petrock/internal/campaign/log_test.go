@@ -1,0 +1,102 @@
+package campaign_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// logTest is a test in the project. It writes a log to a file if there is none, and has the feature read it, and go on with it.
+const logTest = `package posts_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"hello/core/app"
+	"hello/core/apptest"
+	"hello/features/posts"
+)
+
+func TestLog(t *testing.T) {
+	const file = "../../log.json"
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		client := apptest.Serve(t, posts.Feature())
+		client.Given("posts_create", ` + "`" + `{"title":"first"}` + "`" + `)
+		client.Given("posts_create", ` + "`" + `{"title":"second"}` + "`" + `)
+		client.Given("posts_update", ` + "`" + `{"id":"id1","title":"changed"}` + "`" + `)
+		client.Given("posts_delete", ` + "`" + `{"id":"id2"}` + "`" + `)
+		var records []app.Record
+		for record, err := range client.Store.Records(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			records = append(records, record)
+		}
+		if text, err = json.Marshal(records); err == nil {
+			err = os.WriteFile(file, text, 0o644)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []app.Record
+	if err := json.Unmarshal(text, &records); err != nil {
+		t.Fatal(err)
+	}
+	store := app.NewMemory()
+	if err := store.Write(t.Context(), func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.Open(t.Context(), store, app.Options{Partial: true}, posts.Feature().Feature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := app.Read(t.Context(), a, posts.Get{ID: "id1"})
+	if err != nil || len(records) != 4 || !strings.Contains(string(got), "changed") {
+		t.Errorf("of %d records the first post is %s, %v", len(records), got, err)
+	}
+	got, err = app.Read(t.Context(), a, posts.List{})
+	if err != nil || strings.Contains(string(got), "second") {
+		t.Errorf("the posts are %s, %v", got, err)
+	}
+	if _, err := app.Execute(t.Context(), a, posts.Create{Title: "third"}); err != nil {
+		t.Error(err)
+	}
+}
+`
+
+// However much is generated into a feature, all that was in it is still there, and a log from before is still read.
+func TestLogStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine()
+	w.generate(e, "feature", input{Name: "posts", CRUD: true, Fields: []string{"title"}})
+	w.write("features/posts/log_test.go", logTest)
+	w.goCommand("test", "./features/posts")
+	if _, err := os.Stat(w.path("log.json")); err != nil {
+		t.Fatal(err)
+	}
+	w.generate(e, "command", input{Name: "posts/publish", Fields: []string{"id"}})
+	w.generate(e, "command", input{Name: "posts/archive"})
+	w.generate(e, "query", input{Name: "posts/count"})
+	w.generate(e, "worker", input{Name: "posts/digest", On: []string{"posts/create"}})
+	w.generate(e, "command", input{Name: "users/create", Fields: []string{"name"}})
+	w.registers("features/posts/posts_gen.go", `CommandOf[Create]("create", 1)`, `CommandOf[Update]("update", 1)`, `CommandOf[Delete]("delete", 1)`, `CommandOf[Publish]("publish", 1)`, `CommandOf[Archive]("archive", 1)`,
+		`QueryOf[Get]("get")`, `QueryOf[List]("list")`, `QueryOf[Count]("count")`, `WorkerOf("digest"`)
+	w.registers("cmd/hello/wire_gen.go", "posts.Feature()", "users.Feature()")
+	w.goCommand("test", "./features/...")
+
+	// What it has no entries of may go.
+	if _, err := e.Destroy(t.Context(), "command", "posts/archive", engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w.registers("features/posts/posts_gen.go", `CommandOf[Create]("create", 1)`, `CommandOf[Publish]("publish", 1)`)
+	w.goCommand("test", "./features/posts")
+}
