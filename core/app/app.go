@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -53,6 +54,8 @@ type App struct {
 
 	mark   sync.Once
 	marked string // the fingerprint
+
+	making atomic.Bool // the states are made again, for which who writes does not wait
 
 	// mu guards the states, which are those after the entry at: commands change them while they hold it, until they are
 	// durable, and queries read them.

@@ -223,6 +223,9 @@ func (a *App) executeSome(ctx context.Context) {
 	var batch []*pending
 	locked, grown := false, false
 	err := a.store.Write(ctx, func(tx Tx) error {
+		if a.making.Load() {
+			return errAgain
+		}
 		a.queue.gather()
 		batch = a.queue.take()
 		a.mu.Lock() // until it is durable: nobody sees what may come to nothing

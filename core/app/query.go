@@ -60,7 +60,9 @@ func (a *App) rlock(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("reading the log: %w", err)
 		}
-		a.mu.RLock()
+		if err := a.lockToRead(ctx); err != nil {
+			return err
+		}
 		if stamp == a.stamp && a.sound() {
 			return nil
 		}
@@ -68,7 +70,9 @@ func (a *App) rlock(ctx context.Context) error {
 		if err := a.catchUp(ctx); err != nil {
 			return err
 		}
-		a.mu.RLock()
+		if err := a.lockToRead(ctx); err != nil {
+			return err
+		}
 		if a.sound() {
 			return nil // they may be newer by now, never older
 		}
@@ -81,7 +85,9 @@ func (a *App) sound() bool { return !a.stale && !a.behind && a.stuck == nil }
 
 // refresh makes states again that are not sound.
 func (a *App) refresh(ctx context.Context) error {
-	a.mu.RLock()
+	if err := a.lockToRead(ctx); err != nil {
+		return err
+	}
 	sound := a.sound()
 	a.mu.RUnlock()
 	if sound {

@@ -32,7 +32,9 @@ func (a *App) catchUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the log: %w", err)
 	}
-	a.mu.Lock()
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
 	defer a.mu.Unlock()
 	before := a.at
 	err = a.follow(reading{ctx, a.store}, stamp)
@@ -50,6 +52,8 @@ func (a *App) follow(from source, stamp int64) (err error) {
 	_, within := from.(Tx)
 	for try := 0; ; try++ {
 		if a.stale || a.stuck != nil {
+			a.making.Store(!within)
+			defer a.making.Store(false)
 			if err := a.begin(from); err != nil {
 				return err
 			}

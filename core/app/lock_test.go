@@ -1,0 +1,72 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// Who waits for states that are made again may give up, and other processes do not wait for them.
+func TestRebuildTakesLong(t *testing.T) {
+	m := app.NewMemory()
+	hold, held := make(chan struct{}), make(chan struct{}, 1)
+	slow := false
+	f := items()
+	f.State = app.StateOf(func() *State {
+		if slow {
+			held <- struct{}{}
+			<-hold
+		}
+		return newState()
+	})
+	a := open(t, m.Share(), f)
+	execute(t, a, Count{1})
+	slow = true
+	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan error, 1)
+	go func() { _, err := app.Read(t.Context(), a, Total{}); first <- err }()
+	<-held
+	within := func(what string, f func(context.Context) error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- f(ctx) }()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s says %v", what, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s does not give up", what)
+		}
+	}
+	within("a query", func(ctx context.Context) error { _, err := app.Read(ctx, a, Total{}); return err })
+	within("a command", func(ctx context.Context) error { _, err := app.Execute(ctx, a, Count{1}); return err })
+	patient := make(chan error, 1)
+	go func() { _, err := app.Execute(t.Context(), a, Count{1}); patient <- err }()
+	other := open(t, m.Share())
+	wrote := make(chan error, 1)
+	go func() { _, err := app.Execute(t.Context(), other, Count{5}); wrote <- err }()
+	select {
+	case err := <-wrote:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("another process waits")
+	}
+	close(hold)
+	for _, ended := range []chan error{first, patient} {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := total(t, a); n != 6 {
+		t.Errorf("the total is %d", n)
+	}
+}
