@@ -180,6 +180,30 @@ func TestWatchWorker(t *testing.T) {
 	})
 }
 
+// Those who watch are not told that another process goes on having its lease.
+func TestWatchLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		p := start(t, m, mailing(&outside{}))
+		defer p.end()
+		time.Sleep(time.Second)
+		q := start(t, m, mailing(&outside{}))
+		defer q.end()
+		time.Sleep(10 * time.Second) // they have begun
+		var told atomic.Int32
+		q.Watch(func() { told.Add(1) })
+		time.Sleep(time.Minute)
+		if n := told.Load(); n != 0 {
+			t.Errorf("they are told %d times of nothing", n)
+		}
+		execute(t, p.App, Add{Name: "a"})
+		time.Sleep(time.Second)
+		if told.Load() == 0 {
+			t.Error("they are not told of an entry")
+		}
+	})
+}
+
 // Twofold executes commands of two types, and of one type at once.
 type Twofold struct{ tries int }
 

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // poll is how often a process looks for what others have committed, while nobody calls.
@@ -66,6 +69,7 @@ func (a *App) lookOut(ctx context.Context) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
 	var last int64
+	var seen string
 	_, told := a.growth()
 	for {
 		grown, times := a.growth()
@@ -75,7 +79,9 @@ func (a *App) lookOut(ctx context.Context) {
 			if err := a.catchUp(ctx); err != nil && ctx.Err() == nil {
 				a.o.Logger.Error("following the log", "error", err)
 			}
-			told = -1
+			if now, err := a.seen(ctx); err != nil || now != seen {
+				seen, told = now, -1
+			}
 		}
 		if times != told {
 			told = times
@@ -88,6 +94,20 @@ func (a *App) lookOut(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// seen is what those see who watch: it is the same when no more was committed than that a lease goes on.
+func (a *App) seen(ctx context.Context) (string, error) {
+	last, err := a.store.Last(ctx)
+	if err != nil {
+		return "", err
+	}
+	workers, err := Workers(ctx, a.store)
+	if err != nil {
+		return "", err
+	}
+	text, err := strictjson.Marshal(workers)
+	return fmt.Sprintf("%d %s", last, text), err
 }
 
 func (a *App) tellAll() {
