@@ -214,6 +214,9 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 			r.Tries-- // it was not given the time
 			return ctx.Err()
 		}
+		if errors.Is(err, errLost) {
+			return err // the other process tries it
+		}
 		r.Error = err.Error()
 		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "entry", record.Seq, "try", r.Tries, "error", err)
 		if r.Tries >= r.app.o.Tries {
