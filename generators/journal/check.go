@@ -45,7 +45,10 @@ func (j *Journal) check(files []change.File) ([]Record, error) {
 	for _, file := range files {
 		record, err := c.check(file)
 		if err != nil {
-			problems = append(problems, err)
+			said := func(other error) bool { return other.Error() == err.Error() } // of the folder that they are all in
+			if !slices.ContainsFunc(problems, said) {
+				problems = append(problems, err)
+			}
 		} else if file.Action() != change.None {
 			records = append(records, record)
 		}

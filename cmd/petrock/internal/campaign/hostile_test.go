@@ -256,6 +256,20 @@ func TestHostileFiles(t *testing.T) {
 		{"no petrock.json", func(w *world) { os.Remove(w.path("petrock.json")) }, "tool", "petrock new"},
 		{"a petrock.json of nonsense", func(w *world) { w.write("petrock.json", "{") }, "tool", "petrock.json"},
 		{"a folder that may not be written to", func(w *world) { w.readOnly("tools") }, "tool", "*"},
+		{"features that are a link out", func(w *world) { w.link("../outside", "features") }, "command", "*"},
+		{"a feature that is a link out", func(w *world) { w.link("../../outside/tools", "features/send") }, "command", "*"},
+		{"features that are a file", func(w *world) { w.write("features", "") }, "command", "features"},
+		{"a feature that is a file", func(w *world) { w.write("features/send", "") }, "command", "features/send"},
+		{"a feature without a state", func(w *world) { w.write("features/send/doc.go", "package send\n") }, "command", "State"},
+		{"a feature with another package", func(w *world) { w.write("features/send/doc.go", "package other\n") }, "command", "other"},
+		{"a feature that is another module", func(w *world) { w.write("features/send/go.mod", "module example.com/other\n") }, "command", "another module"},
+		{"a feature in other letters", func(w *world) { w.write("features/Send/mail.go", "package send\n") }, "command", "*"},
+		{"a feature whose derived file is somebody's", func(w *world) { w.write("features/send/send_gen.go", "package send\n") }, "command", "send_gen.go"},
+		{"a file of a feature", func(w *world) { w.write("features/send/mail.go", "package send\n\n// What a user has written.\n") }, "command", "features/send/mail.go is there already"},
+		{"a state that is a folder", func(w *world) { w.write("features/send/state.go/x.txt", "") }, "command", "features/send/state.go is there already"},
+		{"a feature that is empty", func(w *world) { w.write("features/send/notes.txt", "Mine.\n") }, "command", ""},
+		{"a program that has the name of a feature", func(w *world) { w.write("cmd/hello/send.go", "package main\n\nvar send = 1\n") }, "command", "send"},
+		{"a program without its data", func(w *world) { os.RemoveAll(w.path("cmd/hello/data")) }, "command", "cmd/hello/data"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
@@ -263,6 +277,9 @@ func TestHostileFiles(t *testing.T) {
 			test.prepare(w)
 			before, outside := w.tree(), w.outside()
 			args := []string{"generate", test.kind, "send-mail"}
+			if test.kind == "command" {
+				args[2] = "send/mail"
+			}
 			out, errOut, status := w.run(args...)
 			if how := outside.differences(w.outside()); how != "" {
 				t.Errorf("beside the project:\n%s", how)
@@ -278,6 +295,9 @@ func TestHostileFiles(t *testing.T) {
 				t.Errorf("it ends with %d, and does not say %q: %s%s", status, test.refused, out, errOut)
 			}
 			t.Log(errOut)
+			if line, _, _ := strings.Cut(strings.TrimPrefix(errOut, "petrock: "), "\n"); strings.Count(errOut, line) > 1 {
+				t.Errorf("it says more than once: %s", line)
+			}
 			w.unchanged(before, "after the refusal,")
 		})
 	}
