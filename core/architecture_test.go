@@ -107,7 +107,7 @@ const (
 // features alone is counted by itself.
 const (
 	maxCore = 10_000
-	maxApp  = 4_500
+	maxApp  = 5_000
 )
 
 // forFeatures are the packages of core that only servers with features link.

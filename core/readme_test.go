@@ -20,7 +20,7 @@ func blocks(markdown, language string) []string {
 // The Go in the README stands in the files that it is taken from, line for line.
 func TestReadmeQuotesCode(t *testing.T) {
 	root := findRoot(t)
-	sources := read(t, root, "skeleton/base/tools/add.go") + read(t, root, "skeleton/base/tools/add_test.go") + read(t, root, "core/mcp/example_test.go")
+	sources := read(t, root, "skeleton/base/tools/add.go") + read(t, root, "skeleton/base/tools/add_test.go") + read(t, root, "core/mcp/example_test.go") + read(t, root, "core/app/example_test.go")
 	quotes := blocks(read(t, root, "README.md"), "go")
 	if len(quotes) == 0 {
 		t.Error("the README quotes no Go")

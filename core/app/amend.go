@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -73,6 +75,65 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 		}
 		return tx.Put(amendmentsName, document)
 	})
+}
+
+// CheckAmendment tries an amendment without recording it. The error says why it would make things worse: replaying would get
+// stuck at the amended entry, or at one to which it comes without the amendment.
+func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feature) error {
+	without, err := stuckReplay(ctx, s, features)
+	if err != nil {
+		return err
+	}
+	if am.Time.IsZero() {
+		am.Time = time.Now()
+	}
+	for r, err := range s.Records(ctx, am.Seq-1) {
+		if err != nil {
+			return err
+		}
+		if r.Seq == am.Seq && am.Data == nil {
+			am.Data = r.Data
+		}
+		break
+	}
+	am.Version = max(am.Version, 1)
+	with, err := stuckReplay(ctx, supposed{s, am}, features)
+	switch {
+	case err != nil:
+		return err
+	case with == nil || without != nil && with.Record.Seq >= without.Record.Seq && with.Record.Seq != am.Seq:
+		return nil
+	}
+	with.Amended = nil
+	return fmt.Errorf("with this, %w", with)
+}
+
+// stuckReplay is where replaying a log gets stuck, nil if it does not.
+func stuckReplay(ctx context.Context, s Store, features []Feature) (*StuckError, error) {
+	_, err := Open(ctx, s, Options{NoSnapshot: true, Idle: true, Logger: slog.New(slog.DiscardHandler)}, features...)
+	var stuck *StuckError
+	if errors.As(err, &stuck) {
+		return stuck, nil
+	}
+	return nil, err
+}
+
+// A supposed store has one amendment more.
+type supposed struct {
+	Store
+	am Amendment
+}
+
+func (s supposed) Get(ctx context.Context, name string) ([]byte, error) {
+	if name != amendmentsName {
+		return s.Store.Get(ctx, name)
+	}
+	all, err := readAmendments(reading{ctx, s.Store})
+	if err != nil {
+		return nil, err
+	}
+	all[s.am.Seq] = s.am
+	return strictjson.Marshal(all)
 }
 
 // find is a record by its number, and the number of the last one.

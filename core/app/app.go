@@ -33,8 +33,12 @@ type Options struct {
 	// have nothing to follow.
 	Partial bool
 
-	// Tries is how often a worker tries an entry before it is set aside; 0 means 5. Backoff is how long it waits
-	// after a try that failed, the first being 1; nil means half a second, and four times longer each time.
+	// Idle says that no worker is to begin here, as for those who only look. Run is not called.
+	Idle bool
+
+	// Tries is how often a worker tries an entry before it is set aside; 0 means 6. Backoff is how long it waits
+	// after a try that failed, the first being 1; nil means half a second, and four times longer each time: three
+	// minutes in all.
 	Tries   int
 	Backoff func(try int) time.Duration
 }
@@ -48,6 +52,7 @@ type App struct {
 	commands map[reflect.Type]*commandType // by the Go type
 	queries  map[reflect.Type]*feature     // by the Go type
 	process  string                        // this one, for leases
+	opened   atomic.Bool                   // all that was there at the start is applied
 
 	queue queue
 	watch watch
@@ -87,18 +92,24 @@ type commandType struct {
 // Open replays the log of a store. An entry that cannot be applied is a [*StuckError]. The app wants the Store for
 // itself; the caller closes it, when Run is over.
 func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
-	a, err := New(store, o, features...)
+	a, err := newApp(store, o, features...)
 	if err != nil {
 		return nil, err
 	}
 	if err := a.catchUp(ctx); err != nil {
 		return nil, err
 	}
+	if !o.Idle {
+		if err := a.enrol(ctx); err != nil {
+			return nil, err
+		}
+	}
+	a.opened.Store(true)
 	return a, nil
 }
 
-// New is [Open] without replaying: the first call does that.
-func New(store Store, o Options, features ...Feature) (*App, error) {
+// newApp is [Open] without replaying.
+func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	if o.Program == "" {
 		o.Program = "NAME"
 	}
@@ -112,7 +123,7 @@ func New(store Store, o Options, features ...Feature) (*App, error) {
 		o.NewID = newID
 	}
 	if o.Tries <= 0 {
-		o.Tries = 5
+		o.Tries = 6
 	}
 	if o.Backoff == nil {
 		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }

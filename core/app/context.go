@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // scopeKey and idempotencyKey are keys of contexts.
@@ -52,6 +53,15 @@ func (s scope) with(ctx context.Context) context.Context {
 
 // With is a context for [Do] and [Ask], such as workers have.
 func With(ctx context.Context, a *App) context.Context { return scope{app: a}.with(ctx) }
+
+// Now is the time for who has a context that leads to the app, such as a worker; in tests it is that of the log. Apply has no
+// context, and goes by the time of its entry.
+func Now(ctx context.Context) time.Time {
+	if s := scopeOf(ctx); s.app != nil {
+		return s.app.o.Now()
+	}
+	return time.Now()
+}
 
 // WithKey gives a key to the command that is executed with the context. Of several commands with the same key one is
 // executed; the others have its result, and add nothing to the log. The key of a different command is refused.

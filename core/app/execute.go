@@ -32,6 +32,16 @@ func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err erro
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
+// ErrRefused is what the error of a command is, by [errors.Is], that was refused by its Check. Other errors say that
+// something went wrong.
+var ErrRefused = errors.New("the command was refused")
+
+// A refused is why a command was refused.
+type refused struct{ error }
+
+func (r refused) Is(target error) bool { return target == ErrRefused }
+func (r refused) Unwrap() error        { return r.error }
+
 // A pending command waits for its turn, and then for its result.
 type pending struct {
 	ctx     context.Context
@@ -363,7 +373,7 @@ func (a *App) try(p *pending) (r Record, err error) {
 	}()
 	state := p.of.feature.state
 	if err := p.command.check(scope{app: a, inside: true}.with(p.ctx), state); err != nil {
-		return r, err
+		return r, refused{err}
 	}
 	r = Record{
 		Entry:   Entry{a.at + 1, a.o.NewID(), storable(a.o.Now())},

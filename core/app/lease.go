@@ -52,7 +52,7 @@ func retryName(worker string, seq int64) string {
 	return fmt.Sprintf("retry/%s/%019d", worker, seq)
 }
 
-// readStanding is how a worker stands; one that nobody knows begins with the first entry.
+// readStanding is how a worker stands.
 func readStanding(from interface{ Get(string) ([]byte, error) }, worker string) (s standing, err error) {
 	document, err := from.Get(workerName(worker))
 	if err != nil || document == nil {
@@ -70,6 +70,50 @@ func (s standing) put(tx Tx, worker string) error {
 		return err
 	}
 	return tx.Put(workerName(worker), document)
+}
+
+// enrol keeps where workers begin that no process had before: from here on they miss nothing, whatever becomes of
+// this process.
+func (a *App) enrol(ctx context.Context) error {
+	var begin map[string]standing
+	a.mu.RLock()
+	at := a.at
+	a.mu.RUnlock()
+	for _, f := range a.features {
+		for _, w := range f.Workers {
+			name := f.Name + "/" + w.name
+			document, err := a.store.Get(ctx, workerName(name))
+			if err != nil {
+				return err
+			}
+			if document != nil {
+				continue
+			}
+			if begin == nil {
+				begin = map[string]standing{}
+			}
+			if begin[name] = (standing{Position: at}); w.start {
+				begin[name] = standing{}
+			}
+		}
+	}
+	if begin == nil {
+		return nil
+	}
+	return a.store.Write(ctx, func(tx Tx) error {
+		for name, s := range begin {
+			if document, err := tx.Get(workerName(name)); err != nil || document != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if err := s.put(tx, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // isFree reports whether a process may run the worker. A lease that has longer to go than any is given for is of a clock

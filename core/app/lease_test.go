@@ -124,7 +124,7 @@ func TestRetryKills(t *testing.T) {
 			t.Errorf("it was tried as %q", got)
 		}
 		time.Sleep(time.Minute)
-		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 6 || !strings.Contains(w.Aside[0].Error, "the process ended") {
+		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 7 || !strings.Contains(w.Aside[0].Error, "the process ended") {
 			t.Errorf("%+v", w)
 		}
 	})
@@ -144,7 +144,7 @@ func TestRetryIsStopped(t *testing.T) {
 		p = start(t, m, mailing(&outside{held: make(chan struct{})}))
 		time.Sleep(time.Second)
 		p.end()
-		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 5 {
+		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 6 {
 			t.Errorf("%+v", w)
 		}
 		p = start(t, m, mailing(&outside{}))

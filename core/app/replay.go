@@ -251,5 +251,3 @@ func (a *App) apply(batch []decoded) (err error) {
 	}
 	return nil
 }
-
-func (a *App) stuckAt(r Record, err error) error { return &StuckError{r, a.o.Program, err} }

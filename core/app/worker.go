@@ -12,6 +12,7 @@ type Worker struct {
 	begin   func(context.Context) (any, error)
 	on      map[reflect.Type]func(w any, ctx context.Context, c any, e Entry) error
 	periods []period
+	start   bool // a new one begins with the first entry
 }
 
 // A period is what a worker does by the clock.
@@ -23,7 +24,8 @@ type period struct {
 // A Duty is a part of what a worker of type W does.
 type Duty[W any] func(*Worker)
 
-// WorkerOf is a worker, which is made when its work begins. Its exported fields are kept as JSON with its position in the
+// WorkerOf is a worker, which is made when its work begins. It is known by its name: one that is new begins with what comes
+// after the program that has it was first opened, see [FromStart]. Its exported fields are kept as JSON with its position in the
 // log, and are as they were when it goes on after a restart.
 func WorkerOf[W any](name string, begin func(context.Context) (*W, error), duties ...Duty[W]) Worker {
 	w := Worker{
@@ -55,3 +57,6 @@ func Every[W any](interval time.Duration, f func(*W, context.Context) error) Dut
 		w.periods = append(w.periods, period{interval, func(made any, ctx context.Context) error { return f(made.(*W), ctx) }})
 	}
 }
+
+// FromStart has a worker that is new begin with the first entry of the log.
+func FromStart[W any]() Duty[W] { return func(w *Worker) { w.start = true } }

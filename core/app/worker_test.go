@@ -79,7 +79,7 @@ func (m *Mailer) Every(ctx context.Context) error {
 func mailing(world *outside) app.Feature {
 	f := items()
 	f.Workers = []app.Worker{app.WorkerOf("mailer", func(context.Context) (*Mailer, error) { return &Mailer{world: world}, nil },
-		app.On((*Mailer).OnAdd), app.Every(10*time.Minute, (*Mailer).Every))}
+		app.On((*Mailer).OnAdd), app.Every(10*time.Minute, (*Mailer).Every), app.FromStart[Mailer]())}
 	return f
 }
 
@@ -201,11 +201,11 @@ func TestWorkerSetsAside(t *testing.T) {
 				execute(t, p.App, Add{Name: "bad"})
 				execute(t, p.App, Add{Name: "good"})
 				time.Sleep(5 * time.Minute)
-				if got := world.list(); got != "bad bad bad bad bad good" {
+				if got := world.list(); got != "bad bad bad bad bad bad good" {
 					t.Errorf("it has sent %s", got)
 				}
 				w := worker(t, m)
-				if len(w.Aside) != 1 || w.Aside[0].Seq != 1 || w.Aside[0].Tries != 5 || !strings.Contains(w.Aside[0].Error, "no such address") || w.Trying != 0 || w.Behind != 0 {
+				if len(w.Aside) != 1 || w.Aside[0].Seq != 1 || w.Aside[0].Tries != 6 || !strings.Contains(w.Aside[0].Error, "no such address") || w.Trying != 0 || w.Behind != 0 {
 					t.Errorf("%+v", w)
 				}
 				if err := app.Retry(t.Context(), m.Share(), "items/mailer", 2); err == nil {
@@ -235,7 +235,7 @@ func TestWorkerDies(t *testing.T) {
 		m := app.NewMemory()
 		execute(t, open(t, m.Share()), Add{Name: "a"})
 		all := &outside{held: make(chan struct{})}
-		for i := range 5 {
+		for i := range 6 {
 			dying := &dead{Memory: m.Share(), gone: make(chan struct{})}
 			a := open(t, dying, mailing(all))
 			ctx, cancel := context.WithCancel(t.Context())

@@ -24,16 +24,18 @@ type Client struct {
 	t        testing.TB
 	features []app.Feature
 	options  app.Options
+	later    atomic.Int64 // by how much the clock was moved on
 }
 
 // Serve is a client of a server that has the features, on an empty log in memory. Entries have the ids id1, id2, and so
-// on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later. Workers do nothing unless
+// on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later (see [Client.Later]). Workers do nothing unless
 // [Client.Work] says so. When the test ends, the log is replayed twice, and from snapshots, and
 // each has to give the state that the test has left. Other features of the program need not be there.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
 	store := app.NewMemory()
-	c := &Client{Store: store, t: t, options: options(t)}
+	c := &Client{Store: store, t: t}
+	c.options = c.newOptions()
 	for _, f := range features {
 		c.features = append(c.features, f.Feature)
 	}
@@ -46,17 +48,17 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	return c
 }
 
-// options are those of an app to which the same things happen in every test.
-func options(t testing.TB) app.Options {
+// newOptions are those of an app to which the same things happen in every test.
+func (c *Client) newOptions() app.Options {
 	var entries atomic.Int64
 	return app.Options{
 		Program:     "test",
 		Partial:     true,
-		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Logger:      slog.New(slog.NewTextHandler(c.t.Output(), nil)),
 		Fingerprint: "test",
 		Now: func() time.Time {
 			before := max(0, entries.Load()-1) // an entry has its id first
-			return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(before) * time.Second)
+			return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(before)*time.Second + time.Duration(c.later.Load()))
 		},
 		NewID: func() string { return fmt.Sprintf("id%d", entries.Add(1)) },
 	}
@@ -74,6 +76,9 @@ func (c *Client) Given(tool, input string) {
 func (c *Client) Work(ctx context.Context) {
 	c.t.Helper()
 	if err := c.App.WorkOnce(ctx); err != nil {
-		c.t.Fatalf("working: %v", err)
+		c.t.Errorf("working: %v", err)
 	}
 }
+
+// Later moves the clock on, for entries that follow and for [app.Now].
+func (c *Client) Later(by time.Duration) { c.later.Add(int64(by)) }

@@ -1,0 +1,125 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// later is the feature items with a worker that is new, and begins with what comes.
+func later(name string, world *outside) app.Feature {
+	f := items()
+	f.Workers = []app.Worker{app.WorkerOf(name, func(context.Context) (*Mailer, error) { return &Mailer{world: world}, nil }, app.On((*Mailer).OnAdd))}
+	return f
+}
+
+// A new worker does nothing about what was there before it, and misses nothing of what came after, even if its first
+// process dies before it has worked.
+func TestNewWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{}
+		execute(t, open(t, m.Share()), Add{Name: "old"})
+		dying := open(t, m.Share(), later("first", world)) // it never runs
+		execute(t, dying, Add{Name: "new"})
+		p := start(t, m, later("first", world))
+		time.Sleep(time.Second)
+		p.end()
+		if got := world.list(); got != "new" {
+			t.Errorf("it has sent %q", got)
+		}
+		p = start(t, m, later("renamed", world))
+		execute(t, p.App, Add{Name: "newer"})
+		time.Sleep(time.Second)
+		p.end()
+		if got := world.list(); got != "new newer" {
+			t.Errorf("under another name it has sent %q", got)
+		}
+	})
+}
+
+// Who only looks begins no worker.
+func TestIdle(t *testing.T) {
+	m := app.NewMemory()
+	o := quiet()
+	o.Idle = true
+	if _, err := app.Open(t.Context(), m, o, later("first", &outside{})); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := m.Names(t.Context(), ""); err != nil || len(names) > 0 {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// A command that its check refuses can be told from one that failed.
+func TestRefused(t *testing.T) {
+	a := open(t, app.NewMemory())
+	execute(t, a, Add{Name: "a"})
+	_, err := app.Do(app.With(t.Context(), a), Add{Name: "a"})
+	if !errors.Is(err, app.ErrRefused) || err.Error() != `there is an item "a"` {
+		t.Errorf("it says %v", err)
+	}
+	for _, how := range []string{"check", "apply"} {
+		if _, err := app.Do(app.With(t.Context(), a), Break{how}); err == nil || errors.Is(err, app.ErrRefused) {
+			t.Errorf("it says %v", err)
+		}
+	}
+}
+
+// An amendment that makes things worse is told from one that helps.
+func TestCheckAmendment(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m)
+	execute(t, a, Count{1})
+	execute(t, a, Add{Name: "a"})
+	execute(t, a, Count{2})
+	fresh := newer(func(r app.Recorded) (app.Recorded, error) {
+		if r.Type == "items/count" {
+			return mapAll(r)
+		}
+		return r, nil // add, version 1, is not known
+	})
+	for _, test := range []struct {
+		feature app.Feature
+		am      app.Amendment
+		says    string // empty if it is good
+	}{
+		{items(), app.Amendment{Seq: 1, Skip: true}, ""},
+		{items(), app.Amendment{Seq: 1, Type: "items/nonsense"}, "entry 1 of the log (items/count, version 1"},
+		{items(), app.Amendment{Seq: 1, Data: []byte(`{"by":"x"}`), Type: "items/count"}, "reading its data: by"},
+		{fresh, app.Amendment{Seq: 2, Skip: true}, ""},
+		{fresh, app.Amendment{Seq: 2, Type: "items/add", Version: 2}, ""},
+		{fresh, app.Amendment{Seq: 2, Type: "items/add"}, "entry 2"},
+		{fresh, app.Amendment{Seq: 1, Type: "items/break"}, "entry 1"},
+	} {
+		err := app.CheckAmendment(t.Context(), m.Share(), test.am, test.feature)
+		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%+v: it says %v, want %q", test.am, err, test.says)
+		}
+	}
+	if n := last(t, m); n != 3 {
+		t.Errorf("something was recorded: the log has %d entries", n)
+	}
+}
+
+// What a process cannot apply that came after its start is said to be of a newer build first, and amendments are named.
+func TestStuckSaysWhy(t *testing.T) {
+	m := app.NewMemory()
+	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
+	execute(t, old, Count{1})
+	execute(t, fresh, Tally{1})
+	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "why not"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := app.Read(t.Context(), old, Total{})
+	if err == nil || !strings.Contains(err.Error(), "maybe by a newer build of hello: start this one anew") {
+		t.Errorf("it says %v", err)
+	}
+	if _, err = app.Open(t.Context(), m.Share(), quiet(), items()); err == nil || strings.Contains(err.Error(), "newer build of") || !strings.Contains(err.Error(), "amended, which may be why: [1]") {
+		t.Errorf("at the start it says %v", err)
+	}
+}
