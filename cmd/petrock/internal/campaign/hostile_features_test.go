@@ -142,12 +142,9 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
 		{"command", input{Check: "for {\n}", Body: fine, Examples: given(`{}`)}, "did not end within 2 s"},
 		{"command", input{Check: "s.Order = append(s.Order, \"x\")\nreturn nil", Body: fine, Examples: given(`{}`)}, "the state of posts is another one"},
-		{"command", input{Output: []string{"x:float"}, Body: "return BadOutput{X: math.NaN()}", Examples: given(`{}`)}, "encoding the result"},
-		{"command", input{Output: []string{"x:int"}, Body: "return BadOutput{X: 1}", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`, `{"output":{"x":2}}`)}, `want {"x":2}`},
 		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "it panicked: 1 (posts/bad.go:15)"},
 		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts is another one"},
-		{"worker", input{On: []string{"posts/create"}, Body: "panic(1)", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "entry 1: panic: 1 (bad.go:14)"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "entry 1: never"},
 	} {
 		test.Name = "posts/bad"

@@ -307,10 +307,8 @@ func TestDryRun(t *testing.T) {
 		{"undo"},
 		{"undo", "0001"},
 		{"generate", "feature", "posts", "--crud", "title", `kind:enum(a,b)? "Which: \"é\" */"`},
-		{"generate", "worker", "posts/digest", "--on", "posts/create", "--every", "5m"},
 		{"generate", "command", "users/join", "name", "--description", "Lets somebody in."},
 		{"destroy", "feature", "posts"},
-		{"undo"},
 		{"sync"},
 	} {
 		if args[0] == "sync" {
