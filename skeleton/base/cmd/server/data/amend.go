@@ -17,31 +17,43 @@ import (
 
 func (d *Data) newSkip() *cobra.Command {
 	var am app.Amendment
+	var force bool
 	cmd := &cobra.Command{
-		Use:   "skip SEQ --reason TEXT",
-		Short: "Have an entry skipped that cannot be applied",
-		Long: `Have an entry skipped that cannot be applied. It stays in the log, and so does the reason. Servers
-that run take it in.`,
+		Use:   "skip SEQ --reason WHY",
+		Short: "Leave out an entry that cannot be applied",
+		Long: `Leave out an entry that cannot be applied. It stays in the log, and so does the reason. Servers that run take
+it in.
+
+It is tried before: if an entry that can be applied now could not be without this one, nothing is recorded.`,
 		Example: d.examples("log skip 17 --reason 'the import of May was wrong'"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			am.Skip = true
-			return d.amend(cmd, args[0], am, "is skipped")
+			return d.amend(cmd, args[0], am, force, "is skipped")
 		},
 	}
-	cmd.Flags().StringVar(&am.Reason, "reason", "", "why; it is kept")
+	amendFlags(cmd, &am, &force)
 	return cmd
+}
+
+// amendFlags adds the flags that all commands have which amend.
+func amendFlags(cmd *cobra.Command, am *app.Amendment, force *bool) {
+	cmd.Flags().StringVar(&am.Reason, "reason", "", "why; it is kept")
+	cmd.Flags().BoolVar(force, "force", false, "record it without trying it before")
 }
 
 func (d *Data) newMap() *cobra.Command {
 	var am app.Amendment
 	var input string
+	var force bool
 	cmd := &cobra.Command{
-		Use:   "map SEQ --type TYPE --reason TEXT",
+		Use:   "map SEQ --type TYPE --reason WHY",
 		Short: "Have an entry read as another command",
 		Long: `Have an entry read as another command, such as the one that its own was renamed to. What is not said stays as
 it is in the entry. The entry itself stays in the log as it is, and the reason with it. Servers that run take it
 in.
+
+It is tried before: if the entry cannot be applied like that, or one after it that can be now, nothing is recorded.
 
 If all entries of a type are to be read in another way, write the function Map in the feature instead.`,
 		Example: d.examples(
@@ -58,14 +70,14 @@ If all entries of a type are to be read in another way, write the function Map i
 				return err
 			}
 			am.Data = text
-			return d.amend(cmd, args[0], am, "is read as "+am.Type)
+			return d.amend(cmd, args[0], am, force, "is read as "+am.Type)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&am.Type, "type", "", "the type of the other command")
 	flags.IntVar(&am.Version, "version", 0, "the version of the other command (0 for that of the entry)")
 	flags.StringVar(&input, "input", "", "the other command as JSON, or @ and the name of a file (default that of the entry)")
-	flags.StringVar(&am.Reason, "reason", "", "why; it is kept")
+	amendFlags(cmd, &am, &force)
 	return cmd
 }
 
@@ -87,14 +99,15 @@ func readInput(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// amend records how an entry is read from now on, and says what that does.
-func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, does string) error {
+// amend records how an entry is read from now on, and says what that does. What would make it worse is refused, unless
+// it is forced.
+func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force bool, does string) error {
 	var err error
 	if am.Seq, err = number(arg); err != nil {
 		return err
 	}
 	if am.Reason == "" {
-		return terminal.Usagef("log %s needs --reason TEXT, for those who wonder later", cmd.Name())
+		return terminal.Usagef("log %s needs --reason WHY, for those who wonder later", cmd.Name())
 	}
 	am.Time = time.Now().UTC()
 	ctx := cmd.Context()
@@ -107,6 +120,11 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, does stri
 			am.Version = cmp.Or(am.Version, record.Version)
 			if am.Data == nil {
 				am.Data = record.Data
+			}
+		}
+		if !force {
+			if err := app.CheckAmendment(ctx, store, am, d.plain()...); err != nil {
+				return fmt.Errorf("%w\nnothing is recorded; with --force it is recorded all the same", err)
 			}
 		}
 		if err := app.Amend(ctx, store, am); err != nil {

@@ -91,9 +91,14 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, store *sqlite.Store, di
 // app is the features on a store.
 func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
 	o.Program = d.program
+	return app.Open(ctx, store, o, d.plain()...)
+}
+
+// plain is the features without what they offer.
+func (d *Data) plain() []app.Feature {
 	var features []app.Feature
 	for _, f := range d.features {
 		features = append(features, f.Feature)
 	}
-	return app.Open(ctx, store, o, features...)
+	return features
 }

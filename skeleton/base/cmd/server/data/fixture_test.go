@@ -38,6 +38,16 @@ func (c create) Apply(s *state, e app.Entry) string {
 	return e.ID
 }
 
+// A drop takes away the first post, and so cannot be applied if there is none.
+type drop struct{}
+
+func (drop) Check(context.Context, *state) error { return nil }
+
+func (drop) Apply(s *state, _ app.Entry) string {
+	s.Posts = s.Posts[1:]
+	return ""
+}
+
 type list struct{}
 
 func (list) Answer(_ context.Context, s *state) (string, error) {
@@ -60,7 +70,7 @@ func posts() appmcp.Feature {
 		Feature: app.Feature{
 			Name:     "posts",
 			State:    app.StateOf(func() *state { return &state{} }),
-			Commands: []app.Command{app.CommandOf[create]("create", 1)},
+			Commands: []app.Command{app.CommandOf[create]("create", 1), app.CommandOf[drop]("drop", 1)},
 			Queries:  []app.Query{app.QueryOf[list]("list")},
 			Workers: []app.Worker{app.WorkerOf("digest", func(context.Context) (*digest, error) { return &digest{}, nil },
 				app.On((*digest).onCreate))},
