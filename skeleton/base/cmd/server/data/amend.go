@@ -1,7 +1,6 @@
 package data
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -116,11 +115,8 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 		if err != nil {
 			return err
 		}
-		if !am.Skip {
-			am.Version = cmp.Or(am.Version, record.Version)
-			if am.Data == nil {
-				am.Data = record.Data
-			}
+		if am, err = complete(ctx, store, record, am); err != nil {
+			return err
 		}
 		if !force {
 			if err := app.CheckAmendment(ctx, store, am, d.plain()...); err != nil {

@@ -26,6 +26,7 @@ func TestUsage(t *testing.T) {
 		"log show 0":                    "not the number of an entry",
 		"log --after -1":                "from 0 on",
 		"log skip 1":                    "needs --reason",
+		"log restore 1":                 "needs --reason",
 		"log map 1 --reason x":          "needs --type",
 		"log map 1 --type posts/create": "needs --reason",
 		"log map 1 --type posts/create --reason x --input {": "not JSON",

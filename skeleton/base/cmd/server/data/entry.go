@@ -1,8 +1,6 @@
 package data
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
@@ -19,7 +17,7 @@ func (d *Data) newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show SEQ",
 		Short:   "Show all of an entry",
-		Long:    "Show all of an entry as JSON, and how it is read instead if log skip or log map have said so.",
+		Long:    "Show all of an entry as JSON, and how it is read instead if log skip, log map or log restore have said so.",
 		Example: d.examples("log show 17"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,13 +32,9 @@ func (d *Data) newShow() *cobra.Command {
 				}
 				amendments, err := app.Amendments(cmd.Context(), store)
 				if err != nil {
-					return fmt.Errorf("reading the amendments: %w", err)
+					return err
 				}
-				shown := shownEntry{Record: record}
-				if am, ok := amendments[seq]; ok {
-					shown.Amendment = &am
-				}
-				return printJSON(cmd.OutOrStdout(), shown)
+				return printJSON(cmd.OutOrStdout(), shown(record, amendments))
 			})
 		},
 	}

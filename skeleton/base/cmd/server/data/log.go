@@ -35,10 +35,11 @@ func (d *Data) newLog() *cobra.Command {
 		Use:   "log",
 		Short: "Show the log of commands",
 		Long: `Show the log of commands, oldest first: number, time, type and data of each entry. On a
-terminal the data is cut short; log show has all of it.
+terminal the data is cut short; log show has all of it. At the end is how an entry is read instead, if that
+was said, and why.
 
 It reads the log as it is, also while servers run, and also when the features cannot be brought up to date
-with it. For that case there are log skip and log map.`,
+with it. For that case there are log skip, log map and log restore.`,
 		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --json | jq .type", "log show 17"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +57,7 @@ with it. For that case there are log skip and log map.`,
 	flags.Int64Var(&v.after, "after", 0, "begin after the entry of this number")
 	flags.Int64Var(&v.limit, "limit", 0, "show no more than this many (0 for all)")
 	flags.StringVar(&v.kind, "type", "", "show entries of this type, such as posts/create, or of this feature, such as posts")
-	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap())
+	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore())
 	return cmd
 }
 
@@ -64,9 +65,13 @@ with it. For that case there are log skip and log map.`,
 func (v logView) print(ctx context.Context, store app.Store, out io.Writer) error {
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.Watched(out))
-	after, shown := v.after, int64(0)
+	after, count := v.after, int64(0)
 	for {
 		stamp, err := store.Stamp(ctx)
+		if err != nil {
+			return v.ended(ctx, err)
+		}
+		amendments, err := app.Amendments(ctx, store)
 		if err != nil {
 			return v.ended(ctx, err)
 		}
@@ -78,10 +83,10 @@ func (v logView) print(ctx context.Context, store app.Store, out io.Writer) erro
 			if !v.wants(record) {
 				continue
 			}
-			if err := write(record); err != nil {
+			if err := write(shown(record, amendments)); err != nil {
 				return err
 			}
-			if shown++; shown == v.limit {
+			if count++; count == v.limit {
 				return lines.Flush()
 			}
 		}
@@ -124,19 +129,19 @@ func (v logView) wants(r app.Record) bool {
 	return v.kind == "" || v.kind == r.Type || v.kind == feature
 }
 
-// writer is what writes records to out.
-func (v logView) writer(out io.Writer, watched bool) func(app.Record) error {
+// writer is what writes entries to out.
+func (v logView) writer(out io.Writer, watched bool) func(shownEntry) error {
 	if v.json {
 		encoder := json.NewEncoder(out)
 		encoder.SetEscapeHTML(false)
-		return func(r app.Record) error { return encoder.Encode(r) }
+		return func(e shownEntry) error { return encoder.Encode(e) }
 	}
-	return func(r app.Record) error {
-		text := string(r.Data)
+	return func(e shownEntry) error {
+		text := e.text()
 		if watched {
 			text = short(text, 80)
 		}
-		_, err := fmt.Fprintf(out, "%8d  %s  %-24s  %s\n", r.Seq, r.Time.Format("2006-01-02 15:04:05"), short(r.Type, 60), text)
+		_, err := fmt.Fprintf(out, "%8d  %s  %-24s  %s%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05"), short(e.Type, 60), text, e.mark())
 		return err
 	}
 }
