@@ -10,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/terminal"
@@ -31,6 +29,8 @@ func TestUsage(t *testing.T) {
 		"log map 1 --type posts/create": "needs --reason",
 		"log map 1 --type posts/create --reason x --input {": "not JSON",
 		"workers retry posts/digest x":                       "not the number of an entry",
+		"workers retry posts/digest":                         "or --all",
+		"workers retry posts/digest 1 --all":                 "or --all",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s says %v", line, err)
@@ -39,7 +39,9 @@ func TestUsage(t *testing.T) {
 	for line, want := range map[string]string{
 		"log show 2":                                 "the log has no entry 2",
 		"log skip 2 --reason x":                      "the log has no entry 2",
-		"workers retry posts/digest 1":               "posts/digest",
+		"workers retry posts/digest 1":               "the worker posts/digest has not set entry 1 aside",
+		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
+		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
 		"backup " + dir:                              "is there already",
 		"backup " + filepath.Join(dir, "no", "file"): "there is no folder",
 	} {
@@ -167,96 +169,6 @@ func TestReplay(t *testing.T) {
 	}
 	if got := client.CallTool("posts_list", nil).Text(); got != "a, b" {
 		t.Errorf("from a snapshot the posts are %s", got)
-	}
-}
-
-func TestWorkers(t *testing.T) {
-	dir := t.TempDir()
-	store, err := New("weather", posts()).make(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out := must(t, dir, "workers"); out != "No worker has run on this data.\n" {
-		t.Errorf("it says %s", out)
-	}
-	if out := must(t, dir, "workers", "--json"); out != "[]\n" {
-		t.Errorf("it says %s", out)
-	}
-	a, err := New("weather", posts()).app(t.Context(), store, app.Options{Tries: 1, Backoff: func(int) time.Duration { return 0 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := app.Execute(t.Context(), a, create{"bad"}); err != nil {
-		t.Fatal(err)
-	}
-	untilAside(t, a, store)
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var all []app.WorkerStatus
-	if err := json.Unmarshal([]byte(must(t, dir, "workers", "--json")), &all); err != nil {
-		t.Fatal(err)
-	}
-	if len(all) != 1 || all[0].Name != "posts/digest" || all[0].Position != 1 || all[0].Behind != 0 || len(all[0].Aside) != 1 {
-		t.Errorf("the workers are %+v", all)
-	}
-	if out := must(t, dir, "workers"); !strings.Contains(out, "nobody wants to read that") || !strings.Contains(out, "weather workers retry posts/digest 1") {
-		t.Errorf("it says\n%s", out)
-	}
-	if out := must(t, dir, "workers", "retry", "posts/digest", "1"); !strings.Contains(out, "posts/digest tries entry 1 again") {
-		t.Errorf("it says\n%s", out)
-	}
-}
-
-// untilAside runs an app until a worker has set an entry aside.
-func untilAside(t *testing.T, a *app.App, store app.Store) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop()
-	moved := make(chan struct{}, 1)
-	a.Watch(func() {
-		select {
-		case moved <- struct{}{}:
-		default:
-		}
-	})
-	running.Go(func() { a.Run(ctx) })
-	for {
-		all, err := app.Workers(ctx, store)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(all) == 1 && len(all[0].Aside) == 1 {
-			return
-		}
-		select {
-		case <-moved:
-		case <-time.After(10 * time.Millisecond): // it may have moved before it was watched
-		}
-	}
-}
-
-// What a worker fails on is shown, with what to do.
-func TestPrintWorkers(t *testing.T) {
-	var out strings.Builder
-	err := New("weather").printWorkers(&out, []app.WorkerStatus{
-		{Name: "posts/digest", Position: 7, Behind: 3, Process: "host:12", Trying: 8, Tries: 2, Error: "no\nnetwork", Aside: []app.SetAside{{Seq: 5, Tries: 5, Error: "no such user"}}},
-		{Name: "posts/mail", Position: 10},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `WORKER        POSITION  BEHIND  SET ASIDE  RUNS IN
-posts/digest  7         3       1          host:12
-posts/mail    10        0       0          -
-posts/digest fails on entry 8 (2 tries so far): no�network
-posts/digest has set entry 5 aside after 5 tries: no such user
-  try it again with: weather workers retry posts/digest 5
-`
-	if out.String() != want {
-		t.Errorf("it says\n%s", out.String())
 	}
 }
 

@@ -2,8 +2,10 @@ package data
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,12 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 )
 
+// A shownWorker is how a worker stands, and whether there is one.
+type shownWorker struct {
+	app.WorkerStatus
+	Unknown bool `json:"unknown,omitempty"` // this program has none of that name
+}
+
 func (d *Data) newWorkers() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -19,22 +27,21 @@ func (d *Data) newWorkers() *cobra.Command {
 		Short: "Show how far the workers are, and what they fail on",
 		Long: `Show how far the workers are, and what they fail on: the last entry that each has dealt with, how many
 there are after it, and which process runs it. An entry on which a worker fails is tried again, later each
-time, and set aside in the end; workers retry has it tried again.`,
-		Example: d.examples("workers", "workers --json", "workers retry posts/digest 17"),
+time, and set aside in the end; workers retry has it tried again.
+
+A worker that has run on the data, but is not in this program, was renamed or removed.`,
+		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.with(cmd.Context(), func(store *sqlite.Store) error {
-				all, err := app.Workers(cmd.Context(), store)
+				all, err := d.shownWorkers(cmd.Context(), store)
 				if err != nil {
-					return fmt.Errorf("reading how the workers stand: %w", err)
+					return err
 				}
-				if !asJSON {
-					return d.printWorkers(cmd.OutOrStdout(), all)
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), all)
 				}
-				if all == nil {
-					all = []app.WorkerStatus{}
-				}
-				return printJSON(cmd.OutOrStdout(), all)
+				return d.printWorkers(cmd.OutOrStdout(), all)
 			})
 		},
 	}
@@ -43,8 +50,25 @@ time, and set aside in the end; workers retry has it tried again.`,
 	return cmd
 }
 
+// shownWorkers are all that ever ran on a store.
+func (d *Data) shownWorkers(ctx context.Context, store app.Store) ([]shownWorker, error) {
+	names, err := d.workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := app.Workers(ctx, store)
+	if err != nil {
+		return nil, fmt.Errorf("reading how the workers stand: %w", err)
+	}
+	workers := []shownWorker{}
+	for _, w := range all {
+		workers = append(workers, shownWorker{w, !slices.Contains(names, w.Name)})
+	}
+	return workers, nil
+}
+
 // printWorkers writes a table of the workers, and below it what is wrong.
-func (d *Data) printWorkers(out io.Writer, all []app.WorkerStatus) error {
+func (d *Data) printWorkers(out io.Writer, all []shownWorker) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "No worker has run on this data.")
 		return err
@@ -52,7 +76,11 @@ func (d *Data) printWorkers(out io.Writer, all []app.WorkerStatus) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WORKER\tPOSITION\tBEHIND\tSET ASIDE\tRUNS IN")
 	for _, w := range all {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%s\n", w.Name, w.Position, w.Behind, len(w.Aside), cmp.Or(w.Process, "-"))
+		runs := cmp.Or(w.Process, "-")
+		if w.Unknown {
+			runs += "  (not in this program: renamed or removed)"
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%s\n", w.Name, w.Position, w.Behind, len(w.Aside), runs)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -66,7 +94,7 @@ func (d *Data) printWorkers(out io.Writer, all []app.WorkerStatus) error {
 }
 
 // printFailures writes what a worker fails on and has failed on, if anything.
-func (d *Data) printFailures(out io.Writer, w app.WorkerStatus) error {
+func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	text := ""
 	switch {
 	case w.Error != "" && w.Trying != 0:
@@ -75,31 +103,11 @@ func (d *Data) printFailures(out io.Writer, w app.WorkerStatus) error {
 		text = fmt.Sprintf("%s fails: %s\n", w.Name, short(w.Error, 300))
 	}
 	for _, a := range w.Aside {
-		text += fmt.Sprintf("%s has set entry %d aside after %d tries: %s\n  try it again with: %s workers retry %[1]s %[2]d\n", w.Name, a.Seq, a.Tries, short(a.Error, 300), d.program)
+		text += fmt.Sprintf("%s has set entry %d aside after %d tries: %s\n", w.Name, a.Seq, a.Tries, short(a.Error, 300))
+		if !w.Unknown {
+			text += fmt.Sprintf("  try it again with: %s workers retry %s %d\n", d.program, w.Name, a.Seq)
+		}
 	}
 	_, err := io.WriteString(out, text)
 	return err
-}
-
-func (d *Data) newRetry() *cobra.Command {
-	return &cobra.Command{
-		Use:     "retry WORKER SEQ",
-		Short:   "Have a worker try an entry again that was set aside",
-		Long:    "Have a worker try an entry again that was set aside. The server that runs the worker does, or the next one that starts.",
-		Example: d.examples("workers retry posts/digest 17"),
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			seq, err := number(args[1])
-			if err != nil {
-				return err
-			}
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
-				if err := app.Retry(cmd.Context(), store, args[0], seq); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s tries entry %d again, as soon as a server runs it. %s workers shows what came of it.\n", args[0], seq, d.program)
-				return err
-			})
-		},
-	}
 }
