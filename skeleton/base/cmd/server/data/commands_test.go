@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -170,6 +171,70 @@ func TestReplay(t *testing.T) {
 	if got := client.CallTool("posts_list", nil).Text(); got != "a, b" {
 		t.Errorf("from a snapshot the posts are %s", got)
 	}
+}
+
+func TestPrintReplay(t *testing.T) {
+	for entries, want := range map[int64]string{0: "0 entries in 2 seconds, 3 a second.\n", 1: "1 entry in 2 seconds, 3 a second.\n", 2: "2 entries in 2 seconds, 3 a second.\n"} {
+		var out strings.Builder
+		if err := (replayReport{Entries: entries, Seconds: 2, PerSecond: 3}).print(&out); err != nil || out.String() != want {
+			t.Errorf("it says %s, %v", out.String(), err)
+		}
+	}
+}
+
+// Who looks writes nothing, whether or not the log can be applied, and no worker begins.
+func TestLookingWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	store, err := New("weather", posts()).make(t.Context(), dir) // no worker has run on it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	add(t, dir, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"a"}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
+	before := content(t, dir)
+	for _, line := range []string{
+		"log", "log --json", "log show 1", "workers", "workers --json", "workers retry posts/digest --all", "workers retry posts/digest 1", "replay", "replay --json",
+		"log map 2 --type posts/writ --reason x", "log restore 1 --reason x",
+	} {
+		_, _ = run(t, dir, strings.Fields(line)...) // some cannot be done
+		if after := content(t, dir); after != before {
+			t.Fatalf("after %s the data is\n%s", line, after)
+		}
+	}
+	must(t, dir, "log", "skip", "2", "--reason", "x")
+	before = content(t, dir)
+	if must(t, dir, "replay"); content(t, dir) != before {
+		t.Errorf("after replay the data is\n%s", content(t, dir))
+	}
+}
+
+// content is all that is in a folder's data: the number of entries, and the documents.
+func content(t *testing.T, dir string) string {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	last, err := store.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := store.Names(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := fmt.Sprintf("%d entries\n", last)
+	for _, name := range names {
+		document, err := store.Get(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += fmt.Sprintf("%s: %s\n", name, document)
+	}
+	return all
 }
 
 // A backup is data like any other, made while a server runs.

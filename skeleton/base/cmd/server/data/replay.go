@@ -26,7 +26,7 @@ func (d *Data) newReplay() *cobra.Command {
 		Use:   "replay",
 		Short: "Rebuild the state from the whole log, and report the time",
 		Long: `Rebuild the state of all features from the whole log, without snapshots, and report the time. Nothing is
-changed. It ends with 1, and says what to do, if there is an entry that cannot be applied.`,
+changed but for --snapshot, and no worker begins. It ends with 1, and says what to do, if there is an entry that cannot be applied.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +50,7 @@ changed. It ends with 1, and says what to do, if there is an entry that cannot b
 // replay rebuilds the state of all features.
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	began := time.Now()
-	a, err := d.app(ctx, store, app.Options{NoSnapshot: true})
+	a, err := d.app(ctx, store, app.Options{NoSnapshot: true, Idle: true})
 	if err != nil {
 		return replayReport{}, err
 	}
@@ -69,7 +69,11 @@ func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (repl
 
 // print writes the report for people.
 func (r replayReport) print(out io.Writer) error {
-	text := fmt.Sprintf("%d entries in %.3g seconds, %.0f a second.\n", r.Entries, r.Seconds, r.PerSecond)
+	entries := "entries"
+	if r.Entries == 1 {
+		entries = "entry"
+	}
+	text := fmt.Sprintf("%d %s in %.3g seconds, %.0f a second.\n", r.Entries, entries, r.Seconds, r.PerSecond)
 	if r.Snapshot {
 		text += "Snapshots are taken.\n"
 	}
