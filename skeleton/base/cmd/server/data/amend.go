@@ -1,7 +1,9 @@
 package data
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -119,7 +121,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 			return err
 		}
 		if !force {
-			if err := app.CheckAmendment(ctx, store, am, d.plain()...); err != nil {
+			if err := d.try(ctx, store, am); err != nil {
 				return fmt.Errorf("%w\nnothing is recorded; with --force it is recorded all the same", err)
 			}
 		}
@@ -129,4 +131,15 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Entry %d, %s, %s from now on.\n\nNext:\n  %s replay\n", am.Seq, record.Type, does, d.program)
 		return err
 	})
+}
+
+// try says why an amendment would make things worse.
+func (d *Data) try(ctx context.Context, store app.Store, am app.Amendment) error {
+	err := app.CheckAmendment(ctx, store, am, d.plain()...)
+	var stuck *app.StuckError
+	if errors.As(err, &stuck) {
+		stuck.Program = d.program // the one whose commands help
+		return fmt.Errorf("with this, %w", stuck)
+	}
+	return err
 }

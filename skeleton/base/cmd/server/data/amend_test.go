@@ -26,6 +26,9 @@ func TestAmendmentIsTried(t *testing.T) {
 			if terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "cannot be applied") || !strings.Contains(err.Error(), "with --force it is recorded all the same") {
 				t.Errorf("it says %v", err)
 			}
+			if strings.Contains(err.Error(), "NAME log") {
+				t.Errorf("it names no program: %v", err)
+			}
 			if after := must(t, dir, "log"); after != before {
 				t.Errorf("the log is\n%s", after)
 			}
