@@ -29,7 +29,7 @@ func Clashes(packages, others []*Package) {
 func (p *Package) tools() []Component {
 	var tools []Component
 	for _, c := range p.Components {
-		if len(p.Problems) == 0 && p.Wired && c.Kind.IsTool() {
+		if len(p.Problems) == 0 && p.Wired && c.IsTool() {
 			tools = append(tools, c)
 		}
 	}

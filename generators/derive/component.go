@@ -23,6 +23,7 @@ type Component struct {
 	Output      json.RawMessage `json:"outputSchema,omitempty"` // Schema of what it gives back
 	Feature     string          `json:"feature,omitempty"`      // The feature that it belongs to
 	Entry       string          `json:"entry,omitempty"`        // Of a command: what the log calls it
+	Internal    bool            `json:"internal,omitempty"`     // It is a command or query that is no tool, which only Go code executes
 
 	arguments []argument
 	defaults  []preset // of the input
@@ -66,6 +67,9 @@ func (c Component) Tool() mcp.Tool {
 	}
 	return t
 }
+
+// IsTool reports whether clients see the component as a tool.
+func (c Component) IsTool() bool { return c.Kind.IsTool() && !c.Internal }
 
 // IsCalled reports whether a name means the component: the one that clients have for it, or Go, or the log.
 func (c Component) IsCalled(name string) bool {

@@ -62,10 +62,12 @@ func allowed(kind Kind) []string {
 		return []string{"hints", "ignore", "name", "title"}
 	case Resource:
 		return []string{"ignore", "mime", "name", "title", "uri"}
-	case Prompt, Query:
+	case Prompt:
 		return []string{"ignore", "name", "title"}
+	case Query:
+		return []string{"ignore", "internal", "name", "title"}
 	case Command:
-		return []string{"hints", "ignore", "name", "title", "version"}
+		return []string{"hints", "ignore", "internal", "name", "title", "version"}
 	}
 	return []string{"ignore", "name"}
 }
@@ -80,7 +82,9 @@ func (f *finder) direct(c *Component, found []directive) {
 			continue
 		case seen[d.name]:
 			f.problem(d.pos, "//petrock:%s stands there twice; leave one", d.name)
-		case d.text == "" && d.name != "ignore":
+		case d.name == "internal" && d.text != "":
+			f.problem(d.pos, "//petrock:internal stands alone, and is followed by %q; leave that out", d.text)
+		case d.text == "" && d.name != "ignore" && d.name != "internal":
 			f.problem(d.pos, "//petrock:%s wants something after it", d.name)
 		}
 		seen[d.name] = true
@@ -95,6 +99,8 @@ func (f *finder) direct(c *Component, found []directive) {
 			c.MIMEType = d.text
 		case "hints":
 			f.hint(c, d)
+		case "internal":
+			c.Internal = true
 		case "version":
 			f.version(c, d)
 		}

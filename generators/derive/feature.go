@@ -125,7 +125,7 @@ func (f *finder) part(file *source.File, spec *ast.TypeSpec) {
 	case Worker:
 		f.worker(&c, spec.Name, named)
 	}
-	if kind.IsTool() && c.Description == "" {
+	if c.IsTool() && c.Description == "" {
 		f.warn(spec.Name.Pos(), "%s has no doc comment; models choose by what it says", name)
 	}
 	if len(f.found.Problems) == before {

@@ -238,7 +238,7 @@ func (f *finder) clashes() {
 	slices.SortStableFunc(f.found.Components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
 	keys := map[string]Component{}
 	for _, c := range f.found.Components {
-		if c.Kind == Feature {
+		if c.Kind == Feature || c.Internal {
 			continue // it is no tool, and may be called as one
 		}
 		if isKept(c.URI) {

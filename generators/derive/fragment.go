@@ -31,8 +31,8 @@ type fragment struct {
 
 // identity tells a component from all of which other fragments are written.
 func (c Component) identity() string {
-	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v", c.Kind, c.Name, c.Title, c.Description, c.Func,
-		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties)
+	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v %t", c.Kind, c.Name, c.Title, c.Description, c.Func,
+		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties, c.Internal)
 }
 
 // fragments are those of the package's components, one each.
@@ -63,7 +63,7 @@ func (f *finder) fragments(e emitter) ([]fragment, error) {
 // fragment writes what there is of one component.
 func (e emitter) fragment(c Component) (fragment, error) {
 	var made fragment
-	if c.Kind == Feature || c.Kind == Worker {
+	if c.Kind == Feature || c.Kind == Worker || c.Internal {
 		return made, nil
 	}
 	var err error

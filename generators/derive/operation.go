@@ -31,7 +31,7 @@ func (f *finder) command(c *Component, name *ast.Ident, t *types.Named) {
 	}
 	f.output(c, name, apply.Signature().Results().At(0).Type())
 	c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
-	if err := f.checkName(c.Name); err != nil {
+	if err := f.checkName(c.Name); err != nil && !c.Internal {
 		f.problem(name.Pos(), "%v", err)
 	}
 }
@@ -44,7 +44,7 @@ func (f *finder) query(c *Component, name *ast.Ident, t *types.Named) {
 	}
 	f.output(c, name, answer.Signature().Results().At(0).Type())
 	c.hints = []hint{{field: "ReadOnlyHint", value: true}, {field: "OpenWorldHint"}}
-	if err := f.checkName(c.Name); err != nil {
+	if err := f.checkName(c.Name); err != nil && !c.Internal {
 		f.problem(name.Pos(), "%v", err)
 	}
 }

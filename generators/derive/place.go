@@ -23,7 +23,7 @@ const (
 	Worker    Kind = "worker"
 )
 
-// IsTool reports whether clients see components of the kind as tools.
+// IsTool reports whether clients see components of the kind as tools, unless they are internal.
 func (k Kind) IsTool() bool { return k == Tool || k == Command || k == Query }
 
 // IsOfFeature reports whether components of the kind are in the package of a feature, or are one.

@@ -125,6 +125,9 @@ func (e emitter) joined(signature *jen.Statement, all []Component, fragments []f
 	hinted := map[bool]bool{}
 	for i, c := range all {
 		lines.Write(fragments[i].offers)
+		if c.Internal {
+			continue
+		}
 		for _, h := range c.hints {
 			hinted[h.value] = true
 		}

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,11 @@ func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) 
 		Func().Id("register").Params(jen.Id("s").Op("*").Add(e.mcp("Server")), jen.Id("a").Op("*").Add(e.app("App")))
 	register, err := e.joined(signature, f.found.Components, fragments)
 	if err == nil && register == nil {
-		register, err = e.Source(jen.Comment("// register offers nothing: there are no commands and queries yet.").Line().
+		why := "there are no commands and queries yet"
+		if slices.ContainsFunc(f.found.Components, func(c Component) bool { return c.Internal }) {
+			why = "all commands and queries are internal"
+		}
+		register, err = e.Source(jen.Commentf("// register offers nothing: %s.", why).Line().
 			Func().Id("register").Params(jen.Op("*").Add(e.mcp("Server")), jen.Op("*").Add(e.app("App"))).Error().Block(jen.Return(jen.Nil())))
 		register = append([]byte("\n"), append(bytes.TrimSpace(register), '\n')...)
 	}

@@ -170,7 +170,9 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 	if c.Kind == Resource || c.Kind == Prompt {
 		f.texts(c, name, t)
 	}
-	f.described(t)
+	if !c.Internal {
+		f.described(t)
+	}
 	return true
 }
 

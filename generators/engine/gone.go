@@ -20,7 +20,7 @@ func (e *Engine) forLogs(p *plan) []string {
 		if len(gone) == 0 {
 			continue
 		}
-		mapped := fmt.Sprintf("write func Map in %s, which says what they stand for now, or ", path.Dir(file))
+		mapped := fmt.Sprintf("keep the type, with //petrock:internal in its doc comment, so that they apply and clients do not see it, or write func Map in %s, which says what they stand for now, or ", path.Dir(file))
 		if p.after.File(file) == nil {
 			mapped = ""
 		}

@@ -61,7 +61,7 @@ func fileChange(f change.File) FileChange {
 func size(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {
-		if !c.Kind.IsTool() {
+		if !c.IsTool() {
 			continue
 		}
 		if text, err := c.Tool().AppendJSON(nil); err == nil {

@@ -1,0 +1,29 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// An internal command is there, and is no tool.
+func TestInternalIsNoTool(t *testing.T) {
+	b := open(t)
+	before, err := b.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := b.generate("features/posts/mark.go", strings.Replace(command("Mark", "return e.Time"), "// Mark is one.", "// Mark is one.\n//\n//petrock:internal", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made.Components) != 1 || made.Components[0].Entry != "posts/mark" || !made.Components[0].Internal || *made.ToolsList != *before.ToolsList {
+		t.Errorf("it makes %+v, tools %+v, which were %+v", made.Components, made.ToolsList, before.ToolsList)
+	}
+	b.write("features/posts/create.go", strings.Replace(b.read("features/posts/create.go"), "// Create writes a post.", "// Create writes a post.\n//\n//petrock:internal", 1))
+	synced, err := b.Sync(t.Context(), engine.Options{})
+	if err != nil || !synced.OK || len(synced.Next) > 0 || synced.ToolsList.Tools != before.ToolsList.Tools-1 {
+		t.Errorf("after a command is retired sync says %s (%v)", synced, err)
+	}
+}
