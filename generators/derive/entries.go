@@ -9,29 +9,35 @@ import (
 )
 
 // Entries are what the log calls the commands of a feature, such as posts/create, by its derived file, which may be nil.
-func Entries(derived *source.File) []string {
+func Entries(derived *source.File) []string { return parts(derived, "CommandOf") }
+
+// Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
+func Workers(derived *source.File) []string { return parts(derived, "WorkerOf") }
+
+// parts are the names of what a derived file makes of a feature with a function of core.
+func parts(derived *source.File, function string) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
 		return nil
 	}
-	var entries []string
+	var names []string
 	ast.Inspect(derived.Syntax, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) != 2 {
+		if !ok || len(call.Args) == 0 {
 			return true
 		}
-		index, ok := call.Fun.(*ast.IndexExpr)
-		if !ok {
-			return true
+		called := call.Fun
+		if index, ok := called.(*ast.IndexExpr); ok {
+			called = index.X
 		}
-		function, ok := index.X.(*ast.SelectorExpr)
+		selector, ok := called.(*ast.SelectorExpr)
 		name, isText := call.Args[0].(*ast.BasicLit)
-		if !ok || !isText || function.Sel.Name != "CommandOf" {
+		if !ok || !isText || selector.Sel.Name != function {
 			return true
 		}
 		if text, err := strconv.Unquote(name.Value); err == nil {
-			entries = append(entries, path.Base(derived.Dir())+"/"+text)
+			names = append(names, path.Base(derived.Dir())+"/"+text)
 		}
 		return true
 	})
-	return entries
+	return names
 }

@@ -190,7 +190,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
-		{"worker", "posts/digest", ""},
+		{"worker", "posts/digest", "and under another name it begins anew"},
 		{"command", "posts_create", "posts/create cannot be read any more: keep the type, with //petrock:internal in its doc comment, so that they apply and clients do not see it, or write func Map in features/posts"},
 		{"query", "posts/get", ""},
 		{"feature", "users", "users/create cannot be read any more: skip them with hello log skip"},

@@ -27,3 +27,22 @@ func TestInternalIsNoTool(t *testing.T) {
 		t.Errorf("after a command is retired sync says %s (%v)", synced, err)
 	}
 }
+
+// Who renames a worker is told that it loses its place, and how it keeps it.
+func TestWorkersAreRenamed(t *testing.T) {
+	b := open(t)
+	was := b.read("features/posts/digest.go")
+	b.write("features/posts/digest.go", strings.ReplaceAll(was, "Digest", "Mailer"))
+	synced, err := b.Sync(t.Context(), engine.Options{DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "No worker is called posts/digest any more. A worker is known by its name, and under posts/mailer it begins anew, with what comes from now on; //petrock:name digest in the doc comment of its type keeps its place."
+	if got := strings.Join(synced.Next, "\n"); got != want {
+		t.Errorf("it says %q, not %q", got, want)
+	}
+	b.write("features/posts/digest.go", strings.NewReplacer("// Digest counts.", "// Mailer counts.\n//\n//petrock:name digest", "Digest", "Mailer").Replace(was))
+	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Next) > 0 {
+		t.Errorf("with its old name sync says %s (%v)", synced, err)
+	}
+}
