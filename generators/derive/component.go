@@ -31,6 +31,7 @@ type Component struct {
 	input     string // the Go type of the input, if it is one of this package
 	version   int    // of a command
 	duties    []duty // of a worker
+	fromStart bool   // a worker begins with the first entry of the log
 }
 
 // An argument is a field of the input of a prompt.

@@ -68,6 +68,8 @@ func allowed(kind Kind) []string {
 		return []string{"ignore", "internal", "name", "title"}
 	case Command:
 		return []string{"hints", "ignore", "internal", "name", "title", "version"}
+	case Worker:
+		return []string{"from", "ignore", "name"}
 	}
 	return []string{"ignore", "name"}
 }
@@ -99,6 +101,11 @@ func (f *finder) direct(c *Component, found []directive) {
 			c.MIMEType = d.text
 		case "hints":
 			f.hint(c, d)
+		case "from":
+			c.fromStart = d.text == "start"
+			if d.text != "start" && d.text != "" {
+				f.problem(d.pos, "%q is nothing that a worker begins with; write //petrock:from start, so that it follows the log from its first entry, or leave it out, and it follows what comes after it was first started", d.text)
+			}
 		case "internal":
 			c.Internal = true
 		case "version":

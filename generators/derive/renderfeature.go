@@ -95,6 +95,9 @@ func (f *finder) item(e emitter, c Component) jen.Code {
 			arguments = append(arguments, e.app("Every").Call(duration(d.every), m))
 		}
 	}
+	if c.fromStart {
+		arguments = append(arguments, e.app("FromStart").Types(jen.Id(c.Func)).Call())
+	}
 	return e.app("WorkerOf").Call(arguments...)
 }
 
