@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -148,7 +149,7 @@ func (n named) begin(p kit.Project, draft kit.Draft) (kit.Draft, error) {
 	}
 	files, err := plainFeature(p, n.feature)
 	draft.Files = append(draft.Files, files...)
-	draft.Next = append([]string{fmt.Sprintf("The feature %s is new: say in %s what there is to be kept.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
+	draft.Next = slices.Concat(madeFor(p, n.feature), []string{fmt.Sprintf("The feature %s is new: say in %s what there is to be kept.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next)
 	return draft, err
 }
 
