@@ -41,7 +41,7 @@ func TestParseRefuses(t *testing.T) {
 		"a:":             "there is no type behind the colon",
 		"a: :1..2":       "there is no type behind the colon",
 		"a:?":            "there is no type behind the colon",
-		"a:string; evil": `field "a:string; evil": "string; evil" is no type; the types are string, int, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE`,
+		"a:string; evil": `field "a:string; evil": "string; evil" is no type; the types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE; for a type of your own take string here, and change the struct in the file afterwards`,
 		"a:string\n}":    `"string\n}" is no type`,
 		"a:string\n}\nfunc init(){ core.Open(\"x\") }\ntype Z struct{\n\tQ string": "something stands behind the description",
 		"a:string\n}\nfunc init(){}": "is no type",

@@ -36,7 +36,7 @@ type Type struct {
 const deepest = 4
 
 // types is what can be typed, for messages.
-const types = "string, int, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
+const types = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
 
 // String is the type as it is typed: map[string][]int.
 func (t Type) String() string {
@@ -81,7 +81,11 @@ func parseType(text string, depth int) (Type, error) {
 	if text == "" {
 		return Type{}, errors.New("there is no type behind the colon; the types are " + types)
 	}
-	return Type{}, fmt.Errorf("%q is no type%s; the types are %s", shorten(text), meant(text), types)
+	better, own := meant(text), ""
+	if better == "" {
+		own = "; for a type of your own take string here, and change the struct in the file afterwards"
+	}
+	return Type{}, fmt.Errorf("%q is no type%s; the types are %s%s", shorten(text), better, types, own)
 }
 
 // meant says which type somebody may have meant who is used to another language.
