@@ -2,6 +2,9 @@ package campaign_test
 
 import (
 	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +12,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/trial"
 )
+
+var bodies = flag.Int("bodies", 2, "how many hostile bodies TestHostileBodies has run")
 
 // hostileFeatures is the table of hostile inputs that have to do with features.
 func hostileFeatures() []hostile {
@@ -106,11 +111,12 @@ func TestHostileBodies(t *testing.T) {
 		return all
 	}
 	const fine = "\nreturn BadOutput{}"
-	for _, test := range []struct {
+	type hostileBody struct {
 		kind string
 		input
 		says string
-	}{
+	}
+	all := []hostileBody{
 		// Without examples nothing is run: the source tells.
 		{"command", input{Body: "_ = time.Now()" + fine}, "bad.go:24:11: Bad.Apply → time.Now"},
 		{"command", input{Body: "f := time.Since\n_ = f(e.Time)" + fine}, "Bad.Apply → time.Since"},
@@ -146,7 +152,18 @@ func TestHostileBodies(t *testing.T) {
 		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts is another one"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "entry 1: never"},
-	} {
+	}
+	// What is run takes its time: some are picked.
+	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	run := 0
+	all = slices.DeleteFunc(all, func(b hostileBody) bool {
+		if len(b.Examples) > 0 {
+			run++
+		}
+		return len(b.Examples) > 0 && run > *bodies
+	})
+	t.Logf("%d of %d bodies that are run, with seed %d", min(run, *bodies), run, *seed)
+	for _, test := range all {
 		test.Name = "posts/bad"
 		result, err := e.Generate(t.Context(), test.kind, test.json(), engine.Options{})
 		if err == nil {
