@@ -13,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/gotooltest"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/petrock/petrock/generators/filelock"
 )
 
 func TestMain(m *testing.M) {
@@ -50,6 +52,7 @@ func TestVariants(t *testing.T) {
 // compile, so that the next run finds it in the cache, and so is what debuggers read, which takes long to link.
 func runScripts(t *testing.T, files []string) {
 	t.Helper()
+	warm(t)
 	modules := goEnv(t, "GOMODCACHE") // it is below HOME, which scripts have one of their own of
 	params := testscript.Params{
 		Files:               files,
@@ -70,7 +73,7 @@ func runScripts(t *testing.T, files []string) {
 			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("MODULES", modules)
 			env.Setenv("GOPROXY", "off")
-			env.Setenv("GOFLAGS", "-trimpath -ldflags=-w")
+			env.Setenv("GOFLAGS", goFlags)
 			env.Setenv("GOWORK", "")
 			env.Setenv("HOME", env.WorkDir)
 			return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\n\tname = Gopher\n\temail = gopher@example.com\n"), 0o644)
@@ -80,6 +83,26 @@ func runScripts(t *testing.T, files []string) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, params)
+}
+
+// goFlags are those of the scripts.
+const goFlags = "-trimpath -ldflags=-w"
+
+// warm makes a project as scripts do, so that they find in the cache what it is compiled to, SQLite above all. Other test
+// programs do the same, and who is first does it for all.
+func warm(t *testing.T) {
+	t.Helper()
+	lock, err := filelock.Wait(t.Context(), filepath.Join(goEnv(t, "GOCACHE"), "petrock-tests.lock"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	cmd := exec.Command("petrock", "new", "hello", "--no-git")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "GOFLAGS="+goFlags, "GOPROXY=off", "GOWORK=off", "PWD="+cmd.Dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("petrock new: %v\n%s", err, out)
+	}
 }
 
 // status N PROGRAM [ARG...] runs a program, which must end with N.

@@ -22,6 +22,7 @@ import (
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/filelock"
 )
 
 var seed = flag.Uint64("seed", 1, "of all that is random")
@@ -62,10 +63,19 @@ var template = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	templateDir = base
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return base, err
+	}
+	// The scripts' tests begin at the same time, and would compile the same.
+	lock, err := filelock.Wait(context.Background(), filepath.Join(strings.TrimSpace(string(cache)), "petrock-tests.lock"), nil)
+	if err != nil {
+		return base, err
+	}
 	result, err := create.Run(context.Background(), scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: name, Module: module}, Dir: name, Base: base, NoGit: true,
 	})
-	if err != nil {
+	if err = errors.Join(err, lock.Release()); err != nil {
 		return base, err
 	}
 	e, err := engine.Open(result.Dir, generators.All())

@@ -67,7 +67,7 @@ func (s Sources) trees(a Answers) []tree {
 // read calls put for each file that the project gets of this tree.
 func (t tree) read(name string, put func(file string, data []byte)) error {
 	return fs.WalkDir(t.files, t.from, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || t.ours && stays(file) {
+		if err != nil || d.IsDir() || (t.ours || isLikeCore(file)) && stays(file) {
 			return err
 		}
 		data, err := fs.ReadFile(t.files, file)
@@ -78,6 +78,9 @@ func (t tree) read(name string, put func(file string, data []byte)) error {
 		return nil
 	})
 }
+
+// isLikeCore reports whether a file of the skeleton is one that users get as they get core: what makes the commands of features.
+func isLikeCore(file string) bool { return path.Dir(file) == "base/cmd/server/data" }
 
 // stays reports whether a file of core or generators is petrock's alone.
 func stays(file string) bool {
