@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-var generations = flag.Int("generations", 4, "how many components TestGenerations generates and undoes")
+var generations = flag.Int("generations", 2, "how many components TestGenerations generates and undoes")
 
 // Whatever is generated, and in whatever order it is undone, the project is sound after each
 // step, and in the end it is what it was at the beginning, to the last byte.

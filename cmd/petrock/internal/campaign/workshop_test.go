@@ -3,6 +3,7 @@ package campaign_test
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -106,7 +107,7 @@ func TestWorkshopSurvivesBodies(t *testing.T) {
 	t.Setenv("TMPDIR", temporary)
 	client := w.serve(workshop.Options{Limits: trial.Limits{Time: 2 * time.Second, Memory: 256 << 20}})
 	before, beside := w.tree(), w.outside()
-	for _, test := range []struct{ name, body, says string }{
+	all := []struct{ name, body, says string }{
 		{"does not compile", "n := in.Text + 1\nreturn BadOutput{Result: n}, nil", "> 17 |     n := in.Text + 1"},
 		{"wrong", "return BadOutput{Result: \"b\"}, nil", "bad gives {\"result\":\"b\"}\n    want {\"result\":\"a\"}"},
 		{"panics", "var p *BadOutput\nreturn *p, nil", "it panicked: runtime error: invalid memory address or nil pointer dereference (tools/bad.go:18)"},
@@ -114,7 +115,12 @@ func TestWorkshopSurvivesBodies(t *testing.T) {
 		{"allocates", "var all [][]byte\nfor {\n\tall = append(all, bytes.Repeat([]byte{1}, 1<<20))\n}", "needed more than 256 MiB of memory"},
 		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with status 3"},
 		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "permission denied"},
-	} {
+	}
+	// Each takes its time: some are picked.
+	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	picked := all[:min(2**bodies-1, len(all))]
+	t.Logf("%d of %d bodies, with seed %d", len(picked), len(all), *seed)
+	for _, test := range picked {
 		t.Run(test.name, func(t *testing.T) {
 			said := client.CallTool("generate_tool", object{"name": "bad", "fields": []string{"text"}, "body": test.body,
 				"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
