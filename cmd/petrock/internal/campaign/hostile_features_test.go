@@ -13,7 +13,22 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-var bodies = flag.Int("bodies", 2, "how many hostile bodies TestHostileBodies has run")
+var (
+	bodies = flag.Int("bodies", 2, "how many hostile bodies are run")
+	try    = flag.Bool("try", false, "whether what hostile inputs have made is also built and tested")
+)
+
+// tried fails the test unless what was made is sound: as the engine sees it, or, if that is asked for, as the go command does.
+func (w *world) tried(e *engine.Engine) {
+	w.Helper()
+	if *try {
+		w.soundQuickly(e)
+		return
+	}
+	w.Logf("what was made is not built and tested without -try")
+	w.formatted(".")
+	w.fresh(e)
+}
 
 // hostileFeatures is the table of hostile inputs that have to do with features.
 func hostileFeatures() []hostile {
@@ -92,7 +107,7 @@ func hostileFeatures() []hostile {
 func TestHostileFeatures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.soundQuickly(w.takes(hostileFeatures()))
+	w.tried(w.takes(hostileFeatures()))
 }
 
 // Bodies that would make another state of a log when it is read again, that do not compile, or that do not do what their

@@ -135,7 +135,7 @@ func (w *world) clear(err error) {
 func TestHostileInput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.soundQuickly(w.takes(hostiles()))
+	w.tried(w.takes(hostiles()))
 }
 
 // takes gives inputs to generators, one after the other: each is refused with a word on what is wrong, and nothing is
