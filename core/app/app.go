@@ -50,7 +50,7 @@ type App struct {
 	features []*feature
 	types    map[string]*commandType       // by the name in the log
 	commands map[reflect.Type]*commandType // by the Go type
-	queries  map[reflect.Type]*feature     // by the Go type
+	states   map[reflect.Type]*feature     // by the Go type of their state
 	process  string                        // this one, for leases
 	opened   atomic.Bool                   // all that was there at the start is applied
 
@@ -128,7 +128,7 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	if o.Backoff == nil {
 		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
 	}
-	a := &App{store: store, o: o, types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, queries: map[reflect.Type]*feature{}, stale: true}
+	a := &App{store: store, o: o, types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, states: map[reflect.Type]*feature{}, stale: true}
 	a.process = processName()
 	a.watch.grown = make(chan struct{})
 	for _, f := range features {
@@ -176,9 +176,8 @@ func (a *App) add(f *feature) error {
 		if q.state != f.State.kind {
 			return fmt.Errorf("query %s is about %v, and the state is %v", q.name, q.state, f.State.kind)
 		}
-		a.queries[q.kind] = f
 	}
-	a.features = append(a.features, f)
+	a.features, a.states[f.State.kind] = append(a.features, f), f
 	return nil
 }
 

@@ -99,11 +99,10 @@ func (t *typedCommand[C, S, Out]) value() any { return t.c }
 // A Query is a type of queries.
 type Query struct {
 	name  string
-	kind  reflect.Type
 	state reflect.Type
 }
 
 // QueryOf is the queries of type Q.
 func QueryOf[Q Answerer[S, Out], S, Out any](name string) Query {
-	return Query{name, reflect.TypeFor[Q](), reflect.TypeFor[S]()}
+	return Query{name, reflect.TypeFor[S]()}
 }

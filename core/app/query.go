@@ -29,12 +29,7 @@ func Ask[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err erro
 
 // read calls f with the state of a type, and encodes what comes of it before anything changes that.
 func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Context, any) (any, error)) (json.RawMessage, error) {
-	var of *feature
-	for _, other := range a.features {
-		if other.State.kind == kind {
-			of = other
-		}
-	}
+	of := a.states[kind]
 	if of == nil {
 		return nil, fmt.Errorf("%v is the state of no feature", kind)
 	}
