@@ -89,6 +89,11 @@ func hasSamples(t *testing.T, f field.Field) {
 	if size, ok := sizeOf(f.Sample()); !ok || !within(f, size) {
 		t.Errorf("a sample of %s is %v", f, f.Sample())
 	}
+	if other, can := f.Other(); can {
+		if size, ok := sizeOf(other); !ok || !within(f, size) || reflect.DeepEqual(other, f.Sample()) {
+			t.Errorf("another value of %s than %v is %v", f, f.Sample(), other)
+		}
+	}
 	if size, ok := sizeOf(wrong); ok && reflect.TypeOf(wrong) == reflect.TypeOf(f.Sample()) && f.Type.Kind != field.Enum && within(f, size) {
 		t.Errorf("wrong for %s is %v", f, wrong)
 	}

@@ -1,6 +1,9 @@
 package field
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // Other is a value that is right for the field too, and another one than [Field.Sample], for generated tests. There is none,
 // and false, if the limits leave no other, or for what is in lists and maps.
@@ -13,14 +16,14 @@ func (f Field) Other() (any, bool) {
 	case Int, Int64:
 		n := f.Sample().(int64)
 		switch {
-		case f.Max == "" || n < whole(f.Max):
+		case n < math.MaxInt64 && (f.Max == "" || n < whole(f.Max)):
 			return n + 1, true
-		case f.Min == "" || n > whole(f.Min):
+		case n > math.MinInt64 && (f.Min == "" || n > whole(f.Min)):
 			return n - 1, true
 		}
 	case Float:
 		n := f.Sample().(float64)
-		for _, other := range []float64{n + 1, n - 1, (n + float(f.Min)) / 2, (n + float(f.Max)) / 2} {
+		for _, other := range []float64{n + 1, n - 1, n/2 + float(f.Min)/2, n/2 + float(f.Max)/2} {
 			if other != n && (f.Min == "" || other >= float(f.Min)) && (f.Max == "" || other <= float(f.Max)) {
 				return other, true
 			}

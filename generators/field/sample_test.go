@@ -58,6 +58,8 @@ func TestOther(t *testing.T) {
 	for text, want := range map[string]string{
 		"a": `"changed"`, "a:string:..3": `"cha"`, "a:string:9..": `"changedch"`, "a:string:..0": ``,
 		"a:int": `2`, "a:int:..1": `0`, "a:int:1..1": ``, "a:int64:9223372036854775807..9223372036854775807": ``,
+		"a:int64:9223372036854775807..": ``, "a:int64:..-9223372036854775808": ``,
+		"a:float:1e308..": ``, "a:float:1e308..1.7e308": `1.35e+308`,
 		"a:float": `2.5`, "a:float:..1.5": `0.5`, "a:float:1..1.5": `1.25`, "a:float:1..1": ``,
 		"a:bool": `false`, "a:time": `"2026-02-03T16:05:06Z"`, "a:enum(open,done)": `"done"`, "a:enum(open)": ``,
 		"a:[]string": ``, "a:any": ``, "a:bytes": ``, "a:duration": ``,
