@@ -20,6 +20,10 @@ type Tool struct {
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Icons        []Icon           `json:"icons,omitempty"`
 	Meta         Meta             `json:"_meta,omitempty"`
+
+	// Scopes are what a caller must be allowed who is known by a token. Others are not asked for any, and clients are
+	// not told of them.
+	Scopes []string `json:"-"`
 }
 
 // AppendJSON appends the tool as JSON.
