@@ -32,6 +32,10 @@ type Options struct {
 	// 0 means 10,000.
 	MaxInFlight int
 
+	// Strangers says that requests come from different peers, which know nothing of each other's ids: all ids are
+	// good, and MaxInFlight and [Conn.Cancel] do not apply. It is for [Conn.Take] alone.
+	Strangers bool
+
 	// Logger is told what the peer cannot be told. nil means [slog.Default].
 	Logger *slog.Logger
 }
@@ -50,6 +54,7 @@ type Conn struct {
 	handle    func(ctx context.Context, req *Request) (any, error)
 	grace     time.Duration
 	most      int // requests in flight
+	strangers bool
 	ending    func()
 	log       *slog.Logger
 	dialect   atomic.Pointer[Dialect]
@@ -111,6 +116,7 @@ func NewConn(t Transport, o Options) *Conn {
 		handle:    o.Handle,
 		grace:     max(o.Grace, 0),
 		most:      o.MaxInFlight,
+		strangers: o.Strangers,
 		ending:    o.Ending,
 		log:       o.Logger,
 		ended:     make(chan error, 1),
@@ -141,9 +147,7 @@ func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 // If ctx ends while requests are finishing because the peer had no more to say,
 // the grace ends too.
 func (c *Conn) Run(ctx context.Context) error {
-	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.gone = newLiveContext(context.WithoutCancel(ctx))
-	c.gone.cancel(nil)
+	c.Open(ctx)
 	defer close(c.over)
 	defer c.watch.stop()
 	go c.read()

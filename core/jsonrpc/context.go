@@ -13,18 +13,24 @@ type requestContext Request
 type liveContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
+	detach func() bool // from the connection, if that is not the parent; may be nil
 }
 
 func newLiveContext(parent context.Context) *liveContext {
 	ctx, cancel := context.WithCancelCause(parent)
-	return &liveContext{ctx, cancel}
+	return &liveContext{Context: ctx, cancel: cancel}
 }
 
 // alive returns the real context and makes it if there is none yet. conn.mu is held.
 func (r *Request) alive() *liveContext {
 	live := r.live.Load()
 	if live == nil {
-		live = newLiveContext(r.conn.ctx)
+		if r.parent == nil {
+			live = newLiveContext(r.conn.ctx)
+		} else {
+			live = newLiveContext(r.parent)
+			live.detach = context.AfterFunc(r.conn.ctx, func() { live.cancel(context.Cause(r.conn.ctx)) })
+		}
 		r.live.Store(live)
 	}
 	return live
@@ -34,6 +40,9 @@ func (r *Request) alive() *liveContext {
 func (r *Request) endContext() {
 	if live := r.live.Load(); live != nil {
 		live.cancel(nil)
+		if live.detach != nil {
+			live.detach()
+		}
 	} else {
 		r.live.Store(r.conn.gone)
 	}
@@ -62,7 +71,15 @@ func (x *requestContext) Err() error { return x.watched().Err() }
 // String keeps those who print a context from looking into the request.
 func (x *requestContext) String() string { return "jsonrpc.Request(" + x.Method + ")" }
 
-func (x *requestContext) Deadline() (time.Time, bool) { return x.conn.ctx.Deadline() }
+func (x *requestContext) Deadline() (time.Time, bool) { return x.base().Deadline() }
+
+// base is what the real context is made from.
+func (x *requestContext) base() context.Context {
+	if x.parent != nil {
+		return x.parent
+	}
+	return x.conn.ctx
+}
 
 // Value looks into the real context, if there is one, so that package context recognizes
 // its own: it then needs no goroutine to watch us, and finds the cause.
@@ -73,16 +90,16 @@ func (x *requestContext) Value(key any) any {
 	if live := x.live.Load(); live != nil {
 		return live.Value(key)
 	}
-	return x.conn.ctx.Value(key)
+	return x.base().Value(key)
 }
 
 // requestKey is the key of a context's request.
 type requestKey struct{}
 
-// releaseOf releases the request that ctx belongs to, if it came over c: who is
-// about to wait for a message must let it be read.
-func (c *Conn) releaseOf(ctx context.Context) {
+// requestOf returns the request that ctx belongs to, if it came over c, or nil.
+func (c *Conn) requestOf(ctx context.Context) *Request {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok && r.conn == c {
-		r.Release()
+		return r
 	}
+	return nil
 }

@@ -33,8 +33,14 @@ func (c *Conn) CallID(ctx context.Context, method string, params, result any) (I
 		return ID{}, fmt.Errorf("calling %s: %w", method, err)
 	}
 	defer c.leave(id)
-	c.releaseOf(ctx) // before sending: the peer may not read until it has been read from
-	if err := c.send(appendRequest(nil, id, method, raw)); err != nil {
+	send := c.send
+	if r := c.requestOf(ctx); r != nil {
+		r.Release() // before sending: the peer may not read until it has been read from
+		if r.out != nil {
+			send = r.out.Send
+		}
+	}
+	if err := send(appendRequest(nil, id, method, raw)); err != nil {
 		return id, fmt.Errorf("calling %s: %w", method, err)
 	}
 	select {
@@ -63,11 +69,15 @@ func (c *Conn) CallID(ctx context.Context, method string, params, result any) (I
 // Notify sends a notification. It returns when the transport has taken it,
 // whatever becomes of the context.
 func (c *Conn) Notify(_ context.Context, method string, params any) error {
+	return notify(c.send, method, params)
+}
+
+func notify(send func([]byte) error, method string, params any) error {
 	raw, err := encodeParams(method, params)
 	if err != nil {
 		return err
 	}
-	if err := c.send(appendRequest(nil, ID{}, method, raw)); err != nil {
+	if err := send(appendRequest(nil, ID{}, method, raw)); err != nil {
 		return fmt.Errorf("notifying %s: %w", method, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"context"
 	"encoding/json"
 	"sync/atomic"
 )
@@ -26,6 +27,10 @@ type Request struct {
 	slot      int
 	after     []func()
 	cancelled bool // guarded by conn.mu
+
+	parent  context.Context // of the context, if the request came by Take
+	out     Outlet          // where what belongs to it goes, if not to the transport
+	failure error           // why it was not fulfilled
 
 	turn     atomic.Int32 // who reads: keepsTurn, passedTurn or servedTurn
 	declared atomic.Bool  // the turn may be taken away

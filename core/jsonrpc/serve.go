@@ -24,7 +24,7 @@ func (c *Conn) run(r *Request, buf []byte) ([]byte, bool) {
 // begin enters a request among those in flight, or says why it cannot be, and under
 // which id.
 func (c *Conn) begin(r *Request) (ID, *Error) {
-	if !r.IsNotification() {
+	if !r.IsNotification() && !c.strangers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		switch {
@@ -33,7 +33,11 @@ func (c *Conn) begin(r *Request) (ID, *Error) {
 		case len(c.inflight) >= c.most:
 			return r.ID, Errorf(InternalError, "%d requests are in flight, the most there may be: wait for an answer before the next request", c.most)
 		}
-		c.inline = r
+		if r.parent != nil {
+			c.inflight[r.ID.key()] = r
+		} else {
+			c.inline = r
+		}
 	}
 	c.hold()
 	return r.ID, nil
@@ -116,7 +120,7 @@ func (c *Conn) finish(r *Request, reply []byte) {
 	wanted := !r.IsNotification()
 	if c.inline == r {
 		c.inline = nil
-	} else if wanted {
+	} else if wanted && !c.strangers {
 		delete(c.inflight, r.ID.key())
 	}
 	if r.cancelled {
@@ -144,6 +148,7 @@ func (c *Conn) reply(dst []byte, r *Request, result any, err error) []byte {
 		c.log.Error("encoding a result", "method", r.Method, "error", encodeErr)
 		err = fmt.Errorf("encoding the result of %s: %w", r.Method, encodeErr)
 	}
+	r.failure = err
 	e := asError(err)
 	if e.Data != nil && strictjson.Check(e.Data) != nil {
 		c.log.Error("the data of an error is not JSON", "method", r.Method, "error", err)
@@ -164,6 +169,14 @@ func (c *Conn) answer(r *Request, reply []byte) {
 			return
 		}
 		defer c.letGo()
+		r.failure = nil // a batch is an answer, whatever is in it
+	}
+	if r.out != nil {
+		r.out.Answer(reply, r.failure)
+		for _, f := range after {
+			c.follow(r, f)
+		}
+		return
 	}
 	if reply == nil || c.deal(r, reply) != nil {
 		return // an error is kept by sent and ends Run

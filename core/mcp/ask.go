@@ -98,7 +98,7 @@ func (c *Call) askOne(ctx context.Context, q asked) (answer json.RawMessage, err
 	var refusal *jsonrpc.Error
 	switch {
 	case ctx.Err() != nil && !id.IsZero():
-		c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
+		_ = c.req.Notify("notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
 		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
 	case errors.As(err, &refusal):
 		return nil, &RefusedError{q.key, refusal.Code, refusal.Message}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -26,26 +27,34 @@ const (
 
 // A stateKeeper makes the requestState that goes with questions and comes back with their
 // answers, and recognises it. The state is signed, holds for one call of just the
-// same method and params, for a time, and once. Only its number is remembered here.
+// same method and params by the same caller, for a time, and once. Only its number is remembered here: a state of another
+// process that has the same key is good for all of its time.
 type stateKeeper struct {
-	key func() []byte
+	key   func() []byte
+	maker func() string // names the process: another that has the same key has other numbers
 
 	mu     sync.Mutex
 	issued uint64   // how many there have been
 	used   []uint64 // a bit for each of the latest; nil before the first
 }
 
-func newStateKeeper() *stateKeeper {
-	return &stateKeeper{key: sync.OnceValue(func() []byte { // most servers never ask
+func newStateKeeper(key []byte) *stateKeeper {
+	k := &stateKeeper{maker: sync.OnceValue(rand.Text)} // most servers never ask
+	k.key = sync.OnceValue(func() []byte {
+		if key != nil {
+			return slices.Clone(key)
+		}
 		key := make([]byte, sha256.Size)
 		rand.Read(key) // never fails
 		return key
-	})}
+	})
+	return k
 }
 
 // A dialogueState is what a requestState says.
 type dialogueState struct {
 	Number  uint64                     `json:"n"`
+	Maker   string                     `json:"m"`
 	Expires int64                      `json:"e"` // in seconds since 1970
 	Call    []byte                     `json:"c"` // a digest of the call
 	Asked   []string                   `json:"q"` // keys of the open questions
@@ -64,6 +73,7 @@ func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers m
 	}
 	payload, err := strictjson.Marshal(dialogueState{
 		Number:  k.issue(),
+		Maker:   k.maker(),
 		Expires: time.Now().Add(stateLife).Unix(),
 		Call:    digest,
 		Asked:   slices.Sorted(maps.Keys(questions)),
@@ -104,6 +114,9 @@ func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 		return nil, errors.New("was given for another call: method and params must be the same")
 	case time.Now().Unix() >= s.Expires:
 		return nil, errors.New("has expired")
+	}
+	if s.Maker != k.maker() {
+		return &s, nil
 	}
 	s.ticket = &ticket{k, s.Number}
 	return &s, s.ticket.check()
@@ -200,7 +213,7 @@ func callDigest(c *Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := strictjson.Marshal([]any{c.Method, params}) // with its keys in order
+	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // with its keys in order
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -11,12 +12,12 @@ import (
 )
 
 func stateCall(params string) *Call {
-	return &Call{Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}}
+	return &Call{ctx: context.Background(), Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}}
 }
 
 // A state is refused once so many newer ones have been given that its number is forgotten.
 func TestStateWindow(t *testing.T) {
-	k := newStateKeeper()
+	k := newStateKeeper(nil)
 	c := stateCall(`{"name":"a"}`)
 	first, err := k.seal(c, nil, nil)
 	if err != nil {
@@ -46,7 +47,7 @@ func TestStateWindow(t *testing.T) {
 
 // Large numbers that look the same as floating-point numbers are different ones.
 func TestStateTellsNumbersApart(t *testing.T) {
-	k := newStateKeeper()
+	k := newStateKeeper(nil)
 	state, err := k.seal(stateCall(`{"name":"delete","arguments":{"id":9007199254740993}}`), nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -59,18 +60,18 @@ func TestStateTellsNumbersApart(t *testing.T) {
 // Another server, or the same one started again, gave a state that this one does not know.
 func TestStateOfAnotherServer(t *testing.T) {
 	c := stateCall(`{}`)
-	state, err := newStateKeeper().seal(c, nil, nil)
+	state, err := newStateKeeper(nil).seal(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newStateKeeper().open(c, state); err == nil {
+	if _, err := newStateKeeper(nil).open(c, state); err == nil {
 		t.Error("it was taken")
 	}
 }
 
 // No change of a state goes unnoticed, and none breaks anything.
 func FuzzState(f *testing.F) {
-	k := newStateKeeper()
+	k := newStateKeeper(nil)
 	c := stateCall(`{"name":"a"}`)
 	state, err := k.seal(c, map[string]inputRequest{"q": {Method: "roots/list"}}, nil)
 	if err != nil {
@@ -97,7 +98,7 @@ func FuzzState(f *testing.F) {
 // The time that a state is good for is counted from its own making.
 func TestStateLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newStateKeeper()
+		k := newStateKeeper(nil)
 		c := stateCall(`{}`)
 		state, err := k.seal(c, nil, nil)
 		if err != nil {

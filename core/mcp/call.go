@@ -27,7 +27,8 @@ type Call struct {
 	target    json.RawMessage // what Target was read from
 	arguments json.RawMessage // as they came
 
-	via      *Session // where the call came from, in any revision
+	via      *Session  // where the call came from, in any revision
+	web      *exchange // in which it came; nil over other transports than HTTP
 	req      *jsonrpc.Request
 	ctx      context.Context // of the request: when it ends, nobody waits any more
 	client   *client
@@ -120,6 +121,7 @@ func (c *Call) ClientCapabilities() Capabilities {
 // newCall reads what is common to the params of all requests, and what they say of themselves.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *introduction) (*Call, error) {
 	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
+	c.web, _ = req.Outlet().(*exchange)
 	switch strictjson.First(req.Params) {
 	case 0:
 		return c, nil
@@ -207,13 +209,15 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 
 // tell sends the client a notification that belongs to this call, unless the call is
 // over: its answer is on its way, or nobody waits for it any more. It reports whether it did.
-func (c *Call) tell(ctx context.Context, method string, params any) bool {
+func (c *Call) tell(method string, params any) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over || c.ctx.Err() != nil {
 		return false
 	}
-	c.via.notify(ctx, method, params)
+	if err := c.req.Notify(method, params); err != nil {
+		c.via.log.Debug("notifying the client", "method", method, "error", err)
+	}
 	return true
 }
 

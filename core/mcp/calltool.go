@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -28,6 +29,9 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	if made.input, err = compileInput(t.InputSchema); err != nil {
 		return nil, err
 	}
+	if made.mirrored, err = findMirrored(t.InputSchema); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
 	if t.OutputSchema != nil {
 		if made.output, err = schema.Compile(string(t.OutputSchema)); err != nil {
 			return nil, fmt.Errorf("output schema: %w", err)
@@ -48,6 +52,9 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	t, ok := s.tools.get(c.Target)
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", short(c.Target))
+	}
+	if len(t.Scopes) > 0 && !auth.From(ctx).May(t.Scopes...) {
+		return nil, &ScopeError{t.Scopes}
 	}
 	switch strictjson.First(c.arguments) {
 	case '{':

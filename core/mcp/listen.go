@@ -58,14 +58,14 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	granted := s.grant(*p.Notifications)
 	meta := subscriptionMeta{c.req.ID}
 	listener := newChanges(granted.wants, func(method, uri string) {
-		c.tell(ctx, method, listenedParams{meta, uri})
+		c.tell(method, listenedParams{meta, uri})
 	})
 	for _, uri := range granted.URIs {
 		listener.subscribe(uri)
 	}
 	s.watch(listener)
 	defer s.unwatch(listener)
-	c.tell(ctx, "notifications/subscriptions/acknowledged", acknowledgedParams{meta, granted})
+	c.tell("notifications/subscriptions/acknowledged", acknowledgedParams{meta, granted})
 	listener.begin()
 	c.req.Release() // and not before: what comes next may change something
 	select {
@@ -76,6 +76,9 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	case <-c.via.ending:
 	default:
 		return nil, context.Cause(ctx)
+	}
+	if c.web != nil {
+		return listenResult{meta}, nil // and the stream ends
 	}
 	c.req.AfterAnswer(func() {
 		c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID, "reason": "the server is shutting down"})

@@ -89,11 +89,9 @@ func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 	}
 	data := unambiguous(bytes.TrimSpace(b.Bytes()))
 	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, data}
-	if h.call.Session != nil {
-		h.call.Session.notify(ctx, "notifications/message", params) // also after the call
-		return
+	if !h.call.tell("notifications/message", params) && h.call.Session != nil {
+		h.call.Session.notify(ctx, "notifications/message", params) // the call is over, and the session is not
 	}
-	h.call.tell(ctx, "notifications/message", params)
 }
 
 // unambiguous leaves the last of several members with the same key: slog writes them all, and

@@ -42,7 +42,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	if c.Revision < Revision20250326 {
 		message = ""
 	}
-	if c.tell(ctx, "notifications/progress", progressParams{p.token, done, total, message}) {
+	if c.tell("notifications/progress", progressParams{p.token, done, total, message}) {
 		p.any, p.last = true, done
 	}
 }

@@ -39,6 +39,11 @@ type Options struct {
 	// exist for the clients that came before. What is there already is always offered.
 	Tools, Resources, Prompts bool
 
+	// StateKey signs what goes to a client of revision 2026-07-28 with questions and comes back with the answers. Servers of
+	// which one may be asked to go on with a call that another began need the same. nil means one that is made at the
+	// start and known to nobody else.
+	StateKey []byte
+
 	// Lists tells clients how long they may keep what the server says of itself and its
 	// lists of components. See [Resource] for what is read.
 	Lists Cache
@@ -87,7 +92,7 @@ func NewServer(info Implementation, o Options) *Server {
 		maxMessage:   o.MaxMessage,
 		log:          o.Logger,
 		lists:        o.Lists,
-		states:       newStateKeeper(),
+		states:       newStateKeeper(o.StateKey),
 		watchers:     make(map[*changes]struct{}),
 		offers:       map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
@@ -222,16 +227,18 @@ func (s *Server) changed(kind string) {
 // has no more to say, ctx ends or the transport breaks. Calls in flight get
 // the grace to finish. It returns an error only for the third of these.
 func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
-	session := &Session{server: s, log: s.log, ending: make(chan struct{})}
-	session.conn = jsonrpc.NewConn(t, jsonrpc.Options{
-		Handle: session.handle,
-		Ending: session.end,
-		Grace:  s.grace,
-		Logger: s.log,
-	})
-	session.changes = sessionChanges(session)
-	session.changes.begin()
+	session := s.newSession(t, jsonrpc.Options{Grace: s.grace})
 	s.watch(session.changes)
 	defer s.unwatch(session.changes)
 	return session.conn.Run(ctx)
+}
+
+// newSession returns a session over t, which is not told of changes before the server watches those for it.
+func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
+	session := &Session{server: s, log: s.log, ending: make(chan struct{})}
+	o.Handle, o.Ending, o.Logger = session.handle, session.end, s.log
+	session.conn = jsonrpc.NewConn(t, o)
+	session.changes = sessionChanges(session)
+	session.changes.begin()
+	return session
 }

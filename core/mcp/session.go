@@ -39,14 +39,15 @@ func (s State) String() string {
 // requests of a revision without a handshake come over the same connection and are
 // not part of it.
 type Session struct {
-	server  *Server
-	conn    *jsonrpc.Conn
-	log     *slog.Logger
-	state   atomic.Int32
-	level   atomic.Pointer[Level] // nil until the client asks for log messages
-	changes *changes
-	ending  chan struct{} // closed when the connection begins to end
-	agreed  atomic.Pointer[agreement]
+	server   *Server
+	conn     *jsonrpc.Conn
+	log      *slog.Logger
+	state    atomic.Int32
+	level    atomic.Pointer[Level] // nil until the client asks for log messages
+	changes  *changes
+	ending   chan struct{} // closed when the connection begins to end
+	stranger bool          // it is no session, but where requests come from that stand for themselves
+	agreed   atomic.Pointer[agreement]
 }
 
 // An agreement is what the handshake came to.
@@ -94,7 +95,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	if intro.version != nil {
+	if intro.version != nil || s.stranger {
 		return s.statelessRequest(call, &intro)
 	}
 	return s.handshakeRequest(call)

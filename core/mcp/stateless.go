@@ -22,6 +22,9 @@ const (
 // and what its client can do. Nothing is inferred from those before it.
 func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
+	if call.web != nil {
+		call.web.modern = true
+	}
 	m, known := s.server.methods[call.Method]
 	refusal := s.admit(call, intro, m, known && m.in != handshakeEra)
 	result, err := s.serve(call, m, refusal)
@@ -34,7 +37,15 @@ func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error)
 // admit reads what the request says of itself, and says what is wrong with it.
 func (s *Session) admit(call *Call, intro *introduction, m method, known bool) error {
 	if err := call.introduce(intro); err != nil {
+		if call.web != nil {
+			call.web.unknown = true
+		}
 		return err
+	}
+	if call.web != nil {
+		if err := call.checkHeaders(); err != nil {
+			return err
+		}
 	}
 	name := short(call.Method)
 	switch {
@@ -56,9 +67,18 @@ func (s *Session) admit(call *Call, intro *introduction, m method, known bool) e
 
 // introduce reads from _meta who calls, what the client can do and in which revision it speaks.
 func (c *Call) introduce(intro *introduction) error {
+	if c.web != nil && c.web.version == "" {
+		return jsonrpc.Errorf(HeaderMismatch, "a request of this revision needs the header MCP-Protocol-Version: %s", Latest)
+	}
+	if intro.version == nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; a session begins with initialize instead", metaVersion, metaCapabilities)
+	}
 	version, ok := strictjson.Unquote(intro.version)
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", metaVersion, strictjson.Describe(intro.version))
+	}
+	if c.web != nil && c.web.version != version {
+		return jsonrpc.Errorf(HeaderMismatch, "the header MCP-Protocol-Version says %q, and _meta[%q] %q", short(c.web.version), metaVersion, short(version))
 	}
 	if Revision(version) != Latest {
 		return unsupported(version)

@@ -228,5 +228,6 @@ type tool struct {
 	descriptions
 	pace
 	input, output *schema.Schema // output is nil if none is declared
+	mirrored      []mirrored     // arguments that headers repeat over HTTP
 	handler       ToolHandler
 }

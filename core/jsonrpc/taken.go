@@ -1,0 +1,161 @@
+package jsonrpc
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Message is one that came in another way than over a transport, such as in a request of
+// HTTP, and has been taken apart. [Conn.Take] serves it.
+type Message struct {
+	incoming
+	batch []byte // the whole array, if it is one
+}
+
+// ParseMessage takes a message apart. It keeps raw, which is not to be changed any more.
+func ParseMessage(raw []byte) Message {
+	if raw = trim(raw); strictjson.First(raw) == '[' {
+		return Message{batch: raw}
+	}
+	m, f := parse(raw)
+	return Message{incoming: incoming{message: m, fault: f}}
+}
+
+// Fault is what is wrong with the message, or nil; what is wrong within a batch, or with it, is not seen here.
+func (m *Message) Fault() *Error {
+	if m.fault == nil {
+		return nil
+	}
+	return m.fault.err
+}
+
+// IsBatch reports whether it is an array of messages.
+func (m *Message) IsBatch() bool { return m.batch != nil }
+
+// IsRequest reports whether it is a request: one that wants an answer.
+func (m *Message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
+
+// IsResponse reports whether it answers a call of ours, well or not.
+func (m *Message) IsResponse() bool {
+	if m.fault != nil {
+		return m.fault.response
+	}
+	return m.batch == nil && m.method == ""
+}
+
+// Method is that of a request or a notification.
+func (m *Message) Method() string { return m.method }
+
+// Params are those of a request or a notification; nil if there are none.
+func (m *Message) Params() json.RawMessage { return m.params }
+
+// ID is that of a request, or what can be seen of it in a message with a fault.
+func (m *Message) ID() ID {
+	if m.fault != nil {
+		return m.fault.id
+	}
+	return m.id
+}
+
+// AppendError appends a response that says what is wrong. A zero id is left out.
+func AppendError(dst []byte, id ID, e *Error) []byte { return appendError(dst, id, e, false) }
+
+// An Outlet is where the answer to one message goes that came by [Conn.Take], and what its handler
+// has to say before: its notifications, and its calls. Several goroutines may use it at once.
+type Outlet interface {
+	// Send takes a message that belongs to the request, and is done with the slice when it returns. It does not wait for the
+	// peer. An error means that nobody will ever see it.
+	Send(msg []byte) error
+
+	// Room is where the answer may be written, if it fits: an empty slice with some capacity, or nil.
+	Room() []byte
+
+	// Answer takes the answer. It is called once, before Take returns, and nothing is sent afterwards. err is why the request was not
+	// fulfilled, and nil if it was. msg is nil if no answer is wanted, because the peer cancelled the request.
+	Answer(msg []byte, err error)
+}
+
+// Open sets a connection going whose messages come by [Conn.Take] alone, in place of [Conn.Run]. Its transport is only
+// ever sent to: what belongs to no request. The values of ctx are there for all handlers.
+func (c *Conn) Open(ctx context.Context) {
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.gone = newLiveContext(context.WithoutCancel(ctx))
+	c.gone.cancel(nil)
+}
+
+// Close ends a connection that was opened. Requests in flight may finish within the grace, or until
+// hurry is closed.
+func (c *Conn) Close(hurry <-chan struct{}) {
+	c.drain(hurry)
+	c.abandonCalls()
+	c.watch.stop()
+	close(c.over)
+}
+
+// Take serves a message on the goroutine of the caller and returns when that is done. Messages do not wait for one another,
+// and may be taken by several goroutines. Requests are answered through out, as are batches with a
+// request in them. The context of a request has the values of ctx, and ends when ctx does or when it would
+// in any case.
+func (c *Conn) Take(ctx context.Context, m Message, out Outlet) {
+	if m.batch == nil {
+		c.take(ctx, m.incoming, out)
+		return
+	}
+	var all sync.WaitGroup
+	for _, in := range c.unpack(slices.Clip(m.batch)) {
+		if in.method != "" && !in.id.IsZero() {
+			all.Go(func() { c.take(ctx, in, out) })
+		} else {
+			c.take(ctx, in, out)
+		}
+	}
+	all.Wait()
+}
+
+func (c *Conn) take(ctx context.Context, in incoming, out Outlet) {
+	r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot, parent: ctx, out: out}
+	r.turn.Store(passedTurn)
+	r.declared.Store(true)
+	switch {
+	case in.fault != nil && (in.fault.response || in.fault.notification):
+		c.refuse(in)
+	case in.fault != nil:
+		r.failure = in.fault.err
+		c.answer(r, appendError(nil, in.fault.id, in.fault.err, c.dialect.Load().NullID))
+	case in.method == "":
+		c.deliver(in.message)
+	default:
+		c.serveTaken(r)
+	}
+}
+
+// serveTaken is run for a request that holds up no other.
+func (c *Conn) serveTaken(r *Request) {
+	if id, err := c.begin(r); err != nil {
+		r.failure = err
+		c.answer(r, appendError(nil, id, err, c.dialect.Load().NullID))
+		return
+	}
+	var room []byte
+	if r.batch == nil && !r.IsNotification() {
+		room = r.out.Room()
+	}
+	c.finish(r, c.invoke(r, room))
+}
+
+// Outlet is where the answer goes, if the request came by [Conn.Take], and nil otherwise.
+func (r *Request) Outlet() Outlet { return r.out }
+
+// Notify sends a notification that belongs to the request. It returns when it has been taken, but not for a request that
+// has been answered: that is up to the caller.
+func (r *Request) Notify(method string, params any) error {
+	send := r.conn.send
+	if r.out != nil {
+		send = r.out.Send
+	}
+	return notify(send, method, params)
+}

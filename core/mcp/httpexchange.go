@@ -1,0 +1,231 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// An exchange is one POST and its answer. It is where what belongs to a request goes: the answer alone as JSON, or, as soon as
+// there is more or it takes long, all of it as a stream.
+type exchange struct {
+	h       *HTTPHandler
+	w       http.ResponseWriter // nobody's but the stream's once there is one
+	r       *http.Request
+	version string      // the header MCP-Protocol-Version
+	session *webSession // nil for a request that stands for itself
+	fresh   bool        // the session begins with this
+	modern  bool        // errors have the status that they have in revision 2026-07-28
+	unknown bool        // the request does not say well enough what it is
+	room    *[]byte
+
+	mu       sync.Mutex
+	answered bool
+	stream   *stream
+	reader   *reader       // of the stream
+	written  chan struct{} // closed when the client has been sent all of the stream that it will be over this connection
+	quiet    *time.Timer
+}
+
+// Room implements [jsonrpc.Outlet].
+func (e *exchange) Room() []byte {
+	e.quiet = time.AfterFunc(e.h.o.KeepAlive, e.takesLong)
+	e.room = e.h.rooms.Get().(*[]byte)
+	return (*e.room)[:0]
+}
+
+// takesLong begins the stream of a call that is not answered soon.
+func (e *exchange) takesLong() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.answered && e.stream == nil {
+		e.begin()
+		e.prime()
+	}
+}
+
+// Send implements [jsonrpc.Outlet].
+func (e *exchange) Send(msg []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.answered {
+		return errAnswered
+	}
+	if e.stream == nil {
+		e.begin()
+		e.prime()
+	}
+	return e.stream.add(msg)
+}
+
+// begin makes it a stream. mu is held.
+func (e *exchange) begin() {
+	if e.session != nil {
+		e.stream = e.session.streams.open()
+	} else {
+		e.stream = newStreams(e.h.o.ReplayBuffer).openOnce()
+	}
+	e.reader = e.stream.read(0)
+	e.written = make(chan struct{})
+	go e.pump()
+}
+
+// prime gives the client a place in the stream to come back to, if it knows of such a thing. mu is held.
+func (e *exchange) prime() {
+	if e.session != nil && e.session.Revision() >= Revision20251125 {
+		e.stream.mark(0)
+	}
+}
+
+// pump writes the stream to the client for as long as there is one. If it leaves before the call is answered, the connection is
+// taken from the call, which may go on.
+func (e *exchange) pump() {
+	defer close(e.written)
+	e.h.startStream(e.w)
+	if e.h.pump(e.w, e.r, e.reader) == readerLeft {
+		hangUp(e.w, e.r)
+	}
+}
+
+// hangUp ends the answer to a request whose handler has not returned.
+func hangUp(w http.ResponseWriter, r *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return // the client waits until the handler has
+	}
+	if r.ProtoAtLeast(1, 1) {
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = conn.Write([]byte("0\r\n\r\n")) // the last chunk
+	}
+	_ = conn.Close()
+}
+
+// suspend has the client leave, and come back after retry.
+func (e *exchange) suspend(retry time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.answered {
+		return
+	}
+	if e.stream == nil {
+		e.begin()
+	}
+	e.stream.mark(max(retry, time.Millisecond))
+	e.stream.dismiss()
+}
+
+// Answer implements [jsonrpc.Outlet].
+func (e *exchange) Answer(msg []byte, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.answered = true
+	if e.quiet != nil {
+		e.quiet.Stop()
+	}
+	if e.room != nil && cap(msg) <= mostRoom {
+		*e.room = msg
+	}
+	switch {
+	case e.stream != nil:
+		e.stream.finish(msg)
+	case msg == nil:
+		e.w.WriteHeader(http.StatusAccepted) // the client gave the request up
+	default:
+		e.h.write(e.w, e.status(err), msg)
+	}
+}
+
+// mostRoom is how large a room is kept for others.
+const mostRoom = 64 << 10
+
+// accept answers what wants no answer.
+func (e *exchange) accept() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.answered {
+		e.answered = true
+		e.w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// end waits until the client has been sent everything, and gives back what was borrowed.
+func (e *exchange) end() {
+	e.mu.Lock()
+	written := e.written
+	e.mu.Unlock()
+	if written != nil {
+		<-written
+	}
+	if e.room != nil {
+		e.h.rooms.Put(e.room)
+	}
+}
+
+// status is that of an answer, with the headers that go with it.
+func (e *exchange) status(err error) int {
+	if err == nil {
+		if e.fresh {
+			e.w.Header()["Mcp-Session-Id"] = []string{e.session.id}
+		}
+		return http.StatusOK
+	}
+	var scope *ScopeError
+	switch {
+	case errors.As(err, &scope):
+		if e.h.o.Challenge != nil {
+			e.w.Header().Set("WWW-Authenticate", e.h.o.Challenge(scope.Needed))
+		}
+		return http.StatusForbidden
+	case !e.modern:
+		return http.StatusOK
+	case errors.Is(err, jsonrpc.MethodNotFound):
+		return http.StatusNotFound
+	case e.unknown, errors.Is(err, HeaderMismatch), errors.Is(err, MissingCapability), errors.Is(err, UnsupportedVersion), errors.Is(err, jsonrpc.InvalidRequest):
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// write answers with one message.
+func (h *HTTPHandler) write(w http.ResponseWriter, status int, msg []byte) {
+	header := w.Header()
+	header["Content-Type"] = h.headers.json
+	header["Content-Length"] = []string{strconv.Itoa(len(msg))}
+	w.WriteHeader(status)
+	if len(msg) <= mostRoom {
+		_, _ = w.Write(msg) // who is gone is told nothing
+		return
+	}
+	control := http.NewResponseController(w)
+	for len(msg) > 0 {
+		n := min(len(msg), mostRoom)
+		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
+		if _, err := w.Write(msg[:n]); err != nil {
+			return
+		}
+		msg = msg[n:]
+	}
+	_ = control.Flush()
+	_ = control.SetWriteDeadline(time.Time{})
+}
+
+// begin serves initialize, and with it a new session.
+func (h *HTTPHandler) begin(e *exchange, m jsonrpc.Message) {
+	client, ok := h.takePlace(e, m)
+	if !ok {
+		return
+	}
+	s := h.newSession(e.r, client)
+	e.session, e.fresh = s, true
+	defer s.use()()
+	h.enter(s) // before the client knows of it
+	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e)
+	if s.State() == Created {
+		h.dismiss(s) // they have not agreed
+	}
+}

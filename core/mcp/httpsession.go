@@ -1,0 +1,217 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// A webSession is a session over HTTP. Its messages come by POST; what the server says of its own accord goes over a stream that the client
+// gets. As a transport it is that stream.
+type webSession struct {
+	*Session
+	id        string
+	principal string // whose it is
+	client    string // for whom it is counted
+	streams   *streams
+	leaving   atomic.Bool
+	using     atomic.Int64
+	seen      atomic.Int64 // when it was last used, in nanoseconds since 1970
+}
+
+func (h *HTTPHandler) newSession(r *http.Request, client string) *webSession {
+	s := &webSession{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: newStreams(h.o.ReplayBuffer)}
+	s.Session = h.server.newSession(s, jsonrpc.Options{Grace: untilTold})
+	s.conn.Open(context.Background())
+	return s
+}
+
+// Send implements [jsonrpc.Transport].
+func (s *webSession) Send(msg []byte) error { return s.streams.ownStream().add(msg) }
+
+// Receive implements [jsonrpc.Transport]. It is not called.
+func (s *webSession) Receive() ([]byte, error) { return nil, io.EOF }
+
+// Close implements [jsonrpc.Transport]. It is not called.
+func (s *webSession) Close() error { return nil }
+
+// use notes that the session is used until what it returns is called.
+func (s *webSession) use() func() {
+	s.using.Add(1)
+	return func() {
+		s.seen.Store(time.Now().UnixNano())
+		s.using.Add(-1)
+	}
+}
+
+// close ends the session: its calls, until hurry or sooner, and then its streams.
+func (s *webSession) close(hurry <-chan struct{}) {
+	s.server.unwatch(s.changes)
+	s.conn.Close(hurry)
+	s.streams.finishAll()
+}
+
+// errEach is why a client may have no further session.
+var errEach = errors.New("this client has too many sessions")
+
+// takePlace takes one of the places that there are for sessions, and returns for whom, or refuses the request.
+func (h *HTTPHandler) takePlace(e *exchange, m jsonrpc.Message) (client string, ok bool) {
+	client = h.o.Client(e.r)
+	err := h.countPlace(client)
+	status := http.StatusServiceUnavailable
+	if errors.Is(err, errEach) {
+		status = http.StatusTooManyRequests
+	}
+	if err != nil {
+		h.refuse(e.w, status, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
+	}
+	return client, err == nil
+}
+
+func (h *HTTPHandler) countPlace(client string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closing:
+		return errors.New("the server is shutting down")
+	case h.places >= h.o.MaxSessions:
+		return fmt.Errorf("there are %d sessions, the most there may be: come again later", h.o.MaxSessions)
+	case h.clients[client] >= h.o.MaxSessionsEach:
+		return fmt.Errorf("%w, %d: end one by DELETE", errEach, h.o.MaxSessionsEach)
+	}
+	h.places++
+	h.clients[client]++
+	return nil
+}
+
+// givePlace gives a place back.
+func (h *HTTPHandler) givePlace(client string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.places--
+	if h.clients[client]--; h.clients[client] == 0 {
+		delete(h.clients, client)
+	}
+}
+
+// enter lets a session be found.
+func (h *HTTPHandler) enter(s *webSession) {
+	s.seen.Store(time.Now().UnixNano())
+	h.server.watch(s.changes)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sessions[s.id] = s
+	if !h.sweeping {
+		h.sweeping = true
+		time.AfterFunc(h.sweepEvery(), h.sweep)
+	}
+}
+
+// leave ends a session, if nobody else does. Its calls may go on until hurry, and be told what they wait for.
+func (h *HTTPHandler) leave(s *webSession, hurry <-chan struct{}) {
+	if !s.leaving.CompareAndSwap(false, true) {
+		return
+	}
+	s.close(hurry)
+	h.mu.Lock()
+	delete(h.sessions, s.id)
+	h.mu.Unlock()
+	h.givePlace(s.client)
+}
+
+// dismiss ends a session at once.
+func (h *HTTPHandler) dismiss(s *webSession) {
+	now := make(chan struct{})
+	close(now)
+	go h.leave(s, now) // a call that does not listen may take a moment
+}
+
+// find returns a session, if there is one of that name and it belongs to who asks.
+func (h *HTTPHandler) find(id string, r *http.Request) *webSession {
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	if s == nil || s.leaving.Load() && !h.isClosing() || s.principal != auth.From(r.Context()).Principal() {
+		return nil
+	}
+	return s
+}
+
+// sweepEvery is how often it is looked for sessions that have been idle for too long.
+func (h *HTTPHandler) sweepEvery() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
+
+// sweep ends the sessions that have been idle for too long. It comes again as long as there are sessions.
+func (h *HTTPHandler) sweep() {
+	before := time.Now().Add(-h.o.SessionIdle).UnixNano()
+	var idle []*webSession
+	h.mu.Lock()
+	for _, s := range h.sessions {
+		if s.using.Load() == 0 && s.seen.Load() < before {
+			idle = append(idle, s)
+		} else {
+			s.streams.forget(before)
+		}
+	}
+	if h.sweeping = len(h.sessions) > 0; h.sweeping {
+		time.AfterFunc(h.sweepEvery(), h.sweep)
+	}
+	h.mu.Unlock()
+	for _, s := range idle {
+		h.dismiss(s)
+	}
+}
+
+// delete ends a session that its client has no more use for.
+func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
+	if s := h.named(w, r); s != nil {
+		h.dismiss(s)
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// get sends a client what the server says of its own accord or, after the last event of a stream that the client saw, the rest of that stream.
+func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
+	s := h.named(w, r)
+	if s == nil {
+		return
+	}
+	if accept := r.Header["Accept"]; len(accept) > 0 && !takes(accept, "text/event-stream") {
+		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is a stream here: Accept needs text/event-stream"))
+		return
+	}
+	last, sole := single(r.Header["Last-Event-Id"])
+	rest, err := s.streams.after(last)
+	if !sole || err != nil {
+		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to go on from"))
+		return
+	}
+	defer s.use()()
+	if s.Revision() >= Revision20251125 {
+		rest.primeOnce()
+	}
+	h.startStream(w)
+	h.pump(w, r, rest)
+}
+
+// named returns the session that a GET or a DELETE is about, or refuses it.
+func (h *HTTPHandler) named(w http.ResponseWriter, r *http.Request) *webSession {
+	id, sole := single(r.Header["Mcp-Session-Id"])
+	if id == "" || !sole {
+		w.Header().Set("Allow", "POST")
+		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id there is only POST"))
+		return nil
+	}
+	s := h.find(id, r)
+	if s == nil {
+		h.refuse(w, http.StatusNotFound, jsonrpc.ID{}, noSession())
+	}
+	return s
+}

@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// headerKeyword is what stands in the schema of an argument that a header repeats.
+const headerKeyword = "x-mcp-header"
+
+// findMirrored finds the arguments of a tool that headers repeat. Clients leave out a tool that breaks the rules for them, so
+// it is refused here.
+func findMirrored(schema json.RawMessage) ([]mirrored, error) {
+	if !bytes.Contains(schema, []byte(headerKeyword)) {
+		return nil, nil
+	}
+	f := &headerFinder{}
+	err := f.schema(schema, nil, true)
+	return f.found, err
+}
+
+// A headerFinder walks through a schema.
+type headerFinder struct {
+	found []mirrored
+}
+
+// schema looks at a schema, which is that of the argument at path unless it is somewhere that arguments have no path to.
+func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool) error {
+	if strictjson.First(raw) != '{' {
+		return nil // true or false
+	}
+	return strictjson.Members(raw, func(key, value []byte) error {
+		switch string(key) {
+		case headerKeyword:
+			if !reachable || len(path) == 0 {
+				return errors.New(headerKeyword + " can stand only in properties, and in properties of those")
+			}
+			return f.header(value, memberOf(raw, "type"), path)
+		case "properties":
+			return members(value, func(name string, of json.RawMessage) error {
+				return f.schema(of, append(slices.Clip(path), name), reachable)
+			})
+		case "$defs", "definitions", "patternProperties", "dependentSchemas":
+			return members(value, func(_ string, of json.RawMessage) error { return f.schema(of, nil, false) })
+		case "allOf", "anyOf", "oneOf", "prefixItems":
+			if strictjson.First(value) != '[' {
+				return nil
+			}
+			return strictjson.Array(value, func(of []byte) error { return f.schema(of, nil, false) })
+		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
+			return f.schema(value, nil, false)
+		}
+		return nil
+	})
+}
+
+// members calls f for each member of an object, if it is one.
+func members(raw json.RawMessage, f func(name string, value json.RawMessage) error) error {
+	if strictjson.First(raw) != '{' {
+		return nil
+	}
+	return strictjson.Members(raw, func(key, value []byte) error { return f(string(key), value) })
+}
+
+// header takes note of the header of an argument.
+func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
+	where := strings.Join(path, ".")
+	name, ok := strictjson.Unquote(raw)
+	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isToken(r) }) {
+		return fmt.Errorf("%s of %s: %s is no name of a header", headerKeyword, where, raw)
+	}
+	m := mirrored{header: http.CanonicalHeaderKey("Mcp-Param-" + name), path: path}
+	switch m.kind, _ = strictjson.Unquote(kind); m.kind {
+	case "string", "integer", "boolean":
+	default:
+		return fmt.Errorf("%s of %s: only an argument of type string, integer or boolean can stand in a header", headerKeyword, where)
+	}
+	for _, other := range f.found {
+		if other.header == m.header {
+			return fmt.Errorf("%s of %s: %s has the header %q already", headerKeyword, where, strings.Join(other.path, "."), name)
+		}
+	}
+	f.found = append(f.found, m)
+	return nil
+}
+
+// isToken reports whether a character may stand in the name of a header.
+func isToken(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
