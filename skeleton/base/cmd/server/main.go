@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,15 +45,16 @@ func newRoot(out *os.File) *cobra.Command {
 	root := &cobra.Command{
 		Use:           programName,
 		Short:         programName + " is an MCP server",
-		Long:          programName + " is an MCP server. Clients start it as: " + programName + " mcp",
+		Long:          programName + " is an MCP server. Clients start it as: " + programName + " mcp\nOver HTTP it is there with: " + programName + " serve",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	with := extensions()
-	root.AddCommand(newMCP(out, with), newVersion())
-	for _, e := range with {
+	all := slices.Concat(with, identity())
+	root.AddCommand(newMCP(out, with), newServe(all), newVersion())
+	for _, e := range all {
 		root.AddCommand(e.Commands()...)
 	}
 	return root

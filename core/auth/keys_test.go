@@ -1,0 +1,149 @@
+package auth_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/auth"
+)
+
+const (
+	oldKey = "0123456789abcdef0123456789abcdef"
+	newKey = "correct-horse-battery-staple"
+)
+
+func TestKeys(t *testing.T) {
+	gate, err := auth.Keys("weather", []string{oldKey, newKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		header http.Header
+		known  bool
+		why    string // of the refusal
+	}{
+		{"nothing", http.Header{}, false, ""},
+		{"a token", http.Header{"X-Api-Token": {oldKey}}, true, ""},
+		{"the other", http.Header{"X-Api-Token": {newKey}}, true, ""},
+		{"a bearer", http.Header{"Authorization": {"Bearer " + newKey}}, true, ""},
+		{"the scheme in other letters", http.Header{"Authorization": {"bEARER  " + newKey}}, true, ""},
+		{"both, the same", http.Header{"X-Api-Token": {oldKey}, "Authorization": {"Bearer " + oldKey}}, true, ""},
+		{"both, two keys", http.Header{"X-Api-Token": {oldKey}, "Authorization": {"Bearer " + newKey}}, false, "invalid_request"},
+		{"both, one good", http.Header{"X-Api-Token": {oldKey}, "Authorization": {"Bearer other"}}, false, "invalid_request"},
+		{"both, one empty", http.Header{"X-Api-Token": {oldKey}, "Authorization": {"Bearer "}}, false, "invalid_request"},
+		{"a token, and a scheme of others", http.Header{"X-Api-Token": {oldKey}, "Authorization": {"Basic abc"}}, true, ""},
+		{"two tokens", http.Header{"X-Api-Token": {oldKey, oldKey}}, false, "invalid_request"},
+		{"two bearers", http.Header{"Authorization": {"Bearer " + oldKey, "Bearer " + oldKey}}, false, "invalid_request"},
+		{"a wrong token", http.Header{"X-Api-Token": {oldKey + "0"}}, false, "invalid_token"},
+		{"an empty token", http.Header{"X-Api-Token": {""}}, false, "invalid_token"},
+		{"a part of a token", http.Header{"X-Api-Token": {oldKey[:31]}}, false, "invalid_token"},
+		{"both keys in one", http.Header{"X-Api-Token": {oldKey + "," + newKey}}, false, "invalid_token"},
+		{"a bearer of others", http.Header{"Authorization": {"Bearer eyJhbGciOi"}}, false, ""},
+		{"an empty bearer", http.Header{"Authorization": {"Bearer "}}, false, ""},
+		{"a scheme of others", http.Header{"Authorization": {"Basic " + oldKey}}, false, ""},
+		{"no scheme", http.Header{"Authorization": {oldKey}}, false, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			id, err := gate.Enter(&http.Request{Header: test.header})
+			var refusal *auth.Refusal
+			why := ""
+			if errors.As(err, &refusal) {
+				why = refusal.Why
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if known := id != nil; known != test.known || why != test.why {
+				t.Errorf("known %v, refused with %q; want %v and %q", known, why, test.known, test.why)
+			}
+			if id != nil && !id.May("anything") {
+				t.Error("a key does not allow everything")
+			}
+			if told := fmt.Sprintf("%+v %v", id, err); strings.Contains(told, oldKey) || strings.Contains(told, newKey) {
+				t.Errorf("a key is told: %s", told)
+			}
+		})
+	}
+}
+
+// Who has one key is not who has another, and is the same with each call.
+func TestPrincipals(t *testing.T) {
+	gate, err := auth.Keys("weather", []string{oldKey, newKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := func(key string) string {
+		id, err := gate.Enter(&http.Request{Header: http.Header{"X-Api-Token": {key}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id.Principal()
+	}
+	if who(oldKey) == who(newKey) || who(oldKey) != who(oldKey) || who(oldKey) == "" {
+		t.Errorf("they are %s and %s", who(oldKey), who(newKey))
+	}
+}
+
+func TestWeakKeys(t *testing.T) {
+	for _, test := range []struct {
+		keys []string
+		says string
+	}{
+		{nil, "no keys"},
+		{[]string{""}, "key 1 of 1 is empty"},
+		{[]string{oldKey, ""}, "key 2 of 2 is empty"},
+		{[]string{"secret-15-chars"}, "has 15 characters, fewer than 16"},
+		{[]string{oldKey + "\n"}, "white space"},
+		{[]string{" " + oldKey}, "white space"},
+		{[]string{oldKey + "\x00"}, "control characters"},
+		{[]string{"schlüssel-schlüssel"}, "beyond ASCII"},
+	} {
+		gate, err := auth.Keys("weather", test.keys)
+		if gate != nil || err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "openssl rand -hex 32") {
+			t.Errorf("%q: %v, which lacks %q or the way out", test.keys, err, test.says)
+			continue
+		}
+		for _, key := range test.keys {
+			if text := strings.TrimSpace(key); text != "" && strings.Contains(err.Error(), text) {
+				t.Errorf("the error tells a key: %v", err)
+			}
+		}
+	}
+}
+
+func TestChallenge(t *testing.T) {
+	gate, err := auth.Keys(`a "b" \c`, []string{oldKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		why    string
+		scopes []string
+		want   string
+	}{
+		{"", nil, `Bearer realm="a \"b\" \\c"`},
+		{"invalid_token", nil, `Bearer realm="a \"b\" \\c", error="invalid_token"`},
+		{"insufficient_scope", []string{"a", "b"}, `Bearer realm="a \"b\" \\c", error="insufficient_scope", scope="a b"`},
+	} {
+		if got := gate.Challenge(test.why, test.scopes); got != test.want {
+			t.Errorf("the challenge is %s, not %s", got, test.want)
+		}
+	}
+}
+
+func BenchmarkKeys(b *testing.B) {
+	gate, err := auth.Keys("weather", []string{oldKey, newKey})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := &http.Request{Header: http.Header{"Authorization": {"Bearer " + newKey}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if id, err := gate.Enter(r); id == nil || err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package web
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+)
+
+// A door lets requests through to a handler, or does not.
+type door struct {
+	Options
+	handler http.Handler
+	origins *origins
+	noStore []string // values of headers that are the same in each answer
+	noSniff []string
+}
+
+// newDoor returns a door to h, at a server that listens on addr.
+func newDoor(h http.Handler, o Options, addr net.Addr) (*door, error) {
+	if err := o.checkNumbers(); err != nil {
+		return nil, err
+	}
+	origins, err := newOrigins(o.Origins, o.Hosts, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &door{Options: o, handler: h, origins: origins, noStore: []string{"no-store"}, noSniff: []string{"nosniff"}}, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header["Cache-Control"] = d.noStore
+	header["X-Content-Type-Options"] = d.noSniff
+	if d.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		d.Logger.Debug("request", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+	}
+	if !d.origins.host(r.Host) {
+		d.refuse(w, r, http.StatusForbidden, "this Host is not served here")
+		return
+	}
+	sent := r.Header["Origin"]
+	if len(sent) > 0 {
+		if len(sent) > 1 || !d.origins.origin(sent[0], r.Host) {
+			d.refuse(w, r, http.StatusForbidden, "this Origin may not call")
+			return
+		}
+		header["Access-Control-Allow-Origin"] = sent
+		header["Access-Control-Expose-Headers"] = []string{exposed}
+		header["Vary"] = []string{"Origin"}
+	}
+	if r.URL.Path != d.Path {
+		d.serveExtra(w, r)
+		return
+	}
+	if len(sent) > 0 && preflight(w, r) {
+		return
+	}
+	if len(d.Gates) > 0 {
+		if r = d.enter(w, r); r == nil {
+			return
+		}
+	}
+	timeBody(w, r)
+	d.handler.ServeHTTP(w, r)
+}
+
+// serveExtra serves what is beside the handler, and refuses what is not there.
+func (d *door) serveExtra(w http.ResponseWriter, r *http.Request) {
+	page := d.Extra[r.URL.Path]
+	switch {
+	case page != nil:
+		if !preflight(w, r) {
+			page.ServeHTTP(w, r)
+		}
+	case d.Health && r.URL.Path == healthPath:
+		health(w, r)
+	default:
+		d.refuse(w, r, http.StatusNotFound, "there is nothing here")
+	}
+}
+
+// health says that the server is there.
+func health(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Write([]byte("ok\n"))
+}

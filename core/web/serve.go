@@ -1,0 +1,79 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+)
+
+// Serve serves h until ctx ends. Then it stops accepting, lets calls in flight go on for a grace period, ends
+// all streams and returns nil. Signals are the caller's.
+func Serve(ctx context.Context, h Handler, o Options) error {
+	o = o.withDefaults()
+	listener := o.Listener
+	if listener == nil {
+		if err := o.Check(); err != nil {
+			return err
+		}
+		var err error
+		if listener, err = Listen(ctx, o.Addr); err != nil {
+			return err
+		}
+	}
+	defer listener.Close()
+	d, err := newDoor(h, o, listener.Addr())
+	if err != nil {
+		return err
+	}
+	if err := checkOpen(listener.Addr(), o); err != nil {
+		return err
+	}
+	server := newHTTPServer(ctx, d, o)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	if o.Ready != nil {
+		o.Ready(listener.Addr())
+	}
+	select {
+	case err := <-failed:
+		server.Close()
+		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	listener.Close()
+	<-failed
+	end(ctx, h, server, o)
+	return nil
+}
+
+// newHTTPServer is the server of net/http with all limits. The contexts of calls do not end with ctx: they have a grace.
+func newHTTPServer(ctx context.Context, d *door, o Options) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler:                      d,
+		Protocols:                    protocols,
+		DisableGeneralOptionsHandler: true,
+		MaxHeaderBytes:               o.MaxHeader,
+		ReadHeaderTimeout:            o.HeaderTimeout,
+		ReadTimeout:                  o.HeaderTimeout + o.BodyTimeout, // until the body has been read: see body
+		IdleTimeout:                  o.Idle,
+		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
+		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+}
+
+// end lets what is in flight go on until the grace is over, and closes all connections.
+func end(ctx context.Context, h Handler, server *http.Server, o Options) {
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
+	defer cancel()
+	server.SetKeepAlivesEnabled(false)
+	err := errors.Join(h.Shutdown(grace), server.Shutdown(grace))
+	server.Close()
+	if err != nil {
+		o.Logger.Warn("calls were cut off at the end", "grace", o.Grace, "error", err)
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/web"
+)
+
+// addGates adds the gates there are to what is served at addr: one for API keys, if there are any in the environment, and those of
+// gatekeepers.
+func (s *serving) addGates(addr net.Addr) error {
+	if text, ok := os.LookupEnv(keyVariable()); ok {
+		gate, err := auth.Keys(programName, strings.Split(text, ","))
+		if err != nil {
+			return fmt.Errorf("%s: %w; unset it to ask for no key", keyVariable(), err)
+		}
+		s.web.Gates = append(s.web.Gates, gate)
+	}
+	resource := s.publicURL
+	if resource == "" {
+		resource = address(addr)
+	}
+	for _, e := range s.with {
+		keeper, ok := e.(gatekeeper)
+		if !ok {
+			continue
+		}
+		gate, pages, err := keeper.Gate(resource)
+		if err != nil {
+			return err
+		}
+		if gate == nil {
+			continue
+		}
+		if s.publicURL == "" && !web.Loopback(addr) {
+			return errors.New("tokens are for an address, and this server does not know what clients call it by; say it with --public-url, such as --public-url https://mcp.example.com/mcp")
+		}
+		s.web.Gates = append(s.web.Gates, gate)
+		s.mcp.Challenge = func(scopes []string) string { return gate.Challenge("insufficient_scope", scopes) }
+		if s.web.Extra == nil {
+			s.web.Extra = map[string]http.Handler{}
+		}
+		maps.Copy(s.web.Extra, pages)
+	}
+	return nil
+}
+
+// who says who may come in at an address.
+func (s *serving) who(addr net.Addr) string {
+	switch {
+	case len(s.web.Gates) > 0:
+		return "for those who show a key or a token"
+	case s.web.InFront:
+		return "for everybody; who they are is asked in front of it"
+	}
+	return "for every program of this machine; with keys in " + keyVariable() + " only for those who have one"
+}
+
+// address is where a server that listens on addr is reached from this machine.
+func address(addr net.Addr) string {
+	return "http://" + addr.String() + "/mcp"
+}
+
+// hostOf is the host of an address that clients call the server by.
+func hostOf(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("--public-url %q is not an address such as https://mcp.example.com/mcp", address)
+	}
+	return u.Host, nil
+}

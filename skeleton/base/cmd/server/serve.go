@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/web"
+)
+
+// A serving is what serve was told.
+type serving struct {
+	web       web.Options
+	mcp       mcp.HTTPOptions
+	publicURL string
+	verbose   bool
+	with      []extension
+}
+
+func newServe(with []extension) *cobra.Command {
+	s := &serving{with: with}
+	variable := keyVariable()
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve MCP over HTTP",
+		Long: `Serve MCP over HTTP (streamable HTTP, every revision of the protocol) at /mcp, for any number of clients,
+until it is told to stop by an interrupt or SIGTERM. Calls in flight then have the time of --grace to end; a second
+signal ends it at once.
+
+On 127.0.0.1, where it listens unless --addr says otherwise, every program of this machine may call, and the web
+pages of no other machine. With keys in ` + variable + `, several with commas between them, only
+those who send one of them may call, as X-Api-Token or as Authorization: Bearer. Anywhere else it wants
+keys, or --behind-proxy: there is no TLS here, and who listens on the way reads a key.`,
+		Example: "  " + programName + " serve\n" +
+			"  " + variable + "=$(openssl rand -hex 32) " + programName + " serve --addr :8181\n" +
+			"  " + programName + " serve --addr :8181 --behind-proxy --public-url https://mcp.example.com/mcp\n" +
+			"  " + programName + " serve --allow-origin https://app.example.com",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), cmd.ErrOrStderr()) },
+	}
+	s.flags(cmd)
+	for _, e := range with {
+		e.Flags(cmd)
+	}
+	return cmd
+}
+
+// flags adds what serve takes to its command.
+func (s *serving) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.web.Addr, "addr", web.DefaultAddr, "where to listen; port 0 is any that is free")
+	flags.BoolVar(&s.web.InFront, "behind-proxy", false, "TLS and identity are handled in front: listen anywhere, without keys too")
+	flags.StringVar(&s.publicURL, "public-url", "", "what clients call the server by, such as https://mcp.example.com/mcp")
+	flags.StringArrayVar(&s.web.Origins, "allow-origin", nil, "a further origin whose pages may call, or * for all (may be repeated)")
+	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "a further name to be called by on a loopback address (may be repeated)")
+	flags.BoolVar(&s.web.Health, "healthz", false, "say at /healthz that the server is there, to everybody")
+	flags.BoolVar(&s.verbose, "verbose", false, "log each request on standard error; never what is in it")
+	flags.Int64Var(&s.mcp.MaxBody, "max-body", 0, "the largest message, in bytes (0 for 64 MiB)")
+	flags.IntVar(&s.web.MaxHeader, "max-header", 64<<10, "the largest header, in bytes")
+	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 0, "how long a header may take (0 for 10s)")
+	flags.DurationVar(&s.web.BodyTimeout, "body-timeout", 0, "how long a body may take (0 for 30s)")
+	flags.DurationVar(&s.web.Idle, "idle-timeout", 0, "how long a connection without requests is kept (0 for 2m)")
+	flags.DurationVar(&s.mcp.SessionIdle, "session-idle", 0, "how long a session is kept without a word of its client (0 for 30m)")
+	flags.IntVar(&s.mcp.MaxSessions, "max-sessions", 0, "how many sessions there may be (0 for 10000)")
+	flags.IntVar(&s.mcp.MaxSessionsEach, "max-sessions-each", 0, "how many sessions a client may have (0 for 1000)")
+	flags.IntVar(&s.mcp.MaxCalls, "max-calls", 0, "how many calls may be in flight (0 for 1000)")
+	flags.IntVar(&s.mcp.ReplayBuffer, "replay-buffer", 0, "what is kept of a session for a client that lost its connection, in bytes (0 for 1 MiB)")
+	flags.DurationVar(&s.mcp.KeepAlive, "keep-alive", 0, "how often something goes over a quiet stream (0 for 15s)")
+	flags.DurationVar(&s.web.Grace, "grace", 0, "how long calls in flight may go on at the end (0 for 10s)")
+}
+
+// run serves until the process is told to stop.
+func (s *serving) run(ctx context.Context, errOut io.Writer) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	listener, err := web.Listen(ctx, s.web.Addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	s.web.Listener = listener
+	if err := s.addGates(listener.Addr()); err != nil {
+		return err
+	}
+	server, end, err := newServer(ctx, s.with)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if s.verbose {
+		level = slog.LevelDebug
+	}
+	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+	s.web.Ready = func(addr net.Addr) {
+		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, address(addr), s.who(addr))
+	}
+	s.mcp.Client = web.Client(s.web.InFront)
+
+	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(until, stop) // so that a second signal ends the process
+	return errors.Join(web.Serve(until, server.HTTP(s.mcp), s.web), end())
+}
+
+// check says what is wrong with what was typed.
+func (s *serving) check() error {
+	m := s.mcp
+	if m.MaxBody < 0 || m.MaxSessions < 0 || m.MaxSessionsEach < 0 || m.MaxCalls < 0 || m.ReplayBuffer < 0 || m.SessionIdle < 0 || m.KeepAlive < 0 {
+		return terminal.Usagef("sizes, numbers and times cannot be negative; 0 is what is usual")
+	}
+	s.web.KeyVariable, s.web.FrontFlag = keyVariable(), "--behind-proxy"
+	if s.publicURL != "" {
+		host, err := hostOf(s.publicURL)
+		if err != nil {
+			return &terminal.UsageError{Err: err}
+		}
+		s.web.Hosts = append(s.web.Hosts, host)
+	}
+	if err := s.web.Check(); err != nil {
+		return &terminal.UsageError{Err: err}
+	}
+	return nil
+}
+
+// keyVariable is the environment variable for API keys.
+func keyVariable() string { return project.Variable(programName, "api_key") }
