@@ -13,18 +13,22 @@ type door struct {
 	origins *origins
 	noStore []string // values of headers that are the same in each answer
 	noSniff []string
+	close   []string
 }
 
 // newDoor returns a door to h, at a server that listens on addr.
 func newDoor(h http.Handler, o Options, addr net.Addr) (*door, error) {
-	if err := o.checkNumbers(); err != nil {
+	if err := o.checkPlain(); err != nil {
 		return nil, err
 	}
 	origins, err := newOrigins(o.Origins, o.Hosts, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &door{Options: o, handler: h, origins: origins, noStore: []string{"no-store"}, noSniff: []string{"nosniff"}}, nil
+	return &door{
+		Options: o, handler: h, origins: origins,
+		noStore: []string{"no-store"}, noSniff: []string{"nosniff"}, close: []string{"close"},
+	}, nil
 }
 
 // ServeHTTP implements [http.Handler].
@@ -32,6 +36,10 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["Cache-Control"] = d.noStore
 	header["X-Content-Type-Options"] = d.noSniff
+	if r.TransferEncoding != nil {
+		// There may have been a Content-Length too, which net/http leaves out: what comes after such a request is not to be trusted.
+		header["Connection"] = d.close
+	}
 	if d.Logger.Enabled(r.Context(), slog.LevelDebug) {
 		d.Logger.Debug("request", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	}

@@ -12,14 +12,11 @@ import (
 // Listen listens on a TCP address such as 127.0.0.1:8181; with port 0 on one that is free. If a name has several addresses,
 // it is one of them.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
-		return nil, fmt.Errorf("the address %q is not of the form host:port; an example is %s", addr, DefaultAddr)
-	}
 	to, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q cannot be used: %w; an example is %s", addr, err, DefaultAddr)
 	}
+	host, _, _ := net.SplitHostPort(addr)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", to.String())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE), err != nil && strings.Contains(err.Error(), "Only one usage of each socket address"):

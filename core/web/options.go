@@ -89,10 +89,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// checkNumbers says what is wrong with the paths, sizes and times of options.
-func (o Options) checkNumbers() error {
+// checkPlain says what is wrong with the address, the paths, sizes and times of options.
+func (o Options) checkPlain() error {
 	if o.MaxHeader < 0 || o.HeaderTimeout < 0 || o.BodyTimeout < 0 || o.Idle < 0 || o.Grace < 0 {
 		return errors.New("sizes and times cannot be negative; leave them out for what is usual")
+	}
+	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
+		return fmt.Errorf("the address %q is not of the form host:port; an example is %s", o.Addr, DefaultAddr)
 	}
 	taken := map[string]bool{o.Path: true}
 	if o.Health {

@@ -52,8 +52,21 @@ func TestCommandLine(t *testing.T) {
 		{"nonsense", 2, "", programName + " --help"},
 		{"mcp extra", 2, "", programName + " mcp --help"},
 		{"mcp --nonsense", 2, "", "--nonsense"},
+		{"serve --help", 0, keyVariable(), ""},
+		{"serve extra", 2, "", programName + " serve --help"},
+		{"serve --dev", 2, "", "--dev"}, // the workshop is not there over HTTP
+		{"serve --addr 8181", 2, "", "127.0.0.1:8181"},
+		{"serve --addr 127.0.0.1:99999", 1, "", "127.0.0.1:8181"},
+		{"serve --addr :0", 1, "", "--behind-proxy"},
+		{"serve --grace soon", 2, "", "--grace"},
+		{"serve --body-timeout -1s", 2, "", "negative"},
+		{"serve --max-calls -1", 2, "", "negative"},
+		{"serve --allow-origin example.com", 2, "", "https://app.example.com"},
+		{"serve --allow-host http://pc.local", 2, "", "mcp.example.com"},
+		{"serve --public-url mcp.example.com", 2, "", "https://mcp.example.com/mcp"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
+			withoutKeys(t)
 			out, errOut := create(t), create(t)
 			status := run(t.Context(), strings.Fields(test.args), out, errOut)
 			if status != test.status {

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/web"
+)
+
+// withoutKeys takes keys and data that the environment may have away from a test.
+func withoutKeys(t *testing.T) {
+	t.Helper()
+	t.Setenv(keyVariable(), "")
+	if err := os.Unsetenv(keyVariable()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(project.Variable(programName, "data"), t.TempDir())
+}
+
+// started runs serve with arguments at a free port of this machine, and returns where it is. At the end of the test it has to end well.
+func started(t *testing.T, args ...string) (address string) {
+	t.Helper()
+	reader, errOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := create(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() {
+		status := run(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), out, errOut)
+		errOut.Close()
+		ended <- status
+	}()
+	lines := bufio.NewScanner(reader)
+	for address == "" && lines.Scan() {
+		_, address, _ = strings.Cut(lines.Text(), ": serving ")
+	}
+	rest := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(reader)
+		rest <- string(text)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		said := <-rest
+		if status := <-ended; status != 0 {
+			t.Errorf("it ends with %d:\n%s", status, said)
+		}
+		reader.Close()
+	})
+	if address == "" {
+		t.Fatalf("it does not serve: %s", lines.Text())
+	}
+	return address
+}
+
+// send makes a request with headers that are each a name and a value, and returns its status and the answer.
+func send(t *testing.T, method, address, body string, headers ...string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+const pinging = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+
+// It is there for this machine, at one path, and ends well when it is told to stop.
+func TestServe(t *testing.T) {
+	withoutKeys(t)
+	address := started(t, "--healthz", "--allow-origin", "https://app.example.com")
+	base := strings.TrimSuffix(address, "/mcp")
+	for _, test := range []struct {
+		method, path string
+		header       string
+		status       int
+	}{
+		{"GET", "/healthz", "Origin: http://localhost", 200},
+		{"GET", "/", "Origin: http://localhost", 404},
+		{"POST", "/mcp/petrock", "Origin: http://localhost", 404},
+		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
+	} {
+		if status, text := send(t, test.method, base+test.path, pinging, test.header); status != test.status {
+			t.Errorf("%s %s with %q is answered with %d, not %d: %s", test.method, test.path, test.header, status, test.status, text)
+		}
+	}
+	if status, text := send(t, "POST", address, pinging, "Origin: https://app.example.com"); status == 401 || status == 403 || status == 404 {
+		t.Errorf("an allowed origin is answered with %d: %s", status, text)
+	}
+}
+
+// With keys in the environment, only who has one of them comes in.
+func TestServeWithKeys(t *testing.T) {
+	withoutKeys(t)
+	const first, second = "0123456789abcdef", "fedcba9876543210"
+	t.Setenv(keyVariable(), first+","+second)
+	address := started(t)
+	if status, _ := send(t, "POST", address, pinging); status != 401 {
+		t.Errorf("without a key it is answered with %d", status)
+	}
+	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
+		if status, _ := send(t, "POST", address, pinging, header); status == 401 {
+			t.Errorf("with %q it is answered with 401", header)
+		}
+	}
+}
+
+// A key that is no good is refused at the start, and not told.
+func TestBadKeys(t *testing.T) {
+	withoutKeys(t)
+	for _, keys := range []string{"", "hunter2", "0123456789abcdef,", "0123456789abcdef, fedcba9876543210"} {
+		t.Setenv(keyVariable(), keys)
+		errOut := create(t)
+		if status := run(t.Context(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+			t.Errorf("with %q it ends with %d", keys, status)
+		}
+		got := read(t, errOut)
+		if !strings.Contains(got, keyVariable()) || !strings.Contains(got, "openssl rand -hex 32") {
+			t.Errorf("with %q it says %s", keys, got)
+		}
+		for key := range strings.SplitSeq(keys, ",") {
+			if key != "" && strings.Contains(got, strings.TrimSpace(key)) {
+				t.Errorf("it tells a key: %s", got)
+			}
+		}
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	withoutKeys(t)
+	listener, err := web.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	errOut := create(t)
+	if status := run(t.Context(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
+		t.Errorf("it ends with %d", status)
+	}
+	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
+		t.Errorf("it says %s", got)
+	}
+}
+
+// A keeper is a gatekeeper that lets nobody in, or is not in use.
+type keeper struct {
+	fake
+	unused bool
+	asked  *string
+}
+
+func (k keeper) Gate(resource string) (auth.Gate, map[string]http.Handler, error) {
+	*k.asked = resource
+	if k.unused {
+		return nil, nil, k.fail
+	}
+	gate, err := auth.Keys("tokens", []string{"0123456789abcdef"})
+	return gate, map[string]http.Handler{"/page": http.NotFoundHandler()}, errors.Join(err, k.fail)
+}
+
+func TestGatekeeper(t *testing.T) {
+	withoutKeys(t)
+	near, far := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181}, &net.TCPAddr{IP: net.IPv4zero, Port: 8181}
+	for _, test := range []struct {
+		name      string
+		keeper    keeper
+		publicURL string
+		addr      net.Addr
+		asked     string
+		gates     int
+		says      string // the error
+	}{
+		{"on this machine", keeper{}, "", near, "http://127.0.0.1:8181/mcp", 1, ""},
+		{"in public", keeper{}, "https://mcp.example.com/mcp", far, "https://mcp.example.com/mcp", 1, ""},
+		{"in public, without a name", keeper{}, "", far, "http://0.0.0.0:8181/mcp", 0, "--public-url"},
+		{"not in use", keeper{unused: true}, "", far, "http://0.0.0.0:8181/mcp", 0, ""},
+		{"with a fault", keeper{fake: fake{fail: errors.New("no issuer")}}, "", near, "http://127.0.0.1:8181/mcp", 0, "no issuer"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asked := ""
+			test.keeper.asked = &asked
+			s := &serving{publicURL: test.publicURL, with: []extension{fake{}, test.keeper}}
+			err := s.addGates(test.addr)
+			if err == nil && test.says != "" || err != nil && (test.says == "" || !strings.Contains(err.Error(), test.says)) {
+				t.Errorf("it says %v", err)
+			}
+			if asked != test.asked || len(s.web.Gates) != test.gates || len(s.web.Extra) != test.gates {
+				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.web.Gates), len(s.web.Extra))
+			}
+			if test.gates > 0 && !strings.Contains(s.mcp.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
+				t.Errorf("who lacks a scope is told %s", s.mcp.Challenge([]string{"a"}))
+			}
+		})
+	}
+}
