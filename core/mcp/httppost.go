@@ -102,8 +102,6 @@ func (h *HTTPHandler) readBody(r *http.Request) (raw []byte, status int, why str
 			return nil, http.StatusRequestTimeout, "the message took too long to come"
 		case err != nil:
 			return nil, http.StatusBadRequest, "the message broke off"
-		case int64(len(raw)) == r.ContentLength:
-			return slices.Clip(raw), 0, ""
 		case len(raw) == cap(raw):
 			raw = slices.Grow(raw, len(raw))
 		}
