@@ -32,6 +32,7 @@ type Component struct {
 	version   int    // of a command
 	duties    []duty // of a worker
 	fromStart bool   // a worker begins with the first entry of the log
+	completer string // the function, or Type.Method, that completes its arguments
 }
 
 // An argument is a field of the input of a prompt.
@@ -103,13 +104,15 @@ type Package struct {
 	// Warnings are what had better be otherwise.
 	Warnings []check.Diagnostic
 
-	maker  maker
-	begins map[string]begin // how workers are made, by their types
-	maps   bool             // there is a func Map
+	maker      maker
+	completers []completer
+	begins     map[string]begin // how workers are made, by their types
+	maps       bool             // there is a func Map
 }
 
 // A maker is how the type whose methods are components is made.
 type maker struct {
 	known   bool // there is a func New
 	context bool // that takes a context
+	server  bool // that takes the server, after it
 }

@@ -6,7 +6,8 @@
 //
 // In the folders tools, resources and prompts, each exported function is a component, and so is
 // each exported method of the type Tools, Resources or Prompts, which is where dependencies
-// live; its maker is func New() (*Tools, error), which may take a context.
+// live; its maker is func New() (*Tools, error), which may take a context, and the *mcp.Server for tools that change what is
+// offered.
 //
 //	func Search(ctx context.Context, in SearchInput) (SearchOutput, error)  // a tool
 //	func Note(ctx context.Context, in NoteInput) (string, error)            // a resource, or without in
@@ -25,7 +26,13 @@
 //	//petrock:hints read-only      and: destructive, additive, idempotent, open-world, closed-world
 //	//petrock:uri note://{id}      where a resource is; {id} is a field of its input
 //	//petrock:mime text/markdown   what a resource is
-//	//petrock:schema {"type":…}    on a type: its schema, where it cannot be derived
+//	//petrock:schema {"type":…}    on a type: its schema, where it cannot be derived; it may go on in further such lines
+//
+// A function, exported or not, completes what people type as an argument of a prompt, or as a variable in the
+// address of a resource, if its directive has the name of that:
+//
+//	//petrock:completes review
+//	func completeReview(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
 //
 // # Features
 //
@@ -76,7 +83,10 @@
 //	Tags  []string `json:"tags" schema:"max=10,unique"`
 //
 // For strings min and max are lengths, for lists and maps numbers of entries; strings also have
-// pattern and format. A default is a field's of the input itself, or of a struct in it.
+// pattern and format. A default is a field's of the input itself, or of a struct in it. So is a header, which
+// clients send over HTTP beside the arguments, for what stands before the server and reads headers alone:
+//
+//	Region string `json:"region" schema:"header=Region"` // in Mcp-Param-Region
 //
 // # Derived files
 //

@@ -94,6 +94,7 @@ func (f *finder) find(pass *typing.Pass) {
 	}
 	f.pkg = pkg
 	f.components(pass, files)
+	f.complete()
 	f.clashes()
 	if len(f.found.Problems) > 0 {
 		f.found.Problems = append(f.found.Problems, exposed(wrong)...)
@@ -156,6 +157,8 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 		receiver = receiverName(decl.Recv.List[0].Type)
 	}
 	switch {
+	case f.completes(decl, receiver):
+		return
 	case !decl.Name.IsExported(), decl.Recv != nil && receiver != f.place.receiver(), ignored(decl.Doc):
 		return
 	case receiver == "" && name == "New" && f.place.receiver() != "":
@@ -259,7 +262,7 @@ func (f *finder) clashes() {
 	}
 	if len(f.found.Problems) == 0 && slices.ContainsFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is }) && f.place.Wired && !f.found.maker.known {
 		c := f.found.Components[slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })]
-		f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context", c.Func, f.place.receiver())})
+		f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())})
 	}
 }
 

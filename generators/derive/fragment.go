@@ -31,8 +31,8 @@ type fragment struct {
 
 // identity tells a component from all of which other fragments are written.
 func (c Component) identity() string {
-	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v %t %t", c.Kind, c.Name, c.Title, c.Description, c.Func,
-		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties, c.Internal, c.fromStart)
+	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v %t %t %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
+		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties, c.Internal, c.fromStart, c.completer)
 }
 
 // fragments are those of the package's components, one each.
@@ -78,7 +78,11 @@ func (e emitter) fragment(c Component) (fragment, error) {
 		}
 	}
 	join := jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
-	offers, err := e.inner(jen.Func().Id("_").Params().Block(jen.Id("_").Custom(join, e.add(c))))
+	calls := []jen.Code{e.add(c)}
+	if c.completer != "" {
+		calls = append(calls, e.complete(c))
+	}
+	offers, err := e.inner(jen.Func().Id("_").Params().Block(jen.Id("_").Custom(join, calls...)))
 	made.offers = between(offers)
 	return made, err
 }

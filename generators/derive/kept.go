@@ -22,6 +22,7 @@ type keptFile struct {
 	components []Component
 	warnings   []check.Diagnostic
 	maker      maker
+	completers []completer
 }
 
 // known is what was found in the package before, if it still holds for these files.
@@ -75,18 +76,19 @@ func (f *finder) components(pass *typing.Pass, files []*source.File) {
 				if kept.maker.known {
 					f.found.maker = kept.maker
 				}
+				f.found.completers = append(f.found.completers, kept.completers...)
 				now.found[file] = kept
 				continue
 			}
 		}
-		components, warnings, maker := len(f.found.Components), len(f.found.Warnings), f.found.maker
+		components, warnings, maker, completers := len(f.found.Components), len(f.found.Warnings), f.found.maker, len(f.found.completers)
 		f.found.maker.known = false
 		if file.Syntax.Name.Name == f.pkg.Name() { // or else it is a program beside it, with a constraint that keeps it out
 			for _, decl := range file.Syntax.Decls {
 				f.declares(file, decl)
 			}
 		}
-		now.found[file] = keptFile{slices.Clone(f.found.Components[components:]), slices.Clone(f.found.Warnings[warnings:]), f.found.maker}
+		now.found[file] = keptFile{slices.Clone(f.found.Components[components:]), slices.Clone(f.found.Warnings[warnings:]), f.found.maker, slices.Clone(f.found.completers[completers:])}
 		if !f.found.maker.known {
 			f.found.maker = maker
 		}

@@ -17,6 +17,7 @@ import (
 // limits are what the tag schema says of a field.
 type limits struct {
 	min, max, pattern, format string
+	header                    string // that clients send it in too
 	unique                    bool
 	hasDefault                bool
 	value                     string // the default, as it was written
@@ -82,8 +83,11 @@ func (l *limits) set(name, value string) error {
 		l.unique = true
 	case "default":
 		l.hasDefault, l.value = true, value
+	case "header":
+		l.header = value
+		return checkHeader(value)
 	default:
-		return fmt.Errorf("%q is not known; there are min, max, pattern, format, unique and default", name)
+		return fmt.Errorf("%q is not known; there are min, max, pattern, format, unique, default and header", name)
 	}
 	return nil
 }

@@ -74,8 +74,8 @@ func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema {
 	switch {
 	case err == nil && !strings.HasPrefix(text, "{"):
 		err = errors.New("it must be a JSON object")
-	case err == nil && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
-		err = errors.New("it becomes a part of others, and so cannot have $ref, $defs or $id")
+	case err == nil && (len(s.path) > 0 || !s.plain) && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
+		err = errors.New("it becomes a part of others, and so cannot have $ref, $defs or $id; only what a tool takes or gives back as a whole can")
 	}
 	if err != nil {
 		s.broken = true
@@ -171,19 +171,19 @@ func (f *finder) ignoresConstant(c *types.Const) bool {
 	return ok && ignored(spec.Doc, spec.Comment)
 }
 
-// schemaDirective is what the doc comment of a type says its schema is.
+// schemaDirective is what the doc comment of a type says its schema is, on one line or several that each begin with the directive.
 func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok bool) {
 	if !f.isOurs(t.Obj()) {
 		return "", 0, false
 	}
-	for _, doc := range f.typeDocs(t.Obj().Pos()) {
-		for _, d := range directives(doc) {
-			if d.name == "schema" {
-				return d.text, d.pos, true
-			}
+	var lines []string
+	for _, d := range directives(f.typeDocs(t.Obj().Pos())...) {
+		if d.name == "schema" {
+			lines = append(lines, d.text)
+			pos = cmp.Or(pos, d.pos)
 		}
 	}
-	return "", 0, false
+	return strings.Join(lines, "\n"), pos, len(lines) > 0
 }
 
 // wayOut says how a type can have a schema.

@@ -79,6 +79,9 @@ func (s *schemer) member(m member) (made schema, optional bool) {
 	case s.output && nilable(m.field.Type()) && !m.omits, !s.output && pointer && !m.omits:
 		made = made.orNull()
 	}
+	if limits.header != "" && !s.output {
+		made = s.header(made, m, limits)
+	}
 	if text := s.describe(m); text != "" {
 		made = made.with("description", quote(text))
 	}

@@ -82,12 +82,15 @@ type schemer struct {
 	preset []preset // the defaults that were found
 	path   []string // Go names from the root to the field in hand
 	direct bool     // path leads there, so that a default can be set
+
+	plain   bool              // the field in hand is reached through properties alone
+	headers map[string]string // the fields that have one, by its name in small letters
 }
 
 // root is the schema of a type as a document.
 func (s *schemer) root(t types.Type) (string, bool) {
 	s.defs, s.names = map[string]string{}, map[string]types.Type{}
-	s.direct = true
+	s.direct, s.plain, s.headers = true, true, map[string]string{}
 	made := s.of(t)
 	if len(s.defs) > 0 && !s.broken {
 		if made.get("$ref") != "" { // the root contains itself: clients want to see its type there
@@ -127,7 +130,7 @@ func (s *schemer) again(t types.Type) schema {
 			s.shared = append(s.shared, other)
 		}
 	}
-	s.doing, s.preset = nil, nil
+	s.doing, s.preset, s.headers = nil, nil, map[string]string{}
 	return s.inline(t)
 }
 
@@ -179,12 +182,12 @@ func (s *schemer) reference(t *types.Named) schema {
 	name := s.definition(t)
 	if _, made := s.defs[name]; !made && !s.broken {
 		s.defs[name] = "" // so that it is made once
-		direct := s.direct
-		s.direct = false
+		direct, plain := s.direct, s.plain
+		s.direct, s.plain = false, false
 		s.doing = append(s.doing, t)
 		definition := s.ofNamed(t)
 		s.doing = s.doing[:len(s.doing)-1]
-		s.direct = direct
+		s.direct, s.plain = direct, plain
 		s.defs[name] = definition.String()
 	}
 	return schema{{"$ref", quote("#/$defs/" + name)}}
@@ -273,9 +276,9 @@ func (s *schemer) what(t types.Type) string {
 
 // element is the schema of what a list or a map holds.
 func (s *schemer) element(t types.Type) schema {
-	direct := s.direct
-	s.direct = false
-	defer func() { s.direct = direct }()
+	direct, plain := s.direct, s.plain
+	s.direct, s.plain = false, false
+	defer func() { s.direct, s.plain = direct, plain }()
 	made := s.of(t)
 	if s.output && nilable(t) {
 		made = made.orNull()

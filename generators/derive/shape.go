@@ -18,7 +18,11 @@ func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 	}
 	in, out, ok := inAndOut(c, signature)
 	if !ok {
-		f.problem(decl.Name.Pos(), "%s is exported and is no %s: that is %s; change it, or begin its name with a small letter, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wanted(decl.Name.Name))
+		way := "change it"
+		if (c.Kind == Prompt || c.Kind == Resource) && isCompleter(signature) {
+			way = "if it completes one, put //petrock:completes and its name into its doc comment"
+		}
+		f.problem(decl.Name.Pos(), "%s is exported and is no %s: that is %s; %s, or begin its name with a small letter, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wanted(decl.Name.Name), way)
 		return
 	}
 	if in != nil && !f.input(c, decl.Name, in) {
@@ -82,7 +86,7 @@ func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 		if !isNamed(first, "Project") {
 			return nil, nil, false
 		}
-	} else if !isNamed(first, "Context") || types.Unalias(first).(*types.Named).Obj().Pkg().Path() != "context" {
+	} else if !isContext(first) {
 		return nil, nil, false
 	}
 	out = results.At(0).Type()
@@ -138,12 +142,22 @@ func (f *finder) maker(decl *ast.FuncDecl) {
 	if results.Len() == 2 {
 		pointer = f.name(results.At(0).Type())
 	}
-	takes := params.Len() == 0 || params.Len() == 1 && !s.Variadic() && isNamed(params.At(0).Type(), "Context")
+	made, takes := maker{known: true}, !s.Variadic()
+	for param := range params.Variables() {
+		switch {
+		case isNamed(param.Type(), "Context") && !made.context && !made.server:
+			made.context = true
+		case f.isOneOf(param.Type(), "*Server") && !made.server:
+			made.server = true
+		default:
+			takes = false
+		}
+	}
 	if !takes || pointer != "*"+f.place.receiver() || !isError(results.At(1).Type()) {
-		f.problem(decl.Name.Pos(), "New is called when the server starts, and has to be func New() (*%s, error), which may take a context; what else it needs it finds itself, in the environment for instance", f.place.receiver())
+		f.problem(decl.Name.Pos(), "New is called when the server starts, and has to be func New() (*%s, error), which may take a context and the *mcp.Server, in this order; what else it needs it finds itself, in the environment for instance", f.place.receiver())
 		return
 	}
-	f.found.maker = maker{known: true, context: params.Len() == 1}
+	f.found.maker = made
 }
 
 // input derives the schema of what a component takes. The name is that of the component.
@@ -153,7 +167,7 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 	if !ok {
 		return false
 	}
-	if !strings.HasPrefix(text, `{"type":"object"`) {
+	if !isObject(text) {
 		f.problem(name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", name.Name, f.name(t))
 		return false
 	}
@@ -167,6 +181,9 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 	if len(c.defaults) > 0 && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", name.Name)
 	}
+	if len(s.headers) > 0 && !c.Kind.IsTool() {
+		f.problem(name.Pos(), "the input of %s has headers, which only tools have; leave them out", name.Name)
+	}
 	if c.Kind == Resource || c.Kind == Prompt {
 		f.texts(c, name, t)
 	}
@@ -174,6 +191,14 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 		f.described(t)
 	}
 	return true
+}
+
+// isObject reports whether a schema is that of an object.
+func isObject(text string) bool {
+	var document struct {
+		Type any `json:"type"`
+	}
+	return json.Unmarshal([]byte(text), &document) == nil && document.Type == "object"
 }
 
 // texts checks that all fields of an input are text, which is all that prompts and resources are given.

@@ -107,6 +107,9 @@ func (p Project) wire(view *source.View, dir string) ([]byte, error) {
 			arguments = append(arguments, jen.Id("ctx"))
 			usesContext = true
 		}
+		if offers.maker.server {
+			arguments = append(arguments, jen.Id("s"))
+		}
 		made = append(made, len(steps))
 		makers = append(makers, jen.List(jen.Id(variable), jen.Err()).Op(":=").Qual(imported, "New").Call(arguments...).Line().
 			If(jen.Err().Op("!=").Nil()).Block(
@@ -188,11 +191,24 @@ func offering(view *source.View, place Place) offers {
 	for _, file := range view.Files(place.Dir) {
 		for _, decl := range file.Syntax.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "New" && !file.IsTest() {
-				o.maker = maker{known: true, context: f.Type.Params.NumFields() > 0}
+				o.maker = made(f)
 			}
 		}
 	}
 	return o
+}
+
+// made is what a func New takes, by its syntax: of what it may take, the server alone is a pointer.
+func made(f *ast.FuncDecl) maker {
+	m := maker{known: true}
+	for _, field := range f.Type.Params.List {
+		if _, pointer := field.Type.(*ast.StarExpr); pointer {
+			m.server = true
+		} else {
+			m.context = true
+		}
+	}
+	return m
 }
 
 // derived is the path of the derived file of a place.
