@@ -61,7 +61,7 @@ var mayImport = []struct {
 
 	{"templates/...", nil},
 	{"cmd/petrock/internal/place", []string{"generators/filelock"}},
-	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "skeleton", "templates"}},
+	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "generators/derive", "generators/naming", "generators/source", "generators/typing", "skeleton", "templates"}},
 	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/petrock/internal/campaign", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},

@@ -3,7 +3,7 @@ package skeleton
 
 import "embed"
 
-// Files holds the folder base, which every project begins with.
+// Files holds the folder base, which every project begins with, and the folder example, with what examples put over it.
 //
-//go:embed all:base
+//go:embed all:base all:example
 var Files embed.FS

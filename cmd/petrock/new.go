@@ -34,10 +34,14 @@ an empty folder. All of it is compiled before it is put there, so either a whole
 is made or nothing. Where git is there and knows who you are, the project is
 a repository with a first commit, unless it is inside one already.
 
+With --example the project begins with more than the tool add, to learn and to copy from: everything shows
+each feature of the protocol once, and is what the official conformance suite is run against.
+
 It takes no network, once the modules that a project needs are on this machine.`,
 		Example: `  petrock new hello
   petrock new hello example.com/me/hello --dir ~/src/hello
   petrock new hello --dir .
+  petrock new demo --example everything
   petrock new hello --dry-run`,
 		Args: nameAndModule,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // The derived files of this repository, which new projects get, are as they would be derived
-// today: those of the generators, of the workshop, and of the skeleton.
+// today: those of the generators, of the workshop, and of the skeleton with its examples.
 func TestOursAreFresh(t *testing.T) {
 	module := "github.com/petrock/petrock"
 	for _, home := range []struct {
@@ -20,6 +20,7 @@ func TestOursAreFresh(t *testing.T) {
 	}{
 		{"../..", module, "petrock"},
 		{"../../skeleton/base", module + "/skeleton/base", "server"},
+		{"../../skeleton/example/everything", module + "/skeleton/example/everything", "everything"},
 	} {
 		dir, err := filepath.Abs(home.dir)
 		if err != nil {

@@ -75,6 +75,9 @@ func (s *Store) View() (*View, error) {
 	return newView(s, files), nil
 }
 
+// Empty is the view of a project without any files, for planned ones alone.
+func (s *Store) Empty() *View { return newView(s, map[string]*File{}) }
+
 // find lists the Go files of the project, without those in folders that the go command
 // passes over, and those of other modules.
 func (s *Store) find() (map[string]fs.FileInfo, error) {

@@ -38,6 +38,11 @@ func (s Sources) Make(a Answers) ([]File, error) {
 	if err := adapt(files, a); err != nil {
 		return nil, err
 	}
+	if a.Example != "" {
+		if err := wire(files, a); err != nil {
+			return nil, err
+		}
+	}
 	if err := render(s.Templates, a, put); err != nil {
 		return nil, err
 	}

@@ -306,11 +306,40 @@ func TestExample(t *testing.T) {
 	if files["phase/phase.go"] == "" || files["tools/add.go"] == "" || files["cmd/luna/version.go"] != "package main\n\nconst version = \"2\"\n" {
 		t.Error("the example is not put over the plain project")
 	}
-	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "there are moon") {
+	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "there are everything, moon") {
 		t.Errorf("with an example that is none: %v", err)
 	}
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
 		t.Error("a path is taken for an example")
+	}
+}
+
+// The example everything is a whole project: all that it offers is wired, in its own module, and the plain tool is as it was.
+func TestEverything(t *testing.T) {
+	sources := scaffold.Embedded()
+	files := makeFiles(t, sources, scaffold.Answers{Name: "demo", Module: "example.com/demo", Example: "everything"})
+	plain := makeFiles(t, sources, scaffold.Answers{Name: "demo", Module: "example.com/demo"})
+	for _, line := range []string{"prompts.Register(s)", "resources.Register(s)", "tools.Register(s)", "tools.New(s)", `"example.com/demo/resources"`} {
+		if !strings.Contains(files["cmd/demo/wire_gen.go"], line) {
+			t.Errorf("the wiring lacks %s:\n%s", line, files["cmd/demo/wire_gen.go"])
+		}
+	}
+	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/name_gen.go", "cmd/demo/main.go", "go.mod"} {
+		if files[name] != plain[name] {
+			t.Errorf("%s is not that of the plain project", name)
+		}
+	}
+	for name, text := range files {
+		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
+			t.Errorf("%s speaks of where it comes from", name)
+		}
+	}
+	if !strings.Contains(files["README.md"], "conformance suite") || !strings.Contains(files[project.FileName], `"example": "everything"`) {
+		t.Error("the project does not say what it began with")
+	}
+	long := scaffold.Answers{Name: "a-name-that-is-rather-long", Module: "example.com/long", Example: "everything"}
+	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "choose a shorter one") {
+		t.Errorf("with a long name: %v", err)
 	}
 }
 

@@ -39,12 +39,14 @@ type words struct {
 	Module string // path of the module
 	Image  string // of a container: the name, as those are spelt
 
+	Example string // what the project began with; empty for nothing
+
 	DataVariable string // the environment variable for where data is
 }
 
 // render calls put for each text of the project.
 func render(templates fs.FS, a Answers, put func(file string, data []byte)) error {
-	say := words{Name: a.Name, Module: a.Module, Image: image(a.Name), DataVariable: project.Variable(a.Name, "data")}
+	say := words{Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example, DataVariable: project.Variable(a.Name, "data")}
 	for from, to := range texts() {
 		parsed, err := template.New(from).Option("missingkey=error").ParseFS(templates, path.Join("project", from))
 		if err != nil {

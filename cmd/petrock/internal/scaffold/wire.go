@@ -1,0 +1,44 @@
+package scaffold
+
+import (
+	"fmt"
+	"go/build"
+	"path"
+	"strings"
+
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typing"
+)
+
+// wire derives the wiring of a project with an example: its program offers other packages than that of the plain project.
+func wire(files map[string][]byte, a Answers) error {
+	written := map[string][]byte{}
+	for name, text := range files {
+		if folder, _, _ := strings.Cut(name, "/"); folder != "core" && folder != "generators" {
+			written[name] = text
+		}
+	}
+	store := source.NewStore(nil, &build.Default)
+	project := derive.Project{
+		Name:    a.Name,
+		Core:    path.Join(a.Module, "core"),
+		Checker: typing.NewChecker(typing.Module{Path: a.Module}, nil, store.Fset()),
+	}
+	view := store.Empty().With(written)
+	for _, tool := range derive.ToolNames(view.File("tools/tools_gen.go")) {
+		if over := len(tool) - naming.Limit(a.Name); over > 0 {
+			return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of a project with the example %s: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, a.Example, tool, over)}
+		}
+	}
+	derived, err := project.Wire(view)
+	if err != nil {
+		return fmt.Errorf("deriving the wiring of the example %s: %w", a.Example, err)
+	}
+	for _, file := range derived {
+		files[file.Path] = file.Text
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/skeleton/example/everything/tools"
+)
+
+// answer is a client that has an answer to everything.
+func answer(_ context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case "sampling/createMessage":
+		return map[string]any{"role": "assistant", "model": "m", "content": map[string]any{"type": "text", "text": "Paris"}}, nil
+	case "roots/list":
+		return map[string]any{"roots": []any{map[string]any{"uri": "file:///work"}}}, nil
+	case "elicitation/create":
+		var asked struct {
+			Form struct {
+				Properties map[string]struct{ Type string } `json:"properties"`
+				Required   []string                         `json:"required"`
+			} `json:"requestedSchema"`
+		}
+		if err := json.Unmarshal(params, &asked); err != nil {
+			return nil, err
+		}
+		filled := map[string]any{}
+		for _, name := range asked.Form.Required {
+			if filled[name] = any("my " + name); asked.Form.Properties[name].Type == "boolean" {
+				filled[name] = true
+			}
+		}
+		return map[string]any{"action": "accept", "content": filled}, nil
+	}
+	return nil, fmt.Errorf("%s is not answered", method)
+}
+
+// A tool asks in the same way whether the client is asked while it waits or calls again with the answers.
+func TestAsking(t *testing.T) {
+	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
+	if err := tools.Register(server); err != nil {
+		t.Fatal(err)
+	}
+	everything := mcp.Capabilities{"sampling": json.RawMessage(`{}`), "roots": json.RawMessage(`{}`), "elicitation": json.RawMessage(`{"form":{},"url":{}}`)}
+	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
+		client := mcptest.ConnectWith(t, server, mcptest.Options{Revision: revision, Capabilities: everything, Handle: answer})
+		for _, test := range []struct{ tool, input, text string }{
+			{"test_sampling", `{"prompt":"Where?"}`, "LLM response: Paris"},
+			{"test_missing_capability", `{}`, "Paris"},
+			{"test_elicitation", `{"message":"Who?"}`, `User response: action=accept, content={"email":"my email","username":"my username"}`},
+			{"test_elicitation_sep1034_defaults", `{}`, `Elicitation completed: action=accept, content={"age":30,"name":"John Doe","score":95.5,"status":"active","verified":true}`},
+			{"test_elicitation_sep1330_enums", `{}`, `Elicitation completed: action=accept, content={}`},
+			{"test_elicitation_url", `{}`, "Elicitation completed: action=accept"},
+			{"test_streaming_elicitation", `{}`, "Hello, my name!"},
+			{"test_input_required_result_elicitation", `{}`, "Hello, my name!"},
+			{"test_input_required_result_sampling", `{}`, "Paris"},
+			{"test_input_required_result_list_roots", `{}`, "Roots: file:///work"},
+			{"test_input_required_result_request_state", `{}`, "state-ok"},
+			{"test_input_required_result_tampered_state", `{}`, "state-ok"},
+			{"test_input_required_result_multiple_inputs", `{}`, "Paris (to my name, who works on 1 roots)"},
+			{"test_input_required_result_multi_round", `{}`, "my name likes my color."},
+			{"test_input_required_result_capabilities", `{}`, "Hello, my name!"},
+		} {
+			if got := client.CallTool(test.tool, json.RawMessage(test.input)).Text(); got != test.text {
+				t.Errorf("in revision %s, %s says %s, not %s", revision, test.tool, got, test.text)
+			}
+		}
+	}
+}
+
+// A client that cannot ask a person is asked for its model, and one that can do neither is told what is missing.
+func TestAskingLess(t *testing.T) {
+	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
+	if err := tools.Register(server); err != nil {
+		t.Fatal(err)
+	}
+	modelOnly := mcptest.Options{Revision: mcp.Latest, Capabilities: mcp.Capabilities{"sampling": json.RawMessage(`{}`)}, Handle: answer}
+	if got := mcptest.ConnectWith(t, server, modelOnly).CallTool("test_input_required_result_capabilities", nil).Text(); got != "Paris" {
+		t.Errorf("with a model alone: %s", got)
+	}
+
+	nothing := mcptest.ConnectWith(t, server, mcptest.Options{Revision: mcp.Latest})
+	err := nothing.Call("tools/call", map[string]any{"name": "test_missing_capability"}, nil)
+	if !errors.Is(err, mcp.MissingCapability) || !strings.Contains(err.Error(), "sampling") {
+		t.Errorf("without a model: %v", err)
+	}
+}

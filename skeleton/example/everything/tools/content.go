@@ -1,0 +1,80 @@
+package tools
+
+import (
+	"context"
+	"errors"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/skeleton/example/everything/media"
+)
+
+// What a tool may give back: text, pictures, sound, resources and links to them. A struct is sent as JSON,
+// with its schema: see Add.
+
+// SimpleText gives back a text.
+//
+//petrock:name test_simple_text
+//petrock:hints read-only closed-world
+func SimpleText(context.Context, struct{}) (string, error) {
+	return "This is a simple text response for testing.", nil
+}
+
+// ImageContent gives back a picture.
+//
+//petrock:name test_image_content
+//petrock:hints read-only closed-world
+func ImageContent(context.Context, struct{}) (*mcp.ToolResult, error) {
+	pixel, err := media.Pixel()
+	return &mcp.ToolResult{Content: []mcp.Content{mcp.Image{Data: pixel, MIMEType: "image/png"}}}, err
+}
+
+// AudioContent gives back a sound.
+//
+//petrock:name test_audio_content
+//petrock:hints read-only closed-world
+func AudioContent(context.Context, struct{}) (*mcp.ToolResult, error) {
+	return &mcp.ToolResult{Content: []mcp.Content{mcp.Audio{Data: media.Silence(), MIMEType: "audio/wav"}}}, nil
+}
+
+// EmbeddedResource gives back a resource, in full.
+//
+//petrock:name test_embedded_resource
+//petrock:hints read-only closed-world
+func EmbeddedResource(context.Context, struct{}) (*mcp.ToolResult, error) {
+	return &mcp.ToolResult{Content: []mcp.Content{mcp.EmbeddedResource{Resource: mcp.ResourceContents{
+		URI: "test://embedded-resource", MIMEType: "text/plain", Text: "This is an embedded resource content.",
+	}}}}, nil
+}
+
+// ResourceLink gives back where a resource is, for the client to read it or not.
+//
+//petrock:name test_resource_link
+//petrock:hints read-only closed-world
+func ResourceLink(context.Context, struct{}) (*mcp.ToolResult, error) {
+	return &mcp.ToolResult{Content: []mcp.Content{mcp.ResourceLink{Resource: mcp.Resource{
+		URI: "test://static-text", Name: "static_text", MIMEType: "text/plain",
+	}}}}, nil
+}
+
+// MultipleContent gives back a text, a picture and a resource.
+//
+//petrock:name test_multiple_content_types
+//petrock:hints read-only closed-world
+func MultipleContent(context.Context, struct{}) (*mcp.ToolResult, error) {
+	pixel, err := media.Pixel()
+	return &mcp.ToolResult{Content: []mcp.Content{
+		mcp.Text{Text: "Multiple content types test:"},
+		mcp.Image{Data: pixel, MIMEType: "image/png"},
+		mcp.EmbeddedResource{Resource: mcp.ResourceContents{
+			URI: "test://mixed-content-resource", MIMEType: "application/json", Text: `{"test":"data","value":123}`,
+		}},
+	}}, err
+}
+
+// ErrorHandling fails. The model is told why, and may try something else.
+//
+//petrock:name test_error_handling
+//petrock:hints read-only closed-world
+func ErrorHandling(context.Context, struct{}) (string, error) {
+	return "", errors.New("this tool intentionally returns an error for testing")
+}

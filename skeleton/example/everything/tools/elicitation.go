@@ -1,0 +1,140 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// Questions to the person in front of the client: forms to fill in, and pages to open.
+
+// ElicitationInput is what test_elicitation takes.
+type ElicitationInput struct {
+	Message string `json:"message"` // What the person is asked
+}
+
+// Elicitation asks the person for a name and an address.
+//
+//petrock:name test_elicitation
+//petrock:hints read-only
+func Elicitation(ctx context.Context, in ElicitationInput) (string, error) {
+	filled, err := askForm(ctx, &mcp.Elicitation{Key: "person", Message: in.Message, Schema: json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"username": {"type": "string", "description": "User's response"},
+			"email": {"type": "string", "description": "User's email address"}
+		},
+		"required": ["username", "email"]
+	}`)})
+	if err != nil {
+		return "", err
+	}
+	return "User response: " + filled, nil
+}
+
+// ElicitationDefaults asks the person to fill in a form that is filled in already.
+//
+//petrock:name test_elicitation_sep1034_defaults
+//petrock:hints read-only
+func ElicitationDefaults(ctx context.Context, _ struct{}) (string, error) {
+	filled, err := askForm(ctx, &mcp.Elicitation{Key: "form", Message: "Please review your profile", Schema: json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"name": {"type": "string", "default": "John Doe"},
+			"age": {"type": "integer", "default": 30},
+			"score": {"type": "number", "default": 95.5},
+			"status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+			"verified": {"type": "boolean", "default": true}
+		}
+	}`)})
+	return "Elicitation completed: " + filled, err
+}
+
+// ElicitationChoices asks the person to choose: one of several or several of them, with titles or without.
+//
+//petrock:name test_elicitation_sep1330_enums
+//petrock:hints read-only
+func ElicitationChoices(ctx context.Context, _ struct{}) (string, error) {
+	filled, err := askForm(ctx, &mcp.Elicitation{Key: "form", Message: "Please choose", Schema: json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
+			"titledSingle": {"type": "string", "oneOf": [
+				{"const": "value1", "title": "First option"},
+				{"const": "value2", "title": "Second option"},
+				{"const": "value3", "title": "Third option"}
+			]},
+			"legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["Option one", "Option two", "Option three"]},
+			"untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
+			"titledMulti": {"type": "array", "items": {"anyOf": [
+				{"const": "value1", "title": "First choice"},
+				{"const": "value2", "title": "Second choice"},
+				{"const": "value3", "title": "Third choice"}
+			]}}
+		}
+	}`)})
+	return "Elicitation completed: " + filled, err
+}
+
+// ElicitationStream tells how far it is, and then asks the person for a name.
+//
+//petrock:name test_streaming_elicitation
+//petrock:hints read-only
+func ElicitationStream(ctx context.Context, _ struct{}) (string, error) {
+	mcp.Progress(ctx, 1, 2, "asking")
+	return greet(ctx)
+}
+
+// ElicitationName asks the person for a name, and greets.
+//
+//petrock:name test_input_required_result_elicitation
+//petrock:hints read-only
+func ElicitationName(ctx context.Context, _ struct{}) (string, error) { return greet(ctx) }
+
+// ElicitationPage asks the person to open a page, for what must not go through the client.
+//
+//petrock:name test_elicitation_url
+//petrock:hints read-only
+func ElicitationPage(ctx context.Context, _ struct{}) (string, error) {
+	question := &mcp.URLElicitation{Key: "page", Message: "Please connect your account", URL: "https://example.com/connect"}
+	if err := mcp.Ask(ctx, question); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Elicitation completed: action=%s", question.Action), nil
+}
+
+// greet greets the person by the name that it asks for.
+func greet(ctx context.Context) (string, error) {
+	name, err := askText(ctx, "user_name", "What is your name?", "name")
+	if err != nil {
+		return "", err
+	}
+	return "Hello, " + name + "!", nil
+}
+
+// askForm asks with a form, and tells what came of it.
+func askForm(ctx context.Context, form *mcp.Elicitation) (string, error) {
+	if err := mcp.Ask(ctx, form); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("action=%s, content=%s", form.Action, form.Content), nil
+}
+
+// askText asks for the text of one field.
+func askText(ctx context.Context, key, message, field string) (string, error) {
+	question := textQuestion(key, message, field)
+	if err := mcp.Ask(ctx, question); err != nil {
+		return "", err
+	}
+	filled := map[string]string{}
+	err := question.Decode(&filled)
+	return filled[field], err
+}
+
+// textQuestion is a form with one field of text.
+func textQuestion(key, message, field string) *mcp.Elicitation {
+	form := fmt.Sprintf(`{"type": "object", "properties": {%q: {"type": "string"}}, "required": [%[1]q]}`, field)
+	return &mcp.Elicitation{Key: key, Message: message, Schema: json.RawMessage(form)}
+}
