@@ -1,0 +1,198 @@
+package jsonrpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// An outlet remembers what it is given.
+type outlet struct {
+	mu     sync.Mutex
+	sent   []string
+	answer string
+	err    error
+	times  int
+}
+
+func (o *outlet) Room() []byte { return nil }
+
+func (o *outlet) Send(msg []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sent = append(o.sent, string(msg))
+	return nil
+}
+
+func (o *outlet) Answer(msg []byte, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answer, o.err = string(msg), err
+	o.times++
+}
+
+// mute is a transport that nothing comes over; what is sent is kept.
+type mute struct{ outlet }
+
+func (*mute) Receive() ([]byte, error) { return nil, io.EOF }
+func (*mute) Close() error             { return nil }
+
+type takenKey struct{}
+
+// openConn returns a connection whose messages are taken.
+func openConn(t *testing.T, o jsonrpc.Options) (*jsonrpc.Conn, *mute) {
+	t.Helper()
+	m := &mute{}
+	var c *jsonrpc.Conn
+	o.Handle = func(ctx context.Context, req *jsonrpc.Request) (any, error) {
+		switch req.Method {
+		case "who":
+			return ctx.Value(takenKey{}), nil
+		case "fails":
+			return nil, jsonrpc.Errorf(-7, "no")
+		case "tells":
+			err := req.Notify("news", map[string]int{"n": 1})
+			return struct{}{}, errors.Join(err, c.Notify(ctx, "elsewhere", nil))
+		case "calls":
+			var answer json.RawMessage
+			err := c.Call(ctx, "back", nil, &answer)
+			return answer, err
+		case "waits":
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("no %s", req.Method)
+	}
+	c = jsonrpc.NewConn(m, o)
+	c.Open(context.Background())
+	return c, m
+}
+
+func take(c *jsonrpc.Conn, ctx context.Context, raw string) *outlet {
+	o := &outlet{}
+	c.Take(ctx, jsonrpc.ParseMessage([]byte(raw)), o)
+	return o
+}
+
+func TestTake(t *testing.T) {
+	c, m := openConn(t, jsonrpc.Options{})
+	ctx := context.WithValue(t.Context(), takenKey{}, "me")
+	for raw, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"method":"who"}`:     `{"jsonrpc":"2.0","id":1,"result":"me"}`,
+		`{"jsonrpc":"2.0","id":"x","method":"fails"}`: `{"jsonrpc":"2.0","id":"x","error":{"code":-7,"message":"no"}}`,
+		`{"jsonrpc":"2.0","id":1}`:                    `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"method\" must be a string"}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"who"}]`:   `{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not part of this protocol revision: send one message at a time"}}`,
+		`{"jsonrpc":"2.0","method":"who"}`:            ``,
+		`{"jsonrpc":"2.0","id":5,"result":1}`:         ``,
+	} {
+		o := take(c, ctx, raw)
+		if o.answer != want || (o.times == 1) != (want != "") || (o.err != nil) != strings.Contains(want, "error") {
+			t.Errorf("%s gives %s, %v, %d times", raw, o.answer, o.err, o.times)
+		}
+	}
+	o := take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"tells"}`)
+	if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","method":"news","params":{"n":1}}]` || fmt.Sprint(m.sent) != `[{"jsonrpc":"2.0","method":"elsewhere"}]` {
+		t.Errorf("sent with the request: %s; besides: %s", o.sent, m.sent)
+	}
+}
+
+func TestTakeBatch(t *testing.T) {
+	c, _ := openConn(t, jsonrpc.Options{})
+	c.SetDialect(jsonrpc.Dialect{Batches: true})
+	o := take(c, t.Context(), `[{"jsonrpc":"2.0","id":1,"method":"fails"},{"jsonrpc":"2.0","method":"who"},7,{"jsonrpc":"2.0","id":2,"method":"who"}]`)
+	want := `[{"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"no"}},{"jsonrpc":"2.0","error":{"code":-32600,"message":"a message must be an object, got a number"}},{"jsonrpc":"2.0","id":2,"result":null}]`
+	if o.answer != want || o.err != nil || o.times != 1 {
+		t.Errorf("the answer is %s, %v, %d times", o.answer, o.err, o.times)
+	}
+	if o := take(c, t.Context(), `[{"jsonrpc":"2.0","method":"who"}]`); o.times != 0 {
+		t.Errorf("notifications alone are answered with %s", o.answer)
+	}
+}
+
+// A call goes the way of its request, and its answer comes in a message of its own.
+func TestTakeCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, m := openConn(t, jsonrpc.Options{})
+		o := &outlet{}
+		go c.Take(t.Context(), jsonrpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
+		synctest.Wait()
+		if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","id":1,"method":"back"}]` || len(m.sent) != 0 {
+			t.Fatalf("sent with the request: %s; besides: %s", o.sent, m.sent)
+		}
+		take(c, t.Context(), `{"jsonrpc":"2.0","id":1,"result":"there"}`)
+		synctest.Wait()
+		if o.answer != `{"jsonrpc":"2.0","id":1,"result":"there"}` {
+			t.Errorf("the answer is %s", o.answer)
+		}
+	})
+}
+
+// The context of a request ends when the peer cancels it, with that of who took it, and with the connection.
+func TestTakeEnds(t *testing.T) {
+	for name, end := range map[string]func(c *jsonrpc.Conn, cancel func()) string{
+		"cancelled": func(c *jsonrpc.Conn, _ func()) string {
+			c.Cancel(jsonrpc.IntID(1))
+			return ""
+		},
+		"gone": func(_ *jsonrpc.Conn, cancel func()) string {
+			cancel()
+			return `"message":"context canceled"`
+		},
+		"closed": func(c *jsonrpc.Conn, _ func()) string {
+			hurry := make(chan struct{})
+			close(hurry)
+			c.Close(hurry)
+			return `"message":"the connection is closed"`
+		},
+		"out of grace": func(c *jsonrpc.Conn, _ func()) string {
+			began := time.Now()
+			c.Close(nil)
+			if took := time.Since(began); took != time.Minute {
+				return took.String()
+			}
+			return `"message":"the connection is closed"`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _ := openConn(t, jsonrpc.Options{Grace: time.Minute})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				o := &outlet{}
+				go c.Take(ctx, jsonrpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"waits"}`)), o)
+				synctest.Wait()
+				want := end(c, cancel)
+				synctest.Wait()
+				if o.times != 1 || !strings.Contains(o.answer, want) || (o.answer == "") != (want == "") {
+					t.Errorf("the answer is %q, %d times; want %s", o.answer, o.times, want)
+				}
+			})
+		})
+	}
+}
+
+// Within one conversation an id is used once at a time; strangers know nothing of each other's.
+func TestTakeSameID(t *testing.T) {
+	for strangers, want := range map[bool]string{false: "in use", true: `"result":null`} {
+		synctest.Test(t, func(t *testing.T) {
+			c, _ := openConn(t, jsonrpc.Options{Strangers: strangers})
+			ctx, cancel := context.WithCancel(t.Context())
+			go take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"waits"}`)
+			synctest.Wait()
+			if o := take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"who"}`); !strings.Contains(o.answer, want) {
+				t.Errorf("strangers %t: the second gives %s", strangers, o.answer)
+			}
+			cancel()
+			synctest.Wait()
+		})
+	}
+}
