@@ -58,7 +58,7 @@ func runScripts(t *testing.T, files []string) {
 		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "sound": sound},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "sound": sound, "serve": serve, "post": post},
 		Setup: func(env *testscript.Env) error {
 			petrock, err := exec.LookPath("petrock")
 			if err != nil {
@@ -76,6 +76,7 @@ func runScripts(t *testing.T, files []string) {
 			env.Setenv("GOFLAGS", goFlags)
 			env.Setenv("GOWORK", "")
 			env.Setenv("HOME", env.WorkDir)
+			env.Values[servedKey{}] = &served{}
 			return os.WriteFile(filepath.Join(env.WorkDir, ".gitconfig"), []byte("[user]\n\tname = Gopher\n\temail = gopher@example.com\n"), 0o644)
 		},
 	}

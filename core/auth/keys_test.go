@@ -82,8 +82,9 @@ func TestPrincipals(t *testing.T) {
 		}
 		return id.Principal()
 	}
-	if who(oldKey) == who(newKey) || who(oldKey) != who(oldKey) || who(oldKey) == "" {
-		t.Errorf("they are %s and %s", who(oldKey), who(newKey))
+	one, again, other := who(oldKey), who(oldKey), who(newKey)
+	if one == other || one != again || one == "" {
+		t.Errorf("they are %s, then %s, and %s", one, again, other)
 	}
 }
 

@@ -9,6 +9,8 @@
 //	…
 //	err = server.ServeStdio(ctx, os.Stdout)
 //
+// [Server.HTTP] puts the same server on HTTP, for any number of clients at once.
+//
 // A [Server] holds tools, resources and prompts, and serves any number of clients,
 // each in the revision of the protocol that it speaks. What the handlers return is rendered
 // for that revision, so that they need not know it.
@@ -17,8 +19,8 @@
 //
 // Up to revision 2025-11-25 a client begins with a handshake, and what is agreed on holds for its
 // session. From 2026-07-28 on there are no sessions: each request says its revision and what its
-// client can do. Both come over the same connection, are told apart by Session.handle, and go
-// through the same table of methods. Where the eras differ most, handlers have one call for both:
+// client can do. Both come over the same connection, are told apart by Session.handle (over HTTP by
+// [HTTPHandler], for each request), and go through the same table of methods. Where the eras differ most, handlers have one call for both:
 // [Ask] puts questions to the client, [Progress] and [Logger] tell it things.
 //
 // # Order

@@ -42,11 +42,15 @@ type words struct {
 	Example string // what the project began with; empty for nothing
 
 	DataVariable string // the environment variable for where data is
+	KeyVariable  string // the one for API keys
 }
 
 // render calls put for each text of the project.
 func render(templates fs.FS, a Answers, put func(file string, data []byte)) error {
-	say := words{Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example, DataVariable: project.Variable(a.Name, "data")}
+	say := words{
+		Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example,
+		DataVariable: project.Variable(a.Name, "data"), KeyVariable: project.Variable(a.Name, "api_key"),
+	}
 	for from, to := range texts() {
 		parsed, err := template.New(from).Option("missingkey=error").ParseFS(templates, path.Join("project", from))
 		if err != nil {

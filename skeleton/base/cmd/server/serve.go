@@ -66,7 +66,7 @@ func (s *serving) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "a further name to be called by on a loopback address (may be repeated)")
 	flags.BoolVar(&s.web.Health, "healthz", false, "say at /healthz that the server is there, to everybody")
 	flags.BoolVar(&s.verbose, "verbose", false, "log each request on standard error; never what is in it")
-	flags.Int64Var(&s.mcp.MaxBody, "max-body", 0, "the largest message, in bytes (0 for 64 MiB)")
+	flags.Int64Var(&s.mcp.MaxBody, "max-body", 0, "the largest message, in bytes (0 for 1 MiB)")
 	flags.IntVar(&s.web.MaxHeader, "max-header", 64<<10, "the largest header, in bytes")
 	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 0, "how long a header may take (0 for 10s)")
 	flags.DurationVar(&s.web.BodyTimeout, "body-timeout", 0, "how long a body may take (0 for 30s)")

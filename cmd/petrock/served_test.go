@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// serve PROGRAM [ARG...] starts a project's server on HTTP, at a free port of this machine, with the variables of the environment that
+// $SERVE_ENV names. $URL is where it is. ! serve tells it to stop, and it has to end with 0.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		running := ts.Value(servedKey{}).(*served)
+		ts.Check(running.cmd.Process.Signal(os.Interrupt))
+		said, _ := io.ReadAll(running.errOut)
+		ts.Logf("it said:\n%s", said)
+		ts.Check(running.cmd.Wait())
+		return
+	}
+	if len(args) == 0 {
+		ts.Fatalf("usage: serve program [arg...]")
+	}
+	cmd := exec.Command(ts.MkAbs(args[0]), append([]string{"serve", "--addr", "127.0.0.1:0"}, args[1:]...)...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	for _, name := range strings.Fields(ts.Getenv("SERVE_ENV")) {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	errOut, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		if cmd.ProcessState == nil {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+	})
+	running := ts.Value(servedKey{}).(*served)
+	running.cmd, running.errOut = cmd, bufio.NewReader(errOut)
+	for {
+		line, err := running.errOut.ReadString('\n')
+		if _, address, ok := strings.Cut(strings.TrimSpace(line), ": serving "); ok {
+			ts.Setenv("URL", address)
+			return
+		}
+		if err != nil {
+			ts.Fatalf("it does not serve: %s", line)
+		}
+	}
+}
+
+// A served is a server that runs beside a script.
+type served struct {
+	cmd    *exec.Cmd
+	errOut *bufio.Reader
+}
+
+// servedKey is the key of a script's [*served].
+type servedKey struct{}
+
+// post STATUS URL FILE OUT [HEADER: VALUE...] sends a file, must be answered with a status, and writes the answer to a file.
+func post(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: post status url file out [header: value...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	request, err := http.NewRequest(http.MethodPost, args[1], strings.NewReader(ts.ReadFile(args[2])))
+	ts.Check(err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	for _, header := range args[4:] {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	ts.Check(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), text, 0o644))
+	if response.StatusCode != want {
+		ts.Fatalf("%s is answered with %d, not %d: %s", args[1], response.StatusCode, want, text)
+	}
+}
