@@ -47,7 +47,11 @@ source, around the working directory or around this program.`,
 
 // newServer is the server with all that the project offers. ctx is that of the whole run, and end is called after it.
 func newServer(ctx context.Context, with []extension) (server *mcp.Server, end func() error, err error) {
-	server = mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{})
+	key, err := stateKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	server = mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{StateKey: key})
 	if err := register(ctx, server); err != nil {
 		return nil, nil, err
 	}

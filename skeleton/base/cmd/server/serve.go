@@ -70,12 +70,13 @@ func (s *serving) flags(cmd *cobra.Command) {
 	flags.IntVar(&s.web.MaxHeader, "max-header", 64<<10, "the largest header, in bytes")
 	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 0, "how long a header may take (0 for 10s)")
 	flags.DurationVar(&s.web.BodyTimeout, "body-timeout", 0, "how long a body may take (0 for 30s)")
+	flags.DurationVar(&s.mcp.WriteTimeout, "write-timeout", 0, "how long a client may take nothing of an answer (0 for 30s)")
 	flags.DurationVar(&s.web.Idle, "idle-timeout", 0, "how long a connection without requests is kept (0 for 2m)")
 	flags.DurationVar(&s.mcp.SessionIdle, "session-idle", 0, "how long a session is kept without a word of its client (0 for 30m)")
 	flags.IntVar(&s.mcp.MaxSessions, "max-sessions", 0, "how many sessions there may be (0 for 10000)")
 	flags.IntVar(&s.mcp.MaxSessionsEach, "max-sessions-each", 0, "how many sessions a client may have (0 for 1000)")
 	flags.IntVar(&s.mcp.MaxCalls, "max-calls", 0, "how many calls may be in flight (0 for 1000)")
-	flags.IntVar(&s.mcp.ReplayBuffer, "replay-buffer", 0, "what is kept of a session for a client that lost its connection, in bytes (0 for 1 MiB)")
+	flags.IntVar(&s.mcp.ReplayBuffer, "replay-buffer", 0, "what is kept of a session for a client that lost its connection, in bytes (0 for 256 KiB)")
 	flags.DurationVar(&s.mcp.KeepAlive, "keep-alive", 0, "how often something goes over a quiet stream (0 for 15s)")
 	flags.DurationVar(&s.web.Grace, "grace", 0, "how long calls in flight may go on at the end (0 for 10s)")
 }
@@ -106,7 +107,9 @@ func (s *serving) run(ctx context.Context, errOut io.Writer) error {
 	s.web.Ready = func(addr net.Addr) {
 		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, address(addr), s.who(addr))
 	}
-	s.mcp.Client = web.Client(s.web.InFront)
+	if s.web.InFront {
+		s.mcp.Client = web.Client
+	}
 
 	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -117,7 +120,7 @@ func (s *serving) run(ctx context.Context, errOut io.Writer) error {
 // check says what is wrong with what was typed.
 func (s *serving) check() error {
 	m := s.mcp
-	if m.MaxBody < 0 || m.MaxSessions < 0 || m.MaxSessionsEach < 0 || m.MaxCalls < 0 || m.ReplayBuffer < 0 || m.SessionIdle < 0 || m.KeepAlive < 0 {
+	if m.MaxBody < 0 || m.MaxSessions < 0 || m.MaxSessionsEach < 0 || m.MaxCalls < 0 || m.ReplayBuffer < 0 || m.SessionIdle < 0 || m.KeepAlive < 0 || m.WriteTimeout < 0 {
 		return terminal.Usagef("sizes, numbers and times cannot be negative; 0 is what is usual")
 	}
 	s.web.KeyVariable, s.web.FrontFlag = keyVariable(), "--behind-proxy"

@@ -73,6 +73,8 @@ func send(t *testing.T, method, address, body string, headers ...string) (int, s
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("MCP-Protocol-Version", "2026-07-28")
+	request.Header.Set("Mcp-Method", "tools/list")
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
 		request.Header.Set(name, value)
@@ -89,7 +91,9 @@ func send(t *testing.T, method, address, body string, headers ...string) (int, s
 	return response.StatusCode, string(text)
 }
 
-const pinging = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+// listing asks what tools there are, in the revision that knows no sessions.
+const listing = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"me","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 
 // It is there for this machine, at one path, and ends well when it is told to stop.
 func TestServe(t *testing.T) {
@@ -106,12 +110,16 @@ func TestServe(t *testing.T) {
 		{"POST", "/mcp/petrock", "Origin: http://localhost", 404},
 		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
 	} {
-		if status, text := send(t, test.method, base+test.path, pinging, test.header); status != test.status {
+		if status, text := send(t, test.method, base+test.path, listing, test.header); status != test.status {
 			t.Errorf("%s %s with %q is answered with %d, not %d: %s", test.method, test.path, test.header, status, test.status, text)
 		}
 	}
-	if status, text := send(t, "POST", address, pinging, "Origin: https://app.example.com"); status == 401 || status == 403 || status == 404 {
-		t.Errorf("an allowed origin is answered with %d: %s", status, text)
+	status, text := send(t, "POST", address, listing, "Origin: https://app.example.com")
+	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
+		t.Errorf("it is answered with %d: %s", status, text)
+	}
+	if strings.Contains(text, "generate_tool") {
+		t.Errorf("the workshop is there over HTTP: %s", text)
 	}
 }
 
@@ -121,11 +129,11 @@ func TestServeWithKeys(t *testing.T) {
 	const first, second = "0123456789abcdef", "fedcba9876543210"
 	t.Setenv(keyVariable(), first+","+second)
 	address := started(t)
-	if status, _ := send(t, "POST", address, pinging); status != 401 {
+	if status, _ := send(t, "POST", address, listing); status != 401 {
 		t.Errorf("without a key it is answered with %d", status)
 	}
 	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
-		if status, _ := send(t, "POST", address, pinging, header); status == 401 {
+		if status, _ := send(t, "POST", address, listing, header); status == 401 {
 			t.Errorf("with %q it is answered with 401", header)
 		}
 	}
@@ -149,6 +157,18 @@ func TestBadKeys(t *testing.T) {
 				t.Errorf("it tells a key: %s", got)
 			}
 		}
+	}
+}
+
+func TestBadStateKey(t *testing.T) {
+	withoutKeys(t)
+	t.Setenv(project.Variable(programName, "state_key"), "hunter2")
+	errOut := create(t)
+	if status := run(t.Context(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+		t.Errorf("it ends with %d", status)
+	}
+	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
+		t.Errorf("it says %s", got)
 	}
 }
 
