@@ -5,7 +5,9 @@
 //   - strictjson: reads JSON exactly;
 //   - jsonrpc: JSON-RPC 2.0, no word of MCP: messages, framing, the connection;
 //   - schema: JSON Schema, values and validation;
-//   - mcp: MCP, no byte framing: protocol types, the server, stdio;
+//   - mcp: MCP, no byte framing: protocol types, the server, stdio, streamable HTTP;
+//   - auth: who calls over HTTP, and whether they may come in;
+//   - web: a server on HTTP: listening, hosts and origins, limits, the end;
 //   - stdfd: moves standard descriptors out of the way, for mcp and quiet;
 //   - quiet: keeps standard output clean while a program starts, for main packages;
 //   - terminal: what command lines share: usage, statuses, who looks on;
@@ -16,5 +18,6 @@
 //
 //	mcptest → mcp → jsonrpc, schema → strictjson → standard library
 //	          mcp, quiet → stdfd → standard library
+//	          web, mcp → auth → standard library
 //	          terminal, project → standard library
 package core

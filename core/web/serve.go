@@ -2,11 +2,11 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 )
 
 // Serve serves h until ctx ends. Then it stops accepting, lets calls in flight go on for a grace period, ends
@@ -66,14 +66,19 @@ func newHTTPServer(ctx context.Context, d *door, o Options) *http.Server {
 	}
 }
 
+// lastWords is how long, once all calls have ended, their last bytes may take, and requests that are only half there.
+const lastWords = time.Second
+
 // end lets what is in flight go on until the grace is over, and closes all connections.
 func end(ctx context.Context, h Handler, server *http.Server, o Options) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
 	server.SetKeepAlivesEnabled(false)
-	err := errors.Join(h.Shutdown(grace), server.Shutdown(grace))
-	server.Close()
-	if err != nil {
+	if err := h.Shutdown(grace); err != nil {
 		o.Logger.Warn("calls were cut off at the end", "grace", o.Grace, "error", err)
 	}
+	last, cancel := context.WithTimeout(grace, lastWords)
+	defer cancel()
+	_ = server.Shutdown(last) // what is left then is closed
+	server.Close()
 }

@@ -191,3 +191,27 @@ func TestGrace(t *testing.T) {
 		t.Errorf("the call ends with %v", err)
 	}
 }
+
+// Connections that ask nothing do not hold up the end.
+func TestEndWithIdle(t *testing.T) {
+	inTime(t, echo{}, Options{}, func(t *testing.T, listener pipes, stop func() error) {
+		silent := listener.dial()
+		defer silent.Close()
+		half := listener.dial()
+		defer half.Close()
+		io.WriteString(half, head)
+		idle := listener.dial()
+		defer idle.Close()
+		io.WriteString(idle, head+"\r\nhello")
+		if _, err := http.ReadResponse(bufio.NewReader(idle), nil); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > lastWords {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

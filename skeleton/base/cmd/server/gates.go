@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
@@ -53,13 +54,15 @@ func (s *serving) addGates(addr net.Addr) error {
 	return nil
 }
 
-// who says who may come in at an address.
-func (s *serving) who(addr net.Addr) string {
+// who says who may come in.
+func (s *serving) who() string {
 	switch {
 	case len(s.web.Gates) > 0:
 		return "for those who show a key or a token"
 	case s.web.InFront:
 		return "for everybody; who they are is asked in front of it"
+	case slices.Contains(s.web.Origins, "*"):
+		return "for every program of this machine and every web page that is open on it; set " + keyVariable() + " to ask for a key"
 	}
 	return "for every program of this machine; with keys in " + keyVariable() + " only for those who have one"
 }

@@ -67,7 +67,7 @@ func (s *serving) flags(cmd *cobra.Command) {
 	flags.BoolVar(&s.web.Health, "healthz", false, "say at /healthz that the server is there, to everybody")
 	flags.BoolVar(&s.verbose, "verbose", false, "log each request on standard error; never what is in it")
 	flags.Int64Var(&s.mcp.MaxBody, "max-body", 0, "the largest message, in bytes (0 for 1 MiB)")
-	flags.IntVar(&s.web.MaxHeader, "max-header", 64<<10, "the largest header, in bytes")
+	flags.IntVar(&s.web.MaxHeader, "max-header", 0, "the largest header, in bytes (0 for 64 KiB)")
 	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 0, "how long a header may take (0 for 10s)")
 	flags.DurationVar(&s.web.BodyTimeout, "body-timeout", 0, "how long a body may take (0 for 30s)")
 	flags.DurationVar(&s.mcp.WriteTimeout, "write-timeout", 0, "how long a client may take nothing of an answer (0 for 30s)")
@@ -105,7 +105,7 @@ func (s *serving) run(ctx context.Context, errOut io.Writer) error {
 	}
 	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
 	s.web.Ready = func(addr net.Addr) {
-		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, address(addr), s.who(addr))
+		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, address(addr), s.who())
 	}
 	if s.web.InFront {
 		s.mcp.Client = web.Client
