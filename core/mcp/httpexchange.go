@@ -163,6 +163,7 @@ func (e *exchange) end() {
 	}
 	if e.room != nil {
 		e.h.rooms.Put(e.room)
+		e.room = nil // given back twice, it would be lent to two at once
 	}
 }
 

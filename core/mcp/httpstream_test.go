@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -333,4 +334,37 @@ func TestHTTPIdle(t *testing.T) {
 	if a := s.post(used, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.StatusCode != 200 {
 		t.Errorf("the session in use gives %s", a.Status)
 	}
+}
+
+// What one client is sent is in no other's answer, also when a client that listened has gone.
+func TestHTTPApart(t *testing.T) {
+	server := mcp.NewServer(mcp.Implementation{Name: "apart", Version: "1"}, mcp.Options{})
+	err := server.AddTool(mcp.Tool{Name: "say"}, mcp.Typed(func(_ context.Context, in struct {
+		Text string `json:"text"`
+	}) (string, error) {
+		return in.Text, nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcp.HTTPOptions{})
+	for range 20 {
+		r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, modern("subscriptions/listen", "")...)
+		next(t, bufio.NewReader(r.Body))
+		r.Body.Close()
+	}
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			text := strings.Repeat(string(rune('a'+i)), 100+10*i)
+			for range 50 {
+				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"` + text + `"},` + meta + `}}`
+				if a := s.do("POST", body, modern("tools/call", "say")...); !strings.Contains(a.body, `"`+text+`"`) {
+					t.Errorf("client %d is told %s", i, a.body)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
