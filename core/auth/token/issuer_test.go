@@ -1,0 +1,233 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/auth"
+)
+
+// isFault checks that nothing was said about the caller.
+func isFault(t *testing.T, id *auth.Identity, err error, message string) {
+	t.Helper()
+	refusal := (*auth.Refusal)(nil)
+	if id != nil || err == nil || errors.As(err, &refusal) || !strings.Contains(err.Error(), message) {
+		t.Errorf("it gives %v and %v (%T), not a fault because of %q", id, err, err, message)
+	}
+}
+
+// A key that is new is fetched when the first token comes that it has signed; one that is gone is used no more.
+func TestRotation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := newSigner(t, "ES256", "one"), newSigner(t, "ES256", "two")
+		w := newWorld(t, one.public())
+		g := w.gate(t, nil)
+		enter := func(s signer) (*auth.Identity, error) { return g.Enter(request(s.sign(t, nil, claimSet(nil)))) }
+		if _, err := enter(one); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(pause)
+		w.publish(t, one.public(), two.public())
+		if _, err := enter(two); err != nil {
+			t.Errorf("a new key is not known: %v", err)
+		}
+		if _, err := enter(one); err != nil {
+			t.Errorf("the old key is not known any more: %v", err)
+		}
+		time.Sleep(pause)
+		w.publish(t, two.public())
+		time.Sleep(fresh)
+		enter(two) // has the keys fetched
+		synctest.Wait()
+		id, err := enter(one)
+		refusedAs(t, id, err, "invalid_token", "not signed")
+		if n := w.times(jwksURL); n != 3 {
+			t.Errorf("the keys were fetched %d times", n)
+		}
+	})
+}
+
+// An issuer whose tokens have no kid changes its key.
+func TestRotationWithoutKID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := newSigner(t, "ES256", ""), newSigner(t, "ES256", "")
+		w := newWorld(t, one.public())
+		g := w.gate(t, nil)
+		if err := g.Warm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+		w.publish(t, two.public())
+		if _, err := g.Enter(request(two.sign(t, nil, claimSet(nil)))); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Kids that are made up have the issuer asked now and then, and not each time.
+func TestUnknownKIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := newSigner(t, "EdDSA", "one")
+		w := newWorld(t, one.public())
+		g := w.gate(t, nil)
+		for range 100 {
+			s := one
+			s.kid = time.Now().String()
+			id, err := g.Enter(request(s.sign(t, nil, claimSet(nil))))
+			refusedAs(t, id, err, "invalid_token", "not signed")
+			time.Sleep(pause / 10)
+		}
+		if n := w.times(jwksURL); n != 10 {
+			t.Errorf("in %v the keys were fetched %d times", 10*pause, n)
+		}
+	})
+}
+
+// Many who wait for keys have them fetched once, and one who goes away does not take them along.
+func TestOneFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := newSigner(t, "EdDSA", "one")
+		w := newWorld(t, one.public())
+		w.wait = make(chan struct{})
+		g := w.gate(t, nil)
+		token := one.sign(t, nil, claimSet(nil))
+		var all sync.WaitGroup
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			id, err := g.Enter(request(token).WithContext(ctx))
+			isFault(t, id, err, "waiting for the keys")
+		})
+		for range 20 {
+			all.Go(func() {
+				if _, err := g.Enter(request(token)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(2 * time.Second)
+		close(w.wait)
+		all.Wait()
+		if n := w.times(jwksURL); n != 1 {
+			t.Errorf("the keys were fetched %d times", n)
+		}
+	})
+}
+
+// Keys are fetched again before they are old, and nobody waits for that.
+func TestBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := newSigner(t, "EdDSA", "one")
+		w := newWorld(t, one.public())
+		g := w.gate(t, nil)
+		enter := func() {
+			t.Helper()
+			if _, err := g.Enter(request(one.sign(t, nil, claimSet(nil)))); err != nil {
+				t.Error(err)
+			}
+		}
+		enter()
+		time.Sleep(fresh - time.Second)
+		enter()
+		synctest.Wait()
+		if n := w.times(jwksURL); n != 1 {
+			t.Errorf("keys that are not old were fetched %d times", n)
+		}
+		time.Sleep(time.Second)
+		w.set(func() { w.wait = make(chan struct{}) })
+		begin := time.Now()
+		for range 5 {
+			enter()
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("they wait for %v", took)
+		}
+		synctest.Wait()
+		close(w.wait)
+		synctest.Wait()
+		if n := w.times(jwksURL); n != 2 {
+			t.Errorf("old keys were fetched %d times", n)
+		}
+	})
+}
+
+// While an issuer cannot be reached, its keys are good for a day, and it is not asked all the time.
+func TestDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := newSigner(t, "EdDSA", "one"), newSigner(t, "EdDSA", "two")
+		w := newWorld(t, one.public())
+		g := w.gate(t, func(o *Options) { o.JWKS = jwksURL })
+		enter := func(s signer) (*auth.Identity, error) { return g.Enter(request(s.sign(t, nil, claimSet(nil)))) }
+		begin := time.Now()
+		if _, err := enter(one); err != nil {
+			t.Error(err)
+		}
+		w.set(func() { w.down = true })
+		for time.Since(begin) < stale-time.Minute {
+			time.Sleep(time.Minute)
+			if _, err := enter(one); err != nil {
+				t.Fatalf("after %v: %v", time.Since(begin), err)
+			}
+			synctest.Wait()
+		}
+		if n := w.times(jwksURL); n > 24*60 {
+			t.Errorf("in a day the keys were fetched %d times", n)
+		}
+		id, err := enter(two) // it may be a good one, for all we know
+		isFault(t, id, err, "the issuer is down")
+		time.Sleep(time.Minute)
+		id, err = enter(one)
+		isFault(t, id, err, "the issuer is down")
+		n := w.times(jwksURL)
+		for range 10 {
+			id, err = enter(one)
+			isFault(t, id, err, "the issuer is down")
+		}
+		if again := w.times(jwksURL); again != n {
+			t.Errorf("an issuer that is down is asked %d times more at once", again-n)
+		}
+		w.set(func() { w.down = false })
+		time.Sleep(pause)
+		if _, err := enter(one); err != nil {
+			t.Errorf("it is up again: %v", err)
+		}
+	})
+}
+
+// An issuer that does not answer is not waited for without end.
+func TestNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := newSigner(t, "EdDSA", "one")
+		w := newWorld(t, one.public())
+		w.silent = true
+		begin := time.Now()
+		id, err := w.gate(t, nil).Enter(request(one.sign(t, nil, claimSet(nil))))
+		isFault(t, id, err, "deadline")
+		if took := time.Since(begin); took != fetchTime {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// Keys that the issuer has taken back are used no more, even if there are none left.
+func TestNoKeysLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := newSigner(t, "EdDSA", "one")
+		w := newWorld(t, one.public())
+		g := w.gate(t, nil)
+		if err := g.Warm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.set(func() { w.pages[jwksURL] = `{"keys":[]}` })
+		time.Sleep(fresh)
+		g.Enter(request(one.sign(t, nil, claimSet(nil))))
+		synctest.Wait()
+		id, err := g.Enter(request(one.sign(t, nil, claimSet(nil))))
+		refusedAs(t, id, err, "invalid_token", "not signed")
+	})
+}

@@ -1,0 +1,133 @@
+package token
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What cannot be is refused at once, with a way out.
+func TestNew(t *testing.T) {
+	for say, change := range map[string]func(*Options){
+		"no issuer of tokens":                func(o *Options) { o.Issuers = nil },
+		`the resource is "notes"`:            func(o *Options) { o.Resource = "notes" },
+		`the resource is ""`:                 func(o *Options) { o.Resource = "" },
+		`the resource is "http://notes`:      func(o *Options) { o.Resource = "http://notes.example.com/mcp" },
+		`the resource is "https://a@b`:       func(o *Options) { o.Resource = "https://a@b/mcp" },
+		`the issuer is "http://login`:        func(o *Options) { o.Issuers = []string{"http://login.example.com"} },
+		`the issuer is "https://l/?a=b"`:     func(o *Options) { o.Issuers = []string{"https://l/?a=b"} },
+		`the issuer is "https://l/#"`:        func(o *Options) { o.Issuers = []string{"https://l/#"} },
+		"reading the issuer":                 func(o *Options) { o.Issuers = []string{"https://[::1"} },
+		`the URL of the keys is "ftp://k"`:   func(o *Options) { o.JWKS = "ftp://k" },
+		"the keys of one issuer":             func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
+		`"a b" is no scope`:                  func(o *Options) { o.Required = []string{"a b"} },
+		`"ä" is no scope`:                    func(o *Options) { o.Scopes = []string{"ä"} },
+		"give a leeway of 0 or more":         func(o *Options) { o.Leeway = -time.Second },
+		`the issuer is "http://localhost.e`:  func(o *Options) { o.Issuers = []string{"http://localhost.example.com"} },
+		`the issuer is "http://127.0.0.1.ex`: func(o *Options) { o.Issuers = []string{"http://127.0.0.1.example.com"} },
+	} {
+		o := Options{Resource: resource, Issuers: []string{login}}
+		change(&o)
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("it says %v, not %q", err, say)
+		}
+	}
+	for _, host := range []string{"localhost", "127.0.0.1:8181", "[::1]:8181"} {
+		if _, err := New(Options{Resource: "http://" + host + "/mcp", Issuers: []string{"http://" + host}}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A token may be for something else than the public URL.
+func TestAudience(t *testing.T) {
+	s := newSigner(t, "EdDSA", "one")
+	w := newWorld(t, s.public())
+	g := w.gate(t, func(o *Options) { o.Audience = []string{"api://notes", "notes"} })
+	if _, err := g.Enter(request(s.sign(t, nil, claimSet(map[string]any{"aud": "notes"})))); err != nil {
+		t.Error(err)
+	}
+	id, err := g.Enter(request(s.sign(t, nil, claimSet(nil))))
+	refusedAs(t, id, err, "invalid_token", "another server")
+}
+
+func TestChallenge(t *testing.T) {
+	w := newWorld(t)
+	plain, strict := w.gate(t, nil), w.gate(t, func(o *Options) { o.Required = []string{"mcp"} })
+	const where = `resource_metadata="https://notes.example.com/.well-known/oauth-protected-resource/mcp"`
+	const told = `error="invalid_token", error_description="the token is not good for this server, or not any more"`
+	for _, test := range []struct {
+		gate   *Gate
+		why    string
+		scopes []string
+		want   string
+	}{
+		{plain, "", nil, `Bearer ` + where},
+		{strict, "", nil, `Bearer ` + where + `, scope="mcp"`},
+		{plain, "invalid_token", nil, `Bearer ` + where + `, ` + told},
+		{strict, "invalid_token", nil, `Bearer ` + where + `, scope="mcp", ` + told},
+		{strict, "invalid_request", nil, `Bearer ` + where + `, scope="mcp", error="invalid_request"`},
+		{plain, "insufficient_scope", []string{"a", "b"}, `Bearer error="insufficient_scope", scope="a b", ` + where},
+		{plain, "", []string{"a"}, `Bearer error="insufficient_scope", scope="a", ` + where},
+		{strict, "insufficient_scope", []string{"a", "mcp"}, `Bearer error="insufficient_scope", scope="mcp a", ` + where},
+		{strict, "insufficient_scope", nil, `Bearer error="insufficient_scope", scope="mcp", ` + where},
+		{plain, "x\"y\r\nZ", []string{"a\"b", "c"}, `Bearer ` + where + `, scope="c", error="xyZ"`},
+	} {
+		if got := test.gate.Challenge(test.why, test.scopes); got != test.want {
+			t.Errorf("%s %v:\n%s\nnot\n%s", test.why, test.scopes, got, test.want)
+		}
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	for from, want := range map[string]string{
+		"https://notes.example.com":         WellKnown,
+		"https://notes.example.com/":        WellKnown,
+		"https://notes.example.com/a/mcp":   WellKnown + "/a/mcp",
+		"http://localhost:8181/mcp":         WellKnown + "/mcp",
+		"https://notes.example.com/mc%20p/": WellKnown + "/mc p",
+	} {
+		g, err := New(Options{Resource: from, Issuers: []string{login}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := g.Metadata(); got != want {
+			t.Errorf("%s: it is at %s", from, got)
+		}
+	}
+	w := newWorld(t)
+	g := w.gate(t, func(o *Options) {
+		o.Required, o.Scopes = []string{"mcp"}, []string{"notes:read", "mcp", "offline_access"}
+	})
+	path, page := g.Metadata()
+	answer := httptest.NewRecorder()
+	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+	var got map[string]any
+	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"resource": resource, "authorization_servers": []any{login}, "scopes_supported": []any{"mcp", "notes:read"}, "bearer_methods_supported": []any{"header"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("it says %s", answer.Body)
+	}
+	head := answer.Result().Header
+	if answer.Code != 200 || head.Get("Content-Type") != "application/json" || head.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(head.Get("Cache-Control"), "max-age=") {
+		t.Errorf("it comes with %d %v", answer.Code, head)
+	}
+	for method, want := range map[string]int{"HEAD": 200, "OPTIONS": 204, "POST": 405, "PUT": 405, "DELETE": 405} {
+		answer := httptest.NewRecorder()
+		page.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
+		if answer.Code != want || answer.Body.Len() > 0 && method != "POST" && want != 405 || answer.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s gives %d %v %s", method, answer.Code, answer.Header(), answer.Body)
+		}
+		if want == 405 && answer.Header().Get("Allow") == "" {
+			t.Errorf("%s is not told what is allowed", method)
+		}
+	}
+}
