@@ -3,7 +3,8 @@ package skeleton
 
 import "embed"
 
-// Files holds the folder base, which every project begins with, and the folder example, with what examples put over it.
+// Files holds the folder base, which every project begins with; the folder example, with what examples put over it; and
+// below oauth what is put over it for projects that check tokens.
 //
-//go:embed all:base all:example
+//go:embed all:base all:example oauth/cmd/server/identity.go
 var Files embed.FS

@@ -16,6 +16,7 @@ import (
 // newOptions are what was typed after petrock new.
 type newOptions struct {
 	name, module, dir, example   string
+	oauth                        bool
 	noGit, dryRun, asJSON, quiet bool
 }
 
@@ -42,6 +43,7 @@ It takes no network, once the modules that a project needs are on this machine.`
   petrock new hello example.com/me/hello --dir ~/src/hello
   petrock new hello --dir .
   petrock new demo --example everything
+  petrock new hello --oauth
   petrock new hello --dry-run`,
 		Args: nameAndModule,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +61,7 @@ It takes no network, once the modules that a project needs are on this machine.`
 	flags := cmd.Flags()
 	flags.StringVar(&o.dir, "dir", "", "the folder that it goes to (default NAME)")
 	flags.StringVar(&o.example, "example", "", "begin with an example instead of the plain project; "+examples())
+	flags.BoolVar(&o.oauth, "oauth", false, "have its server check the bearer tokens of an OAuth 2.1 issuer, which serve --oauth-issuer names")
 	flags.BoolVar(&o.noGit, "no-git", false, "make no git repository")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be made, and make nothing")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
@@ -110,7 +113,7 @@ func makeProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result
 	show := cli.NewProgress(env.Err, o.quiet || o.asJSON)
 	defer show.End()
 	return create.Run(ctx, scaffold.Embedded(), create.Options{
-		Answers: scaffold.Answers{Name: o.name, Module: o.module, Example: o.example},
+		Answers: scaffold.Answers{Name: o.name, Module: o.module, Example: o.example, OAuth: o.oauth},
 		Dir:     o.dir,
 		Base:    env.Dir,
 		NoGit:   o.noGit,

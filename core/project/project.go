@@ -21,6 +21,7 @@ type Manifest struct {
 	Name    string            `json:"name"`              // of the project, and of its server's program
 	Module  string            `json:"module"`            // path of the Go module
 	Example string            `json:"example,omitempty"` // the example that it began as
+	OAuth   bool              `json:"oauth,omitempty"`   // its server began with the check of bearer tokens
 	Files   map[string]string `json:"files"`             // SHA-256 of each file as it was made, by path from the root
 }
 

@@ -21,6 +21,7 @@ type Result struct {
 	Name     string   `json:"name"`
 	Module   string   `json:"module"`
 	Example  string   `json:"example,omitempty"`
+	OAuth    bool     `json:"oauth,omitempty"`
 	Dir      string   `json:"dir"` // absolute
 	Petrock  string   `json:"petrock"`
 	Programs []string `json:"programs"` // folders, from the root
@@ -57,6 +58,7 @@ func newResult(o Options, files []scaffold.File) *Result {
 		Name:     o.Answers.Name,
 		Module:   o.Answers.Module,
 		Example:  o.Answers.Example,
+		OAuth:    o.Answers.OAuth,
 		Dir:      filepath.Clean(dir),
 		Petrock:  generators.Version,
 		Programs: []string{"cmd/" + o.Answers.Name, "cmd/petrock"},

@@ -15,6 +15,7 @@ type Answers struct {
 	Name    string // of the project, and of its server's program
 	Module  string // path of the Go module
 	Example string // what is put over the plain project; empty for nothing
+	OAuth   bool   // its server checks bearer tokens
 }
 
 // longestName leaves room for the prefixes and suffixes that clients and file systems put around it.

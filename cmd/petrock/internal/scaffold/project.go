@@ -119,7 +119,7 @@ func checkRequirements(goMod []byte, a Answers) error {
 
 // describe is what petrock.json says of the project.
 func describe(files map[string][]byte, a Answers) project.Manifest {
-	m := project.Manifest{Petrock: generators.Version, Name: a.Name, Module: a.Module, Example: a.Example, Files: map[string]string{}}
+	m := project.Manifest{Petrock: generators.Version, Name: a.Name, Module: a.Module, Example: a.Example, OAuth: a.OAuth, Files: map[string]string{}}
 	for name, data := range files {
 		sum := sha256.Sum256(data)
 		m.Files[name] = hex.EncodeToString(sum[:])

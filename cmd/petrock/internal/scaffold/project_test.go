@@ -343,6 +343,30 @@ func TestEverything(t *testing.T) {
 	}
 }
 
+// A project with tokens differs from one without by one file of its program, and what petrock.json says.
+func TestOAuth(t *testing.T) {
+	answers := scaffold.Answers{Name: "hello", Module: "example.com/hello"}
+	plain := makeFiles(t, scaffold.Embedded(), answers)
+	answers.OAuth = true
+	files := makeFiles(t, scaffold.Embedded(), answers)
+	for name, text := range files {
+		before, there := plain[name]
+		if name == "cmd/hello/identity.go" {
+			if !strings.Contains(text, `import "example.com/hello/cmd/hello/oauth"`) || !strings.Contains(text, "oauth.New(programName)") || strings.Contains(before, "import") {
+				t.Errorf("%s is\n%s\nand without tokens\n%s", name, text, before)
+			}
+		} else if !there || name != project.FileName && text != before {
+			t.Errorf("%s is another", name)
+		}
+	}
+	if len(files) != len(plain) || !strings.Contains(files[project.FileName], `"oauth": true`) || strings.Contains(plain[project.FileName], `"oauth":`) {
+		t.Errorf("there are %d files, and %d without tokens, or %s does not tell", len(files), len(plain), project.FileName)
+	}
+	if files["cmd/hello/oauth/oauth.go"] == "" || files["cmd/hello/oauth/oauth_test.go"] != "" {
+		t.Error("cmd/hello/oauth is not as core is")
+	}
+}
+
 func TestModuleThatIsRequired(t *testing.T) {
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "cobra", Module: "github.com/spf13/cobra"}); err == nil || !strings.Contains(err.Error(), "requires") {
 		t.Errorf("the path of a requirement is taken: %v", err)

@@ -18,7 +18,7 @@ import (
 type Sources struct {
 	Core       fs.FS // the folder core
 	Generators fs.FS // the folder generators
-	Skeleton   fs.FS // base, and below example what examples put over it
+	Skeleton   fs.FS // base, and what is put over it: below example by examples, and oauth
 	Templates  fs.FS // project: what is not Go
 }
 
@@ -61,6 +61,9 @@ func (s Sources) trees(a Answers) []tree {
 	if a.Example != "" {
 		all = append(all, tree{files: s.Skeleton, from: path.Join("example", a.Example), to: "."})
 	}
+	if a.OAuth {
+		all = append(all, tree{files: s.Skeleton, from: "oauth", to: "."})
+	}
 	return all
 }
 
@@ -79,8 +82,12 @@ func (t tree) read(name string, put func(file string, data []byte)) error {
 	})
 }
 
-// isLikeCore reports whether a file of the skeleton is one that users get as they get core: what makes the commands of features.
-func isLikeCore(file string) bool { return path.Dir(file) == "base/cmd/server/data" }
+// isLikeCore reports whether a file of the skeleton is one that users get as they get core: what makes the commands of
+// features, and what takes tokens.
+func isLikeCore(file string) bool {
+	dir := path.Dir(file)
+	return dir == "base/cmd/server/data" || dir == "base/cmd/server/oauth"
+}
 
 // stays reports whether a file of core or generators is petrock's alone.
 func stays(file string) bool {

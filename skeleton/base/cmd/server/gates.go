@@ -15,6 +15,15 @@ import (
 	"github.com/petrock/petrock/core/web"
 )
 
+// A gatekeeper is an extension that tells who may come in over HTTP.
+type gatekeeper interface {
+	extension
+
+	// Gate returns a gate, and the pages that belong to it by their paths, which are for everybody. The gate is nil
+	// if it is not in use. resource is the address that clients call the server by, such as https://mcp.example.com/mcp.
+	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
+}
+
 // addGates adds the gates there are to what is served at addr: one for API keys, if there are any in the environment, and those of
 // gatekeepers.
 func (s *serving) addGates(addr net.Addr) error {

@@ -1,0 +1,71 @@
+// Package oauth is what a server has that takes the bearer tokens of an OAuth 2.1 authorization server: the flags that say whose, and
+// the gate that checks them. It is in use where an issuer is named.
+package oauth
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/auth/token"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// OAuth is the tokens that a program takes. It is an extension of the server, and a gatekeeper.
+type OAuth struct {
+	program                   string
+	issuers, audience, scopes []string
+	jwks                      string
+}
+
+// New is the tokens of a program.
+func New(program string) *OAuth { return &OAuth{program: program} }
+
+// Flags adds what says whose tokens are taken, to the command that serves over HTTP. Over standard input and output there
+// are no tokens.
+func (o *OAuth) Flags(cmd *cobra.Command) {
+	if cmd.Name() != "serve" {
+		return
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.issuers, "oauth-issuer", nil, "who gives tokens out, such as https://login.example.com, exactly as tokens say it (may be repeated); or "+o.variable("issuer"))
+	flags.StringVar(&o.jwks, "oauth-jwks", "", "URL of the issuer's keys, if its metadata does not say it; or "+o.variable("jwks"))
+	flags.StringArrayVar(&o.audience, "oauth-audience", nil, "what tokens have to be for, instead of the public URL (may be repeated); or "+o.variable("audience"))
+	flags.StringArrayVar(&o.scopes, "oauth-scopes", nil, "scopes that every call needs, beside those of a tool (may be repeated); or "+o.variable("scopes"))
+}
+
+// Commands are none.
+func (o *OAuth) Commands() []*cobra.Command { return nil }
+
+// Open has nothing to offer.
+func (o *OAuth) Open(context.Context, *mcp.Server) (end func() error, err error) {
+	return func() error { return nil }, nil
+}
+
+// Gate is the gate for tokens that are for resource, the public URL of the server, and the pages that tell clients where to get
+// one. Without an issuer there is none. The issuer is asked for its keys meanwhile.
+func (o *OAuth) Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error) {
+	given := token.Options{
+		Resource: resource,
+		Issuers:  o.list(o.issuers, "issuer"),
+		Audience: o.list(o.audience, "audience"),
+		Required: o.list(o.scopes, "scopes"),
+		JWKS:     o.text(o.jwks, "jwks"),
+	}
+	if len(given.Issuers) == 0 {
+		if given.JWKS != "" || given.Audience != nil || given.Required != nil {
+			return nil, nil, terminal.Usagef("it is said what tokens have to be like, and not who gives them out; name the issuer with --oauth-issuer, or with the environment variable %s", o.variable("issuer"))
+		}
+		return nil, nil, nil
+	}
+	made, err := token.New(given)
+	if err != nil {
+		return nil, nil, &terminal.UsageError{Err: err}
+	}
+	go made.Warm(context.Background()) // which logs what is wrong, and ends by itself
+	path, page := made.Metadata()
+	return made, map[string]http.Handler{path: page, token.WellKnown: page}, nil
+}

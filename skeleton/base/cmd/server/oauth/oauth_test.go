@@ -1,0 +1,165 @@
+package oauth
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/auth/token"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+const resource = "http://127.0.0.1:8181/mcp"
+
+// serve is the tokens of a server that was started with arguments.
+func serve(t *testing.T, args ...string) *OAuth {
+	t.Helper()
+	o := New("my-notes")
+	cmd := &cobra.Command{Use: "serve", RunE: func(*cobra.Command, []string) error { return nil }}
+	o.Flags(cmd)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// The flags are those of serve, and each names its variable.
+func TestFlags(t *testing.T) {
+	o := New("my-notes")
+	other := &cobra.Command{Use: "mcp"}
+	o.Flags(other)
+	if other.HasFlags() {
+		t.Error("mcp has flags for tokens, which it has no use for")
+	}
+	cmd := &cobra.Command{Use: "serve"}
+	o.Flags(cmd)
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names = append(names, f.Name)
+		if variable := "MY_NOTES_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")); !strings.HasSuffix(f.Usage, " "+variable) {
+			t.Errorf("--%s does not name %s: %s", f.Name, variable, f.Usage)
+		}
+	})
+	if want := []string{"oauth-audience", "oauth-issuer", "oauth-jwks", "oauth-scopes"}; !slices.Equal(names, want) {
+		t.Errorf("serve has %v", names)
+	}
+	if len(o.Commands()) > 0 {
+		t.Error("there are commands")
+	}
+	end, err := o.Open(t.Context(), nil)
+	if err != nil || end() != nil {
+		t.Error("it does not open and close")
+	}
+}
+
+// Without an issuer it is off, and half of what it takes is refused with the way out.
+func TestOff(t *testing.T) {
+	if gate, pages, err := serve(t).Gate(resource); gate != nil || pages != nil || err != nil {
+		t.Errorf("it gives %v, %v and %v", gate, pages, err)
+	}
+	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {
+		gate, _, err := serve(t, args...).Gate(resource)
+		if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "--oauth-issuer") || !strings.Contains(err.Error(), "MY_NOTES_OAUTH_ISSUER") {
+			t.Errorf("%v gives %v and %v", args, gate, err)
+		}
+	}
+	gate, _, err := serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource)
+	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "https") {
+		t.Errorf("an issuer without https gives %v and %v", gate, err)
+	}
+}
+
+// A caller is let in with a token of the issuer, whether flags or the environment name it.
+func TestGate(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	issuer := httptest.NewServer(mux)
+	defer issuer.Close()
+	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, r *http.Request) {
+		json.NewEncoder(w).Encode(map[string]string{"issuer": issuer.URL, "jwks_uri": issuer.URL + "/jwks"})
+	})
+	mux.HandleFunc("/jwks", func(w http.ResponseWriter, r *http.Request) {
+		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: public, KeyID: "one"}}})
+	})
+	sign := func(audience string) string {
+		signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: private, KeyID: "one"}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := json.Marshal(map[string]any{"iss": issuer.URL, "aud": audience, "sub": "ann", "scope": "a b", "exp": time.Now().Add(time.Minute).Unix()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := signer.Sign(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := signed.CompactSerialize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, test := range []struct {
+		name      string
+		args      []string
+		variables map[string]string
+		audience  string
+	}{
+		{"flags", []string{"--oauth-issuer", issuer.URL}, nil, resource},
+		{"all flags", []string{"--oauth-issuer", issuer.URL, "--oauth-jwks", issuer.URL + "/jwks", "--oauth-audience", "x", "--oauth-audience", "y", "--oauth-scopes", "a b"}, nil, "y"},
+		{"the environment", nil, map[string]string{"ISSUER": "http://127.0.0.1:1, " + issuer.URL, "AUDIENCE": "x,y", "SCOPES": "a b"}, "y"},
+		{"flags over the environment", []string{"--oauth-issuer", issuer.URL, "--oauth-scopes", "a"}, map[string]string{"ISSUER": "nonsense", "SCOPES": "c", "JWKS": issuer.URL + "/jwks"}, resource},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for name, value := range test.variables {
+				t.Setenv("MY_NOTES_OAUTH_"+name, value)
+			}
+			o := serve(t, test.args...)
+			gate, pages, err := o.Gate(resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+			r.Header.Set("Authorization", "Bearer "+sign(test.audience))
+			id, err := gate.Enter(r)
+			if err != nil || id.Subject != "ann" {
+				t.Errorf("it gives %v and %v", id, err)
+			}
+			r.Header.Set("Authorization", "Bearer "+sign("other"))
+			if id, err := gate.Enter(r); err == nil || id != nil {
+				t.Errorf("a token for another gives %v and %v", id, err)
+			}
+			checkPages(t, gate, pages, issuer.URL)
+		})
+	}
+}
+
+// checkPages looks at the metadata, which is at both paths.
+func checkPages(t *testing.T, gate auth.Gate, pages map[string]http.Handler, issuer string) {
+	t.Helper()
+	if len(pages) != 2 || !strings.Contains(gate.Challenge("", nil), token.WellKnown+"/mcp") {
+		t.Errorf("there are the pages %v, and the challenge %s", pages, gate.Challenge("", nil))
+	}
+	for _, path := range []string{token.WellKnown, token.WellKnown + "/mcp"} {
+		answer := httptest.NewRecorder()
+		pages[path].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		if text := answer.Body.String(); !strings.Contains(text, `"resource":"`+resource+`"`) || !strings.Contains(text, issuer) {
+			t.Errorf("%s says %s", path, text)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+// The server of a project that checks tokens has another identity.go, which is all that is taken from here. The rest
+// stands in for what that finds in a project, so that it is compiled and vetted here.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// programName is the name of the program.
+const programName = "server"
+
+// An extension is what it is in a project.
+type extension interface {
+	Flags(cmd *cobra.Command)
+	Commands() []*cobra.Command
+	Open(ctx context.Context, s *mcp.Server) (end func() error, err error)
+}
+
+// A gatekeeper is what it is in a project.
+type gatekeeper interface {
+	extension
+	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
+}
+
+func main() {
+	for _, e := range identity() {
+		_, is := e.(gatekeeper)
+		fmt.Println(is)
+	}
+}
