@@ -28,11 +28,12 @@ type Component struct {
 	arguments []argument
 	defaults  []preset // of the input
 	hints     []hint
-	input     string // the Go type of the input, if it is one of this package
-	version   int    // of a command
-	duties    []duty // of a worker
-	fromStart bool   // a worker begins with the first entry of the log
-	completer string // the function, or Type.Method, that completes its arguments
+	scopes    []string // what a caller must be allowed
+	input     string   // the Go type of the input, if it is one of this package
+	version   int      // of a command
+	duties    []duty   // of a worker
+	fromStart bool     // a worker begins with the first entry of the log
+	completer string   // the function, or Type.Method, that completes its arguments
 }
 
 // An argument is a field of the input of a prompt.
@@ -49,7 +50,7 @@ type preset struct {
 
 // Tool is what clients are told of a tool.
 func (c Component) Tool() mcp.Tool {
-	t := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output}
+	t := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes}
 	if len(c.hints) == 0 {
 		return t
 	}

@@ -59,15 +59,15 @@ func hints() []hint {
 func allowed(kind Kind) []string {
 	switch kind {
 	case Tool:
-		return []string{"hints", "ignore", "name", "title"}
+		return []string{"hints", "ignore", "name", "scopes", "title"}
 	case Resource:
 		return []string{"ignore", "mime", "name", "title", "uri"}
 	case Prompt:
 		return []string{"ignore", "name", "title"}
 	case Query:
-		return []string{"ignore", "internal", "name", "title"}
+		return []string{"ignore", "internal", "name", "scopes", "title"}
 	case Command:
-		return []string{"hints", "ignore", "internal", "name", "title", "version"}
+		return []string{"hints", "ignore", "internal", "name", "scopes", "title", "version"}
 	case Worker:
 		return []string{"from", "ignore", "name"}
 	}
@@ -101,6 +101,8 @@ func (f *finder) direct(c *Component, found []directive) {
 			c.MIMEType = d.text
 		case "hints":
 			f.hint(c, d)
+		case "scopes":
+			f.scopes(c, d)
 		case "from":
 			c.fromStart = d.text == "start"
 			if d.text != "start" && d.text != "" {
@@ -111,6 +113,9 @@ func (f *finder) direct(c *Component, found []directive) {
 		case "version":
 			f.version(c, d)
 		}
+	}
+	if c.Internal && len(c.scopes) > 0 {
+		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "clients do not see a %s with //petrock:internal, so nobody is asked for scopes; leave one of the two directives out", c.Kind)
 	}
 }
 

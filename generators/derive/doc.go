@@ -24,6 +24,7 @@
 //	//petrock:name send-mail       what clients call it, instead of the function's name in snake case
 //	//petrock:title Send a mail    what people are shown
 //	//petrock:hints read-only      and: destructive, additive, idempotent, open-world, closed-world
+//	//petrock:scopes notes:read    on a tool: what a token must allow whoever calls it; several in one line
 //	//petrock:uri note://{id}      where a resource is; {id} is a field of its input
 //	//petrock:mime text/markdown   what a resource is
 //	//petrock:schema {"type":…}    on a type: its schema, where it cannot be derived; it may go on in further such lines
@@ -68,6 +69,7 @@
 //	//petrock:name send-mail       the name of the tool, all of it; the log's stays. Of a worker: instead of digest
 //	//petrock:title Send a mail    of a command or query
 //	//petrock:hints additive       of a command; and: destructive, idempotent
+//	//petrock:scopes posts:write   of a command or query: what a token must allow whoever calls it
 //	//petrock:version 2            of a command, when older entries mean something else: Map is asked about those
 //	//petrock:every 5m             on the method Every: how often
 //	//petrock:pure it only counts  on a function that Apply uses: that it does no harm, and why; see package purity

@@ -31,8 +31,8 @@ type fragment struct {
 
 // identity tells a component from all of which other fragments are written.
 func (c Component) identity() string {
-	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v %t %t %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
-		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties, c.Internal, c.fromStart, c.completer)
+	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v %t %t %q %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
+		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties, c.Internal, c.fromStart, c.completer, c.scopes)
 }
 
 // fragments are those of the package's components, one each.

@@ -81,11 +81,15 @@ func (f *finder) components(pass *typing.Pass, files []*source.File) {
 				continue
 			}
 		}
-		components, warnings, maker, completers := len(f.found.Components), len(f.found.Warnings), f.found.maker, len(f.found.completers)
+		components, warnings, problems := len(f.found.Components), len(f.found.Warnings), len(f.found.Problems)
+		maker, completers := f.found.maker, len(f.found.completers)
 		f.found.maker.known = false
 		if file.Syntax.Name.Name == f.pkg.Name() { // or else it is a program beside it, with a constraint that keeps it out
 			for _, decl := range file.Syntax.Decls {
 				f.declares(file, decl)
+			}
+			if len(f.found.Problems) == problems {
+				f.lostScopes(file, f.found.Components[components:])
 			}
 		}
 		now.found[file] = keptFile{slices.Clone(f.found.Components[components:]), slices.Clone(f.found.Warnings[warnings:]), f.found.maker, slices.Clone(f.found.completers[completers:])}

@@ -211,6 +211,13 @@ func (e emitter) add(c Component) *jen.Statement {
 		}
 		lines = append(lines, jen.Id("Annotations").Op(":").Op("&").Add(e.mcp("ToolAnnotations")).Values(set...))
 	}
+	if len(c.scopes) > 0 {
+		var list []jen.Code
+		for _, scope := range c.scopes {
+			list = append(list, jen.Lit(scope))
+		}
+		lines = append(lines, emit.Key("Scopes", jen.Index().String().Values(list...)))
+	}
 	handler := e.mcp(typed).Call(function)
 	if len(c.defaults) > 0 {
 		handler = e.mcp("TypedFrom").Call(jen.Id(c.constant("defaults")).Call(), function)
