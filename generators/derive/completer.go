@@ -84,7 +84,7 @@ func (f *finder) complete() {
 			}
 		}
 		if at < 0 {
-			refuse("%s completes %q, and there is no such %s; there are %s", done.function, done.of, f.place.Kind, listOr(names))
+			refuse("%s completes %q, and there is no such %s; there are %s", done.function, done.of, f.place.Kind, listOr(slices.Sorted(slices.Values(names))))
 			continue
 		}
 		c := &f.found.Components[at]
