@@ -3,9 +3,11 @@ package generators_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -248,4 +250,51 @@ func sound(t *testing.T, module string, file kit.File) {
 			t.Errorf("%s of %s imports %s", file.Path, module, imported)
 		}
 	}
+}
+
+// What the program of a project declares that imports all features cannot be the name of one: the names are known, or have a
+// capital in them.
+func TestNoFeatureIsNamedAsTheProgramsOwn(t *testing.T) {
+	files, err := filepath.Glob("../skeleton/base/cmd/server/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			for _, declared := range declaredBy(decl) {
+				if declared != strings.ToLower(declared) || declared == "_" {
+					continue
+				}
+				if _, err := generators.Feature(withPosts(), generators.FeatureInput{Name: declared}); err == nil {
+					t.Errorf("%s declares %s, and a feature may be called that too", filepath.Base(name), declared)
+				}
+			}
+		}
+	}
+}
+
+// declaredBy are the names that a declaration puts into its package.
+func declaredBy(decl ast.Decl) (names []string) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					names = append(names, name.Name)
+				}
+			}
+		}
+	}
+	return names
 }

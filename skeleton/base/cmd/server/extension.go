@@ -22,9 +22,9 @@ type extension interface {
 	Open(ctx context.Context, s *mcp.Server) (end func() error, err error)
 }
 
-// open opens extensions in order. end closes them in reverse, each of them. If one cannot be opened, those
+// openAll opens extensions in order. end closes them in reverse, each of them. If one cannot be opened, those
 // before it are closed.
-func open(ctx context.Context, s *mcp.Server, with []extension) (end func() error, err error) {
+func openAll(ctx context.Context, s *mcp.Server, with []extension) (end func() error, err error) {
 	var ends []func() error
 	end = func() error {
 		var errs []error

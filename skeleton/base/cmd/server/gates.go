@@ -15,8 +15,8 @@ import (
 	"github.com/petrock/petrock/core/web"
 )
 
-// A gatekeeper is an extension that tells who may come in over HTTP.
-type gatekeeper interface {
+// A gateKeeper is an extension that tells who may come in over HTTP.
+type gateKeeper interface {
 	extension
 
 	// Gate returns a gate, and the pages that belong to it by their paths, which are for everybody. The gate is nil
@@ -25,8 +25,8 @@ type gatekeeper interface {
 }
 
 // addGates adds the gates there are to what is served at addr: one for API keys, if there are any in the environment, and those of
-// gatekeepers.
-func (s *serving) addGates(addr net.Addr) error {
+// gateKeepers.
+func (s *servingHTTP) addGates(addr net.Addr) error {
 	if text, ok := os.LookupEnv(keyVariable()); ok {
 		gate, err := auth.Keys(programName, strings.Split(text, ","))
 		if err != nil {
@@ -36,10 +36,10 @@ func (s *serving) addGates(addr net.Addr) error {
 	}
 	resource := s.publicURL
 	if resource == "" {
-		resource = address(addr)
+		resource = addressURL(addr)
 	}
 	for _, e := range s.with {
-		keeper, ok := e.(gatekeeper)
+		keeper, ok := e.(gateKeeper)
 		if !ok {
 			continue
 		}
@@ -64,7 +64,7 @@ func (s *serving) addGates(addr net.Addr) error {
 }
 
 // who says who may come in.
-func (s *serving) who() string {
+func (s *servingHTTP) who() string {
 	switch {
 	case len(s.web.Gates) > 0:
 		return "for those who show a key or a token"
@@ -77,7 +77,7 @@ func (s *serving) who() string {
 }
 
 // address is where a server that listens on addr is reached from this machine.
-func address(addr net.Addr) string {
+func addressURL(addr net.Addr) string {
 	return "http://" + addr.String() + "/mcp"
 }
 

@@ -52,7 +52,7 @@ func newRoot(out *os.File) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	with := extensions()
-	all := slices.Concat(with, identity())
+	all := slices.Concat(with, gateKeepers())
 	root.AddCommand(newMCP(out, with), newServe(all), newVersion())
 	for _, e := range all {
 		root.AddCommand(e.Commands()...)

@@ -94,16 +94,16 @@ func TestDevNeedsSource(t *testing.T) {
 	}
 }
 
-// A fake is an extension that notes what is done with it.
-type fake struct {
+// A fakeExtension is an extension that notes what is done with it.
+type fakeExtension struct {
 	name string
 	fail error
 	did  *[]string
 }
 
-func (f fake) Flags(*cobra.Command)       {}
-func (f fake) Commands() []*cobra.Command { return nil }
-func (f fake) Open(context.Context, *mcp.Server) (func() error, error) {
+func (f fakeExtension) Flags(*cobra.Command)       {}
+func (f fakeExtension) Commands() []*cobra.Command { return nil }
+func (f fakeExtension) Open(context.Context, *mcp.Server) (func() error, error) {
 	*f.did = append(*f.did, "open "+f.name)
 	return func() error {
 		*f.did = append(*f.did, "close "+f.name)
@@ -114,15 +114,15 @@ func (f fake) Open(context.Context, *mcp.Server) (func() error, error) {
 // What was opened is closed, whatever happens to others.
 func TestOpen(t *testing.T) {
 	var did []string
-	a, b, bad := fake{"a", nil, &did}, fake{"b", nil, &did}, fake{"bad", errors.New("no room"), &did}
-	end, err := open(t.Context(), nil, []extension{a, b})
+	a, b, bad := fakeExtension{"a", nil, &did}, fakeExtension{"b", nil, &did}, fakeExtension{"bad", errors.New("no room"), &did}
+	end, err := openAll(t.Context(), nil, []extension{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
 		t.Errorf("closing gives %v", err)
 	}
-	if _, err := open(t.Context(), nil, []extension{a, bad, b}); err == nil || err.Error() != "no room\nclosing a" {
+	if _, err := openAll(t.Context(), nil, []extension{a, bad, b}); err == nil || err.Error() != "no room\nclosing a" {
 		t.Errorf("opening gives %v", err)
 	}
 	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {

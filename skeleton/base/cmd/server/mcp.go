@@ -55,6 +55,6 @@ func newServer(ctx context.Context, with []extension) (server *mcp.Server, end f
 	if err := register(ctx, server); err != nil {
 		return nil, nil, err
 	}
-	end, err = open(ctx, server, with)
+	end, err = openAll(ctx, server, with)
 	return server, end, err
 }

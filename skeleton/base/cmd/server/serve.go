@@ -19,8 +19,8 @@ import (
 	"github.com/petrock/petrock/core/web"
 )
 
-// A serving is what serve was told.
-type serving struct {
+// A servingHTTP is what serve was told.
+type servingHTTP struct {
 	web       web.Options
 	mcp       mcp.HTTPOptions
 	publicURL string
@@ -29,7 +29,7 @@ type serving struct {
 }
 
 func newServe(with []extension) *cobra.Command {
-	s := &serving{with: with}
+	s := &servingHTTP{with: with}
 	variable := keyVariable()
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -57,7 +57,7 @@ keys, or --behind-proxy: there is no TLS here, and who listens on the way reads 
 }
 
 // flags adds what serve takes to its command.
-func (s *serving) flags(cmd *cobra.Command) {
+func (s *servingHTTP) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.web.Addr, "addr", web.DefaultAddr, "where to listen; port 0 is any that is free")
 	flags.BoolVar(&s.web.InFront, "behind-proxy", false, "TLS and identity are handled in front: listen anywhere, without keys too")
@@ -82,7 +82,7 @@ func (s *serving) flags(cmd *cobra.Command) {
 }
 
 // run serves until the process is told to stop.
-func (s *serving) run(ctx context.Context, errOut io.Writer) error {
+func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *serving) run(ctx context.Context, errOut io.Writer) error {
 	}
 	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
 	s.web.Ready = func(addr net.Addr) {
-		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, address(addr), s.who())
+		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, addressURL(addr), s.who())
 	}
 	if s.web.InFront {
 		s.mcp.Client = web.Client
@@ -118,7 +118,7 @@ func (s *serving) run(ctx context.Context, errOut io.Writer) error {
 }
 
 // check says what is wrong with what was typed.
-func (s *serving) check() error {
+func (s *servingHTTP) check() error {
 	m := s.mcp
 	if m.MaxBody < 0 || m.MaxSessions < 0 || m.MaxSessionsEach < 0 || m.MaxCalls < 0 || m.ReplayBuffer < 0 || m.SessionIdle < 0 || m.KeepAlive < 0 || m.WriteTimeout < 0 {
 		return terminal.Usagef("sizes, numbers and times cannot be negative; 0 is what is usual")

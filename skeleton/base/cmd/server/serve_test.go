@@ -27,7 +27,7 @@ func withoutKeys(t *testing.T) {
 }
 
 // started runs serve with arguments at a free port of this machine, and returns where it is. At the end of the test it has to end well.
-func started(t *testing.T, args ...string) (address string) {
+func startServe(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	reader, errOut, err := os.Pipe()
 	if err != nil {
@@ -65,7 +65,7 @@ func started(t *testing.T, args ...string) (address string) {
 }
 
 // send makes a request with headers that are each a name and a value, and returns its status and the answer.
-func send(t *testing.T, method, address, body string, headers ...string) (int, string) {
+func sendMessage(t *testing.T, method, address, body string, headers ...string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
@@ -91,14 +91,14 @@ func send(t *testing.T, method, address, body string, headers ...string) (int, s
 	return response.StatusCode, string(text)
 }
 
-// listing asks what tools there are, in the revision that knows no sessions.
-const listing = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+// listTools asks what tools there are, in the revision that knows no sessions.
+const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"me","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 
 // It is there for this machine, at one path, and ends well when it is told to stop.
 func TestServe(t *testing.T) {
 	withoutKeys(t)
-	address := started(t, "--healthz", "--allow-origin", "https://app.example.com")
+	address := startServe(t, "--healthz", "--allow-origin", "https://app.example.com")
 	base := strings.TrimSuffix(address, "/mcp")
 	for _, test := range []struct {
 		method, path string
@@ -110,11 +110,11 @@ func TestServe(t *testing.T) {
 		{"POST", "/mcp/petrock", "Origin: http://localhost", 404},
 		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
 	} {
-		if status, text := send(t, test.method, base+test.path, listing, test.header); status != test.status {
+		if status, text := sendMessage(t, test.method, base+test.path, listTools, test.header); status != test.status {
 			t.Errorf("%s %s with %q is answered with %d, not %d: %s", test.method, test.path, test.header, status, test.status, text)
 		}
 	}
-	status, text := send(t, "POST", address, listing, "Origin: https://app.example.com")
+	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
 	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
 		t.Errorf("it is answered with %d: %s", status, text)
 	}
@@ -128,12 +128,12 @@ func TestServeWithKeys(t *testing.T) {
 	withoutKeys(t)
 	const first, second = "0123456789abcdef", "fedcba9876543210"
 	t.Setenv(keyVariable(), first+","+second)
-	address := started(t)
-	if status, _ := send(t, "POST", address, listing); status != 401 {
+	address := startServe(t)
+	if status, _ := sendMessage(t, "POST", address, listTools); status != 401 {
 		t.Errorf("without a key it is answered with %d", status)
 	}
 	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
-		if status, _ := send(t, "POST", address, listing, header); status == 401 {
+		if status, _ := sendMessage(t, "POST", address, listTools, header); status == 401 {
 			t.Errorf("with %q it is answered with 401", header)
 		}
 	}
@@ -188,14 +188,14 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// A keeper is a gatekeeper that lets nobody in, or is not in use.
-type keeper struct {
-	fake
+// A fakeKeeper is a gateKeeper that lets nobody in, or is not in use.
+type fakeKeeper struct {
+	fakeExtension
 	unused bool
 	asked  *string
 }
 
-func (k keeper) Gate(resource string) (auth.Gate, map[string]http.Handler, error) {
+func (k fakeKeeper) Gate(resource string) (auth.Gate, map[string]http.Handler, error) {
 	*k.asked = resource
 	if k.unused {
 		return nil, nil, k.fail
@@ -209,23 +209,23 @@ func TestGatekeeper(t *testing.T) {
 	near, far := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181}, &net.TCPAddr{IP: net.IPv4zero, Port: 8181}
 	for _, test := range []struct {
 		name      string
-		keeper    keeper
+		keeper    fakeKeeper
 		publicURL string
 		addr      net.Addr
 		asked     string
 		gates     int
 		says      string // the error
 	}{
-		{"on this machine", keeper{}, "", near, "http://127.0.0.1:8181/mcp", 1, ""},
-		{"in public", keeper{}, "https://mcp.example.com/mcp", far, "https://mcp.example.com/mcp", 1, ""},
-		{"in public, without a name", keeper{}, "", far, "http://0.0.0.0:8181/mcp", 0, "--public-url"},
-		{"not in use", keeper{unused: true}, "", far, "http://0.0.0.0:8181/mcp", 0, ""},
-		{"with a fault", keeper{fake: fake{fail: errors.New("no issuer")}}, "", near, "http://127.0.0.1:8181/mcp", 0, "no issuer"},
+		{"on this machine", fakeKeeper{}, "", near, "http://127.0.0.1:8181/mcp", 1, ""},
+		{"in public", fakeKeeper{}, "https://mcp.example.com/mcp", far, "https://mcp.example.com/mcp", 1, ""},
+		{"in public, without a name", fakeKeeper{}, "", far, "http://0.0.0.0:8181/mcp", 0, "--public-url"},
+		{"not in use", fakeKeeper{unused: true}, "", far, "http://0.0.0.0:8181/mcp", 0, ""},
+		{"with a fault", fakeKeeper{fakeExtension: fakeExtension{fail: errors.New("no issuer")}}, "", near, "http://127.0.0.1:8181/mcp", 0, "no issuer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			asked := ""
 			test.keeper.asked = &asked
-			s := &serving{publicURL: test.publicURL, with: []extension{fake{}, test.keeper}}
+			s := &servingHTTP{publicURL: test.publicURL, with: []extension{fakeExtension{}, test.keeper}}
 			err := s.addGates(test.addr)
 			if err == nil && test.says != "" || err != nil && (test.says == "" || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("it says %v", err)

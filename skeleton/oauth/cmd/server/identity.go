@@ -2,10 +2,10 @@ package main
 
 import "github.com/petrock/petrock/skeleton/base/cmd/server/oauth"
 
-// identity is how the server tells who calls over HTTP, beside API keys, which need nothing here: by the bearer tokens of an
+// gateKeepers are how the server tells who calls over HTTP, beside API keys, which need nothing here: by the bearer tokens of an
 // authorization server (OAuth 2.1). Flags and environment variables of serve say which; without one, no tokens are asked for.
 //
-// Any extension that is a gatekeeper will do.
-func identity() []extension {
+// Any extension that is a gateKeeper will do.
+func gateKeepers() []extension {
 	return []extension{oauth.New(programName)}
 }

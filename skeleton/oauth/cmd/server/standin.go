@@ -23,15 +23,15 @@ type extension interface {
 	Open(ctx context.Context, s *mcp.Server) (end func() error, err error)
 }
 
-// A gatekeeper is what it is in a project.
-type gatekeeper interface {
+// A gateKeeper is what it is in a project.
+type gateKeeper interface {
 	extension
 	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
 }
 
 func main() {
-	for _, e := range identity() {
-		_, is := e.(gatekeeper)
+	for _, e := range gateKeepers() {
+		_, is := e.(gateKeeper)
 		fmt.Println(is)
 	}
 }
