@@ -44,14 +44,14 @@ func (s *servingHTTP) addGates(addr net.Addr) error {
 			continue
 		}
 		gate, pages, err := keeper.Gate(resource)
+		if (gate != nil || err != nil) && s.publicURL == "" && !web.Loopback(addr) {
+			return errors.Join(err, errors.New("tokens are for an address, and this server does not know what clients call it by; say it with --public-url, such as --public-url https://mcp.example.com/mcp"))
+		}
 		if err != nil {
 			return err
 		}
 		if gate == nil {
 			continue
-		}
-		if s.publicURL == "" && !web.Loopback(addr) {
-			return errors.New("tokens are for an address, and this server does not know what clients call it by; say it with --public-url, such as --public-url https://mcp.example.com/mcp")
 		}
 		s.web.Gates = append(s.web.Gates, gate)
 		s.mcp.Challenge = func(scopes []string) string { return gate.Challenge("insufficient_scope", scopes) }
