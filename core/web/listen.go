@@ -10,8 +10,11 @@ import (
 )
 
 // Listen listens on a TCP address such as 127.0.0.1:8181; with port 0 on one that is free. If a name has several addresses,
-// it is one of them.
+// it is one of them. "" means [DefaultAddr], and not every address, as it does for package net.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	if addr == "" {
+		addr = DefaultAddr
+	}
 	to, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q cannot be used: %w; an example is %s", addr, err, DefaultAddr)

@@ -78,6 +78,21 @@ func TestServeElsewhere(t *testing.T) {
 	}
 }
 
+// An address that was left out, as by a variable that is not set, is that of this machine and not every one.
+func TestNoAddress(t *testing.T) {
+	listener, err := Listen(t.Context(), "")
+	if err != nil { // another program has the port
+		if !strings.Contains(err.Error(), DefaultAddr) {
+			t.Error(err)
+		}
+		return
+	}
+	defer listener.Close()
+	if listener.Addr().String() != DefaultAddr {
+		t.Errorf("it listens on %s", listener.Addr())
+	}
+}
+
 // A waiting handler answers when it is told to end, as one whose call is in flight.
 type waiting struct{ entered, told chan struct{} }
 
