@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -20,7 +19,8 @@ type gateKeeper interface {
 	extension
 
 	// Gate returns a gate, and the pages that belong to it by their paths, which are for everybody. The gate is nil
-	// if it is not in use. resource is the address that clients call the server by, such as https://mcp.example.com/mcp.
+	// if it is not in use. resource is the address that clients call the server by, such as https://mcp.example.com/mcp; "" if
+	// that is not known, which is an error for a gate that needs it.
 	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
 }
 
@@ -35,7 +35,7 @@ func (s *servingHTTP) addGates(addr net.Addr) error {
 		s.web.Gates = append(s.web.Gates, gate)
 	}
 	resource := s.publicURL
-	if resource == "" {
+	if resource == "" && web.Loopback(addr) {
 		resource = addressURL(addr)
 	}
 	for _, e := range s.with {
@@ -44,9 +44,6 @@ func (s *servingHTTP) addGates(addr net.Addr) error {
 			continue
 		}
 		gate, pages, err := keeper.Gate(resource)
-		if (gate != nil || err != nil) && s.publicURL == "" && !web.Loopback(addr) {
-			return errors.Join(err, errors.New("tokens are for an address, and this server does not know what clients call it by; say it with --public-url, such as --public-url https://mcp.example.com/mcp"))
-		}
 		if err != nil {
 			return err
 		}

@@ -218,8 +218,8 @@ func TestGatekeeper(t *testing.T) {
 	}{
 		{"on this machine", fakeKeeper{}, "", near, "http://127.0.0.1:8181/mcp", 1, ""},
 		{"in public", fakeKeeper{}, "https://mcp.example.com/mcp", far, "https://mcp.example.com/mcp", 1, ""},
-		{"in public, without a name", fakeKeeper{}, "", far, "http://0.0.0.0:8181/mcp", 0, "--public-url"},
-		{"not in use", fakeKeeper{unused: true}, "", far, "http://0.0.0.0:8181/mcp", 0, ""},
+		{"in public, without a name", fakeKeeper{}, "", far, "", 1, ""},
+		{"not in use", fakeKeeper{unused: true}, "", far, "", 0, ""},
 		{"with a fault", fakeKeeper{fakeExtension: fakeExtension{fail: errors.New("no issuer")}}, "", near, "http://127.0.0.1:8181/mcp", 0, "no issuer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -48,18 +48,18 @@ func (o *OAuth) Open(context.Context, *mcp.Server) (end func() error, err error)
 // Gate is the gate for tokens that are for resource, the public URL of the server, and the pages that tell clients where to get
 // one. Without an issuer there is none. The issuer is asked for its keys meanwhile.
 func (o *OAuth) Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error) {
-	given := token.Options{
-		Resource: resource,
-		Issuers:  o.list(o.issuers, "issuer"),
-		Audience: o.list(o.audience, "audience"),
-		Required: o.list(o.scopes, "scopes"),
-		JWKS:     o.text(o.jwks, "jwks"),
+	given, err := o.options(resource)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(given.Issuers) == 0 {
 		if given.JWKS != "" || given.Audience != nil || given.Required != nil {
 			return nil, nil, terminal.Usagef("it is said what tokens have to be like, and not who gives them out; name the issuer with --oauth-issuer, or with the environment variable %s", o.variable("issuer"))
 		}
 		return nil, nil, nil
+	}
+	if resource == "" {
+		return nil, nil, terminal.Usagef("tokens are for an address, and this server does not know what clients call it by; say it with --public-url, such as --public-url https://mcp.example.com/mcp")
 	}
 	made, err := token.New(given)
 	if err != nil {
@@ -68,4 +68,23 @@ func (o *OAuth) Gate(resource string) (gate auth.Gate, pages map[string]http.Han
 	go made.Warm(context.Background()) // which logs what is wrong, and ends by itself
 	path, page := made.Metadata()
 	return made, map[string]http.Handler{path: page, token.WellKnown: page}, nil
+}
+
+// options are what flags and the environment say of tokens that are for resource.
+func (o *OAuth) options(resource string) (given token.Options, err error) {
+	given = token.Options{Resource: resource, JWKS: o.text(o.jwks, "jwks")}
+	for _, list := range []struct {
+		into *[]string
+		flag []string
+		what string
+	}{
+		{&given.Issuers, o.issuers, "issuer"},
+		{&given.Audience, o.audience, "audience"},
+		{&given.Required, o.scopes, "scopes"},
+	} {
+		if *list.into, err = o.list(list.flag, list.what); err != nil {
+			return token.Options{}, err
+		}
+	}
+	return given, nil
 }

@@ -74,9 +74,40 @@ func TestOff(t *testing.T) {
 			t.Errorf("%v gives %v and %v", args, gate, err)
 		}
 	}
-	gate, _, err := serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource)
+	gate, _, err := serve(t, "--oauth-issuer", "https://login.example.com").Gate("")
+	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "--public-url") {
+		t.Errorf("an address that is not known gives %v and %v", gate, err)
+	}
+	gate, _, err = serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource)
 	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "https") {
 		t.Errorf("an issuer without https gives %v and %v", gate, err)
+	}
+}
+
+// What is said and says nothing, as by a variable that is not set, is refused: it would let everybody in.
+func TestSaysNothing(t *testing.T) {
+	const login = "https://login.example.com"
+	for _, test := range []struct {
+		args []string
+		name string // of a variable
+		says string
+	}{
+		{[]string{"--oauth-issuer", ""}, "", "--oauth-issuer"},
+		{[]string{"--oauth-issuer", " ,"}, "", "--oauth-issuer"},
+		{[]string{"--oauth-issuer", login, "--oauth-scopes", ""}, "", "--oauth-scopes"},
+		{[]string{"--oauth-issuer", login, "--oauth-audience", ""}, "", "--oauth-audience"},
+		{nil, "MY_NOTES_OAUTH_ISSUER", "MY_NOTES_OAUTH_ISSUER"},
+		{[]string{"--oauth-issuer", login}, "MY_NOTES_OAUTH_SCOPES", "MY_NOTES_OAUTH_SCOPES"},
+	} {
+		t.Run(strings.Join(append(test.args, test.name), " "), func(t *testing.T) {
+			if test.name != "" {
+				t.Setenv(test.name, "")
+			}
+			gate, _, err := serve(t, test.args...).Gate(resource)
+			if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it gives %v and %v", gate, err)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // variable is the environment variable that says what a flag says.
@@ -18,16 +19,22 @@ func (o *OAuth) text(flag, what string) string {
 	return strings.TrimSpace(os.Getenv(o.variable(what)))
 }
 
-// list is what a flag says, or else the environment: several with spaces or commas between them. It is nil if there is
-// nothing.
-func (o *OAuth) list(flag []string, what string) []string {
-	given := strings.Join(flag, " ")
+// list is what a flag says, or else the environment: several with spaces or commas between them. It is nil if neither is there. One
+// that is there and says nothing is refused, as with keys: somebody thinks that it asks callers for something.
+func (o *OAuth) list(flag []string, what string) (all []string, err error) {
+	given, name := strings.Join(flag, " "), "--oauth-"+what
 	if len(flag) == 0 {
-		given = os.Getenv(o.variable(what))
+		name = o.variable(what)
+		var ok bool
+		if given, ok = os.LookupEnv(name); !ok {
+			return nil, nil
+		}
 	}
-	var all []string
 	for text := range strings.FieldsFuncSeq(given, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\n' }) {
 		all = append(all, text)
 	}
-	return all
+	if all == nil {
+		return nil, terminal.Usagef("%s is there and says nothing; say it, or leave %[1]s out", name)
+	}
+	return all, nil
 }
