@@ -18,9 +18,9 @@
 // # Keys
 //
 // The keys are where the issuer's metadata says (RFC 8414, or the OpenID configuration), or where [Options] say. They are
-// fetched when the first token comes, and again beside the calls when they are some minutes old. A kid that is
-// not known has them fetched at once, but not again and again: whoever makes kids up does not make us a burden
-// to the issuer. If the issuer cannot be reached, the keys that are there are used for a day.
+// fetched when the first token comes, and again beside the calls when they are some minutes old; after an hour without calls, the
+// first one waits for them. A kid that is not known has them fetched at once, but not again and again: whoever makes kids up does
+// not make us a burden to the issuer. If the issuer cannot be reached, the keys that are there are used for a day.
 //
 // Tokens are never logged, nor is anything of them told to anybody but the caller's own handlers.
 package token

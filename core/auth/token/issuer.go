@@ -12,6 +12,7 @@ import (
 
 const (
 	fresh = 15 * time.Minute // keys that are older are fetched again, beside the calls
+	idle  = time.Hour        // an issuer that was not asked for longer is waited for
 	stale = 24 * time.Hour   // keys that are older are used no more
 	pause = 10 * time.Second // an issuer is not asked more often
 )
@@ -32,16 +33,21 @@ type issuer struct {
 	flight  chan struct{} // closed when the asking that goes on has ended; nil if none goes on
 }
 
-// current is the keys that are good for use. If they are old, newer ones are fetched meanwhile.
+// current is the keys that are good for use. If they are old, newer ones are fetched meanwhile. After a time without calls these are waited
+// for: what the issuer has taken back long ago is not good for one more call. If it does not give any, the old ones have to do.
 func (from *issuer) current(ctx context.Context) (*keySet, error) {
 	from.mu.Lock()
-	keys, age := from.keys, time.Since(from.fetched)
-	if keys != nil && age >= fresh {
-		from.begin()
+	var err error
+	if from.keys != nil && time.Since(from.fetched) >= fresh {
+		long := time.Since(from.asked) >= idle
+		if flight := from.begin(); long {
+			err = from.wait(ctx, flight)
+		}
 	}
+	keys, age := from.keys, time.Since(from.fetched)
 	from.mu.Unlock()
-	if keys != nil && age < stale {
-		return keys, nil
+	if err != nil || keys != nil && age < stale {
+		return keys, err
 	}
 	return from.newer(ctx, keys)
 }

@@ -156,6 +156,40 @@ func TestBackground(t *testing.T) {
 	})
 }
 
+// After a time without tokens the first one waits for keys: one that the issuer has taken back meanwhile is not good once more. An issuer
+// that does not answer then is waited for once.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := newSigner(t, "EdDSA", "one"), newSigner(t, "EdDSA", "two")
+		w := newWorld(t, one.public())
+		g := w.gate(t, nil)
+		enter := func(s signer) (*auth.Identity, error) { return g.Enter(request(s.sign(t, nil, claimSet(nil)))) }
+		if _, err := enter(one); err != nil {
+			t.Fatal(err)
+		}
+		w.publish(t, two.public())
+		time.Sleep(stale / 2)
+		id, err := enter(one)
+		refusedAs(t, id, err, "invalid_token", "not signed")
+		if _, err := enter(two); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(stale / 2)
+		w.set(func() { w.silent = true })
+		for _, wait := range []time.Duration{fetchTime, 0, 0} {
+			begin := time.Now()
+			if _, err := enter(two); err != nil {
+				t.Errorf("an issuer that does not answer: %v", err)
+			}
+			if took := time.Since(begin); took != wait {
+				t.Errorf("it took %v, not %v", took, wait)
+			}
+			time.Sleep(pause)
+		}
+		time.Sleep(fetchTime) // so that nothing goes on
+	})
+}
+
 // While an issuer cannot be reached, its keys are good for a day, and it is not asked all the time.
 func TestDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
