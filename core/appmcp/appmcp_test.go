@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/appmcp"
 	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
@@ -261,6 +264,73 @@ func TestUpdates(t *testing.T) {
 	for _, uri := range want {
 		if told := client.Next("notifications/resources/updated"); !strings.Contains(string(told.Params), `"`+uri+`"`) {
 			t.Errorf("it tells of %s, and not of %s", told.Params, uri)
+		}
+	}
+}
+
+// as calls a server over HTTP as somebody, in the stateless revision, and returns the status and the answer.
+func as(t *testing.T, s *mcp.Server, id *auth.Identity, method, name, params string) (int, string) {
+	t.Helper()
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `,"_meta":{` + mine + `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	r := httptest.NewRequestWithContext(auth.With(t.Context(), id), http.MethodPost, "/mcp", strings.NewReader(body))
+	for header, value := range map[string]string{"Content-Type": "application/json", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name} {
+		r.Header.Set(header, value)
+	}
+	answer := httptest.NewRecorder()
+	s.HTTP(mcp.HTTPOptions{}).ServeHTTP(answer, r)
+	return answer.Code, answer.Body.String()
+}
+
+// mine is a key that every client of these tests gives its commands.
+const mine = `"idempotencyKey":"1",`
+
+// newServer is a server with a feature whose tools need scopes.
+func newServer(t *testing.T) *mcp.Server {
+	t.Helper()
+	store, feature := app.NewMemory(), posts()
+	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: "test"}, feature.Feature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	feature.Register = func(s *mcp.Server, a *app.App) error {
+		return errors.Join(
+			s.AddTool(mcp.Tool{Name: "posts_create", Scopes: []string{"posts:write"}}, mcp.Typed(appmcp.Do[create](a))),
+			s.AddTool(mcp.Tool{Name: "posts_title", Scopes: []string{"posts:read"}}, mcp.Typed(appmcp.Ask[title](a))),
+		)
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
+	other := s.AddTool(mcp.Tool{Name: "mail", Scopes: []string{"mail:send"}}, mcp.Typed(func(context.Context, struct{}) (string, error) { return "", nil }))
+	if err := errors.Join(other, appmcp.Register(s, a, store, feature)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Who may not call all commands and queries does not read in the log what was said to them.
+func TestScopes(t *testing.T) {
+	s := newServer(t)
+	all := &auth.Identity{Issuer: "i", Subject: "ann", Scopes: []string{"posts:write", "posts:read"}}
+	if status, text := as(t, s, all, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"secret"}`); status != http.StatusOK || strings.Contains(text, "isError") {
+		t.Fatalf("a command gives %d %s", status, text)
+	}
+	for _, test := range []struct {
+		id     *auth.Identity
+		uri    string
+		status int
+	}{
+		{&auth.Identity{Issuer: "i", Subject: "eve"}, "app://log", http.StatusForbidden},
+		{&auth.Identity{Issuer: "i", Subject: "eve"}, "app://log?after=0", http.StatusForbidden},
+		{&auth.Identity{Issuer: "i", Subject: "eve"}, "app://workers", http.StatusForbidden},
+		{&auth.Identity{Issuer: "i", Subject: "eve"}, "app://features", http.StatusOK},
+		{&auth.Identity{Issuer: "i", Subject: "eve", Scopes: []string{"posts:write"}}, "app://log", http.StatusForbidden},
+		{&auth.Identity{Subject: "key-1", All: true}, "app://log", http.StatusOK},
+		{all, "app://log", http.StatusOK},
+		{all, "app://log?after=0", http.StatusOK},
+		{nil, "app://log", http.StatusOK},
+	} {
+		status, text := as(t, s, test.id, "resources/read", test.uri, `"uri":"`+test.uri+`"`)
+		if status != test.status || status != http.StatusOK && strings.Contains(text, "secret") {
+			t.Errorf("%+v reads %s: %d %s", test.id, test.uri, status, text)
 		}
 	}
 }

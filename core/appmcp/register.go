@@ -2,6 +2,7 @@ package appmcp
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/app"
@@ -16,16 +17,32 @@ type Feature struct {
 
 // Register offers the tools of all features, and what there is to see of the app as resources. The store is that of the
 // app. Clients that have subscribed to one of the resources are told when it has changed, as long as the app runs.
+//
+// The log and the workers show what all commands were given and came to, so who reads them by a token needs the scopes of all tools
+// of the features.
 func Register(s *mcp.Server, a *app.App, store app.Store, features ...Feature) error {
 	var errs []error
+	before := s.ToolScopes()
 	for _, f := range features {
 		if f.Register != nil {
 			errs = append(errs, f.Register(s, a))
 		}
 	}
-	errs = append(errs, registerResources(s, a, store))
+	errs = append(errs, registerResources(s, a, store, added(before, s.ToolScopes())))
 	a.Watch(func() { s.ResourcesUpdated(shows) })
 	return errors.Join(errs...)
+}
+
+// added are the scopes of the tools that are there now and were not before.
+func added(before, now map[string][]string) []string {
+	var all []string
+	for name, scopes := range now {
+		if _, ok := before[name]; !ok {
+			all = append(all, scopes...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // shows reports whether an address is that of one of the app's resources, with whatever query.

@@ -18,15 +18,15 @@ const (
 // asJSON is the type of all of them.
 const asJSON = "application/json"
 
-// registerResources offers what there is to see of an app.
-func registerResources(s *mcp.Server, a *app.App, store app.Store) error {
+// registerResources offers what there is to see of an app, of which the log and the workers need scopes.
+func registerResources(s *mcp.Server, a *app.App, store app.Store, scopes []string) error {
 	return errors.Join(
 		s.AddResource(mcp.Resource{
-			URI: logURI, Name: "log", Title: "The log", MIMEType: asJSON,
+			URI: logURI, Name: "log", Title: "The log", MIMEType: asJSON, Scopes: scopes,
 			Description: "The commands that were executed, oldest first, a page at a time; next is the address of what follows.",
 		}, readLog(store)),
 		s.AddResourceTemplate(mcp.ResourceTemplate{
-			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an entry", MIMEType: asJSON,
+			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an entry", MIMEType: asJSON, Scopes: scopes,
 			Description: "The commands that were executed after the one with the sequence number after (0 if left out), at most limit of them (100 if left out, never more than 1000, and fewer if they are big).",
 		}, readLog(store)),
 		s.AddResource(mcp.Resource{
@@ -34,7 +34,7 @@ func registerResources(s *mcp.Server, a *app.App, store app.Store) error {
 			Description: "The features of the application, with their commands, queries and workers.",
 		}, mcp.TypedResource(a.Status)),
 		s.AddResource(mcp.Resource{
-			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON,
+			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON, Scopes: scopes,
 			Description: "How far each worker is, what it fails on, and what was set aside.",
 		}, mcp.TypedResource(func(ctx context.Context) (workersPage, error) {
 			all, err := app.Workers(ctx, store)

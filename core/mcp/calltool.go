@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -53,8 +52,8 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", short(c.Target))
 	}
-	if len(t.Scopes) > 0 && !auth.From(ctx).May(t.Scopes...) {
-		return nil, &ScopeError{t.Scopes}
+	if err := checkScopes(ctx, t.Scopes); err != nil {
+		return nil, err
 	}
 	switch strictjson.First(c.arguments) {
 	case '{':

@@ -77,7 +77,7 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 	if p.Argument == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "completion/complete needs an argument with its name and value")
 	}
-	completer, names, err := s.completerOf(p)
+	completer, names, err := s.completerOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 }
 
 // completerOf finds what a reference refers to: who completes it and the names of its arguments.
-func (s *Server) completerOf(p *completeParams) (Completer, []string, error) {
+func (s *Server) completerOf(ctx context.Context, p *completeParams) (Completer, []string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch p.Ref.Type {
@@ -114,7 +114,7 @@ func (s *Server) completerOf(p *completeParams) (Completer, []string, error) {
 		if !ok {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", short(p.Ref.URI))
 		}
-		return found.input.completer(found.complete), found.uri.variables(), nil
+		return found.input.completer(found.complete), found.uri.variables(), checkScopes(ctx, found.Scopes)
 	}
 	return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, `a reference must be of type "ref/prompt" or "ref/resource", got %q`, short(p.Ref.Type))
 }

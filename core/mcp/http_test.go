@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -161,6 +162,15 @@ func TestHTTPStatus(t *testing.T) {
 	if err := fixture.AddTool(mcp.Tool{Name: "scoped", Scopes: []string{"notes:read", "notes:write"}}, nothing); err != nil {
 		t.Fatal(err)
 	}
+	secret := func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{Text: "secret"}}, nil
+	}
+	if err := errors.Join(
+		fixture.AddResource(mcp.Resource{URI: "scoped://one", Name: "one", Scopes: []string{"notes:read", "notes:write"}}, secret),
+		fixture.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "scoped://all/{id}", Name: "all", Scopes: []string{"notes:read", "notes:write"}}, secret),
+	); err != nil {
+		t.Fatal(err)
+	}
 	if err := fixture.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}`)}, nothing); err != nil {
 		t.Fatal(err)
 	}
@@ -246,6 +256,10 @@ func TestHTTPStatus(t *testing.T) {
 
 		{"scopes that are missing", "POST", request("tools/call", `"name":"scoped",`), append(modern("tools/call", "scoped"), "X-Test-User: ann", "X-Test-Scope: notes:read"), 403, "notes:read notes:write"},
 		{"scopes", "POST", request("tools/call", `"name":"scoped",`), append(modern("tools/call", "scoped"), "X-Test-User: ann", "X-Test-Scope: notes:read", "X-Test-Scope: notes:write"), 200, "complete"},
+		{"a resource without its scope", "POST", request("resources/read", `"uri":"scoped://one",`), append(modern("resources/read", "scoped://one"), "X-Test-User: ann"), 403, "notes:read notes:write"},
+		{"a template without its scope", "POST", request("resources/read", `"uri":"scoped://all/1",`), append(modern("resources/read", "scoped://all/1"), "X-Test-User: ann"), 403, "notes:read notes:write"},
+		{"what completes it, without its scope", "POST", request("completion/complete", `"ref":{"type":"ref/resource","uri":"scoped://all/{id}"},"argument":{"name":"id","value":""},`), append(modern("completion/complete", ""), "X-Test-User: ann"), 403, "notes:read notes:write"},
+		{"a resource with its scope", "POST", request("resources/read", `"uri":"scoped://one",`), append(modern("resources/read", "scoped://one"), "X-Test-User: ann", "X-Test-Scope: notes:read", "X-Test-Scope: notes:write"), 200, "secret"},
 		{"nobody's scopes", "POST", request("tools/call", `"name":"scoped",`), modern("tools/call", "scoped"), 200, "complete"},
 	}
 	for _, test := range tests {
@@ -264,5 +278,29 @@ func TestHTTPStatus(t *testing.T) {
 				t.Errorf("the body is not JSON: %s", a.body)
 			}
 		})
+	}
+}
+
+// In a session the scopes are those of each request, and of each call of a batch: a session that began with more gives nobody more.
+func TestHTTPScopesInSessions(t *testing.T) {
+	fixture := newFixture(t, mcp.Options{Logger: quietLogger()})
+	ran := false
+	scoped := func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		ran = true
+		return nil, nil
+	}
+	if err := fixture.AddTool(mcp.Tool{Name: "scoped", Scopes: []string{"notes:read"}}, scoped); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, fixture, mcp.HTTPOptions{})
+	session := s.begin(mcp.Revision20250326, "X-Test-User: ann", "X-Test-Scope: notes:read")
+	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"scoped"}}`
+	for _, body := range []string{call, `[` + call + `]`, `[{"jsonrpc":"2.0","id":8,"method":"ping"},` + call + `]`} {
+		if a := s.post(session, body, "X-Test-User: ann"); !strings.Contains(a.body, "notes:read") || ran {
+			t.Errorf("%s gives %s %s", body, a.Status, a.body)
+		}
+	}
+	if a := s.post(session, `[`+call+`]`, "X-Test-User: ann", "X-Test-Scope: notes:read"); a.StatusCode != 200 || !ran {
+		t.Errorf("with the scope it gives %s %s", a.Status, a.body)
 	}
 }

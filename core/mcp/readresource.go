@@ -67,10 +67,10 @@ type uriParams struct {
 }
 
 // lookUp finds who can read a resource: the one with just that address, else
-// the first template that it fits. It checks the variables.
-func (s *Server) lookUp(uri string) (readable, error) {
+// the first template that it fits. It checks whether the caller may, and the variables.
+func (s *Server) lookUp(ctx context.Context, uri string) (readable, error) {
 	if r, ok := s.resources.get(uri); ok {
-		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, nil
+		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, checkScopes(ctx, r.Scopes)
 	}
 	var variables map[string]string
 	t, ok := s.templates.find(func(t *template) (fits bool) {
@@ -79,6 +79,9 @@ func (s *Server) lookUp(uri string) (readable, error) {
 	})
 	if !ok {
 		return readable{}, NotFound(uri)
+	}
+	if err := checkScopes(ctx, t.Scopes); err != nil {
+		return readable{}, err
 	}
 	return readable{t.handler, variables, t.MIMEType, t.Cache, &t.pace}, t.input.check("variables for the resource template", t.Name, variables)
 }
@@ -100,7 +103,7 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
 	}
-	found, err := s.lookUp(*p.URI)
+	found, err := s.lookUp(ctx, *p.URI)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +131,11 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	return result, nil
 }
 
-func (s *Server) subscribe(_ context.Context, c *Call, p *uriParams) (any, error) {
+func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, error) {
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/subscribe needs the uri of a resource")
 	}
-	if _, err := s.lookUp(*p.URI); err != nil {
+	if _, err := s.lookUp(ctx, *p.URI); err != nil {
 		return nil, err
 	}
 	c.Session.changes.subscribe(*p.URI)

@@ -24,6 +24,7 @@ type Resource struct {
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // how long clients may keep what they have read
+	Scopes      []string     `json:"-"` // what a caller must be allowed who is known by a token, as for a [Tool]
 }
 
 // A ResourceTemplate describes the resources whose addresses fit a pattern, such
@@ -38,6 +39,7 @@ type ResourceTemplate struct {
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // how long clients may keep what they have read
+	Scopes      []string     `json:"-"` // what a caller must be allowed who is known by a token, as for a [Tool]
 
 	// InputSchema is what the variables must be beyond being text: an object's schema whose
 	// properties are strings. Clients are not shown it. What it lists by enum is
