@@ -28,7 +28,7 @@ var mayImport = []struct {
 	{"core/app", []string{"core/strictjson"}},
 	{"core/app/sqlite", []string{"core/app"}},
 	{"core/app/storetest", []string{"core/app"}},
-	{"core/appmcp", []string{"core/app", "core/mcp", "core/jsonrpc", "core/strictjson"}},
+	{"core/appmcp", []string{"core/app", "core/auth", "core/mcp", "core/jsonrpc", "core/strictjson"}},
 	{"core/apptest", []string{"core/app", "core/appmcp", "core/mcp", "core/mcptest"}},
 	{"core/mcptest", []string{"core/mcp", "core/jsonrpc", "core/schema", "core/strictjson"}},
 

@@ -334,3 +334,20 @@ func TestScopes(t *testing.T) {
 		}
 	}
 }
+
+// Two callers who choose the same key do not have each other's results.
+func TestKeysOfCallers(t *testing.T) {
+	s := newServer(t)
+	write := func(name string) string {
+		id := &auth.Identity{Issuer: "i", Subject: name, Scopes: []string{"posts:write"}}
+		_, text := as(t, s, id, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"one"}`)
+		return text
+	}
+	first := write("ann")
+	if again := write("ann"); again != first {
+		t.Errorf("the same caller has %s, and then %s", first, again)
+	}
+	if other := write("eve"); !strings.Contains(other, "already") {
+		t.Errorf("another caller has %s", other)
+	}
+}

@@ -2,16 +2,20 @@ package appmcp
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"reflect"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Do is a command as a tool, for [mcp.Typed]. A call whose _meta has an idempotencyKey gives the command that key.
+// Do is a command as a tool, for [mcp.Typed]. A call whose _meta has an idempotencyKey gives the command that key. Callers that are
+// known have keys of their own: what one came to is not told to another who has chosen the same.
 func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (*mcp.ToolResult, error) {
 	return func(ctx context.Context, c C) (*mcp.ToolResult, error) {
 		ctx, err := withKey(ctx)
@@ -60,8 +64,18 @@ func withKey(ctx context.Context) (context.Context, error) {
 		case key == "":
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must not be empty: leave it out for a command that is executed each time")
 		}
-		ctx = app.WithKey(ctx, key)
+		ctx = app.WithKey(ctx, ownKey(ctx, key))
 		return nil
 	})
 	return ctx, err
+}
+
+// ownKey is the key of a caller in the log, where those of all are.
+func ownKey(ctx context.Context, key string) string {
+	principal := auth.From(ctx).Principal()
+	if principal == "" {
+		return key
+	}
+	sum := sha256.Sum256([]byte(principal))
+	return hex.EncodeToString(sum[:8]) + ":" + key
 }
