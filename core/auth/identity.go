@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 )
 
 // An Identity is who makes a call, as a [Gate] found out. It is not changed once it is in a context.
@@ -13,6 +14,7 @@ type Identity struct {
 	Client  string          // the program that calls on their behalf, if it is known
 	Scopes  []string        // what they may do
 	All     bool            // they may do everything, whatever the scopes say
+	Until   time.Time       // when they have to come with new credentials; zero if these do not end
 	Claims  json.RawMessage // all that a token says, as an object; nil if there was none
 }
 

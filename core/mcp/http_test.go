@@ -23,13 +23,18 @@ type site struct {
 	handler *mcp.HTTPHandler
 }
 
-// newSite puts a server on HTTP until the end of the test. The header X-Test-User says who calls.
+// newSite puts a server on HTTP until the end of the test. The header X-Test-User says who calls, and X-Test-Life for how long yet
+// they may.
 func newSite(t *testing.T, s *mcp.Server, o mcp.HTTPOptions) *site {
 	t.Helper()
 	h := s.HTTP(o)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user := r.Header.Get("X-Test-User"); user != "" {
-			r = r.WithContext(auth.With(r.Context(), &auth.Identity{Subject: user, Scopes: r.Header.Values("X-Test-Scope")}))
+			id := &auth.Identity{Subject: user, Scopes: r.Header.Values("X-Test-Scope")}
+			if life, err := time.ParseDuration(r.Header.Get("X-Test-Life")); err == nil {
+				id.Until = time.Now().Add(life)
+			}
+			r = r.WithContext(auth.With(r.Context(), id))
 		}
 		h.ServeHTTP(w, r)
 	}))
@@ -302,5 +307,23 @@ func TestHTTPScopesInSessions(t *testing.T) {
 	}
 	if a := s.post(session, `[`+call+`]`, "X-Test-User: ann", "X-Test-Scope: notes:read"); a.StatusCode != 200 || !ran {
 		t.Errorf("with the scope it gives %s %s", a.Status, a.body)
+	}
+}
+
+// Streams that last end when the credentials do that they were opened with.
+func TestHTTPStreamsEndWithCredentials(t *testing.T) {
+	s := newSite(t, newFixture(t, mcp.Options{Logger: quietLogger()}), mcp.HTTPOptions{KeepAlive: time.Hour})
+	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
+	credentials := []string{"X-Test-User: ann", "X-Test-Life: 20ms"}
+	if a := s.do("GET", "", append(credentials, "Mcp-Session-Id: "+session)...); a.StatusCode != 200 {
+		t.Errorf("the stream of a session gives %s %s", a.Status, a.body)
+	}
+	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
+	a := s.do("POST", listen, append(modern("subscriptions/listen", ""), credentials...)...)
+	if a.StatusCode != 200 || !strings.Contains(a.body, "acknowledged") || !strings.Contains(a.body, `"id":1,"result":{`) {
+		t.Errorf("listening gives %s %s", a.Status, a.body)
+	}
+	if a := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "X-Test-User: ann"); a.StatusCode != 200 {
+		t.Errorf("with new credentials the session gives %s %s", a.Status, a.body)
 	}
 }

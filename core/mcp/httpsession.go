@@ -177,7 +177,8 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// get sends a client what the server says of its own accord or, after the last event of a stream that the client saw, the rest of that stream.
+// get sends a client what the server says of its own accord or, after the last event of a stream that the client saw, the rest of that stream. It
+// ends with the credentials of the client, which comes back with new ones.
 func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	s := h.named(w, r)
 	if s == nil {
@@ -197,8 +198,10 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	if s.Revision() >= Revision20251125 {
 		rest.primeOnce()
 	}
+	known, stop := whileKnown(r.Context())
+	defer stop()
 	h.startStream(w)
-	h.pump(w, r, rest)
+	h.pump(w, r.WithContext(known), rest)
 }
 
 // named returns the session that a GET or a DELETE is about, or refuses it.

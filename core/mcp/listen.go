@@ -49,7 +49,7 @@ type listenResult struct {
 	Meta subscriptionMeta `json:"_meta"`
 }
 
-// listen tells the client of changes until it cancels the request or the connection ends.
+// listen tells the client of changes until it cancels the request, its credentials or the connection end.
 // What it will be told of is said first: what the server does not offer is left out.
 func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, error) {
 	if p.Notifications == nil {
@@ -68,14 +68,18 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	c.tell("notifications/subscriptions/acknowledged", acknowledgedParams{meta, granted})
 	listener.begin()
 	c.req.Release() // and not before: what comes next may change something
+	known, stop := whileKnown(ctx)
+	defer stop()
 	select {
-	case <-ctx.Done():
+	case <-known.Done():
 	case <-c.via.ending:
 	}
 	select {
 	case <-c.via.ending:
 	default:
-		return nil, context.Cause(ctx)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
 	if c.web != nil {
 		return listenResult{meta}, nil // and the stream ends

@@ -70,7 +70,7 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 	if c.isOther() {
 		return nil, invalid("the token is no access token")
 	}
-	id := &auth.Identity{Subject: c.Subject, Issuer: c.Issuer, Client: c.client(), Scopes: scopes(c.Scope, c.Scp), Claims: slices.Clone(payload)}
+	id := &auth.Identity{Subject: c.Subject, Issuer: c.Issuer, Client: c.client(), Scopes: scopes(c.Scope, c.Scp), Until: g.until(c), Claims: slices.Clone(payload)}
 	if id.Subject == "" && id.Client == "" {
 		return nil, invalid("the token does not say whom it is about")
 	}
@@ -97,6 +97,14 @@ func (g *Gate) inTime(c claims, now time.Time) error {
 		return invalid("the token is not good yet")
 	}
 	return nil
+}
+
+// until is when a token is good no more, as [Gate.inTime] has it; zero if that is further away than clocks go.
+func (g *Gate) until(c claims) time.Time {
+	if *c.Expires > 1<<36 { // some two thousand years
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(*c.Expires * 1000)).Add(g.leeway)
 }
 
 // isOther reports whether a token is clearly no access token.

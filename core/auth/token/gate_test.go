@@ -32,13 +32,28 @@ func TestEnter(t *testing.T) {
 			continue
 		}
 		claims := id.Claims
-		id.Claims = nil
+		if left := time.Until(id.Until); left > 11*time.Minute || left < 10*time.Minute { // the leeway is a minute
+			t.Errorf("%s: it is good for %v", alg, left)
+		}
+		id.Claims, id.Until = nil, time.Time{}
 		if want := (&auth.Identity{Subject: "ann", Issuer: login, Client: "app", Scopes: []string{"notes:read", "notes:write"}}); !reflect.DeepEqual(id, want) {
 			t.Errorf("%s: it is %+v", alg, id)
 		}
 		var raw map[string]any
 		if err := json.Unmarshal(claims, &raw); err != nil || raw["sub"] != "ann" || raw["scope"] != "notes:read notes:write" {
 			t.Errorf("%s: the claims are %s (%v)", alg, claims, err)
+		}
+	}
+}
+
+// A token that does not end while there are clocks is taken.
+func TestNoEnd(t *testing.T) {
+	s := newSigner(t, "EdDSA", "one")
+	w := newWorld(t, s.public())
+	for _, end := range []float64{1 << 37, 1e18, 1e300} {
+		id, err := w.gate(t, nil).Enter(request(s.sign(t, nil, claimSet(map[string]any{"exp": end}))))
+		if err != nil || !id.Until.IsZero() {
+			t.Errorf("%v: it gives %v and %v", end, id, err)
 		}
 	}
 }
