@@ -2,7 +2,8 @@
 //
 // A request is looked at in this order: the Host and the Origin (403), the path (404), who makes it (401), and
 // then the handler has it. On a loopback address, where browsers of the same machine can be made to call by pages from
-// anywhere, the Host has to be one of this machine or one that is listed, and so has the Origin, if there is one. An origin
+// anywhere, the Host has to be one of this machine or one that is listed, and so has the Origin, if there is one. Elsewhere any
+// Host will do, and an Origin has to be listed, or that of the Host, which has to be listed itself where there is no gate. An origin
 // that is let in is answered as CORS wants it. Cookies play no part.
 //
 // What is listened on and is no loopback address needs a gate, or the word that TLS and identity are handled

@@ -25,6 +25,7 @@ func newDoor(h http.Handler, o Options, addr net.Addr) (*door, error) {
 	if err != nil {
 		return nil, err
 	}
+	origins.open = len(o.Gates) == 0
 	return &door{
 		Options: o, handler: h, origins: origins,
 		noStore: []string{"no-store"}, noSniff: []string{"nosniff"}, close: []string{"close"},

@@ -121,6 +121,7 @@ func TestDoor(t *testing.T) {
 	keyed := open(t, loopback(), Options{Gates: []auth.Gate{keys(t)}, Health: true, Extra: map[string]http.Handler{"/.well-known/x": page}})
 	far := open(t, elsewhere(), Options{Gates: []auth.Gate{keys(t)}, Origins: []string{"null"}})
 	wide := open(t, elsewhere(), Options{InFront: true, Origins: []string{"*"}})
+	front := open(t, elsewhere(), Options{InFront: true, Hosts: []string{"mcp.example.com"}})
 	for _, test := range []struct {
 		door    *door
 		request string
@@ -193,6 +194,10 @@ func TestDoor(t *testing.T) {
 		{far, "POST /mcp", []string{"Origin: http://localhost:1", "X-Api-Token: " + key}, 403},
 		{far, "POST /mcp", []string{"Origin: https://mcp.example.com", "Host: mcp.example.com", "X-Api-Token: " + key}, 200},
 		{far, "POST /mcp", []string{"Origin: https://mcp.example.com", "Host: other.example.com", "X-Api-Token: " + key}, 403},
+		{front, "POST /mcp", []string{"Host: anything.example.com"}, 200},
+		{front, "POST /mcp", []string{"Origin: https://mcp.example.com", "Host: mcp.example.com"}, 200},
+		{front, "POST /mcp", []string{"Origin: http://localhost:8181", "Host: localhost:8181"}, 200},
+		{front, "POST /mcp", []string{"Origin: http://evil.example.com:8181", "Host: evil.example.com:8181"}, 403},
 		{wide, "POST /mcp", []string{"Origin: https://anywhere.example"}, 200},
 		{wide, "POST /mcp", []string{"Origin: a", "Origin: b"}, 403},
 

@@ -35,7 +35,7 @@ type Options struct {
 	FrontFlag   string      // the flag for InFront, to name where it is missing
 
 	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" means all
-	Hosts   []string // further names that a server on a loopback address may be called by; without a port, with any
+	Hosts   []string // further names that a server on a loopback address may be called by, and one without gates by its own pages; without a port, with any
 
 	MaxHeader     int           // the largest header, in bytes; 0 means 64 KiB
 	HeaderTimeout time.Duration // how long a header may take; 0 means 10 seconds

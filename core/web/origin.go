@@ -10,6 +10,7 @@ import (
 // origins are the hosts that a server may be called by, and the origins whose pages may call it.
 type origins struct {
 	loopback bool            // it listens on a loopback address
+	open     bool            // nobody is asked who they are, here
 	hosts    map[string]bool // names of this machine and those listed, in lower case, with a port or without
 	listed   map[string]bool // origins, in lower case
 	all      bool            // all origins
@@ -46,7 +47,7 @@ func newOrigins(allowed, hosts []string, addr net.Addr) (*origins, error) {
 }
 
 // host reports whether a server may be called by the name in a Host header. Away from loopback addresses any name is good: who
-// calls is asked there.
+// calls is asked there, or in front, where the name may be another.
 func (o *origins) host(host string) bool {
 	return !o.loopback || o.known(host)
 }
@@ -63,7 +64,8 @@ func (o *origins) known(host string) bool {
 	return o.hosts[name] || o.hosts[strings.ToLower(name)] || o.hosts[strings.ToLower(host)]
 }
 
-// origin reports whether pages of an origin may call a server by the name host, which has been checked.
+// origin reports whether pages of an origin may call a server by the name host, which has been checked. Pages of the host itself may; where
+// nobody is asked who they are, only of one that is known, as every page can have its own name lead here.
 func (o *origins) origin(origin, host string) bool {
 	if o.all {
 		return true
@@ -82,6 +84,9 @@ func (o *origins) origin(origin, host string) bool {
 	}
 	if o.loopback && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
 		return true
+	}
+	if o.open && !o.known(host) {
+		return false
 	}
 	return withoutDefaultPort(origin) == withoutDefaultPort(scheme+"://"+strings.ToLower(host))
 }
