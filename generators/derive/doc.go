@@ -24,7 +24,7 @@
 //	//petrock:name send-mail       what clients call it, instead of the function's name in snake case
 //	//petrock:title Send a mail    what people are shown
 //	//petrock:hints read-only      and: destructive, additive, idempotent, open-world, closed-world
-//	//petrock:scopes notes:read    on a tool: what a token must allow whoever calls it; several in one line
+//	//petrock:scopes notes:read    on a tool alone: what a token must allow whoever calls it; several in one line
 //	//petrock:uri note://{id}      where a resource is; {id} is a field of its input
 //	//petrock:mime text/markdown   what a resource is
 //	//petrock:schema {"type":…}    on a type: its schema, where it cannot be derived; it may go on in further such lines

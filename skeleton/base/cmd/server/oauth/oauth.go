@@ -30,6 +30,11 @@ func (o *OAuth) Flags(cmd *cobra.Command) {
 	if cmd.Name() != "serve" {
 		return
 	}
+	cmd.Long += `
+
+Where an issuer is named, with --oauth-issuer or ` + o.variable("issuer") + `, its bearer tokens (OAuth 2.1) are asked for, or a
+key. They have to be for --public-url, and for the address it listens on without that.`
+	cmd.Example += "\n  " + o.program + " serve --oauth-issuer https://login.example.com --public-url https://mcp.example.com/mcp"
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.issuers, "oauth-issuer", nil, "who gives tokens out, such as https://login.example.com, exactly as tokens say it (may be repeated); or "+o.variable("issuer"))
 	flags.StringVar(&o.jwks, "oauth-jwks", "", "URL of the issuer's keys, if its metadata does not say it; or "+o.variable("jwks"))
