@@ -35,6 +35,8 @@ func New(o Options) (*Gate, error) {
 		return nil, errors.New("there is no issuer of tokens; name one, such as https://login.example.com")
 	case o.JWKS != "" && len(o.Issuers) > 1:
 		return nil, fmt.Errorf("%s are the keys of one issuer, and there are %d; leave it out, and they are found through the issuers' metadata", o.JWKS, len(o.Issuers))
+	case slices.Contains(o.Audience, ""):
+		return nil, errors.New("an audience is empty, and so may be that of tokens for nobody; say what tokens have to be for, or leave it out for the resource")
 	case o.Leeway < 0:
 		return nil, fmt.Errorf("clocks cannot differ by %v; give a leeway of 0 or more", o.Leeway)
 	}

@@ -25,6 +25,7 @@ func TestNew(t *testing.T) {
 		`the URL of the keys is "ftp://k"`:   func(o *Options) { o.JWKS = "ftp://k" },
 		"the keys of one issuer":             func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
 		`"a b" is no scope`:                  func(o *Options) { o.Required = []string{"a b"} },
+		"an audience is empty":               func(o *Options) { o.Audience = []string{""} },
 		`"ä" is no scope`:                    func(o *Options) { o.Scopes = []string{"ä"} },
 		"give a leeway of 0 or more":         func(o *Options) { o.Leeway = -time.Second },
 		`the issuer is "http://localhost.e`:  func(o *Options) { o.Issuers = []string{"http://localhost.example.com"} },
