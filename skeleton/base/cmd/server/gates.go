@@ -73,6 +73,15 @@ func (s *servingHTTP) who() string {
 	return "for every program of this machine; with keys in " + keyVariable() + " only for those who have one"
 }
 
+// unasked says which tools name scopes that nobody is asked for, as nobody is asked who they are; "" if there are none.
+func (s *servingHTTP) unasked(scopes map[string][]string) string {
+	maps.DeleteFunc(scopes, func(_ string, needed []string) bool { return len(needed) == 0 })
+	if len(s.web.Gates) > 0 || len(scopes) == 0 {
+		return ""
+	}
+	return "everybody has the scopes that tools name, as nobody is asked for a token: " + strings.Join(slices.Sorted(maps.Keys(scopes)), ", ")
+}
+
 // address is where a server that listens on addr is reached from this machine.
 func addressURL(addr net.Addr) string {
 	return "http://" + addr.String() + "/mcp"

@@ -106,6 +106,9 @@ func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
 	s.web.Ready = func(addr net.Addr) {
 		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, addressURL(addr), s.who())
+		if text := s.unasked(server.ToolScopes()); text != "" {
+			fmt.Fprintf(errOut, "%s: %s\n", programName, text)
+		}
 	}
 	if s.web.InFront {
 		s.mcp.Client = web.Client

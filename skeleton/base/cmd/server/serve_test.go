@@ -239,3 +239,16 @@ func TestGatekeeper(t *testing.T) {
 		})
 	}
 }
+
+// Who starts a server that asks nobody for the scopes of its tools is told.
+func TestUnasked(t *testing.T) {
+	withoutKeys(t)
+	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
+	open, closed := &servingHTTP{}, &servingHTTP{web: web.Options{Gates: []auth.Gate{nil}}}
+	if got := open.unasked(scoped); !strings.Contains(got, "read, send") {
+		t.Errorf("it says %q", got)
+	}
+	if got := open.unasked(map[string][]string{"add": nil}) + closed.unasked(scoped); got != "" {
+		t.Errorf("it says %q", got)
+	}
+}
