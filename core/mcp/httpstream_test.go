@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -367,4 +368,21 @@ func TestHTTPApart(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A session that its client has ended is not there any more, from then on.
+func TestHTTPEnded(t *testing.T) {
+	server, _ := streaming(t)
+	s := newSite(t, server, mcp.HTTPOptions{})
+	for range 20 {
+		id := s.begin(mcp.Revision20251125)
+		for _, want := range []int{204, 404} { // without a network between them, which gives time
+			r := httptest.NewRequest("DELETE", "/mcp", nil)
+			r.Header.Set("Mcp-Session-Id", id)
+			w := httptest.NewRecorder()
+			if s.handler.ServeHTTP(w, r); w.Code != want {
+				t.Fatalf("its end gives %d %q, want %d", w.Code, w.Body, want)
+			}
+		}
+	}
 }
