@@ -24,6 +24,10 @@ var libraries = map[string]string{
 	"mcpgo": "github.com/mark3labs/mcp-go",
 }
 
+// mustChoose tells whether the server has to be told which era it is for: one handler of the
+// Go SDK has sessions or does without.
+func (s server) mustChoose() bool { return s.name == "gosdk" }
+
 // waits tells whether the server has slow and busy.
 func (s server) waits() bool { return s.name != "floor" && s.name != "linked" }
 

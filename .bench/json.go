@@ -11,6 +11,7 @@ type report struct {
 	Go      string                  `json:"go"`
 	System  string                  `json:"system"`
 	CPUs    int                     `json:"cpus"`
+	Over    string                  `json:"over"` // the transport
 	Rounds  int                     `json:"rounds"`
 	Seconds float64                 `json:"seconds"` // of one measurement
 	Others  []float64               `json:"others"`  // share of the CPUs that other processes used, by round
@@ -45,6 +46,7 @@ func writeJSON(w io.Writer, r *results, verdicts []verdict) error {
 		Go:      runtime.Version(),
 		System:  runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs:    runtime.NumCPU(),
+		Over:    r.options.over,
 		Rounds:  r.options.rounds,
 		Seconds: r.options.time.Seconds(),
 		Others:  r.others,

@@ -16,19 +16,28 @@ func peakMemory(pid int) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the peak memory, which needs Linux: %w", err)
 	}
-	return parsePeak(status)
+	return parseMemory(status, "VmHWM:")
 }
 
-// parsePeak finds the line "VmHWM:    1752 kB".
-func parsePeak(status []byte) (int64, error) {
-	_, rest, found := bytes.Cut(status, []byte("VmHWM:"))
+// residentMemory returns the memory that a running process has resident, in bytes.
+func residentMemory(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading the memory, which needs Linux: %w", err)
+	}
+	return parseMemory(status, "VmRSS:")
+}
+
+// parseMemory finds a line like "VmHWM:    1752 kB".
+func parseMemory(status []byte, key string) (int64, error) {
+	_, rest, found := bytes.Cut(status, []byte(key))
 	value, _, complete := bytes.Cut(rest, []byte(" kB"))
 	if !found || !complete {
-		return 0, fmt.Errorf("reading the peak memory: no line VmHWM")
+		return 0, fmt.Errorf("reading the memory: no line %s", key)
 	}
 	kb, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("reading the peak memory: %w", err)
+		return 0, fmt.Errorf("reading the memory: %w", err)
 	}
 	return kb << 10, nil
 }

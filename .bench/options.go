@@ -12,12 +12,16 @@ import (
 // serverNames are the servers, which are also the folders below servers.
 var serverNames = []string{"ours", "gosdk", "mcpgo", "floor", "linked"}
 
+// httpServerNames are those that are measured over HTTP.
+var httpServerNames = []string{"ours", "gosdk", "mcpgo", "httpfloor"}
+
 // An options is what the program was told.
 type options struct {
+	over   string // the transport: stdio or http
 	rounds int
 	time   time.Duration // of one sequential or pipelined measurement
 	quiet  time.Duration // that may be spent on measuring again what others disturbed
-	only   []string      // in the order of serverNames
+	only   []string      // in the order of the suite's
 	json   bool
 	short  bool
 	strict bool
@@ -28,10 +32,11 @@ type options struct {
 
 const usage = `usage: cd .bench && go run . [flags]
 
-Builds five MCP servers (ours, two peers, two floors) and measures them side by side, in
-interleaved rounds: start, sequential and pipelined calls, CPU, memory, size, and how fast
-pings and cancellations get through while slow tools run. Then it compares the figures
-with petrock's targets.
+Builds MCP servers (ours, two peers, floors) and measures them side by side, in
+interleaved rounds. Over stdio: start, sequential and pipelined calls, CPU, memory, size, and
+how fast pings and cancellations get through while slow tools run. Over HTTP, in both eras of
+the protocol: sequential calls and those of 64 clients, CPU, and memory for 1,000 sessions.
+Then it compares the figures with petrock's targets.
 
 It exits with 0 when it has measured, also if a target is missed (but see -strict).
 
@@ -49,10 +54,11 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 		fmt.Fprint(errOut, usage)
 		flags.PrintDefaults()
 	}
+	flags.StringVar(&o.over, "over", "stdio", "the `transport`: stdio or http")
 	flags.IntVar(&o.rounds, "rounds", 7, "how often every server is measured; medians are shown")
 	flags.DurationVar(&o.time, "time", 500*time.Millisecond, "how long each sequential and pipelined measurement takes, from 10ms to 30s")
 	flags.DurationVar(&o.quiet, "quiet", 0, "wait for a quiet machine, and measure again what other processes disturbed, for up to this `time` in all")
-	flags.StringVar(&only, "only", strings.Join(serverNames, ","), "the `servers` to measure, with commas between them")
+	flags.StringVar(&only, "only", "", "the `servers` to measure, with commas between them; all if it is not given")
 	flags.BoolVar(&o.json, "json", false, "write JSON, with the figures of every round")
 	flags.BoolVar(&o.short, "short", false, "a run of about 20 seconds: fewer samples, -rounds 2 and -time 200ms if they are not given")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if a target is missed or could not be checked")
@@ -64,8 +70,10 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 		o.shorten(given["rounds"], given["time"])
 	}
-	var err error
-	o.only, err = chosen(only)
+	one, err := suiteOf(o.over)
+	if err == nil {
+		o.only, err = one.chosen(only)
+	}
 	switch {
 	case err != nil:
 	case flags.NArg() > 0:
@@ -94,15 +102,19 @@ func (o *options) shorten(keepRounds, keepTime bool) {
 	o.starts, o.idlePings, o.behinds, o.cancels = 8, 50, 15, 10
 }
 
-// chosen returns the servers named in a list, each once, in the order of serverNames.
-func chosen(list string) ([]string, error) {
+// chosen returns the servers named in a list, each once, in the order of the suite's; all for an empty
+// list.
+func (s suite) chosen(list string) ([]string, error) {
+	if list == "" {
+		return s.servers, nil
+	}
 	wanted := map[string]bool{}
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
-		if !slices.Contains(serverNames, name) {
-			return nil, fmt.Errorf("-only: there is no server %q; choose from %s", name, strings.Join(serverNames, ", "))
+		if !slices.Contains(s.servers, name) {
+			return nil, fmt.Errorf("-only: there is no server %q; choose from %s", name, strings.Join(s.servers, ", "))
 		}
 		wanted[name] = true
 	}
-	return slices.DeleteFunc(slices.Clone(serverNames), func(name string) bool { return !wanted[name] }), nil
+	return slices.DeleteFunc(slices.Clone(s.servers), func(name string) bool { return !wanted[name] }), nil
 }

@@ -21,6 +21,8 @@ func TestOptions(t *testing.T) {
 		{"-short", 2, 200 * time.Millisecond, serverNames},
 		{"-rounds 9 -short", 9, 200 * time.Millisecond, serverNames},
 		{"-short -time 1s -only floor,ours", 2, time.Second, []string{"ours", "floor"}},
+		{"-over http", 7, 500 * time.Millisecond, httpServerNames},
+		{"-over http -only httpfloor,ours -short", 2, 200 * time.Millisecond, []string{"ours", "httpfloor"}},
 	} {
 		o, err := parseOptions(strings.Fields(test.args), t.Output())
 		if err != nil {
@@ -33,13 +35,15 @@ func TestOptions(t *testing.T) {
 
 func TestOptionsThatAreWrong(t *testing.T) {
 	for args, want := range map[string]string{
-		"-only ours,nobody": `no server "nobody"; choose from ours, gosdk`,
-		"-rounds 0":         "at least 1",
-		"-quiet -1s":        "not be negative",
-		"-time 1ms":         "from 10ms",
-		"-time 5m":          "to 30s",
-		"extra":             `"extra"`,
-		"-what":             "-what",
+		"-only ours,nobody":      `no server "nobody"; choose from ours, gosdk`,
+		"-over http -only floor": `no server "floor"; choose from ours, gosdk`,
+		"-over mail":             "stdio or http",
+		"-rounds 0":              "at least 1",
+		"-quiet -1s":             "not be negative",
+		"-time 1ms":              "from 10ms",
+		"-time 5m":               "to 30s",
+		"extra":                  `"extra"`,
+		"-what":                  "-what",
 	} {
 		var out bytes.Buffer
 		if _, err := parseOptions(strings.Fields(args), &out); err == nil || errors.Is(err, flag.ErrHelp) {

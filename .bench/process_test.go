@@ -142,11 +142,11 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestParsePeak(t *testing.T) {
-	got, err := parsePeak([]byte("VmPeak:\t    3060 kB\nVmHWM:\t    1752 kB\nVmRSS:\t 1 kB\n"))
+	got, err := parseMemory([]byte("VmPeak:\t    3060 kB\nVmHWM:\t    1752 kB\nVmRSS:\t 1 kB\n"), "VmHWM:")
 	if err != nil || got != 1752<<10 {
 		t.Errorf("got %d, %v", got, err)
 	}
-	if _, err := parsePeak([]byte("VmPeak:\t    3060 kB\n")); err == nil {
+	if _, err := parseMemory([]byte("VmPeak:\t    3060 kB\n"), "VmHWM:"); err == nil {
 		t.Error("no error without the line")
 	}
 }

@@ -11,10 +11,13 @@ import (
 
 const none = "–"
 
-// figures are the rows of the first table.
-var figures = []struct {
-	name, title string
-}{
+// A row is one of the first table.
+type row struct {
+	name, title string // of the figure
+}
+
+// figures are the rows of the first table over stdio.
+var figures = []row{
 	{startTime, "start to first tools/list, ms"},
 	{sequential, "sequential, µs a call"},
 	{pipelined, "pipelined, thousand calls a second"},
@@ -27,19 +30,21 @@ var figures = []struct {
 // writeTables writes the report for people, as Markdown.
 func writeTables(w io.Writer, r *results, verdicts []verdict) error {
 	o := r.options
-	_, err := fmt.Fprintf(w, `%s, %s/%s, %d CPUs; %d rounds, %v each; %d calls in flight when pipelined
+	s := o.suite()
+	latencies := ""
+	if s.latencies {
+		latencies = table(latencyRows(r)) + "\nLatency in ms: p50 / p99 / worst of a round, medians over the rounds.\n\n"
+	}
+	_, err := fmt.Fprintf(w, `%s, %s/%s, %d CPUs; over %s; %d rounds, %v each; %d calls in flight %s
 
 %s
 Medians over the rounds, ± half of their range.
 
-%s
-Latency in ms: p50 / p99 / worst of a round, medians over the rounds.
-
-%s
+%s%s
 Ratios are taken round by round; the range is that of the rounds.
 %s`,
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, o.time, inFlight,
-		table(figureRows(r)), table(latencyRows(r)), table(verdictRows(verdicts)), unquiet(r.others))
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.over, o.rounds, o.time, inFlight, s.many,
+		table(figureRows(r)), latencies, table(verdictRows(verdicts)), unquiet(r.others))
 	return err
 }
 
@@ -64,7 +69,7 @@ func header(r *results, first string) []string {
 
 func figureRows(r *results) [][]string {
 	rows := [][]string{header(r, "")}
-	for _, f := range figures {
+	for _, f := range r.options.suite().figures {
 		row := []string{f.title}
 		for _, s := range r.servers {
 			row = append(row, withSpread(r.of(s.name, f.name)))

@@ -34,7 +34,7 @@ func measure(ctx context.Context, o options, progress io.Writer) (*results, erro
 	for i := range o.rounds {
 		begun := time.Now()
 		var others share
-		for _, step := range steps() {
+		for _, step := range o.suite().steps() {
 			one, used, err := quiet.run(ctx, func() (*results, error) {
 				one := newResults(o, servers)
 				return one, step(ctx, one, rotated(servers, i))
@@ -61,7 +61,7 @@ func rotated(servers []server, n int) []server {
 // one step, server after server, and so close together.
 type step func(ctx context.Context, r *results, servers []server) error
 
-// steps are what a round consists of.
+// steps are what a round over stdio consists of.
 func steps() []step {
 	all := []step{measureStarts, measureSequential, measurePipelined}
 	for _, in := range situations {

@@ -47,6 +47,7 @@ type verdict struct {
 }
 
 func judge(r *results) []verdict {
+	targets := r.options.suite().targets
 	verdicts := make([]verdict, len(targets))
 	for i, t := range targets {
 		rounds := t.figure(r)

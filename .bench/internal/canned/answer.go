@@ -16,6 +16,9 @@ const (
 	pinged      = `{}`
 )
 
+// Append appends the answer to a message, or nothing if the message wants none.
+func Append(to, message []byte) []byte { return appendAnswer(to, message) }
+
 // appendAnswer appends the answer to a line, or nothing if the line wants none.
 func appendAnswer(to, line []byte) []byte {
 	begin, end, ok := wire.ID(line)

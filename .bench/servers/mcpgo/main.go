@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/petrock/petrock/bench/internal/front"
 	"github.com/petrock/petrock/bench/internal/work"
 )
 
@@ -31,6 +32,9 @@ func main() {
 			mcp.WithInputSchema[work.WaitInput](),
 			mcp.WithOutputSchema[work.WaitOutput](),
 		), mcp.NewStructuredToolHandler(busy))
+	}
+	if front.Serving() {
+		log.Fatal(front.Serve(server.NewStreamableHTTPServer(s, server.WithStateful(true))))
 	}
 	if err := server.ServeStdio(s); err != nil {
 		log.Fatal(err)

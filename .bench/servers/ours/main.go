@@ -1,5 +1,5 @@
 // Ours is the server on petrock's core, as a user's server is: commands made with
-// cobra, and an HTTP server linked in beside the stdio one.
+// cobra, for stdio and for HTTP.
 package main
 
 import (
@@ -30,7 +30,7 @@ func newRootCmd(out *os.File) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetOut(out)
-	root.AddCommand(newMCPCmd(out), newServeCmd())
+	root.AddCommand(newMCPCmd(out), newServeCmd(out))
 	return root
 }
 

@@ -1,29 +1,54 @@
 package main
 
 import (
-	"net/http"
+	"context"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/bench/internal/front"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/web"
+	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
-// newServeCmd is not run by the benchmark. It is here so that net/http is in the
-// program, as it is in a user's.
-func newServeCmd() *cobra.Command {
-	var address string
+// newServeCmd serves HTTP as a user's server does, but on a port that the system chooses.
+func newServeCmd(out *os.File) *cobra.Command {
+	var soaked bool
+	var o mcp.HTTPOptions
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve HTTP",
+		Use:   front.ServeArgument,
+		Short: "Serve MCP over HTTP",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			mux := http.NewServeMux()
-			mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(http.StatusNoContent)
-			})
-			server := &http.Server{Addr: address, Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-			return server.ListenAndServe()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server := mcp.NewServer(mcp.Implementation{Name: "ours", Version: "0.1.0"}, mcp.Options{})
+			if err := tools.Register(server); err != nil {
+				return err
+			}
+			if soaked {
+				if err := registerSoaked(server); err != nil {
+					return err
+				}
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return serveHTTP(ctx, server.HTTP(o), out)
 		},
 	}
-	cmd.Flags().StringVar(&address, "address", "localhost:8080", "where to listen")
+	cmd.Flags().BoolVar(&soaked, "soak", false, "offer what the soak test needs too")
+	cmd.Flags().DurationVar(&o.SessionIdle, "session-idle", 0*time.Second, "when a session without a word of its client ends")
+	cmd.Flags().IntVar(&o.MaxSessionsEach, "max-sessions-each", 0, "how many sessions a client may have")
 	return cmd
+}
+
+func serveHTTP(ctx context.Context, h web.Handler, out *os.File) error {
+	return web.Serve(ctx, h, web.Options{
+		Addr:  "127.0.0.1:0",
+		Path:  front.Path,
+		Ready: func(addr net.Addr) { front.Ready(out, addr) },
+	})
 }

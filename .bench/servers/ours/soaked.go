@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/bench/internal/work"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// registerSoaked offers what the soak test needs: tools whose answers stream, ask or wait, and resources that change.
+func registerSoaked(s *mcp.Server) error {
+	note := func(_ context.Context, uri string, _ map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{MIMEType: "text/plain", Text: uri}}, nil
+	}
+	return errors.Join(
+		registerWaits(s),
+		s.AddTool(mcp.Tool{Name: "count", Description: "Counts, and tells how far it is."}, mcp.Typed(count)),
+		s.AddTool(mcp.Tool{Name: "ask", Description: "Asks for a name."}, mcp.Typed(ask)),
+		s.AddTool(mcp.Tool{Name: "touch", Description: "Says that a resource has changed."}, mcp.Typed(func(_ context.Context, in work.Touched) (string, error) {
+			s.ResourceUpdated(in.URI)
+			return "touched", nil
+		})),
+		s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{id}", Name: "note"}, note),
+	)
+}
+
+func count(ctx context.Context, in work.Counted) (string, error) {
+	message := strings.Repeat("x", in.Bytes)
+	for i := range in.To {
+		mcp.Progress(ctx, float64(i+1), float64(in.To), message)
+		if in.MS > 0 {
+			select {
+			case <-time.After(time.Duration(in.MS) * time.Millisecond):
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+	}
+	return fmt.Sprintf("counted to %d", in.To), nil
+}
+
+func ask(ctx context.Context, _ struct{}) (string, error) {
+	question := mcp.Elicitation{
+		Key: "name", Message: "What is your name?",
+		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+	}
+	if err := mcp.Ask(ctx, &question); err != nil {
+		return "", err
+	}
+	var v struct {
+		Name string `json:"name"`
+	}
+	err := question.Decode(&v)
+	return "Hello, " + v.Name, err
+}
