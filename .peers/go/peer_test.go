@@ -5,6 +5,7 @@ package peers_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +49,9 @@ func connect(t *testing.T, version string, o *mcp.ClientOptions) *mcp.ClientSess
 
 func connectAs(t *testing.T, version string, client *mcp.Client) *mcp.ClientSession {
 	t.Helper()
+	if *over == "http" {
+		return connectTo(t, serveFixture(t), version, client, nil)
+	}
 	cmd := exec.Command(fixture)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -65,6 +69,25 @@ func connectAs(t *testing.T, version string, client *mcp.Client) *mcp.ClientSess
 		}
 		if t.Failed() {
 			t.Logf("the server wrote:\n%s", stderr.String())
+		}
+	})
+	return session
+}
+
+// connectTo connects a client to a server over HTTP; carrier may be nil.
+func connectTo(t *testing.T, address, version string, client *mcp.Client, carrier http.RoundTripper) *mcp.ClientSession {
+	t.Helper()
+	transport := &mcp.StreamableClientTransport{Endpoint: address}
+	if carrier != nil {
+		transport.HTTPClient = &http.Client{Transport: carrier}
+	}
+	session, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatalf("connecting: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Errorf("closing: %v", err)
 		}
 	})
 	return session

@@ -3,10 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
@@ -14,6 +12,8 @@ import { Client as V2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as V2Transport } from '@modelcontextprotocol/client/stdio';
 import { Client as V1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as V1Transport } from '@modelcontextprotocol/sdk/client/stdio.js';
+
+import { inspector, withHome } from './inspector.mjs';
 
 const project = process.env.PEERS_PROJECT;
 assert.ok(project, 'PEERS_PROJECT must name a new project, as the script run does');
@@ -43,10 +43,7 @@ for (const [name, make] of Object.entries(clients)) {
 }
 
 for (const [server, [call, check]] of Object.entries(calls)) {
-  test(`a new project, the Inspector: ${server}`, async (t) => {
-    const home = await mkdtemp(join(tmpdir(), 'petrock-inspector-'));
-    t.after(() => rm(home, { recursive: true, force: true }));
-    const inspector = join(dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')), 'clients/launcher/build/index.js');
+  test(`a new project, the Inspector: ${server}`, () => withHome(async (home) => {
     // The Inspector gives a server hardly any of its environment, and HOME is where Go's caches are.
     const caches = ['GOCACHE', 'GOMODCACHE'].flatMap((name) => ['-e', `${name}=${process.env[`PEERS_${name}`]}`]);
     const asked = ['--method', 'tools/call', '--tool-name', call.name, '--tool-args-json', JSON.stringify(call.arguments)];
@@ -56,5 +53,5 @@ for (const [server, [call, check]] of Object.entries(calls)) {
       timeout: 60_000,
     });
     check(JSON.parse(stdout).result.structuredContent);
-  });
+  }));
 }

@@ -2,19 +2,11 @@
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import * as types from '@modelcontextprotocol/sdk/types.js';
 
 import { features, handshakeFeatures } from './features.mjs';
 import { fixture } from './fixture.mjs';
 import { questions } from './questions.mjs';
-
-// This client goes by schemas where the protocol goes by names.
-const schemas = new Map(Object.values(types).filter((schema) => schema?.shape?.method).map((schema) => [schema.shape.method.value ?? schema.shape.method.def?.values?.[0], schema]));
-
-function schema(method) {
-  if (!schemas.has(method)) throw new Error(`the SDK has no schema for ${method}`);
-  return schemas.get(method);
-}
+import { schema } from './v1.mjs';
 
 async function connect(t, { capabilities = {}, handlers = {}, notifications = {} } = {}) {
   const client = new Client({ name: 'v1-peer', version: '1' }, { capabilities });
