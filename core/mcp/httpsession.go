@@ -118,12 +118,12 @@ func (h *HTTPHandler) enter(s *webSession) {
 // leave ends a session, if nobody else does. Its calls may go on until hurry, and be told what they wait for.
 func (h *HTTPHandler) leave(s *webSession, hurry <-chan struct{}) {
 	if s.leaving.CompareAndSwap(false, true) {
-		h.part(s, hurry)
+		h.end(s, hurry)
 	}
 }
 
-// part ends a session that is leaving.
-func (h *HTTPHandler) part(s *webSession, hurry <-chan struct{}) {
+// end is the end of a session that is leaving.
+func (h *HTTPHandler) end(s *webSession, hurry <-chan struct{}) {
 	s.close(hurry)
 	h.mu.Lock()
 	delete(h.sessions, s.id)
@@ -131,14 +131,13 @@ func (h *HTTPHandler) part(s *webSession, hurry <-chan struct{}) {
 	h.givePlace(s.client)
 }
 
-// dismiss ends a session at once: nobody finds it any more.
+// dismiss ends a session at once: from here on it is not found.
 func (h *HTTPHandler) dismiss(s *webSession) {
-	if !s.leaving.CompareAndSwap(false, true) {
-		return
+	if s.leaving.CompareAndSwap(false, true) {
+		now := make(chan struct{})
+		close(now)
+		go h.end(s, now) // a call that does not listen may take a moment
 	}
-	now := make(chan struct{})
-	close(now)
-	go h.part(s, now) // a call that does not listen may take a moment
 }
 
 // find returns a session, if there is one of that name and it belongs to who asks.

@@ -1,0 +1,141 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// request is one of HTTP with a message, for a handler that is called directly. Headers are "Name: value".
+func request(ctx context.Context, method, body string, headers ...string) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, method, "/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Add(name, value)
+	}
+	return r
+}
+
+// give calls a handler directly, to the end.
+func give(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// meet begins a session with a handler that is called directly.
+func meet(t *testing.T, h http.Handler, r mcp.Revision) string {
+	t.Helper()
+	w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
+	id := "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
+	if w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
+		t.Fatalf("initialized gives %d %s", w.Code, w.Body)
+	}
+	return id
+}
+
+// A screen shows what a client has been sent.
+type screen struct {
+	header http.Header
+	text   bytes.Buffer
+	held   chan struct{} // until it is closed, writes wait; nil if they do not
+}
+
+func newScreen() *screen { return &screen{header: http.Header{}} }
+
+func (s *screen) Header() http.Header { return s.header }
+func (s *screen) WriteHeader(int)     {}
+func (s *screen) Flush()              {}
+
+func (s *screen) Write(p []byte) (int, error) {
+	if s.held != nil {
+		<-s.held
+	}
+	return s.text.Write(p)
+}
+
+// A line is a network of one server in the memory of the test, whose clients take what they are sent when they read.
+type line chan net.Conn
+
+func (l line) Accept() (net.Conn, error) {
+	if c, ok := <-l; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l line) Addr() net.Addr { return &net.TCPAddr{} }
+func (l line) Close() error   { close(l); return nil }
+
+// dial connects a client and sends a request.
+func (l line) dial(t *testing.T, body string, headers ...string) net.Conn {
+	t.Helper()
+	here, there := net.Pipe()
+	l <- there
+	t.Cleanup(func() { here.Close() })
+	r := request(t.Context(), "POST", body, headers...)
+	if err := r.Write(here); err != nil {
+		t.Fatal(err)
+	}
+	return here
+}
+
+// onLine serves a handler in the memory of the test, and ends it in the end.
+func onLine(t *testing.T, h *mcp.HTTPHandler) line {
+	l := make(line)
+	web := &http.Server{Handler: h}
+	go func() { _ = web.Serve(l) }()
+	t.Cleanup(func() { web.Close() })
+	return l
+}
+
+// shut ends a handler, and what it serves.
+func shut(t *testing.T, h *mcp.HTTPHandler) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := h.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// offering is a server with one tool.
+func offering(t *testing.T, o mcp.Options, name string, h mcp.ToolHandler) *mcp.Server {
+	t.Helper()
+	if o.Logger == nil {
+		o.Logger = quietLogger()
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "hostile", Version: "1"}, o)
+	if err := s.AddTool(mcp.Tool{Name: name}, h); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func callOf(id, name, meta string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + name + `"` + meta + `}}`
+}
+
+const withProgress = `,"_meta":{"progressToken":1}`
+
+// A session is over as soon as its client has been told so.
+func TestHTTPDeleted(t *testing.T) {
+	h := newFixture(t, mcp.Options{Logger: quietLogger()}).HTTP(mcp.HTTPOptions{})
+	for range 20 {
+		id := meet(t, h, mcp.LatestHandshake)
+		if w := give(h, request(t.Context(), "DELETE", "", id)); w.Code != 204 {
+			t.Fatal(w.Code)
+		}
+		if w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
+			t.Fatalf("behind DELETE a request gives %d", w.Code)
+		}
+	}
+}
+
