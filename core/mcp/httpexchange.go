@@ -26,6 +26,7 @@ type exchange struct {
 
 	mu       sync.Mutex
 	answered bool
+	left     bool // the client does not use the session any more with this
 	stream   *stream
 	reader   *reader       // of the stream
 	written  chan struct{} // closed when the client has been sent all of the stream that it will be over this connection
@@ -86,9 +87,21 @@ func (e *exchange) prime() {
 // taken from the call, which may go on.
 func (e *exchange) pump() {
 	defer close(e.written)
+	defer e.leave()
 	e.h.startStream(e.w)
 	if e.h.pump(e.w, e.r, e.reader) == readerLeft {
 		hangUp(e.w, e.r)
+	}
+}
+
+// leave notes that the client has its answer, or waits for it no more. A session that its client has left may end while a call goes on, which
+// may wait for that client.
+func (e *exchange) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.session != nil && !e.left {
+		e.left = true
+		e.session.letGo()
 	}
 }
 
@@ -222,8 +235,9 @@ func (h *HTTPHandler) begin(e *exchange, m jsonrpc.Message) {
 		return
 	}
 	s := h.newSession(e.r, client)
+	s.using.Add(1)
 	e.session, e.fresh = s, true
-	defer s.use()()
+	defer e.leave()
 	h.enter(s) // before the client knows of it
 	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e)
 	if s.State() == Created {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -139,3 +140,56 @@ func TestHTTPDeleted(t *testing.T) {
 	}
 }
 
+// A moment is a context that calls f when it is first asked for a value.
+type moment struct {
+	context.Context
+	f func()
+}
+
+func (m *moment) Value(key any) any {
+	if f := m.f; f != nil {
+		m.f = nil
+		f()
+	}
+	return m.Context.Value(key)
+}
+
+// A session that a request has found does not end for being idle: a request finds it or does not.
+func TestHTTPFoundAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := offering(t, mcp.Options{}, "x", nothing).HTTP(mcp.HTTPOptions{SessionIdle: time.Minute})
+		id := meet(t, h, mcp.LatestHandshake)
+		ctx := &moment{t.Context(), func() { time.Sleep(10 * time.Minute) }}
+		if w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, id)); w.Code != 404 && !strings.Contains(w.Body.String(), `"tools":[`) {
+			t.Errorf("it gives %d %s", w.Code, w.Body)
+		}
+		shut(t, h)
+	})
+}
+
+// A call that waits for its client does not keep a session that the client has left.
+func TestHTTPLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := offering(t, mcp.Options{}, "asks", tool(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })).HTTP(mcp.HTTPOptions{SessionIdle: time.Minute})
+		id := meet(t, h, mcp.LatestHandshake)
+		ctx, leave := context.WithCancel(t.Context())
+		over := false
+		go func() {
+			h.ServeHTTP(newScreen(), request(ctx, "POST", callOf("1", "asks", ""), id))
+			over = true
+		}()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if over {
+			t.Error("the session ended while its client was there")
+		}
+		leave()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if !over {
+			t.Error("the call waits for a client that is gone")
+			give(h, request(t.Context(), "DELETE", "", id))
+		}
+		shut(t, h)
+	})
+}

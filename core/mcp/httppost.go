@@ -119,8 +119,11 @@ func (h *HTTPHandler) route(e *exchange, m jsonrpc.Message) {
 	e.version = version
 	switch {
 	case m.Fault() != nil:
-		if s := h.find(id, e.r); s != nil && m.IsResponse() {
-			s.conn.Take(e.r.Context(), m, e) // a call may wait for it
+		if s := h.find(id, e.r); s != nil {
+			defer s.letGo()
+			if m.IsResponse() {
+				s.conn.Take(e.r.Context(), m, e) // a call may wait for it
+			}
 		}
 		h.refuse(e.w, http.StatusBadRequest, m.ID(), m.Fault())
 	case version != "" && !slices.Contains(HandshakeRevisions(), Revision(version)):
@@ -195,8 +198,8 @@ func (h *HTTPHandler) member(e *exchange, m jsonrpc.Message, id string) {
 		h.refuse(e.w, http.StatusNotFound, m.ID(), noSession())
 		return
 	}
-	defer s.use()()
 	e.session = s
+	defer e.leave()
 	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e) // a client that is gone may come back for the answer
 	e.accept()
 }

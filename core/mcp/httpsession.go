@@ -43,13 +43,10 @@ func (s *webSession) Receive() ([]byte, error) { return nil, io.EOF }
 // Close implements [jsonrpc.Transport]. It is not called.
 func (s *webSession) Close() error { return nil }
 
-// use notes that the session is used until what it returns is called.
-func (s *webSession) use() func() {
-	s.using.Add(1)
-	return func() {
-		s.seen.Store(time.Now().UnixNano())
-		s.using.Add(-1)
-	}
+// letGo notes that one less uses the session.
+func (s *webSession) letGo() {
+	s.seen.Store(time.Now().UnixNano())
+	s.using.Add(-1)
 }
 
 // close ends the session: its calls, until hurry or sooner, and then its streams.
@@ -134,20 +131,27 @@ func (h *HTTPHandler) end(s *webSession, hurry <-chan struct{}) {
 // dismiss ends a session at once: from here on it is not found.
 func (h *HTTPHandler) dismiss(s *webSession) {
 	if s.leaving.CompareAndSwap(false, true) {
-		now := make(chan struct{})
-		close(now)
-		go h.end(s, now) // a call that does not listen may take a moment
+		h.endNow(s)
 	}
 }
 
-// find returns a session, if there is one of that name and it belongs to who asks.
+// endNow is end without waiting for it.
+func (h *HTTPHandler) endNow(s *webSession) {
+	now := make(chan struct{})
+	close(now)
+	go h.end(s, now) // a call that does not listen may take a moment
+}
+
+// find returns a session, if there is one of that name and it belongs to who asks. It is used until its letGo.
 func (h *HTTPHandler) find(id string, r *http.Request) *webSession {
+	who := auth.From(r.Context()).Principal()
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	s := h.sessions[id]
-	h.mu.Unlock()
-	if s == nil || s.leaving.Load() && !h.isClosing() || s.principal != auth.From(r.Context()).Principal() {
+	if s == nil || s.leaving.Load() && !h.closing || s.principal != who {
 		return nil
 	}
+	s.using.Add(1) // before anyone can find that nobody does
 	return s
 }
 
@@ -160,10 +164,10 @@ func (h *HTTPHandler) sweep() {
 	var idle []*webSession
 	h.mu.Lock()
 	for _, s := range h.sessions {
-		if s.using.Load() == 0 && s.seen.Load() < before {
-			idle = append(idle, s)
-		} else {
+		if s.using.Load() > 0 || s.seen.Load() >= before {
 			s.streams.forget(before)
+		} else if s.leaving.CompareAndSwap(false, true) {
+			idle = append(idle, s)
 		}
 	}
 	if h.sweeping = len(h.sessions) > 0; h.sweeping {
@@ -171,13 +175,14 @@ func (h *HTTPHandler) sweep() {
 	}
 	h.mu.Unlock()
 	for _, s := range idle {
-		h.dismiss(s)
+		h.endNow(s)
 	}
 }
 
 // delete ends a session that its client has no more use for.
 func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	if s := h.named(w, r); s != nil {
+		defer s.letGo()
 		h.dismiss(s)
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -190,6 +195,7 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		return
 	}
+	defer s.letGo()
 	if accept := r.Header["Accept"]; len(accept) > 0 && !takes(accept, "text/event-stream") {
 		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is a stream here: Accept needs text/event-stream"))
 		return
@@ -200,7 +206,6 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to go on from"))
 		return
 	}
-	defer s.use()()
 	if s.Revision() >= Revision20251125 {
 		rest.primeOnce()
 	}
@@ -210,7 +215,7 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	h.pump(w, r.WithContext(known), rest)
 }
 
-// named returns the session that a GET or a DELETE is about, or refuses it.
+// named finds the session that a GET or a DELETE is about, or refuses it.
 func (h *HTTPHandler) named(w http.ResponseWriter, r *http.Request) *webSession {
 	id, sole := single(r.Header["Mcp-Session-Id"])
 	if id == "" || !sole {
