@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"net"
@@ -192,4 +193,43 @@ func TestHTTPLeftAlone(t *testing.T) {
 		}
 		shut(t, h)
 	})
+}
+
+// A message goes over one stream: one whose place was taken is sent nothing more.
+func TestHTTPDisplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := offering(t, mcp.Options{}, "x", nothing)
+		h := server.HTTP(mcp.HTTPOptions{KeepAlive: time.Hour})
+		id := meet(t, h, mcp.LatestHandshake)
+		first, second := newScreen(), newScreen()
+		first.held = make(chan struct{}) // in the midst of its first event
+		go h.ServeHTTP(first, request(t.Context(), "GET", "", id))
+		synctest.Wait()
+		go h.ServeHTTP(second, request(t.Context(), "GET", "", id))
+		synctest.Wait()
+		server.RemoveTool("x")
+		time.Sleep(time.Second)
+		close(first.held)
+		synctest.Wait()
+		if strings.Contains(first.text.String(), "list_changed") || !strings.Contains(second.text.String(), "list_changed") {
+			t.Errorf("the first is told %q and the second %q", first.text.String(), second.text.String())
+		}
+		shut(t, h)
+	})
+}
+
+// A request that is refused does not take the place of a reader.
+func TestHTTPRefusedReader(t *testing.T) {
+	server := offering(t, mcp.Options{}, "x", nothing)
+	s := newSite(t, server, mcp.HTTPOptions{})
+	id := s.begin(mcp.LatestHandshake)
+	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
+	next(t, events)
+	if a := s.do("GET", "", "Mcp-Session-Id: "+id, "Last-Event-ID: 0-0", "Last-Event-ID: 0-1"); a.StatusCode != 400 {
+		t.Errorf("two events give %s", a.Status)
+	}
+	server.RemoveTool("x")
+	if e := next(t, events); !strings.Contains(e, "list_changed") {
+		t.Errorf("the reader is told %q", e)
+	}
 }

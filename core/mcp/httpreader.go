@@ -11,7 +11,8 @@ type reader struct {
 	*stream
 	next int           // the number of the next event
 	woke chan struct{} // there may be something new
-	gone bool          // it has to leave
+	gone bool          // it has to leave,
+	last int           // before the event with that number
 }
 
 // What has become of a reader.
@@ -32,7 +33,7 @@ func (s *stream) read(from int) *reader {
 }
 
 func (s *stream) readLocked(from int) *reader {
-	s.dismissLocked()
+	s.dismissLocked(0)
 	s.reader = &reader{stream: s, next: from, woke: make(chan struct{}, 1)}
 	return s.reader
 }
@@ -51,12 +52,13 @@ func (r *reader) primeOnce() {
 func (s *stream) dismiss() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dismissLocked()
+	s.dismissLocked(s.first + len(s.events))
 }
 
-func (s *stream) dismissLocked() {
+// dismissLocked sends the reader away before the event with a number: what comes from there on is for another. mu is held.
+func (s *stream) dismissLocked(before int) {
 	if s.reader != nil {
-		s.reader.gone = true
+		s.reader.gone, s.reader.last = true, before
 		s.wake()
 		s.reader = nil
 	}
@@ -86,7 +88,11 @@ func (r *reader) more(dst []byte) ([]byte, readerState) {
 		}
 		r.next = r.first // the client was away for too long, or reads too slowly
 	}
-	for ; r.next < r.first+len(r.events) && len(dst) < mostAtOnce; r.next++ {
+	end := r.first + len(r.events)
+	if r.gone {
+		end = min(end, r.last)
+	}
+	for ; r.next < end && len(dst) < mostAtOnce; r.next++ {
 		dst = r.appendEvent(dst, r.next)
 	}
 	r.sent = max(r.sent, r.next)
@@ -94,12 +100,12 @@ func (r *reader) more(dst []byte) ([]byte, readerState) {
 		r.forgetFirst(r.next - r.first)
 	}
 	switch {
-	case r.next < r.first+len(r.events):
+	case r.next < end:
 		return dst, readerWaits
-	case r.finished != 0:
-		return dst, readerDone
 	case r.gone:
 		return dst, readerLeft
+	case r.finished != 0:
+		return dst, readerDone
 	}
 	return dst, readerWaits
 }

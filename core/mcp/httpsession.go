@@ -200,9 +200,12 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is a stream here: Accept needs text/event-stream"))
 		return
 	}
-	last, sole := single(r.Header["Last-Event-Id"])
-	rest, err := s.streams.after(last)
-	if !sole || err != nil {
+	var rest *reader
+	last, ok := single(r.Header["Last-Event-Id"])
+	if ok {
+		rest, ok = s.streams.after(last) // in the place of another
+	}
+	if !ok {
 		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to go on from"))
 		return
 	}

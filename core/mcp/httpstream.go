@@ -202,21 +202,22 @@ func (all *streams) forget(before int64) {
 	}
 }
 
-// after returns a reader of what comes behind the event with that id; "" is for what belongs to no call.
-func (all *streams) after(id string) (*reader, error) {
+// after returns a reader of what comes behind the event with that id; "" is for what belongs to no call. It reports
+// whether there is such an event.
+func (all *streams) after(id string) (*reader, bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if id == "" {
 		own := all.ownLocked()
-		return own.readLocked(own.sent), nil
+		return own.readLocked(own.sent), true
 	}
 	name, number, _ := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
 	s := all.named(name)
 	if err != nil || s == nil || n < 0 || n >= s.first+len(s.events) {
-		return nil, errors.New("there is no such event")
+		return nil, false
 	}
-	return s.readLocked(n + 1), nil
+	return s.readLocked(n + 1), true
 }
 
 // named returns the stream of that name, or nil. mu is held.
