@@ -211,22 +211,18 @@ func (h *HTTPHandler) write(w http.ResponseWriter, status int, msg []byte) {
 	header["Content-Type"] = h.headers.json
 	header["Content-Length"] = []string{strconv.Itoa(len(msg))}
 	w.WriteHeader(status)
-	if len(msg) <= mostRoom {
+	if len(msg) <= neverWaits {
 		_, _ = w.Write(msg) // who is gone is told nothing
 		return
 	}
 	control := http.NewResponseController(w)
-	for len(msg) > 0 {
-		n := min(len(msg), mostRoom)
-		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
-		if _, err := w.Write(msg[:n]); err != nil {
-			return
-		}
-		msg = msg[n:]
-	}
-	_ = control.Flush()
+	_ = h.send(w, control, msg)
 	_ = control.SetWriteDeadline(time.Time{})
 }
+
+// neverWaits is how long an answer may be that package net/http keeps until the handler has returned, so that who writes it does not wait
+// for the client.
+const neverWaits = 2 << 10
 
 // begin serves initialize, and with it a new session.
 func (h *HTTPHandler) begin(e *exchange, m jsonrpc.Message) {

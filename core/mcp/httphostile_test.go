@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -232,4 +233,43 @@ func TestHTTPRefusedReader(t *testing.T) {
 	if e := next(t, events); !strings.Contains(e, "list_changed") {
 		t.Errorf("the reader is told %q", e)
 	}
+}
+
+// A client that takes nothing of an answer holds a place among the calls for a time only.
+func TestHTTPUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := offering(t, mcp.Options{}, "talks", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			return mcp.TextResult(strings.Repeat("x", 10_000)), nil
+		}).HTTP(mcp.HTTPOptions{MaxCalls: 1})
+		l := onLine(t, h)
+		l.dial(t, callOf("1", "talks", ","+meta), modern("tools/call", "talks")...)
+		time.Sleep(time.Minute)
+		if w := give(h, request(t.Context(), "POST", callOf("1", "talks", ","+meta), modern("tools/call", "talks")...)); w.Code != 200 {
+			t.Errorf("another client is told %d %s", w.Code, w.Body)
+		}
+		shut(t, h)
+	})
+}
+
+// A client that reads slowly, but reads, is sent the whole of a large event.
+func TestHTTPSlowLargeEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := offering(t, mcp.Options{}, "talks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			mcp.Progress(ctx, 1, 0, "")
+			return mcp.TextResult(strings.Repeat("x", 1_000_000) + "the end"), nil
+		}).HTTP(mcp.HTTPOptions{})
+		id := meet(t, h, mcp.LatestHandshake)
+		conn := onLine(t, h).dial(t, callOf("1", "talks", withProgress), id)
+		var all []byte
+		for buf := make([]byte, 64<<10); !bytes.Contains(all, []byte("the end")); {
+			n, err := conn.Read(buf)
+			if err != nil {
+				t.Fatalf("after %d bytes: %v", len(all), err)
+			}
+			all = append(all, buf[:n]...)
+			time.Sleep(3 * time.Second)
+		}
+		conn.Close()
+		shut(t, h)
+	})
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -183,11 +184,13 @@ func (h *HTTPHandler) pump(w http.ResponseWriter, r *http.Request, from *reader)
 	}
 }
 
-// send writes to a client, which has a time to take it.
+// send writes to a client, which has a time to take each piece of it.
 func (h *HTTPHandler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
-	_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
-	if _, err := w.Write(data); err != nil {
-		return err
+	for piece := range slices.Chunk(data, mostAtOnce) {
+		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
 	}
 	return control.Flush()
 }
