@@ -66,6 +66,7 @@ func (e *exchange) Send(msg []byte) error {
 
 // begin makes it a stream. mu is held.
 func (e *exchange) begin() {
+	e.introduce()
 	if e.session != nil {
 		e.stream = e.session.streams.open()
 	} else {
@@ -180,12 +181,17 @@ func (e *exchange) end() {
 	}
 }
 
+// introduce tells the client the name of the session that begins with this, if one does.
+func (e *exchange) introduce() {
+	if e.fresh {
+		e.w.Header()["Mcp-Session-Id"] = []string{e.session.id}
+	}
+}
+
 // status is that of an answer, with the headers that go with it.
 func (e *exchange) status(err error) int {
 	if err == nil {
-		if e.fresh {
-			e.w.Header()["Mcp-Session-Id"] = []string{e.session.id}
-		}
+		e.introduce()
 		return http.StatusOK
 	}
 	var scope *ScopeError
@@ -231,10 +237,13 @@ func (h *HTTPHandler) begin(e *exchange, m jsonrpc.Message) {
 		return
 	}
 	s := h.newSession(e.r, client)
-	s.using.Add(1)
+	if !h.enter(s) { // before the client knows of it
+		h.givePlace(client)
+		h.refuse(e.w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
+		return
+	}
 	e.session, e.fresh = s, true
 	defer e.leave()
-	h.enter(s) // before the client knows of it
 	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e)
 	if s.State() == Created {
 		h.dismiss(s) // they have not agreed

@@ -142,6 +142,18 @@ func TestHTTPDeleted(t *testing.T) {
 	}
 }
 
+// A client learns of its session also when initialize is answered by a stream.
+func TestHTTPInitializeStream(t *testing.T) {
+	s := newSite(t, offering(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		mcp.Progress(ctx, 1, 0, "")
+		return next(ctx)
+	}}, "x", nothing), mcp.HTTPOptions{})
+	a := s.do("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","_meta":{"progressToken":1}}}`)
+	if a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("Mcp-Session-Id") == "" || !strings.Contains(a.body, `"serverInfo"`) {
+		t.Errorf("it gives %v %s", a.Header, a.body)
+	}
+}
+
 // A moment is a context that calls f when it is first asked for a value.
 type moment struct {
 	context.Context
@@ -154,6 +166,25 @@ func (m *moment) Value(key any) any {
 		f()
 	}
 	return m.Context.Value(key)
+}
+
+// A session that begins while the server ends does not outlive it.
+func TestHTTPBeginsAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := offering(t, mcp.Options{}, "x", nothing).HTTP(mcp.HTTPOptions{Client: func(*http.Request) string { return "" }})
+		ended := make(chan error, 1)
+		ctx := &moment{t.Context(), func() { // it has its place, and cannot be found yet
+			go func() { ended <- h.Shutdown(t.Context()) }()
+			synctest.Wait()
+		}}
+		w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`))
+		if id := w.Header().Get("Mcp-Session-Id"); w.Code != 503 || id != "" {
+			t.Errorf("initialize gives %d, session %q", w.Code, id)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A session that a request has found does not end for being idle: a request finds it or does not.

@@ -31,7 +31,7 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	switch n := h.calls.Add(1); {
 	case m.IsRequest() && h.isClosing(): // what calls in flight wait for may come
 		w.Header().Set("Connection", "close")
-		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "the server is shutting down"))
+		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
 	case n > int64(h.o.MaxCalls) && m.IsRequest():
 		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, the most there may be: come again in a moment", h.o.MaxCalls))
 	default:

@@ -56,6 +56,9 @@ func (s *webSession) close(hurry <-chan struct{}) {
 	s.streams.finishAll()
 }
 
+// errClosing is why nobody may have one.
+var errClosing = errors.New("the server is shutting down")
+
 // errEach is why a client may have no further session.
 var errEach = errors.New("this client has too many sessions")
 
@@ -78,7 +81,7 @@ func (h *HTTPHandler) countPlace(client string) error {
 	defer h.mu.Unlock()
 	switch {
 	case h.closing:
-		return errors.New("the server is shutting down")
+		return errClosing
 	case h.places >= h.o.MaxSessions:
 		return fmt.Errorf("there are %d sessions, the most there may be: come again later", h.o.MaxSessions)
 	case h.clients[client] >= h.o.MaxSessionsEach:
@@ -99,17 +102,21 @@ func (h *HTTPHandler) givePlace(client string) {
 	}
 }
 
-// enter lets a session be found.
-func (h *HTTPHandler) enter(s *webSession) {
-	s.seen.Store(time.Now().UnixNano())
-	h.server.watch(s.changes)
+// enter lets a session be found, which is used until its letGo. It reports whether it can still begin.
+func (h *HTTPHandler) enter(s *webSession) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.closing {
+		return false
+	}
+	s.using.Add(1)
+	h.server.watch(s.changes)
 	h.sessions[s.id] = s
 	if !h.sweeping {
 		h.sweeping = true
 		time.AfterFunc(h.sweepEvery(), h.sweep)
 	}
+	return true
 }
 
 // leave ends a session, if nobody else does. Its calls may go on until hurry, and be told what they wait for.
