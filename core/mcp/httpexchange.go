@@ -24,8 +24,11 @@ type exchange struct {
 	unknown bool        // the request does not say well enough what it is
 	room    *[]byte
 
+	returned bool // from serving it
+
 	mu       sync.Mutex
 	answered bool
+	complete bool // the answer has been written
 	left     bool // the client does not use the session any more with this
 	stream   *stream
 	reader   *reader       // of the stream
@@ -152,6 +155,7 @@ func (e *exchange) Answer(msg []byte, err error) {
 	default:
 		e.h.write(e.w, e.status(err), msg)
 	}
+	e.complete = true
 }
 
 // mostRoom is how large a room is kept for others.
@@ -178,6 +182,18 @@ func (e *exchange) end() {
 	if e.room != nil {
 		e.h.rooms.Put(e.room)
 		e.room = nil // given back twice, it would be lent to two at once
+	}
+}
+
+// finish is the end, also where there is nothing after it: a handler may have ended its goroutine, which is that of the connection.
+func (e *exchange) finish() {
+	e.end()
+	switch {
+	case e.returned || !e.complete:
+	case e.stream != nil:
+		hangUp(e.w, e.r)
+	default:
+		_ = http.NewResponseController(e.w).Flush()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -138,6 +139,21 @@ func TestHTTPDeleted(t *testing.T) {
 		}
 		if w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
 			t.Fatalf("behind DELETE a request gives %d", w.Code)
+		}
+	}
+}
+
+// A handler that ends its goroutine ends its call and nothing else.
+func TestHTTPGoexit(t *testing.T) {
+	s := newSite(t, offering(t, mcp.Options{}, "quits", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 0, "")
+		runtime.Goexit()
+		return nil, nil
+	}), mcp.HTTPOptions{})
+	id := s.begin(mcp.LatestHandshake)
+	for _, meta := range []string{withProgress, ""} {
+		if a := s.post(id, callOf("1", "quits", meta)); !strings.Contains(a.body, "internal error") {
+			t.Errorf("with %q it gives %s", meta, a.body)
 		}
 	}
 }

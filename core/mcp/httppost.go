@@ -36,8 +36,9 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, the most there may be: come again in a moment", h.o.MaxCalls))
 	default:
 		e := &exchange{h: h, w: w, r: r}
+		defer e.finish()
 		h.route(e, m)
-		e.end()
+		e.returned = true
 	}
 }
 
