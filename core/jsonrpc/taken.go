@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 
@@ -38,6 +39,27 @@ func (m *Message) IsBatch() bool { return m.batch != nil }
 
 // IsRequest reports whether it is a request: one that wants an answer.
 func (m *Message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
+
+// Requests is how many there are: more than one may be in a batch.
+func (m *Message) Requests() (n int) {
+	switch {
+	case m.IsRequest():
+		return 1
+	case m.batch == nil:
+		return 0
+	}
+	parts := 0
+	_ = strictjson.Array(m.batch, func(part []byte) error {
+		if parts++; parts > mostInBatch {
+			return errors.New("it is refused")
+		}
+		if one, f := parse(part); f == nil && one.method != "" && !one.id.IsZero() {
+			n++
+		}
+		return nil
+	})
+	return n
+}
 
 // IsResponse reports whether it answers a call of ours, well or not.
 func (m *Message) IsResponse() bool {

@@ -209,7 +209,7 @@ func TestHTTPStatus(t *testing.T) {
 		{"accepts everything", "POST", list, []string{"Mcp-Session-Id: " + session, "Accept: ", "Accept: text/html, */*;q=0.1"}, 200, `"tools":[`},
 		{"not JSON", "POST", `{`, []string{"Mcp-Session-Id: " + session}, 400, "-32700"},
 		{"not a message", "POST", `{"id":4}`, []string{"Mcp-Session-Id: " + session}, 400, `"id":4,"error":{"code":-32600`},
-		{"a batch", "POST", `[` + list + `]`, []string{"Mcp-Session-Id: " + session}, 200, "-32600"},
+		{"a batch", "POST", `[` + list + `]`, []string{"Mcp-Session-Id: " + session}, 400, "-32600"},
 		{"too large", "POST", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 5000) + `"}`, nil, 413, "larger"},
 		{"PUT", "PUT", list, nil, 405, "POST"},
 		{"GET without a session", "GET", "", nil, 405, "POST"},

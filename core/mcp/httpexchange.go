@@ -20,6 +20,7 @@ type exchange struct {
 	version string      // the header MCP-Protocol-Version
 	session *webSession // nil for a request that stands for itself
 	fresh   bool        // the session begins with this
+	batch   bool        // there may be several requests in it
 	modern  bool        // errors have the status that they have in revision 2026-07-28
 	unknown bool        // the request does not say well enough what it is
 	room    *[]byte
@@ -140,10 +141,7 @@ func (e *exchange) suspend(retry time.Duration) {
 func (e *exchange) Answer(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.answered = true
-	if e.quiet != nil {
-		e.quiet.Stop()
-	}
+	e.answer()
 	if e.room != nil && cap(msg) <= mostRoom {
 		*e.room = msg
 	}
@@ -166,8 +164,20 @@ func (e *exchange) accept() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.answered {
-		e.answered = true
+		e.answer()
+		if e.stream != nil {
+			e.stream.end()
+			return
+		}
 		e.w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// answer ends what may come before the answer. mu is held.
+func (e *exchange) answer() {
+	e.answered = true
+	if e.quiet != nil {
+		e.quiet.Stop()
 	}
 }
 
@@ -217,6 +227,8 @@ func (e *exchange) status(err error) int {
 			e.w.Header().Set("WWW-Authenticate", e.h.o.Challenge(scope.Needed))
 		}
 		return http.StatusForbidden
+	case e.batch: // it is none
+		return http.StatusBadRequest
 	case !e.modern:
 		return http.StatusOK
 	case errors.Is(err, jsonrpc.MethodNotFound):

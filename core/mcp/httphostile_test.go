@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -155,6 +156,40 @@ func TestHTTPGoexit(t *testing.T) {
 		if a := s.post(id, callOf("1", "quits", meta)); !strings.Contains(a.body, "internal error") {
 			t.Errorf("with %q it gives %s", meta, a.body)
 		}
+	}
+}
+
+// What is in a batch is served at once by several goroutines.
+func TestHTTPBatch(t *testing.T) {
+	began := make(chan struct{})
+	s := newSite(t, offering(t, mcp.Options{}, "waits", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		<-began
+		return nil, nil
+	}), mcp.HTTPOptions{MaxCalls: 4, KeepAlive: 10 * time.Millisecond})
+	id, later := s.begin(mcp.Revision20250326), s.begin(mcp.LatestHandshake)
+	of := func(n int, one string) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
+	modern := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
+	for _, test := range []struct {
+		name, id, body string
+		status         int
+		want           string
+	}{
+		{"that name their revision", id, `[` + modern + `,` + strings.Replace(modern, `"id":1`, `"id":2`, 1) + `]`, 200, "-32020"},
+		{"not JSON", id, `[{"jsonrpc":"2.0"`, 400, "-32700"},
+		{"empty", id, `[]`, 400, "-32600"},
+		{"in a revision without", later, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, 400, "-32600"},
+		{"of too many", id, of(5, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), 503, "in flight"},
+		{"of notifications", id, of(5, `{"jsonrpc":"2.0","method":"notifications/x"}`), 202, ""},
+	} {
+		if a := s.post(test.id, test.body); a.StatusCode != test.status || !strings.Contains(a.body, test.want) {
+			t.Errorf("%s: it gives %s %s", test.name, a.Status, a.body)
+		}
+	}
+	// One that takes long is answered by a stream, as a call is.
+	r := s.open("POST", of(1, callOf("1", "waits", "")), "Mcp-Session-Id: "+id)
+	close(began)
+	if text, err := io.ReadAll(r.Body); err != nil || r.Header.Get("Content-Type") != "text/event-stream" || !strings.Contains(string(text), `data: [{"jsonrpc":"2.0","id":1,`) {
+		t.Errorf("a long one gives %s %q, %v", r.Header.Get("Content-Type"), text, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -26,13 +27,15 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
 		return
 	}
-	defer h.calls.Add(-1)
 	m := jsonrpc.ParseMessage(raw)
-	switch n := h.calls.Add(1); {
-	case m.IsRequest() && h.isClosing(): // what calls in flight wait for may come
+	requests := m.Requests()
+	calls := int64(max(requests, 1))
+	defer h.calls.Add(-calls)
+	switch n := h.calls.Add(calls); {
+	case requests > 0 && h.isClosing(): // what calls in flight wait for may come
 		w.Header().Set("Connection", "close")
 		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
-	case n > int64(h.o.MaxCalls) && m.IsRequest():
+	case n > int64(h.o.MaxCalls) && requests > 0:
 		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, the most there may be: come again in a moment", h.o.MaxCalls))
 	default:
 		e := &exchange{h: h, w: w, r: r}
@@ -201,6 +204,9 @@ func (h *HTTPHandler) member(e *exchange, m jsonrpc.Message, id string) {
 	}
 	e.session = s
 	defer e.leave()
+	if e.batch = m.IsBatch(); e.batch {
+		e.quiet = time.AfterFunc(h.o.KeepAlive, e.takesLong)
+	}
 	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e) // a client that is gone may come back for the answer
 	e.accept()
 }

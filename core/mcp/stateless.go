@@ -22,7 +22,7 @@ const (
 // and what its client can do. Nothing is inferred from those before it.
 func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
-	if call.web != nil {
+	if call.web != nil && !call.req.InBatch() {
 		call.web.modern = true
 	}
 	m, known := s.server.methods[call.Method]
@@ -37,7 +37,7 @@ func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error)
 // admit reads what the request says of itself, and says what is wrong with it.
 func (s *Session) admit(call *Call, intro *introduction, m method, known bool) error {
 	if err := call.introduce(intro); err != nil {
-		if call.web != nil {
+		if call.web != nil && !call.req.InBatch() {
 			call.web.unknown = true
 		}
 		return err
