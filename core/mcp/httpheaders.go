@@ -18,6 +18,9 @@ func (c *Call) checkHeaders() error {
 	if err := mirror(header, "Mcp-Method", c.Method, true); err != nil {
 		return err
 	}
+	if got := header["Mcp-Method"][0]; got != c.Method { // unlike the others it is never in base64, where nobody would look for it
+		return jsonrpc.Errorf(HeaderMismatch, "the header Mcp-Method says %q, and the request %q", short(got), short(c.Method))
+	}
 	switch c.Method {
 	case "tools/call", "prompts/get", "resources/read":
 		if strictjson.First(c.target) != '"' {
@@ -121,9 +124,13 @@ func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
 	return value
 }
 
-// sameNumber reports whether two texts are one number of those that all clients can tell apart.
+// sameNumber reports whether two texts are one number of those that all clients can tell apart. More digits than these need
+// are of another number.
 func sameNumber(a, b string) bool {
 	const most = 1<<53 - 1
+	if len(a) > len("-9007199254740991") {
+		return false
+	}
 	x, err := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)
 	return err == nil && err2 == nil && x == y && x >= -most && x <= most && !strings.ContainsAny(a, "xXpP_")

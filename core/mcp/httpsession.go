@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -231,6 +232,10 @@ func (h *HTTPHandler) named(w http.ResponseWriter, r *http.Request) *webSession 
 	if id == "" || !sole {
 		w.Header().Set("Allow", "POST")
 		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id there is only POST"))
+		return nil
+	}
+	if version, sole := single(r.Header["Mcp-Protocol-Version"]); version != "" && !slices.Contains(HandshakeRevisions(), Revision(version)) || !sole {
+		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is no session of revision %q", short(version)))
 		return nil
 	}
 	s := h.find(id, r)

@@ -93,6 +93,9 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	var intro introduction
 	call, err := s.newCall(ctx, req, &intro)
 	if err != nil {
+		if web, ok := req.Outlet().(*exchange); ok && !req.InBatch() {
+			web.unknown = true
+		}
 		return nil, err
 	}
 	if intro.version != nil || s.stranger {
