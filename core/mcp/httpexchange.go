@@ -131,6 +131,7 @@ func (e *exchange) suspend(retry time.Duration) {
 		return
 	}
 	if e.stream == nil {
+		e.w.Header().Set("Connection", "close") // see hangUp: who used it again would find it closed
 		e.begin()
 	}
 	e.stream.mark(max(retry, time.Millisecond))

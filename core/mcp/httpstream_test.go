@@ -145,6 +145,9 @@ func TestHTTPSuspend(t *testing.T) {
 	if !strings.Contains(a.body, "retry: 50\ndata: \n\n") || strings.Contains(a.body, "worth") {
 		t.Fatalf("the call gives %q", a.body)
 	}
+	if !a.Close {
+		t.Error("the client is to use a connection again that is being closed")
+	}
 	r := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(a.body))
 	step <- struct{}{}
 	if e := next(t, bufio.NewReader(r.Body)); !strings.Contains(e, "worth the wait") {
