@@ -355,3 +355,73 @@ func TestHTTPSlowLargeEvent(t *testing.T) {
 		shut(t, h)
 	})
 }
+
+// A call whose client does not read takes nothing from what another call says.
+func TestHTTPHog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := offering(t, mcp.Options{}, "floods", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			for i := range 100 {
+				mcp.Progress(ctx, float64(i+1), 0, strings.Repeat("x", 1000))
+			}
+			<-ctx.Done()
+			return nil, nil
+		})
+		if err := server.AddTool(mcp.Tool{Name: "counts"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			for i := range 50 {
+				mcp.Progress(ctx, float64(i+1), 0, "")
+			}
+			return mcp.TextResult("counted"), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		h := server.HTTP(mcp.HTTPOptions{ReplayBuffer: 50_000})
+		id := meet(t, h, mcp.LatestHandshake)
+		slow, quick := newScreen(), newScreen()
+		slow.held = make(chan struct{})
+		go h.ServeHTTP(slow, request(t.Context(), "POST", callOf("1", "floods", withProgress), id))
+		synctest.Wait()
+		h.ServeHTTP(quick, request(t.Context(), "POST", callOf("2", "counts", withProgress), id))
+		if n := strings.Count(quick.text.String(), `"progress":`); n != 50 || !strings.Contains(quick.text.String(), "counted") {
+			t.Errorf("of 50 events, %d come", n)
+		}
+		close(slow.held)
+		give(h, request(t.Context(), "DELETE", "", id))
+		synctest.Wait()
+		shut(t, h)
+	})
+}
+
+// What has been sent is forgotten before an answer that its client has not seen yet, and an answer that is larger than the
+// room for them all as soon as it has been sent.
+func TestHTTPForgets(t *testing.T) {
+	server, step := streaming(t)
+	if err := server.AddTool(mcp.Tool{Name: "tells"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 0, "")
+		return mcp.TextResult(strings.Repeat("x", 30_000)), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcp.HTTPOptions{ReplayBuffer: 50_000})
+	session := s.begin(mcp.LatestHandshake)
+	suspended := s.post(session, callOf("1", "suspends", ""))
+	step <- struct{}{}
+	var told []string
+	for range 4 {
+		told = append(told, idOf(s.post(session, callOf("2", "tells", withProgress)).body))
+	}
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(suspended.body)); !strings.Contains(a.body, "worth the wait") {
+		t.Errorf("who was away is told %s %q", a.Status, a.body)
+	}
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[0]); a.StatusCode != 400 {
+		t.Errorf("the oldest can be seen again: %s", a.Status)
+	}
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
+		t.Errorf("the newest cannot be seen again: %s %q", a.Status, a.body)
+	}
+	small := newSite(t, server, mcp.HTTPOptions{ReplayBuffer: 20_000})
+	session = small.begin(mcp.LatestHandshake)
+	last := idOf(small.post(session, callOf("2", "tells", withProgress)).body)
+	if a := small.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); a.StatusCode != 400 {
+		t.Errorf("what is larger than the room is kept: %s", a.Status)
+	}
+}

@@ -168,6 +168,9 @@ func (h *HTTPHandler) pump(w http.ResponseWriter, r *http.Request, from *reader)
 			_, _ = w.Write([]byte(":\n\n"))
 			_ = control.Flush()
 			return state
+		case readerDone:
+			from.done()
+			return state
 		default:
 			return state
 		}
@@ -195,11 +198,19 @@ func (h *HTTPHandler) send(w http.ResponseWriter, control *http.ResponseControll
 	return control.Flush()
 }
 
-// release is the end of a reader.
+// done notes that the reader has been sent the whole stream.
+func (r *reader) done() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = true
+}
+
+// release is the end of a reader. What was kept for it alone is not any more.
 func (r *reader) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stream.reader == r {
 		r.stream.reader = nil
 	}
+	r.dropOver(nil, func(old *stream) bool { return old.seen })
 }

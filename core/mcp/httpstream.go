@@ -30,8 +30,9 @@ type stream struct {
 	*streams
 	name     string // in the ids of events; "" if nobody can come back to it
 	events   []event
-	first    int // the number of events[0]
-	sent     int // the number behind the last one that was sent to anyone
+	first    int  // the number of events[0]
+	sent     int  // the number behind the last one that was sent to anyone
+	seen     bool // somebody has been sent the whole
 	bytes    int
 	finished int64 // when the last event was added, in nanoseconds since 1970; 0 if there may be more
 	reader   *reader
@@ -128,24 +129,62 @@ func (s *stream) append(e event, last bool) error {
 	return err
 }
 
-// makeRoom forgets what is too much: first of calls that are over, then of this stream what is oldest, but never its latest. mu is held.
+// makeRoom forgets what is too much: first calls that are over and whose clients have seen all, then others that are over, then what is oldest of the
+// stream that takes most, but never the latest of one. mu is held.
 func (s *stream) makeRoom() error {
-	for i := 0; i < len(s.calls) && s.size > s.limit; {
-		if old := s.calls[i]; old != s && old.finished != 0 && old.reader == nil {
-			s.drop(old)
-		} else {
-			i++
+	s.dropOver(s, func(old *stream) bool { return old.seen })
+	s.dropOver(s, func(*stream) bool { return true })
+	for s.size > s.limit {
+		largest, spare := s.largest(s)
+		if spare <= s.limit {
+			break
 		}
+		largest.forgetFirst(1)
 	}
-	n := 0
-	for most := s.size; most > s.limit && n < len(s.events)-1; n++ {
-		most -= s.events[n].cost()
-	}
-	s.forgetFirst(n)
 	if !s.lasts() && s.sent < s.first {
 		return errSlow
 	}
 	return nil
+}
+
+// dropOver forgets calls that are over, by age, until there is room: those that fit, nobody reads, and are not but. mu is held.
+func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
+	for i := 0; i < len(all.calls) && all.size > all.limit; {
+		if old := all.calls[i]; old != but && old.finished != 0 && old.reader == nil && fits(old) {
+			all.drop(old)
+		} else {
+			i++
+		}
+	}
+}
+
+// largest returns the stream that has most to spare, one among all of which also is, and what all have. mu is held.
+func (all *streams) largest(one *stream) (most *stream, spare int) {
+	most = one
+	look := func(s *stream) {
+		spare += s.spare()
+		if s.spare() > most.spare() {
+			most = s
+		}
+	}
+	for _, s := range all.calls {
+		look(s)
+	}
+	if all.own != nil {
+		look(all.own)
+	}
+	if !one.lasts() {
+		look(one) // it is in no list
+	}
+	return most, spare
+}
+
+// spare is how much room all events but the latest take. mu is held.
+func (s *stream) spare() int {
+	if len(s.events) == 0 {
+		return 0
+	}
+	return s.bytes - s.events[len(s.events)-1].cost()
 }
 
 // forgetFirst forgets the first n events. mu is held.
