@@ -41,7 +41,7 @@ type stateKeeper struct {
 func newStateKeeper(key []byte) *stateKeeper {
 	k := &stateKeeper{maker: sync.OnceValue(rand.Text)} // most servers never ask
 	k.key = sync.OnceValue(func() []byte {
-		if key != nil {
+		if len(key) > 0 {
 			return slices.Clone(key)
 		}
 		key := make([]byte, sha256.Size)

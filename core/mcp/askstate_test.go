@@ -110,3 +110,10 @@ func TestStateLife(t *testing.T) {
 		}
 	})
 }
+
+// A key of no bytes is one that everybody knows: it stands for none.
+func TestStateKeyEmpty(t *testing.T) {
+	if k, other := newStateKeeper([]byte{}), newStateKeeper([]byte{}); k.sign("x") == other.sign("x") {
+		t.Error("two servers without a key sign alike")
+	}
+}
