@@ -18,7 +18,10 @@ type Cache struct {
 
 // envelop gives a result the form that it has in the stateless era: it says what kind of
 // result it is, who gave it and, if it is one that is kept, for how long.
-func (s *Server) envelop(c *Call, m method, result any) (json.RawMessage, error) {
+func (s *Server) envelop(c *Call, m method, result any) (any, error) {
+	if r, ok := result.(checkedResult); ok && len(r.Meta) == 0 {
+		return signedResult{r, s}, nil
+	}
 	raw, err := encode(result)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the result of %s: %w", c.Method, err)
@@ -62,7 +65,27 @@ func (s *Server) envelop(c *Call, m method, result any) (json.RawMessage, error)
 		return nil, fmt.Errorf("the _meta of the result of %s: %w", c.Method, err)
 	}
 	out = appendMember(append(out, ','), "_meta", meta)
-	return append(out, '}'), nil
+	return json.RawMessage(append(out, '}')), nil
+}
+
+// A signedResult is the result of a tool in the form that it has in the stateless era. It is written at once, and not read again.
+type signedResult struct {
+	checkedResult
+	by *Server
+}
+
+// AppendJSON appends the result as JSON.
+func (r signedResult) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"resultType":"complete"`...)
+	open := len(dst)
+	dst, err := r.checkedResult.AppendJSON(dst)
+	if err != nil {
+		return dst, err
+	}
+	dst[open] = ','
+	dst = append(dst[:len(dst)-1], `,"_meta":{"`+metaServerInfo+`":`...)
+	dst = append(dst, r.by.card...)
+	return append(dst, "}}"...), nil
 }
 
 // encode is strictjson.Marshal, and quicker for what encodes itself.
