@@ -27,8 +27,8 @@ const (
 
 // A stateKeeper makes the requestState that goes with questions and comes back with their
 // answers, and recognises it. The state is signed, holds for one call of just the
-// same method and params by the same caller, for a time, and once. Only its number is remembered here: a state of another
-// process that has the same key is good for all of its time.
+// same method and params by the same caller, for a time, and once. Only its number is remembered here. Of several processes
+// that have the same key each takes a state once: they know nothing of each other.
 type stateKeeper struct {
 	key   func() []byte
 	maker func() string // names the process: another that has the same key has other numbers
@@ -36,6 +36,8 @@ type stateKeeper struct {
 	mu     sync.Mutex
 	issued uint64   // how many there have been
 	used   []uint64 // a bit for each of the latest; nil before the first
+
+	foreign map[string]int64 // states of other processes that were used here, and when they expire
 }
 
 func newStateKeeper(key []byte) *stateKeeper {
@@ -115,10 +117,10 @@ func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 	case time.Now().Unix() >= s.Expires:
 		return nil, errors.New("has expired")
 	}
+	s.ticket = &ticket{keeper: k, number: s.Number, expires: s.Expires}
 	if s.Maker != k.maker() {
-		return &s, nil
+		s.ticket.foreign = signature
 	}
-	s.ticket = &ticket{k, s.Number}
 	return &s, s.ticket.check()
 }
 
@@ -137,8 +139,10 @@ func (k *stateKeeper) issue() uint64 {
 
 // A ticket is the right to use a state.
 type ticket struct {
-	keeper *stateKeeper
-	number uint64
+	keeper  *stateKeeper
+	number  uint64
+	expires int64
+	foreign string // tells a state of another process from others; "" for one of this
 }
 
 // check reports whether it can be redeemed.
@@ -153,7 +157,9 @@ func (t *ticket) redeem() error {
 	t.keeper.mu.Lock()
 	defer t.keeper.mu.Unlock()
 	err := t.good()
-	if err == nil {
+	if err == nil && t.foreign != "" {
+		t.keeper.remember(t.foreign, t.expires)
+	} else if err == nil {
 		word, bit := place(t.number)
 		t.keeper.used[word] |= bit
 	}
@@ -162,6 +168,12 @@ func (t *ticket) redeem() error {
 
 // good reports what is wrong with the state, if anything. keeper.mu is held.
 func (t *ticket) good() error {
+	if t.foreign != "" {
+		if _, used := t.keeper.foreign[t.foreign]; used {
+			return errors.New("has been used")
+		}
+		return nil
+	}
 	word, bit := place(t.number)
 	switch {
 	case t.number+stateWindow <= t.keeper.issued:
@@ -176,10 +188,26 @@ func (t *ticket) good() error {
 func (t *ticket) giveBack() {
 	t.keeper.mu.Lock()
 	defer t.keeper.mu.Unlock()
-	if t.number+stateWindow > t.keeper.issued {
+	if t.foreign != "" {
+		delete(t.keeper.foreign, t.foreign)
+	} else if t.number+stateWindow > t.keeper.issued {
 		word, bit := place(t.number)
 		t.keeper.used[word] &^= bit
 	}
+}
+
+// remember notes that a state of another process has been used; not more of them than there are of this one. mu is held.
+func (k *stateKeeper) remember(state string, expires int64) {
+	if len(k.foreign) >= stateWindow {
+		maps.DeleteFunc(k.foreign, func(_ string, expires int64) bool { return expires <= time.Now().Unix() })
+	}
+	if len(k.foreign) >= stateWindow {
+		clear(k.foreign) // nobody comes so far within an hour but to make us run out of memory
+	}
+	if k.foreign == nil {
+		k.foreign = make(map[string]int64)
+	}
+	k.foreign[state] = expires
 }
 
 // place is where the bit of a number is.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
@@ -115,5 +116,43 @@ func TestStateLife(t *testing.T) {
 func TestStateKeyEmpty(t *testing.T) {
 	if k, other := newStateKeeper([]byte{}), newStateKeeper([]byte{}); k.sign("x") == other.sign("x") {
 		t.Error("two servers without a key sign alike")
+	}
+}
+
+// A process that has the same key takes the state of another, once, and from the same caller alone.
+func TestStateOfAnother(t *testing.T) {
+	key := []byte("the key of both of them")
+	maker, other := newStateKeeper(key), newStateKeeper(key)
+	c := stateCall(`{"name":"x"}`)
+	state, err := maker.seal(c, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := stateCall(`{"name":"x"}`)
+	ann.ctx = auth.With(context.Background(), &auth.Identity{Subject: "ann"})
+	if _, err := other.open(ann, state); err == nil {
+		t.Error("the state was given to nobody, and Ann may use it")
+	}
+	for _, k := range []*stateKeeper{other, maker} {
+		opened, err := k.open(c, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := opened.ticket.redeem(); err != nil {
+			t.Error(err)
+		}
+		if _, err := k.open(c, state); err == nil || err.Error() != "has been used" {
+			t.Errorf("again: %v", err)
+		}
+		opened.ticket.giveBack()
+		if _, err := k.open(c, state); err != nil {
+			t.Errorf("given back: %v", err)
+		}
+		if err := opened.ticket.redeem(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(other.foreign) != 1 {
+		t.Errorf("%d states are remembered", len(other.foreign))
 	}
 }
