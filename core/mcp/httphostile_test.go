@@ -153,7 +153,7 @@ func TestHTTPGoexit(t *testing.T) {
 	}), mcp.HTTPOptions{})
 	id := s.begin(mcp.LatestHandshake)
 	for _, meta := range []string{withProgress, ""} {
-		if a := s.post(id, callOf("1", "quits", meta)); !strings.Contains(a.body, "internal error") {
+		if a := s.post(id, callOf("1", "quits", meta), "Connection: close"); !strings.Contains(a.body, "internal error") {
 			t.Errorf("with %q it gives %s", meta, a.body)
 		}
 	}
@@ -417,6 +417,19 @@ func TestHTTPForgets(t *testing.T) {
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
 		t.Errorf("the newest cannot be seen again: %s %q", a.Status, a.body)
+	}
+	// What came before an answer is forgotten before it.
+	if err := server.AddTool(mcp.Tool{Name: "chats"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		for i := range 20 {
+			mcp.Progress(ctx, float64(i+1), 0, strings.Repeat("x", 3_000))
+		}
+		return mcp.TextResult("a short answer" + strings.Repeat("y", 3_000)), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	chat := s.post(session, callOf("2", "chats", withProgress)).body
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(chat)); !strings.Contains(a.body, "a short answer") {
+		t.Errorf("behind much, the answer is %s %q", a.Status, a.body)
 	}
 	small := newSite(t, server, mcp.HTTPOptions{ReplayBuffer: 20_000})
 	session = small.begin(mcp.LatestHandshake)

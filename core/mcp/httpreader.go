@@ -205,12 +205,16 @@ func (r *reader) done() {
 	r.seen = true
 }
 
-// release is the end of a reader. What was kept for it alone is not any more.
+// release is the end of a reader. What was kept for it alone is not any more: first what came before the answer.
 func (r *reader) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stream.reader == r {
-		r.stream.reader = nil
+	if r.stream.reader != r {
+		return
+	}
+	r.stream.reader = nil
+	for r.seen && r.size > r.limit && len(r.events) > 1 {
+		r.forgetFirst(1)
 	}
 	r.dropOver(nil, func(old *stream) bool { return old.seen })
 }
