@@ -21,6 +21,7 @@ type exchange struct {
 	session *webSession // nil for a request that stands for itself
 	fresh   bool        // the session begins with this
 	batch   bool        // there may be several requests in it
+	listens bool        // it is a subscription
 	modern  bool        // errors have the status that they have in revision 2026-07-28
 	unknown bool        // the request does not say well enough what it is
 	room    *[]byte
@@ -74,7 +75,7 @@ func (e *exchange) begin() {
 	if e.session != nil {
 		e.stream = e.session.streams.open()
 	} else {
-		e.stream = newStreams(e.h.o.ReplayBuffer).openOnce()
+		e.stream = newStreams(e.h.o.ReplayBuffer).openOnce(e.listens)
 	}
 	e.reader = e.stream.read(0)
 	e.written = make(chan struct{})

@@ -179,6 +179,7 @@ func (h *HTTPHandler) stranger(e *exchange, m jsonrpc.Message) {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
 		if client, ok := h.takePlace(e, m); ok {
 			defer h.givePlace(client)
+			e.listens = true
 			h.calls.Add(-1) // it may last for days
 			defer h.calls.Add(1)
 			h.strangers.conn.Take(e.r.Context(), m, e)

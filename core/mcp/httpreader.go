@@ -84,7 +84,7 @@ func (r *reader) more(dst []byte) ([]byte, readerState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next < r.first {
-		if !r.lasts() {
+		if r.whole {
 			return dst, readerLost
 		}
 		r.next = r.first // the client was away for too long, or reads too slowly

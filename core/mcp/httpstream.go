@@ -29,6 +29,7 @@ func newStreams(limit int) *streams { return &streams{limit: limit} }
 type stream struct {
 	*streams
 	name     string // in the ids of events; "" if nobody can come back to it
+	whole    bool   // it is of no use to a client that has missed something
 	events   []event
 	first    int  // the number of events[0]
 	sent     int  // the number behind the last one that was sent to anyone
@@ -57,8 +58,9 @@ func (all *streams) open() *stream {
 	return s
 }
 
-// openOnce begins a stream that is over when its connection is.
-func (all *streams) openOnce() *stream { return &stream{streams: all} }
+// openOnce begins a stream that is over when its connection is. If it has to be whole, that is so when the client reads too slowly; else
+// the client misses some of what comes before the answer.
+func (all *streams) openOnce(whole bool) *stream { return &stream{streams: all, whole: whole} }
 
 // lasts reports whether a client that lost its connection can come back to the stream.
 func (s *stream) lasts() bool { return s.name != "" }
@@ -141,7 +143,7 @@ func (s *stream) makeRoom() error {
 		}
 		largest.forgetFirst(1)
 	}
-	if !s.lasts() && s.sent < s.first {
+	if s.whole && s.sent < s.first {
 		return errSlow
 	}
 	return nil

@@ -40,7 +40,8 @@ type Options struct {
 	Tools, Resources, Prompts bool
 
 	// StateKey signs what goes to a client of revision 2026-07-28 with questions and comes back with the answers. Servers of
-	// which one may be asked to go on with a call that another began need the same. None, or an empty one, means one that is made at the
+	// which one may be asked to go on with a call that another began need the same; each of them takes an answer once, and knows nothing of what
+	// the others took. None, or an empty one, means one that is made at the
 	// start and known to nobody else.
 	StateKey []byte
 
