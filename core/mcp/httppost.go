@@ -54,11 +54,14 @@ func (h *HTTPHandler) isClosing() bool {
 // acceptable checks the media types of a request: what is in it, and what the client takes. Where the latter is not said,
 // anything is fine.
 func acceptable(header http.Header) (status int, why string) {
+	kind, accept := header["Content-Type"], header["Accept"]
+	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
+		return 0, "" // as nearly all clients have it
+	}
 	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
 		return http.StatusUnsupportedMediaType, "a message has the Content-Type application/json"
 	}
-	accept := header["Accept"]
 	if len(accept) == 0 || takes(accept, "application/json") && takes(accept, "text/event-stream") {
 		return 0, ""
 	}
