@@ -17,13 +17,14 @@ type Message struct {
 	batch []byte // the whole array, if it is one
 }
 
-// ParseMessage takes a message apart. It keeps raw, which is not to be changed any more.
-func ParseMessage(raw []byte) Message {
+// Parse takes a message apart. It keeps raw, which is not to be changed any more.
+func (m *Message) Parse(raw []byte) {
+	*m = Message{}
 	if raw = trim(raw); strictjson.First(raw) == '[' {
-		return Message{batch: raw}
+		m.batch = raw
+	} else {
+		m.message, m.fault = parse(raw)
 	}
-	m, f := parse(raw)
-	return Message{incoming: incoming{message: m, fault: f}}
 }
 
 // Fault is what is wrong with the message, or nil; what is wrong within a batch, or with it, is not seen here.
@@ -122,36 +123,49 @@ func (c *Conn) Close(hurry <-chan struct{}) {
 // and may be taken by several goroutines. Requests are answered through out, as are batches with a
 // request in them. The context of a request has the values of ctx, and ends when ctx does or when it would
 // in any case.
-func (c *Conn) Take(ctx context.Context, m Message, out Outlet) {
+func (c *Conn) Take(ctx context.Context, m *Message, out Outlet) {
 	if m.batch == nil {
-		c.take(ctx, m.incoming, out)
-		return
+		c.take(ctx, &m.incoming, out)
+	} else {
+		c.takeBatch(ctx, m, out)
 	}
+}
+
+func (c *Conn) takeBatch(ctx context.Context, m *Message, out Outlet) {
 	var all sync.WaitGroup
 	for _, in := range c.unpack(slices.Clip(m.batch)) {
 		if in.method != "" && !in.id.IsZero() {
-			all.Go(func() { c.take(ctx, in, out) })
+			all.Go(func() { c.take(ctx, &in, out) })
 		} else {
-			c.take(ctx, in, out)
+			c.take(ctx, &in, out)
 		}
 	}
 	all.Wait()
 }
 
-func (c *Conn) take(ctx context.Context, in incoming, out Outlet) {
+// take serves one message. It and what it calls are part of every stack of a server over HTTP, and small for that: a stack that is
+// a little too small is made anew again and again.
+func (c *Conn) take(ctx context.Context, in *incoming, out Outlet) {
 	r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot, parent: ctx, out: out}
 	r.turn.Store(passedTurn)
 	r.declared.Store(true)
+	if in.fault == nil && in.method != "" {
+		c.serveTaken(r)
+	} else {
+		c.takeOther(r, in)
+	}
+}
+
+// takeOther takes what no handler sees: a response, or what is wrong.
+func (c *Conn) takeOther(r *Request, in *incoming) {
 	switch {
-	case in.fault != nil && (in.fault.response || in.fault.notification):
-		c.refuse(in)
-	case in.fault != nil:
+	case in.fault == nil:
+		c.deliver(in.message)
+	case in.fault.response || in.fault.notification:
+		c.refuse(*in)
+	default:
 		r.failure = in.fault.err
 		c.answer(r, appendError(nil, in.fault.id, in.fault.err, c.dialect.Load().NullID))
-	case in.method == "":
-		c.deliver(in.message)
-	default:
-		c.serveTaken(r)
 	}
 }
 

@@ -77,9 +77,15 @@ func openConn(t *testing.T, o jsonrpc.Options) (*jsonrpc.Conn, *mute) {
 	return c, m
 }
 
+func parsed(raw []byte) *jsonrpc.Message {
+	m := new(jsonrpc.Message)
+	m.Parse(raw)
+	return m
+}
+
 func take(c *jsonrpc.Conn, ctx context.Context, raw string) *outlet {
 	o := &outlet{}
-	c.Take(ctx, jsonrpc.ParseMessage([]byte(raw)), o)
+	c.Take(ctx, parsed([]byte(raw)), o)
 	return o
 }
 
@@ -123,7 +129,7 @@ func TestTakeCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, m := openConn(t, jsonrpc.Options{})
 		o := &outlet{}
-		go c.Take(t.Context(), jsonrpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
+		go c.Take(t.Context(), parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
 		synctest.Wait()
 		if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","id":1,"method":"back"}]` || len(m.sent) != 0 {
 			t.Fatalf("sent with the request: %s; besides: %s", o.sent, m.sent)
@@ -168,7 +174,7 @@ func TestTakeEnds(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				o := &outlet{}
-				go c.Take(ctx, jsonrpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"waits"}`)), o)
+				go c.Take(ctx, parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"waits"}`)), o)
 				synctest.Wait()
 				want := end(c, cancel)
 				synctest.Wait()

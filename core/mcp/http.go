@@ -57,13 +57,13 @@ type HTTPHandler struct {
 	rooms     sync.Pool
 	headers   fixedHeaders
 	calls     atomic.Int64
+	closing   atomic.Bool
 
 	mu       sync.Mutex
 	sessions map[string]*webSession
 	clients  map[string]int // sessions of each
 	places   int            // taken, of MaxSessions
 	sweeping bool
-	closing  bool
 }
 
 // fixedHeaders are values of headers that are the same for all answers.
@@ -155,11 +155,11 @@ func (h *HTTPHandler) refuse(w http.ResponseWriter, status int, id jsonrpc.ID, e
 // all have finished, and the cause of ctx if they had to be told to.
 func (h *HTTPHandler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
-	if h.closing {
+	if h.closing.Load() {
 		h.mu.Unlock()
 		return errors.New("the server has been shut down already")
 	}
-	h.closing = true
+	h.closing.Store(true)
 	sessions := maps.Clone(h.sessions)
 	h.mu.Unlock()
 	var all sync.WaitGroup

@@ -17,6 +17,7 @@ type exchange struct {
 	h       *HTTPHandler
 	w       http.ResponseWriter // nobody's but the stream's once there is one
 	r       *http.Request
+	msg     jsonrpc.Message
 	version string      // the header MCP-Protocol-Version
 	session *webSession // nil for a request that stands for itself
 	fresh   bool        // the session begins with this
@@ -261,7 +262,7 @@ func (h *HTTPHandler) write(w http.ResponseWriter, status int, msg []byte) {
 const neverWaits = 2 << 10
 
 // begin serves initialize, and with it a new session.
-func (h *HTTPHandler) begin(e *exchange, m jsonrpc.Message) {
+func (h *HTTPHandler) begin(e *exchange, m *jsonrpc.Message) {
 	client, ok := h.takePlace(e, m)
 	if !ok {
 		return

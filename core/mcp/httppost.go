@@ -17,38 +17,46 @@ import (
 // post takes a message. Here the eras of the protocol part for HTTP, once for each request: one that names its revision, in a header or in
 // itself, stands for itself; any other is part of a session.
 func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
-	if status, why := acceptable(r.Header); why != "" {
-		h.refuse(w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
+	e := h.read(w, r)
+	if e == nil {
 		return
 	}
-	raw, status, why := h.readBody(r)
-	if why != "" {
-		w.Header().Set("Connection", "close") // what is left of the body is no request
-		h.refuse(w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
-		return
-	}
-	m := jsonrpc.ParseMessage(raw)
-	requests := m.Requests()
+	requests := e.msg.Requests()
 	calls := int64(max(requests, 1))
 	defer h.calls.Add(-calls)
-	switch n := h.calls.Add(calls); {
-	case requests > 0 && h.isClosing(): // what calls in flight wait for may come
-		w.Header().Set("Connection", "close")
-		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
-	case n > int64(h.o.MaxCalls) && requests > 0:
-		h.refuse(w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, the most there may be: come again in a moment", h.o.MaxCalls))
-	default:
-		e := &exchange{h: h, w: w, r: r}
-		defer e.finish()
-		h.route(e, m)
-		e.returned = true
+	if n := h.calls.Add(calls); requests > 0 && (h.closing.Load() || n > int64(h.o.MaxCalls)) { // what calls in flight wait for may come
+		h.refuseCall(e)
+		return
 	}
+	defer e.finish()
+	h.route(e, &e.msg)
+	e.returned = true
 }
 
-func (h *HTTPHandler) isClosing() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.closing
+// read reads a message, or refuses it and returns nil.
+func (h *HTTPHandler) read(w http.ResponseWriter, r *http.Request) *exchange {
+	status, why := acceptable(r.Header)
+	if why == "" {
+		var raw []byte
+		if raw, status, why = h.readBody(r); why == "" {
+			e := &exchange{h: h, w: w, r: r}
+			e.msg.Parse(raw)
+			return e
+		}
+		w.Header().Set("Connection", "close") // what is left of the body is no request
+	}
+	h.refuse(w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
+	return nil
+}
+
+// refuseCall refuses a request because there are too many, or there is to be none.
+func (h *HTTPHandler) refuseCall(e *exchange) {
+	err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, the most there may be: come again in a moment", h.o.MaxCalls)
+	if h.closing.Load() {
+		e.w.Header().Set("Connection", "close")
+		err = jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing)
+	}
+	h.refuse(e.w, http.StatusServiceUnavailable, e.msg.ID(), err)
 }
 
 // acceptable checks the media types of a request: what is in it, and what the client takes. Where the latter is not said,
@@ -116,7 +124,7 @@ func (h *HTTPHandler) readBody(r *http.Request) (raw []byte, status int, why str
 }
 
 // route finds who serves a message.
-func (h *HTTPHandler) route(e *exchange, m jsonrpc.Message) {
+func (h *HTTPHandler) route(e *exchange, m *jsonrpc.Message) {
 	version, sole := single(e.r.Header["Mcp-Protocol-Version"])
 	id, soleID := single(e.r.Header["Mcp-Session-Id"])
 	if !sole || !soleID {
@@ -176,7 +184,7 @@ func namesRevision(params []byte) (does bool) {
 }
 
 // stranger serves a message that is part of no session.
-func (h *HTTPHandler) stranger(e *exchange, m jsonrpc.Message) {
+func (h *HTTPHandler) stranger(e *exchange, m *jsonrpc.Message) {
 	e.modern = true
 	switch {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
@@ -200,7 +208,7 @@ func (h *HTTPHandler) stranger(e *exchange, m jsonrpc.Message) {
 }
 
 // member serves a message that is part of a session.
-func (h *HTTPHandler) member(e *exchange, m jsonrpc.Message, id string) {
+func (h *HTTPHandler) member(e *exchange, m *jsonrpc.Message, id string) {
 	s := h.find(id, e.r)
 	if s == nil {
 		h.refuse(e.w, http.StatusNotFound, m.ID(), noSession())

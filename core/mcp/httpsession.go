@@ -64,7 +64,7 @@ var errClosing = errors.New("the server is shutting down")
 var errEach = errors.New("this client has too many sessions")
 
 // takePlace takes one of the places that there are for sessions, and returns for whom, or refuses the request.
-func (h *HTTPHandler) takePlace(e *exchange, m jsonrpc.Message) (client string, ok bool) {
+func (h *HTTPHandler) takePlace(e *exchange, m *jsonrpc.Message) (client string, ok bool) {
 	client = h.o.Client(e.r)
 	err := h.countPlace(client)
 	status := http.StatusServiceUnavailable
@@ -81,7 +81,7 @@ func (h *HTTPHandler) countPlace(client string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.closing:
+	case h.closing.Load():
 		return errClosing
 	case h.places >= h.o.MaxSessions:
 		return fmt.Errorf("there are %d sessions, the most there may be: come again later", h.o.MaxSessions)
@@ -107,7 +107,7 @@ func (h *HTTPHandler) givePlace(client string) {
 func (h *HTTPHandler) enter(s *webSession) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closing {
+	if h.closing.Load() {
 		return false
 	}
 	s.using.Add(1)
@@ -156,7 +156,7 @@ func (h *HTTPHandler) find(id string, r *http.Request) *webSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.sessions[id]
-	if s == nil || s.leaving.Load() && !h.closing || s.principal != who {
+	if s == nil || s.leaving.Load() && !h.closing.Load() || s.principal != who {
 		return nil
 	}
 	s.using.Add(1) // before anyone can find that nobody does
