@@ -47,6 +47,7 @@ func checkOpen(addr net.Addr, o Options) error {
 	if o.KeyVariable != "" {
 		ways = append(ways, "set "+o.KeyVariable+" to a key (openssl rand -hex 32 makes one)")
 	}
+	ways = append(ways, o.Ways...)
 	if o.FrontFlag != "" {
 		ways = append(ways, "say "+o.FrontFlag+" if TLS and identity are handled in front")
 	}

@@ -33,6 +33,7 @@ type Options struct {
 	InFront     bool        // TLS and identity are handled in front: listen anywhere, without gates too
 	KeyVariable string      // the environment variable for keys, to name where one is missing
 	FrontFlag   string      // the flag for InFront, to name where it is missing
+	Ways        []string    // further ways to have a gate, to name where there is none, such as "name the issuer with --oauth-issuer"
 
 	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" means all
 	Hosts   []string // further names that a server on a loopback address may be called by, and one without gates by its own pages; without a port, with any

@@ -49,6 +49,7 @@ func TestRefusedAtStart(t *testing.T) {
 	}{
 		{Options{Addr: ":0"}, "set WEATHER_API_KEY to a key (openssl rand -hex 32 makes one), say --behind-proxy if TLS and identity are handled in front, or listen on 127.0.0.1:8181"},
 		{Options{Addr: "0.0.0.0:0"}, "WEATHER_API_KEY"},
+		{Options{Addr: ":0", Ways: []string{"name the issuer"}}, "makes one), name the issuer, say --behind-proxy"},
 		{Options{Addr: "[::]:0"}, "--behind-proxy"},
 		{Options{Addr: taken.Addr().String()}, "choose another port"},
 		{Options{Addr: "8181"}, "host:port"},

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
@@ -22,6 +21,9 @@ type gateKeeper interface {
 	// if it is not in use. resource is the address that clients call the server by, such as https://mcp.example.com/mcp; "" if
 	// that is not known, which is an error for a gate that needs it.
 	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
+
+	// Way says how to have the gate in use, to those who start a server without it, such as "name the issuer with --oauth-issuer".
+	Way() string
 }
 
 // addGates adds the gates there are to what is served at addr: one for API keys, if there are any in the environment, and those of
@@ -48,6 +50,7 @@ func (s *servingHTTP) addGates(addr net.Addr) error {
 			return err
 		}
 		if gate == nil {
+			s.web.Ways = append(s.web.Ways, keeper.Way())
 			continue
 		}
 		s.web.Gates = append(s.web.Gates, gate)
@@ -58,33 +61,6 @@ func (s *servingHTTP) addGates(addr net.Addr) error {
 		maps.Copy(s.web.Extra, pages)
 	}
 	return nil
-}
-
-// who says who may come in.
-func (s *servingHTTP) who() string {
-	switch {
-	case len(s.web.Gates) > 0:
-		return "for those who show a key or a token"
-	case s.web.InFront:
-		return "for everybody; who they are is asked in front of it"
-	case slices.Contains(s.web.Origins, "*"):
-		return "for every program of this machine and every web page that is open on it; set " + keyVariable() + " to ask for a key"
-	}
-	return "for every program of this machine; with keys in " + keyVariable() + " only for those who have one"
-}
-
-// unasked says which tools name scopes that nobody is asked for, as nobody is asked who they are; "" if there are none.
-func (s *servingHTTP) unasked(scopes map[string][]string) string {
-	maps.DeleteFunc(scopes, func(_ string, needed []string) bool { return len(needed) == 0 })
-	if len(s.web.Gates) > 0 || len(scopes) == 0 {
-		return ""
-	}
-	return "everybody has the scopes that tools name, as nobody is asked for a token: " + strings.Join(slices.Sorted(maps.Keys(scopes)), ", ")
-}
-
-// address is where a server that listens on addr is reached from this machine.
-func addressURL(addr net.Addr) string {
-	return "http://" + addr.String() + "/mcp"
 }
 
 // hostOf is the host of an address that clients call the server by.

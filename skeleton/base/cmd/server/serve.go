@@ -105,9 +105,8 @@ func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 	}
 	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
 	s.web.Ready = func(addr net.Addr) {
-		fmt.Fprintf(errOut, "%s: serving %s\n%[1]s: %[3]s\n", programName, addressURL(addr), s.who())
-		if text := s.unasked(server.ToolScopes()); text != "" {
-			fmt.Fprintf(errOut, "%s: %s\n", programName, text)
+		for _, line := range s.announce(addr, server.ToolScopes()) {
+			fmt.Fprintf(errOut, "%s: %s\n", programName, line)
 		}
 	}
 	if s.web.InFront {

@@ -195,6 +195,8 @@ type fakeKeeper struct {
 	asked  *string
 }
 
+func (k fakeKeeper) Way() string { return "name an issuer" }
+
 func (k fakeKeeper) Gate(resource string) (auth.Gate, map[string]http.Handler, error) {
 	*k.asked = resource
 	if k.unused {
@@ -232,6 +234,9 @@ func TestGatekeeper(t *testing.T) {
 			}
 			if asked != test.asked || len(s.web.Gates) != test.gates || len(s.web.Extra) != test.gates {
 				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.web.Gates), len(s.web.Extra))
+			}
+			if said := strings.Join(s.announce(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not in use; name an issuer") != test.keeper.unused {
+				t.Errorf("at the start it says:\n%s", said)
 			}
 			if test.gates > 0 && !strings.Contains(s.mcp.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
 				t.Errorf("who lacks a scope is told %s", s.mcp.Challenge([]string{"a"}))

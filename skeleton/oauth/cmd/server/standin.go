@@ -27,6 +27,7 @@ type extension interface {
 type gateKeeper interface {
 	extension
 	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
+	Way() string
 }
 
 func main() {

@@ -45,6 +45,11 @@ key. They have to be for --public-url, and for the address it listens on without
 // Commands are none.
 func (o *OAuth) Commands() []*cobra.Command { return nil }
 
+// Way says how tokens are asked for.
+func (o *OAuth) Way() string {
+	return "name the issuer of tokens with --oauth-issuer or " + o.variable("issuer") + " to ask for them"
+}
+
 // Open has nothing to offer.
 func (o *OAuth) Open(context.Context, *mcp.Server) (end func() error, err error) {
 	return func() error { return nil }, nil

@@ -68,6 +68,9 @@ func TestOff(t *testing.T) {
 	if gate, pages, err := serve(t).Gate(resource); gate != nil || pages != nil || err != nil {
 		t.Errorf("it gives %v, %v and %v", gate, pages, err)
 	}
+	if way := serve(t).Way(); !strings.Contains(way, "--oauth-issuer") || !strings.Contains(way, "MY_NOTES_OAUTH_ISSUER") {
+		t.Errorf("the way to have it is: %s", way)
+	}
 	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {
 		gate, _, err := serve(t, args...).Gate(resource)
 		if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "--oauth-issuer") || !strings.Contains(err.Error(), "MY_NOTES_OAUTH_ISSUER") {
