@@ -81,6 +81,9 @@ func (r *Result) next(o Options) {
 		r.Next = append(r.Next, "go work use .")
 	}
 	r.Next = append(r.Next, "go test ./...", fmt.Sprintf("go run ./cmd/%s mcp", r.Name))
+	if r.OAuth {
+		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s serve --oauth-issuer https://login.example.com", r.Name))
+	}
 	if len(r.Next) < 3 {
 		r.Next = append(r.Next, "go run ./cmd/petrock status")
 	}

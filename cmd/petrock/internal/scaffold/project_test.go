@@ -355,6 +355,10 @@ func TestOAuth(t *testing.T) {
 			if !strings.Contains(text, `import "example.com/hello/cmd/hello/oauth"`) || !strings.Contains(text, "oauth.New(programName)") || strings.Contains(before, "import") {
 				t.Errorf("%s is\n%s\nand without tokens\n%s", name, text, before)
 			}
+		} else if name == "README.md" {
+			if !strings.Contains(text, "HELLO_OAUTH_ISSUER`; without one nobody is asked") || strings.Contains(before, "nobody is asked for a token") {
+				t.Errorf("%s does not tell:\n%s", name, text)
+			}
 		} else if !there || name != project.FileName && text != before {
 			t.Errorf("%s is another", name)
 		}

@@ -40,16 +40,20 @@ type words struct {
 	Image  string // of a container: the name, as those are spelt
 
 	Example string // what the project began with; empty for nothing
+	OAuth   bool   // its server checks bearer tokens
 
-	DataVariable string // the environment variable for where data is
-	KeyVariable  string // the one for API keys
+	DataVariable   string // the environment variable for where data is
+	KeyVariable    string // the one for API keys
+	StateVariable  string // the one for the key of what goes through clients
+	IssuerVariable string // the one for the issuer of tokens
 }
 
 // render calls put for each text of the project.
 func render(templates fs.FS, a Answers, put func(file string, data []byte)) error {
 	say := words{
-		Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example,
+		Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example, OAuth: a.OAuth,
 		DataVariable: project.Variable(a.Name, "data"), KeyVariable: project.Variable(a.Name, "api_key"),
+		StateVariable: project.Variable(a.Name, "state_key"), IssuerVariable: project.Variable(a.Name, "oauth_issuer"),
 	}
 	for from, to := range texts() {
 		parsed, err := template.New(from).Option("missingkey=error").ParseFS(templates, path.Join("project", from))

@@ -53,6 +53,7 @@ func TestCommandLine(t *testing.T) {
 		{"mcp extra", 2, "", programName + " mcp --help"},
 		{"mcp --nonsense", 2, "", "--nonsense"},
 		{"serve --help", 0, keyVariable(), ""},
+		{"serve --help", 0, project.Variable(programName, "state_key"), ""},
 		{"serve extra", 2, "", programName + " serve --help"},
 		{"serve --dev", 2, "", "--dev"}, // the workshop is not there over HTTP
 		{"serve --addr 8181", 2, "", "127.0.0.1:8181"},

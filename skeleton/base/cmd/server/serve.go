@@ -30,7 +30,7 @@ type servingHTTP struct {
 
 func newServe(with []extension) *cobra.Command {
 	s := &servingHTTP{with: with}
-	variable := keyVariable()
+	variable, state := keyVariable(), project.Variable(programName, "state_key")
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve MCP over HTTP",
@@ -41,7 +41,10 @@ signal ends it at once.
 On 127.0.0.1, where it listens unless --addr says otherwise, every program of this machine may call, and the web
 pages of no other machine. With keys in ` + variable + `, several with commas between them, only
 those who send one of them may call, as X-Api-Token or as Authorization: Bearer. Anywhere else it wants
-keys, or --behind-proxy: there is no TLS here, and who listens on the way reads a key.`,
+keys, or --behind-proxy: there is no TLS here, and who listens on the way reads a key.
+
+Processes behind one balancer need the same key of 16 characters or more in ` + state + `: it signs what
+clients carry from request to request while tools ask them questions. Without it each process has its own.`,
 		Example: "  " + programName + " serve\n" +
 			"  " + variable + "=$(openssl rand -hex 32) " + programName + " serve --addr :8181\n" +
 			"  " + programName + " serve --addr :8181 --behind-proxy --public-url https://mcp.example.com/mcp\n" +
