@@ -12,6 +12,9 @@ type Gate interface {
 	// scopes, for somebody who is known and needs more of them (a 403). why is an error code of RFC 6750,
 	// such as invalid_token, or "".
 	Challenge(why string, scopes []string) string
+
+	// Wants is what a caller is to send, for people: "a key as X-Api-Token". No secret is in it.
+	Wants() string
 }
 
 // A Refusal is why somebody may not come in.

@@ -125,6 +125,9 @@ func (g *keyGate) Challenge(why string, scopes []string) string {
 	return text
 }
 
+// Wants implements [Gate].
+func (g *keyGate) Wants() string { return "a key as X-Api-Token or as Authorization: Bearer" }
+
 // quote makes a quoted-string of HTTP of a text.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`

@@ -133,6 +133,9 @@ func TestChallenge(t *testing.T) {
 			t.Errorf("the challenge is %s, not %s", got, test.want)
 		}
 	}
+	if got := gate.Wants(); !strings.Contains(got, "X-Api-Token") {
+		t.Errorf("it wants %s", got)
+	}
 }
 
 func BenchmarkKeys(b *testing.B) {

@@ -210,7 +210,7 @@ func TestHTTPStatus(t *testing.T) {
 		{"not JSON", "POST", `{`, []string{"Mcp-Session-Id: " + session}, 400, "-32700"},
 		{"not a message", "POST", `{"id":4}`, []string{"Mcp-Session-Id: " + session}, 400, `"id":4,"error":{"code":-32600`},
 		{"a batch", "POST", `[` + list + `]`, []string{"Mcp-Session-Id: " + session}, 400, "-32600"},
-		{"too large", "POST", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 5000) + `"}`, nil, 413, "larger"},
+		{"too large", "POST", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 5000) + `"}`, nil, 413, "larger than the 4096 bytes"},
 		{"PUT", "PUT", list, nil, 405, "POST"},
 		{"GET without a session", "GET", "", nil, 405, "POST"},
 		{"DELETE without a session", "DELETE", "", nil, 405, "POST"},

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -96,9 +97,8 @@ const firstRead = 64 << 10
 
 // readBody reads a message, or says with which status and why not.
 func (h *HTTPHandler) readBody(r *http.Request) (raw []byte, status int, why string) {
-	const tooLarge = "the message is larger than this server takes"
 	if r.ContentLength > h.o.MaxBody {
-		return nil, http.StatusRequestEntityTooLarge, tooLarge
+		return nil, http.StatusRequestEntityTooLarge, h.tooLarge()
 	}
 	room := r.ContentLength
 	if room < 0 {
@@ -110,7 +110,7 @@ func (h *HTTPHandler) readBody(r *http.Request) (raw []byte, status int, why str
 		raw = raw[:len(raw)+n]
 		switch {
 		case int64(len(raw)) > h.o.MaxBody:
-			return nil, http.StatusRequestEntityTooLarge, tooLarge
+			return nil, http.StatusRequestEntityTooLarge, h.tooLarge()
 		case errors.Is(err, io.EOF):
 			return slices.Clip(raw), 0, ""
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -121,6 +121,11 @@ func (h *HTTPHandler) readBody(r *http.Request) (raw []byte, status int, why str
 			raw = slices.Grow(raw, len(raw))
 		}
 	}
+}
+
+// tooLarge says how large a message may be.
+func (h *HTTPHandler) tooLarge() string {
+	return fmt.Sprintf("the message is larger than the %d bytes that this server takes", h.o.MaxBody)
 }
 
 // route finds who serves a message.
@@ -224,5 +229,5 @@ func (h *HTTPHandler) member(e *exchange, m *jsonrpc.Message, id string) {
 }
 
 func noSession() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is no such session: it has ended, or never was; send initialize without Mcp-Session-Id")
+	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is no such session: it has ended, never was, or another process has it, behind a balancer; send initialize without Mcp-Session-Id")
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -45,13 +46,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.Logger.Debug("request", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	}
 	if !d.origins.host(r.Host) {
-		d.refuse(w, r, http.StatusForbidden, "this Host is not served here")
+		d.refuse(w, r, http.StatusForbidden, unlisted("the Host %q is not served here", r.Host, d.HostFlag))
 		return
 	}
 	sent := r.Header["Origin"]
 	if len(sent) > 0 {
 		if len(sent) > 1 || !d.origins.origin(sent[0], r.Host) {
-			d.refuse(w, r, http.StatusForbidden, "this Origin may not call")
+			d.refuse(w, r, http.StatusForbidden, unlisted("pages of the Origin %q may not call", sent[0], d.OriginFlag))
 			return
 		}
 		header["Access-Control-Allow-Origin"] = sent
@@ -85,8 +86,24 @@ func (d *door) serveExtra(w http.ResponseWriter, r *http.Request) {
 	case d.Health && r.URL.Path == healthPath:
 		health(w, r)
 	default:
-		d.refuse(w, r, http.StatusNotFound, "there is nothing here")
+		message := "there is nothing here; the endpoint is " + d.Path
+		if r.URL.Path == healthPath && d.HealthFlag != "" {
+			message = healthPath + " is there if the server is started with " + d.HealthFlag
+		}
+		d.refuse(w, r, http.StatusNotFound, message)
 	}
+}
+
+// maxShown is how much of a header is shown to who sent it.
+const maxShown = 200
+
+// unlisted says in the words of format that the value of a header is not listed, and with which flag it would be.
+func unlisted(format, value, flag string) string {
+	message := fmt.Sprintf(format, value[:min(len(value), maxShown)])
+	if flag != "" {
+		message += "; who runs the server can allow it with " + flag
+	}
+	return message
 }
 
 // health says that the server is there.

@@ -72,6 +72,8 @@ func (tokenGate) Challenge(why string, scopes []string) string {
 	return "Bearer resource_metadata=x " + why
 }
 
+func (tokenGate) Wants() string { return "a token of ann's" }
+
 // loopback and elsewhere are where servers of tests listen.
 func loopback() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181} }
 func elsewhere() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 8181} }
@@ -239,6 +241,32 @@ func TestDoor(t *testing.T) {
 	}
 }
 
+// Who is refused is told the way out, with what was sent, but for what is too long of it.
+func TestWaysOut(t *testing.T) {
+	var logged bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	d := open(t, loopback(), Options{OriginFlag: "--allow-origin", HostFlag: "--allow-host", HealthFlag: "--healthz", Logger: logger})
+	for _, test := range []struct {
+		request, header string
+		says            string
+	}{
+		{"POST /mcp/", "Accept: a", "the endpoint is /mcp"},
+		{"GET /healthz", "Accept: a", "/healthz is there if the server is started with --healthz"},
+		{"POST /mcp", "Host: evil.example.com", `the Host "evil.example.com" is not served here; who runs the server can allow it with --allow-host`},
+		{"POST /mcp", "Origin: https://evil.example.com", `pages of the Origin "https://evil.example.com" may not call; who runs the server can allow it with --allow-origin`},
+		{"POST /mcp", "Origin: " + strings.Repeat("a", 5000), strings.Repeat("a", maxShown) + `" may not`},
+	} {
+		var refused struct{ Error struct{ Message string } }
+		text := read(t, ask(t, d, test.request, test.header))
+		if err := json.Unmarshal([]byte(text), &refused); err != nil || !strings.Contains(refused.Error.Message, test.says) {
+			t.Errorf("%s with %.80q says %s", test.request, test.header, text)
+		}
+	}
+	if !strings.Contains(logged.String(), "https://evil.example.com") {
+		t.Errorf("the log does not name an origin:\n%s", logged.String())
+	}
+}
+
 // Who comes in through several gates, and with which words others are refused.
 func TestGates(t *testing.T) {
 	var logged bytes.Buffer
@@ -250,7 +278,7 @@ func TestGates(t *testing.T) {
 		challenges string
 		body       string // is in it
 	}{
-		{nil, 401, `Bearer realm="weather"|Bearer resource_metadata=x `, "say who you are"},
+		{nil, 401, `Bearer realm="weather"|Bearer resource_metadata=x `, "say who you are: send a key as X-Api-Token or as Authorization: Bearer, or a token of ann's"},
 		{[]string{"Authorization: Bearer " + key}, 200, "", `["","key-`},
 		{[]string{"Authorization: Bearer good"}, 200, "", `["","ann",""]`},
 		{[]string{"Authorization: Bearer other"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "not good"},
@@ -273,7 +301,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%q: an error of ours is told to everybody: %s", test.headers, text)
 		}
 	}
-	for _, secret := range []string{key, "other", "Basic", "Bearer"} {
+	for _, secret := range []string{key, "other", "Basic", "eDp5"} {
 		if strings.Contains(logged.String(), secret) {
 			t.Errorf("%s is logged:\n%s", secret, logged.String())
 		}

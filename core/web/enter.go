@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/petrock/petrock/core/auth"
 )
@@ -26,10 +27,15 @@ func (d *door) enter(w http.ResponseWriter, r *http.Request) *http.Request {
 			return r.WithContext(auth.With(r.Context(), id))
 		}
 	}
+	var wants []string
+	for _, gate := range d.Gates {
+		wants = append(wants, gate.Wants())
+	}
+	send := "send " + strings.Join(wants, ", or ")
 	if r.Header["Authorization"] != nil || r.Header["X-Api-Token"] != nil {
-		d.challenge(w, r, "invalid_token", "what was sent to say who you are is not good here")
+		d.challenge(w, r, "invalid_token", "what was sent to say who you are is not good here; "+send)
 	} else {
-		d.challenge(w, r, "", "say who you are")
+		d.challenge(w, r, "", "say who you are: "+send)
 	}
 	return nil
 }

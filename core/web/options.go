@@ -35,6 +35,8 @@ type Options struct {
 	FrontFlag   string      // the flag for InFront, to name where it is missing
 	Ways        []string    // further ways to have a gate, to name where there is none, such as "name the issuer with --oauth-issuer"
 
+	OriginFlag, HostFlag, HealthFlag string // the flags for Origins, Hosts and Health, to name where something is refused
+
 	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" means all
 	Hosts   []string // further names that a server on a loopback address may be called by, and one without gates by its own pages; without a port, with any
 

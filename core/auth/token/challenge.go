@@ -1,6 +1,7 @@
 package token
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -27,6 +28,11 @@ func (g *Gate) Challenge(why string, scopes []string) string {
 		all = []string{parameter("error", why), which, where}
 	}
 	return "Bearer " + strings.Join(slices.DeleteFunc(all, func(p string) bool { return p == "" }), ", ")
+}
+
+// Wants implements [auth.Gate].
+func (g *Gate) Wants() string {
+	return "a token of " + strings.Join(slices.Sorted(maps.Keys(g.issuers)), " or ") + " as Authorization: Bearer"
 }
 
 // describeError is an error code for people, "" if it says all there is to say.

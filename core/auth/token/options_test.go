@@ -82,6 +82,11 @@ func TestChallenge(t *testing.T) {
 			t.Errorf("%s %v:\n%s\nnot\n%s", test.why, test.scopes, got, test.want)
 		}
 	}
+	for name := range plain.issuers {
+		if got := plain.Wants(); !strings.Contains(got, name) {
+			t.Errorf("it wants %s, and does not name %s", got, name)
+		}
+	}
 }
 
 func TestMetadata(t *testing.T) {

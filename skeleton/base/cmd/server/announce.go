@@ -24,7 +24,11 @@ func (s *servingHTTP) announce(addr net.Addr, scopes map[string][]string) []stri
 func (s *servingHTTP) who() string {
 	switch {
 	case len(s.web.Gates) > 0:
-		return "for those who show a key or a token"
+		var wants []string
+		for _, gate := range s.web.Gates {
+			wants = append(wants, gate.Wants())
+		}
+		return "for those who send " + strings.Join(wants, ", or ")
 	case s.web.InFront:
 		return "for everybody; who they are is asked in front of it"
 	case slices.Contains(s.web.Origins, "*"):

@@ -129,6 +129,7 @@ func (s *servingHTTP) check() error {
 		return terminal.Usagef("sizes, numbers and times cannot be negative; 0 is what is usual")
 	}
 	s.web.KeyVariable, s.web.FrontFlag = keyVariable(), "--behind-proxy"
+	s.web.OriginFlag, s.web.HostFlag, s.web.HealthFlag = "--allow-origin", "--allow-host", "--healthz"
 	if s.publicURL != "" {
 		host, err := hostOf(s.publicURL)
 		if err != nil {
