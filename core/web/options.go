@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,6 +57,9 @@ const DefaultAddr = "127.0.0.1:8181"
 // healthPath is where a server says that it is there.
 const healthPath = "/healthz"
 
+// maxPort is the highest port there is.
+const maxPort = 1<<16 - 1
+
 // Check says what is wrong with the options, as far as it can be told before listening.
 func (o Options) Check() error {
 	_, err := newDoor(nil, o.withDefaults(), nil)
@@ -97,8 +101,12 @@ func (o Options) checkPlain() error {
 	if o.MaxHeader < 0 || o.HeaderTimeout < 0 || o.BodyTimeout < 0 || o.Idle < 0 || o.Grace < 0 {
 		return errors.New("sizes and times cannot be negative; leave them out for what is usual")
 	}
-	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(o.Addr)
+	if err != nil || port == "" {
 		return fmt.Errorf("the address %q is not of the form host:port; an example is %s", o.Addr, DefaultAddr)
+	}
+	if n, err := strconv.Atoi(port); n < 0 || n > maxPort || errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("the port of the address %q is not one from 0 to %d; an example is %s", o.Addr, maxPort, DefaultAddr)
 	}
 	taken := map[string]bool{o.Path: true}
 	if o.Health {

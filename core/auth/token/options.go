@@ -83,9 +83,7 @@ func New(o Options) (*Gate, error) {
 func checkURL(what, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", what, err)
-	case u.Host == "" || u.Opaque != "" || u.User != nil || u.Fragment != "" || u.RawQuery != "" || strings.ContainsAny(text, "?#"):
+	case err != nil || u.Host == "" || u.Opaque != "" || u.User != nil || u.Fragment != "" || u.RawQuery != "" || strings.ContainsAny(text, "?#"):
 		return nil, fmt.Errorf("%s is %q; it has to be a whole URL without user, query and fragment, such as https://login.example.com", what, text)
 	case !isSafe(u):
 		return nil, fmt.Errorf("%s is %q; it has to begin with https, as anybody on the way could change what is read there; http is for this machine alone", what, text)

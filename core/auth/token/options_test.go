@@ -21,7 +21,7 @@ func TestNew(t *testing.T) {
 		`the issuer is "http://login`:        func(o *Options) { o.Issuers = []string{"http://login.example.com"} },
 		`the issuer is "https://l/?a=b"`:     func(o *Options) { o.Issuers = []string{"https://l/?a=b"} },
 		`the issuer is "https://l/#"`:        func(o *Options) { o.Issuers = []string{"https://l/#"} },
-		"reading the issuer":                 func(o *Options) { o.Issuers = []string{"https://[::1"} },
+		`the issuer is "https://[::1"; it`:   func(o *Options) { o.Issuers = []string{"https://[::1"} },
 		`the URL of the keys is "ftp://k"`:   func(o *Options) { o.JWKS = "ftp://k" },
 		"the keys of one issuer":             func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
 		`"a b" is no scope`:                  func(o *Options) { o.Required = []string{"a b"} },

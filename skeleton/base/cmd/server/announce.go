@@ -10,7 +10,11 @@ import (
 // announce is what is said when the server listens on addr, line by line: where it is, for whom, and what nobody is asked for. scopes are those that
 // tools name.
 func (s *servingHTTP) announce(addr net.Addr, scopes map[string][]string) []string {
-	lines := []string{"serving " + addressURL(addr), s.who()}
+	lines := []string{"serving " + addressURL(addr)}
+	if everyAddress(addr) {
+		lines = append(lines, "on every address of this machine")
+	}
+	lines = append(lines, s.who())
 	for _, way := range s.web.Ways {
 		lines = append(lines, "a gate is not in use; "+way)
 	}
@@ -46,7 +50,16 @@ func (s *servingHTTP) unasked(scopes map[string][]string) string {
 	return "everybody has the scopes that tools name, as nobody is asked for a token: " + strings.Join(slices.Sorted(maps.Keys(scopes)), ", ")
 }
 
-// address is where a server that listens on addr is reached from this machine.
+// everyAddress reports whether addr stands for all addresses of this machine.
+func everyAddress(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsUnspecified()
+}
+
+// addressURL is where a server that listens on addr is reached from this machine.
 func addressURL(addr net.Addr) string {
+	if everyAddress(addr) {
+		addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.(*net.TCPAddr).Port}
+	}
 	return "http://" + addr.String() + "/mcp"
 }

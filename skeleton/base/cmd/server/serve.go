@@ -69,8 +69,8 @@ func (s *servingHTTP) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "a further name to be called by on a loopback address (may be repeated)")
 	flags.BoolVar(&s.web.Health, "healthz", false, "say at /healthz that the server is there, to everybody")
 	flags.BoolVar(&s.verbose, "verbose", false, "log each request on standard error; never what is in it")
-	flags.Int64Var(&s.mcp.MaxBody, "max-body", 0, "the largest message, in bytes (0 for 1 MiB)")
-	flags.IntVar(&s.web.MaxHeader, "max-header", 0, "the largest header, in bytes (0 for 64 KiB)")
+	flags.Var(newSizeFlag(&s.mcp.MaxBody), "max-body", "the largest message, in bytes or as 4MiB (0 for 1MiB)")
+	flags.Var(newSizeFlag(&s.web.MaxHeader), "max-header", "the largest header, in bytes or as 128KiB (0 for 64KiB)")
 	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 0, "how long a header may take (0 for 10s)")
 	flags.DurationVar(&s.web.BodyTimeout, "body-timeout", 0, "how long a body may take (0 for 30s)")
 	flags.DurationVar(&s.mcp.WriteTimeout, "write-timeout", 0, "how long a client may take nothing of an answer (0 for 30s)")
@@ -79,7 +79,7 @@ func (s *servingHTTP) flags(cmd *cobra.Command) {
 	flags.IntVar(&s.mcp.MaxSessions, "max-sessions", 0, "how many sessions there may be (0 for 10000)")
 	flags.IntVar(&s.mcp.MaxSessionsEach, "max-sessions-each", 0, "how many sessions a client may have (0 for 1000)")
 	flags.IntVar(&s.mcp.MaxCalls, "max-calls", 0, "how many calls may be in flight (0 for 1000)")
-	flags.IntVar(&s.mcp.ReplayBuffer, "replay-buffer", 0, "what is kept of a session for a client that lost its connection, in bytes (0 for 256 KiB)")
+	flags.Var(newSizeFlag(&s.mcp.ReplayBuffer), "replay-buffer", "what is kept of a session for a client that lost its connection, in bytes or as 1MiB (0 for 256KiB)")
 	flags.DurationVar(&s.mcp.KeepAlive, "keep-alive", 0, "how often something goes over a quiet stream (0 for 15s)")
 	flags.DurationVar(&s.web.Grace, "grace", 0, "how long calls in flight may go on at the end (0 for 10s)")
 }
@@ -124,9 +124,14 @@ func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 
 // check says what is wrong with what was typed.
 func (s *servingHTTP) check() error {
-	m := s.mcp
-	if m.MaxBody < 0 || m.MaxSessions < 0 || m.MaxSessionsEach < 0 || m.MaxCalls < 0 || m.ReplayBuffer < 0 || m.SessionIdle < 0 || m.KeepAlive < 0 || m.WriteTimeout < 0 {
-		return terminal.Usagef("sizes, numbers and times cannot be negative; 0 is what is usual")
+	for flag, value := range map[string]int64{
+		"max-sessions": int64(s.mcp.MaxSessions), "max-sessions-each": int64(s.mcp.MaxSessionsEach), "max-calls": int64(s.mcp.MaxCalls),
+		"session-idle": int64(s.mcp.SessionIdle), "keep-alive": int64(s.mcp.KeepAlive), "write-timeout": int64(s.mcp.WriteTimeout),
+		"header-timeout": int64(s.web.HeaderTimeout), "body-timeout": int64(s.web.BodyTimeout), "idle-timeout": int64(s.web.Idle), "grace": int64(s.web.Grace),
+	} {
+		if value < 0 {
+			return terminal.Usagef("--%s cannot be negative; 0 is what is usual", flag)
+		}
 	}
 	s.web.KeyVariable, s.web.FrontFlag = keyVariable(), "--behind-proxy"
 	s.web.OriginFlag, s.web.HostFlag, s.web.HealthFlag = "--allow-origin", "--allow-host", "--healthz"

@@ -245,6 +245,31 @@ func TestGatekeeper(t *testing.T) {
 	}
 }
 
+// Where it is, is said in a way that can be pasted; and who may come in.
+func TestAnnounce(t *testing.T) {
+	withoutKeys(t)
+	gate, err := auth.Keys("hello", []string{"0123456789abcdef"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyed := &servingHTTP{web: web.Options{Gates: []auth.Gate{gate}}}
+	for _, test := range []struct {
+		serving *servingHTTP
+		ip      string
+		says    string
+	}{
+		{&servingHTTP{}, "127.0.0.1", "serving http://127.0.0.1:8181/mcp\nfor every program of this machine"},
+		{keyed, "::", "serving http://127.0.0.1:8181/mcp\non every address of this machine\nfor those who send a key as X-Api-Token"},
+		{keyed, "0.0.0.0", "serving http://127.0.0.1:8181/mcp\non every"},
+		{keyed, "::1", "serving http://[::1]:8181/mcp\nfor those"},
+	} {
+		said := strings.Join(test.serving.announce(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
+		if !strings.HasPrefix(said, test.says) || strings.Contains(said, "token of") {
+			t.Errorf("on %s it says:\n%s", test.ip, said)
+		}
+	}
+}
+
 // Who starts a server that asks nobody for the scopes of its tools is told.
 func TestUnasked(t *testing.T) {
 	withoutKeys(t)

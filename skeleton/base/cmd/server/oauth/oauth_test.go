@@ -85,6 +85,10 @@ func TestOff(t *testing.T) {
 	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "https") {
 		t.Errorf("an issuer without https gives %v and %v", gate, err)
 	}
+	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource)
+	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), `"127.0.0.1:9191"; it has to be a whole URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
+		t.Errorf("an issuer without a scheme gives %v and %v", gate, err)
+	}
 }
 
 // What is said and says nothing, as by a variable that is not set, is refused: it would let everybody in.
