@@ -35,15 +35,21 @@ func newDoor(h http.Handler, o Options, addr net.Addr) (*door, error) {
 
 // ServeHTTP implements [http.Handler].
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		d.logged(w, r)
+		return
+	}
+	d.serve(w, r)
+}
+
+// serve lets a request through, or refuses it.
+func (d *door) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["Cache-Control"] = d.noStore
 	header["X-Content-Type-Options"] = d.noSniff
 	if r.TransferEncoding != nil {
 		// There may have been a Content-Length too, which net/http leaves out: what comes after such a request is not to be trusted.
 		header["Connection"] = d.close
-	}
-	if d.Logger.Enabled(r.Context(), slog.LevelDebug) {
-		d.Logger.Debug("request", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	}
 	if !d.origins.host(r.Host) {
 		d.refuse(w, r, http.StatusForbidden, unlisted("the Host %q is not served here", r.Host, d.HostFlag))
@@ -94,12 +100,9 @@ func (d *door) serveExtra(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxShown is how much of a header is shown to who sent it.
-const maxShown = 200
-
 // unlisted says in the words of format that the value of a header is not listed, and with which flag it would be.
 func unlisted(format, value, flag string) string {
-	message := fmt.Sprintf(format, value[:min(len(value), maxShown)])
+	message := fmt.Sprintf(format, clip(value))
 	if flag != "" {
 		message += "; who runs the server can allow it with " + flag
 	}

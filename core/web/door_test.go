@@ -267,6 +267,31 @@ func TestWaysOut(t *testing.T) {
 	}
 }
 
+// What is logged of a request is what came and what came of it, once each.
+func TestLogged(t *testing.T) {
+	var logged bytes.Buffer
+	d := open(t, loopback(), Options{Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	read(t, ask(t, d, "POST /mcp", "Mcp-Method: tools/call"))
+	read(t, ask(t, d, "POST /nothing"))
+	text := logged.String()
+	for _, want := range []string{
+		"msg=request method=POST path=/mcp mcp=tools/call from=",
+		"msg=answered method=POST path=/mcp mcp=tools/call from=",
+		" status=200 took=",
+		"msg=answered method=POST path=/nothing from=",
+		" status=404 took=",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("the log does not have %q once:\n%s", want, text)
+		}
+	}
+	quiet := open(t, loopback(), Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	logged.Reset()
+	if read(t, ask(t, quiet, "POST /mcp")); logged.Len() > 0 {
+		t.Errorf("it is logged unasked:\n%s", logged.String())
+	}
+}
+
 // Who comes in through several gates, and with which words others are refused.
 func TestGates(t *testing.T) {
 	var logged bytes.Buffer

@@ -68,7 +68,7 @@ func (s *servingHTTP) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.web.Origins, "allow-origin", nil, "a further origin whose pages may call, or * for all (may be repeated)")
 	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "a further name to be called by on a loopback address (may be repeated)")
 	flags.BoolVar(&s.web.Health, "healthz", false, "say at /healthz that the server is there, to everybody")
-	flags.BoolVar(&s.verbose, "verbose", false, "log each request on standard error; never what is in it")
+	flags.BoolVar(&s.verbose, "verbose", false, "log each request on standard error, with its status and how long it took; never what is in it")
 	flags.Var(newSizeFlag(&s.mcp.MaxBody), "max-body", "the largest message, in bytes or as 4MiB (0 for 1MiB)")
 	flags.Var(newSizeFlag(&s.web.MaxHeader), "max-header", "the largest header, in bytes or as 128KiB (0 for 64KiB)")
 	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 0, "how long a header may take (0 for 10s)")
