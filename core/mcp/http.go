@@ -55,6 +55,7 @@ type HTTPHandler struct {
 	o         HTTPOptions
 	strangers *Session // where requests come from that are part of no session
 	rooms     sync.Pool
+	lookout   *lookout
 	headers   fixedHeaders
 	calls     atomic.Int64
 	closing   atomic.Bool
@@ -87,6 +88,7 @@ func (s *Server) HTTP(o HTTPOptions) *HTTPHandler {
 	h := &HTTPHandler{
 		server:   s,
 		o:        o,
+		lookout:  newLookout(o.KeepAlive),
 		rooms:    sync.Pool{New: func() any { return new([]byte) }},
 		headers:  fixedHeaders{[]string{"application/json"}, []string{"text/event-stream"}, []string{"no-cache"}, []string{"no"}},
 		sessions: make(map[string]*webSession),

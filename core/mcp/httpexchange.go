@@ -36,12 +36,15 @@ type exchange struct {
 	stream   *stream
 	reader   *reader       // of the stream
 	written  chan struct{} // closed when the client has been sent all of the stream that it will be over this connection
-	quiet    *time.Timer
+
+	looked       bool // by the lookout, whose lock guards these
+	looks        int  // when that began
+	next, before *exchange
 }
 
 // Room implements [jsonrpc.Outlet].
 func (e *exchange) Room() []byte {
-	e.quiet = time.AfterFunc(e.h.o.KeepAlive, e.takesLong)
+	e.h.lookout.enter(e)
 	e.room = e.h.rooms.Get().(*[]byte)
 	return (*e.room)[:0]
 }
@@ -179,9 +182,7 @@ func (e *exchange) accept() {
 // answer ends what may come before the answer. mu is held.
 func (e *exchange) answer() {
 	e.answered = true
-	if e.quiet != nil {
-		e.quiet.Stop()
-	}
+	e.h.lookout.leave(e)
 }
 
 // end waits until the client has been sent everything, and gives back what was borrowed.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -222,7 +221,7 @@ func (h *HTTPHandler) member(e *exchange, m *jsonrpc.Message, id string) {
 	e.session = s
 	defer e.leave()
 	if e.batch = m.IsBatch(); e.batch {
-		e.quiet = time.AfterFunc(h.o.KeepAlive, e.takesLong)
+		h.lookout.enter(e)
 	}
 	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e) // a client that is gone may come back for the answer
 	e.accept()

@@ -28,6 +28,9 @@ type pace struct {
 
 // begin is called right before the handler, and end right after it with what begin returned.
 func (p *pace) begin(req *jsonrpc.Request) (began time.Time) {
+	if req.Outlet() != nil {
+		return time.Time{} // it holds up nobody
+	}
 	if p.quick.Load() < provenAfter {
 		req.Release()
 		return time.Now()
@@ -40,7 +43,7 @@ func (p *pace) begin(req *jsonrpc.Request) (began time.Time) {
 
 func (p *pace) end(req *jsonrpc.Request, began time.Time) {
 	switch {
-	case began.IsZero() && !req.Released():
+	case req.Outlet() != nil, began.IsZero() && !req.Released():
 	case began.IsZero() || time.Since(began) > quickCall:
 		p.quick.Store(0)
 	case p.quick.Load() < provenAfter:

@@ -12,7 +12,7 @@ type door struct {
 	Options
 	handler http.Handler
 	origins *origins
-	noStore []string // values of headers that are the same in each answer
+	noStore []string // values of headers that are always the same
 	noSniff []string
 	close   []string
 }
@@ -45,8 +45,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve lets a request through, or refuses it.
 func (d *door) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header["Cache-Control"] = d.noStore
-	header["X-Content-Type-Options"] = d.noSniff
+	if r.Method != http.MethodPost || r.URL.Path != d.Path {
+		d.guard(header) // an answer of the handler to a POST is kept by nobody, and says what it is
+	}
 	if r.TransferEncoding != nil {
 		// There may have been a Content-Length too, which net/http leaves out: what comes after such a request is not to be trusted.
 		header["Connection"] = d.close
@@ -79,6 +80,12 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	timeBody(w, r)
 	d.handler.ServeHTTP(w, r)
+}
+
+// guard keeps browsers from keeping an answer, and from taking it for something else.
+func (d *door) guard(header http.Header) {
+	header["Cache-Control"] = d.noStore
+	header["X-Content-Type-Options"] = d.noSniff
 }
 
 // serveExtra serves what is beside the handler, and refuses what is not there.

@@ -218,7 +218,8 @@ func TestDoor(t *testing.T) {
 		if response.StatusCode != test.status {
 			t.Errorf("%s with %q is answered with %d, not %d", test.request, test.headers, response.StatusCode, test.status)
 		}
-		if response.Header.Get("X-Content-Type-Options") != "nosniff" || response.Header.Get("Cache-Control") != "no-store" {
+		served := strings.HasPrefix(test.request, "POST ") && test.status == 200
+		if !served && response.Header.Get("X-Content-Type-Options") != "nosniff" || !served && response.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s with %q has the headers %v", test.request, test.headers, response.Header)
 		}
 		if test.status == 405 || test.status < 400 {

@@ -59,6 +59,7 @@ func (d *door) challenge(w http.ResponseWriter, r *http.Request, why, message st
 func (d *door) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	d.Logger.Debug("refused", "method", r.Method, "status", status, "why", message, "from", r.RemoteAddr)
 	text, _ := json.Marshal(message) // a string, which cannot fail
+	d.guard(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32600,"message":` + string(text) + `}}`))
