@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -18,13 +19,14 @@ type extension interface {
 	// Commands are those of its own.
 	Commands() []*cobra.Command
 
-	// Open offers on a server what there is, and starts what goes on beside it. end stops that, and returns when it has stopped.
-	Open(ctx context.Context, s *mcp.Server) (end func() error, err error)
+	// Open offers on a server what there is, and starts what goes on beside it, which logs to log. end stops that, and returns when it has
+	// stopped.
+	Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error)
 }
 
 // openAll opens extensions in order. end closes them in reverse, each of them. If one cannot be opened, those
 // before it are closed.
-func openAll(ctx context.Context, s *mcp.Server, with []extension) (end func() error, err error) {
+func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, with []extension) (end func() error, err error) {
 	var ends []func() error
 	end = func() error {
 		var errs []error
@@ -34,7 +36,7 @@ func openAll(ctx context.Context, s *mcp.Server, with []extension) (end func() e
 		return errors.Join(errs...)
 	}
 	for _, e := range with {
-		one, err := e.Open(ctx, s)
+		one, err := e.Open(ctx, s, log)
 		if err != nil {
 			return nil, errors.Join(err, end())
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -19,8 +20,8 @@ type gateKeeper interface {
 
 	// Gate returns a gate, and the pages that belong to it by their paths, which are for everybody. The gate is nil
 	// if it is not in use. resource is the address that clients call the server by, such as https://mcp.example.com/mcp; "" if
-	// that is not known, which is an error for a gate that needs it.
-	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
+	// that is not known, which is an error for a gate that needs it. It logs to log.
+	Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error)
 
 	// Way says how to have the gate in use, to those who start a server without it, such as "name the issuer with --oauth-issuer".
 	Way() string
@@ -45,7 +46,7 @@ func (s *servingHTTP) addGates(addr net.Addr) error {
 		if !ok {
 			continue
 		}
-		gate, pages, err := keeper.Gate(resource)
+		gate, pages, err := keeper.Gate(resource, s.web.Logger)
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +20,7 @@ import (
 // All that the project offers can be registered, and a model is told what each tool is for.
 func TestServer(t *testing.T) {
 	t.Setenv(project.Variable(programName, "data"), t.TempDir()) // features begin with no data
-	server, end, err := newServer(t.Context(), extensions())
+	server, end, err := newServer(t.Context(), slog.Default(), extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +109,9 @@ type fakeExtension struct {
 
 func (f fakeExtension) Flags(*cobra.Command)       {}
 func (f fakeExtension) Commands() []*cobra.Command { return nil }
-func (f fakeExtension) Open(context.Context, *mcp.Server) (func() error, error) {
+func (f fakeExtension) Open(_ context.Context, _ *mcp.Server, log *slog.Logger) (func() error, error) {
 	*f.did = append(*f.did, "open "+f.name)
+	log.Info("opened", "what", f.name)
 	return func() error {
 		*f.did = append(*f.did, "close "+f.name)
 		return errors.New("closing " + f.name)
@@ -119,18 +122,23 @@ func (f fakeExtension) Open(context.Context, *mcp.Server) (func() error, error) 
 func TestOpen(t *testing.T) {
 	var did []string
 	a, b, bad := fakeExtension{"a", nil, &did}, fakeExtension{"b", nil, &did}, fakeExtension{"bad", errors.New("no room"), &did}
-	end, err := openAll(t.Context(), nil, []extension{a, b})
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	end, err := openAll(t.Context(), nil, log, []extension{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
 		t.Errorf("closing gives %v", err)
 	}
-	if _, err := openAll(t.Context(), nil, []extension{a, bad, b}); err == nil || err.Error() != "no room\nclosing a" {
+	if _, err := openAll(t.Context(), nil, log, []extension{a, bad, b}); err == nil || err.Error() != "no room\nclosing a" {
 		t.Errorf("opening gives %v", err)
 	}
 	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {
 		t.Errorf("it did %s", got)
+	}
+	if got := logged.String(); strings.Count(got, "msg=opened what=a") != 2 {
+		t.Errorf("it logged %s", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ source, around the working directory or around this program.`,
 			if terminal.Watched(os.Stdin) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s speaks MCP here, one JSON message a line. A client starts it; end it with Ctrl-D.\n", programName)
 			}
-			server, end, err := newServer(cmd.Context(), with)
+			server, end, err := newServer(cmd.Context(), slog.Default(), with)
 			if err != nil {
 				return err
 			}
@@ -45,16 +46,16 @@ source, around the working directory or around this program.`,
 	return cmd
 }
 
-// newServer is the server with all that the project offers. ctx is that of the whole run, and end is called after it.
-func newServer(ctx context.Context, with []extension) (server *mcp.Server, end func() error, err error) {
+// newServer is the server with all that the project offers, which logs to log. ctx is that of the whole run, and end is called after it.
+func newServer(ctx context.Context, log *slog.Logger, with []extension) (server *mcp.Server, end func() error, err error) {
 	key, err := stateKey()
 	if err != nil {
 		return nil, nil, err
 	}
-	server = mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{StateKey: key})
+	server = mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{StateKey: key, Logger: log})
 	if err := register(ctx, server); err != nil {
 		return nil, nil, err
 	}
-	end, err = openAll(ctx, server, with)
+	end, err = openAll(ctx, server, log, with)
 	return server, end, err
 }

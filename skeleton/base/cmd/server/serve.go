@@ -95,18 +95,18 @@ func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 	}
 	defer listener.Close()
 	s.web.Listener = listener
-	if err := s.addGates(listener.Addr()); err != nil {
-		return err
-	}
-	server, end, err := newServer(ctx, s.with)
-	if err != nil {
-		return err
-	}
 	level := slog.LevelInfo
 	if s.verbose {
 		level = slog.LevelDebug
 	}
 	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+	if err := s.addGates(listener.Addr()); err != nil {
+		return err
+	}
+	server, end, err := newServer(ctx, s.web.Logger, s.with)
+	if err != nil {
+		return err
+	}
 	s.web.Ready = func(addr net.Addr) {
 		for _, line := range s.announce(addr, server.ToolScopes()) {
 			fmt.Fprintf(errOut, "%s: %s\n", programName, line)

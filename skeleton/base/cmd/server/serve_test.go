@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -197,7 +198,7 @@ type fakeKeeper struct {
 
 func (k fakeKeeper) Way() string { return "name an issuer" }
 
-func (k fakeKeeper) Gate(resource string) (auth.Gate, map[string]http.Handler, error) {
+func (k fakeKeeper) Gate(resource string, _ *slog.Logger) (auth.Gate, map[string]http.Handler, error) {
 	*k.asked = resource
 	if k.unused {
 		return nil, nil, k.fail

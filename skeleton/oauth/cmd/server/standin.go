@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -20,13 +21,13 @@ const programName = "server"
 type extension interface {
 	Flags(cmd *cobra.Command)
 	Commands() []*cobra.Command
-	Open(ctx context.Context, s *mcp.Server) (end func() error, err error)
+	Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error)
 }
 
 // A gateKeeper is what it is in a project.
 type gateKeeper interface {
 	extension
-	Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error)
+	Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error)
 	Way() string
 }
 

@@ -44,8 +44,8 @@ func (d *Data) Commands() []*cobra.Command {
 }
 
 // Open brings the features up to date with the log, which is made if there is none, offers them on s, and has their workers run. end
-// stops them and closes the log.
-func (d *Data) Open(ctx context.Context, s *mcp.Server) (end func() error, err error) {
+// stops them and closes the log. What goes on is told to log.
+func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server) (end func() error, err e
 	if err != nil {
 		return nil, err
 	}
-	run, err := d.start(ctx, s, store, dir)
+	run, err := d.start(ctx, s, log, store, dir)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -72,8 +72,8 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server) (end func() error, err e
 }
 
 // start replays the log and offers the features. It returns what is to run beside them.
-func (d *Data) start(ctx context.Context, s *mcp.Server, store *sqlite.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{})
+func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store *sqlite.Store, dir string) (run func(context.Context), err error) {
+	a, err := d.app(ctx, store, app.Options{Logger: log})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, store *sqlite.Store, di
 	if err != nil {
 		return nil, fmt.Errorf("reading the log: %w", err)
 	}
-	slog.Info("data", "folder", dir, "entries", entries)
+	log.Info("data", "folder", dir, "entries", entries)
 	return a.Run, nil
 }
 

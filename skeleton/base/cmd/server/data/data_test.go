@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -47,7 +48,7 @@ func TestUnusableFolder(t *testing.T) {
 	for _, dir := range []string{file, filepath.Join(file, "below"), broken} {
 		d := New("weather", posts())
 		d.dir = dir
-		_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}))
+		_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.NewTextHandler(t.Output(), nil)))
 		if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--data DIR") || !strings.Contains(err.Error(), "WEATHER_DATA") {
 			t.Errorf("%s gives %v", dir, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -90,7 +91,7 @@ func serve(t *testing.T, dir string) (client *mcptest.Client, end func()) {
 	d := New("weather", posts())
 	d.dir = dir
 	server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
-	stop, err := d.Open(t.Context(), server)
+	stop, err := d.Open(t.Context(), server, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

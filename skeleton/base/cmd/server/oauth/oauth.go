@@ -4,6 +4,7 @@ package oauth
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -51,13 +52,13 @@ func (o *OAuth) Way() string {
 }
 
 // Open has nothing to offer.
-func (o *OAuth) Open(context.Context, *mcp.Server) (end func() error, err error) {
+func (o *OAuth) Open(context.Context, *mcp.Server, *slog.Logger) (end func() error, err error) {
 	return func() error { return nil }, nil
 }
 
 // Gate is the gate for tokens that are for resource, the public URL of the server, and the pages that tell clients where to get
-// one. Without an issuer there is none. The issuer is asked for its keys meanwhile.
-func (o *OAuth) Gate(resource string) (gate auth.Gate, pages map[string]http.Handler, err error) {
+// one. Without an issuer there is none. The issuer is asked for its keys meanwhile, and log is told what is wrong with it.
+func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error) {
 	given, err := o.options(resource)
 	if err != nil {
 		return nil, nil, err
@@ -71,6 +72,7 @@ func (o *OAuth) Gate(resource string) (gate auth.Gate, pages map[string]http.Han
 	if resource == "" {
 		return nil, nil, terminal.Usagef("tokens are for an address, and this server does not know what clients call it by; say it with --public-url, such as --public-url https://mcp.example.com/mcp")
 	}
+	given.Logger = log
 	made, err := token.New(given)
 	if err != nil {
 		return nil, nil, &terminal.UsageError{Err: err}

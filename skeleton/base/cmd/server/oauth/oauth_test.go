@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -57,7 +58,7 @@ func TestFlags(t *testing.T) {
 	if len(o.Commands()) > 0 {
 		t.Error("there are commands")
 	}
-	end, err := o.Open(t.Context(), nil)
+	end, err := o.Open(t.Context(), nil, nil)
 	if err != nil || end() != nil {
 		t.Error("it does not open and close")
 	}
@@ -65,27 +66,27 @@ func TestFlags(t *testing.T) {
 
 // Without an issuer it is off, and half of what it takes is refused with the way out.
 func TestOff(t *testing.T) {
-	if gate, pages, err := serve(t).Gate(resource); gate != nil || pages != nil || err != nil {
+	if gate, pages, err := serve(t).Gate(resource, slog.Default()); gate != nil || pages != nil || err != nil {
 		t.Errorf("it gives %v, %v and %v", gate, pages, err)
 	}
 	if way := serve(t).Way(); !strings.Contains(way, "--oauth-issuer") || !strings.Contains(way, "MY_NOTES_OAUTH_ISSUER") {
 		t.Errorf("the way to have it is: %s", way)
 	}
 	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {
-		gate, _, err := serve(t, args...).Gate(resource)
+		gate, _, err := serve(t, args...).Gate(resource, slog.Default())
 		if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "--oauth-issuer") || !strings.Contains(err.Error(), "MY_NOTES_OAUTH_ISSUER") {
 			t.Errorf("%v gives %v and %v", args, gate, err)
 		}
 	}
-	gate, _, err := serve(t, "--oauth-issuer", "https://login.example.com").Gate("")
+	gate, _, err := serve(t, "--oauth-issuer", "https://login.example.com").Gate("", slog.Default())
 	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "--public-url") {
 		t.Errorf("an address that is not known gives %v and %v", gate, err)
 	}
-	gate, _, err = serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource)
+	gate, _, err = serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource, slog.Default())
 	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "https") {
 		t.Errorf("an issuer without https gives %v and %v", gate, err)
 	}
-	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource)
+	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource, slog.Default())
 	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), `"127.0.0.1:9191"; it has to be a whole URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
 		t.Errorf("an issuer without a scheme gives %v and %v", gate, err)
 	}
@@ -110,7 +111,7 @@ func TestSaysNothing(t *testing.T) {
 			if test.name != "" {
 				t.Setenv(test.name, "")
 			}
-			gate, _, err := serve(t, test.args...).Gate(resource)
+			gate, _, err := serve(t, test.args...).Gate(resource, slog.Default())
 			if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("it gives %v and %v", gate, err)
 			}
@@ -168,7 +169,7 @@ func TestGate(t *testing.T) {
 				t.Setenv("MY_NOTES_OAUTH_"+name, value)
 			}
 			o := serve(t, test.args...)
-			gate, pages, err := o.Gate(resource)
+			gate, pages, err := o.Gate(resource, slog.Default())
 			if err != nil {
 				t.Fatal(err)
 			}
