@@ -58,7 +58,7 @@ func TestDocs(t *testing.T) {
 	if hasTool(client, "generate_handler") {
 		t.Error("after undo there is still a tool generate_handler")
 	}
-	for _, f := range []string{"tools/reverse.go", "tools/lookup.go", "tools/add_more_test.go"} {
+	for _, f := range []string{"tools/reverse.go", "tools/lookup.go", "tools/add_more_test.go", "tools/remove_notes.go", "tools/remove_notes_test.go"} {
 		if err := removeAll(w.path(f)); err != nil {
 			t.Fatal(err)
 		}

@@ -74,6 +74,22 @@ func TestAsking(t *testing.T) {
 	}
 }
 
+// Who declines is not asked again, and the model is told.
+func TestAskingInVain(t *testing.T) {
+	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
+	if err := tools.Register(server); err != nil {
+		t.Fatal(err)
+	}
+	decline := func(context.Context, string, json.RawMessage) (any, error) {
+		return map[string]any{"action": "decline"}, nil
+	}
+	client := mcptest.ConnectWith(t, server, mcptest.Options{Capabilities: mcp.Capabilities{"elicitation": json.RawMessage(`{}`)}, Handle: decline})
+	result := client.CallTool("test_input_required_result_multi_round", nil)
+	if got := result.Text(); !result.IsError || !strings.Contains(got, "asked for the name, and gave none: decline") {
+		t.Errorf("it says %s", got)
+	}
+}
+
 // A client that cannot ask a person is asked for its model, and one that can do neither is told what is missing.
 func TestAskingLess(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})

@@ -122,11 +122,15 @@ func askForm(ctx context.Context, form *mcp.Elicitation) (string, error) {
 	return fmt.Sprintf("action=%s, content=%s", form.Action, form.Content), nil
 }
 
-// askText asks for the text of one field.
+// askText asks for the text of one field. Who declines, or turns away, has filled nothing in: here the model is told; a tool that can do
+// without the answer would go on.
 func askText(ctx context.Context, key, message, field string) (string, error) {
 	question := textQuestion(key, message, field)
 	if err := mcp.Ask(ctx, question); err != nil {
 		return "", err
+	}
+	if question.Action != mcp.ActionAccept {
+		return "", fmt.Errorf("the person was asked for the %s, and gave none: %s", field, question.Action)
 	}
 	filled := map[string]string{}
 	err := question.Decode(&filled)

@@ -12,7 +12,8 @@ import (
 
 // Several questions, at once or one after the other. Where the protocol has no sessions the call ends with the
 // questions, and comes again with the answers: a tool runs from its start each time, so it does nothing that must not be
-// done twice before its last question. What was answered before is in a sealed state that the client sends along.
+// done twice before its last question. What was answered before is in a state that the client sends along: it is signed, so that
+// nobody changes it, and readable by the client, so no secret belongs into an answer.
 
 // ListRoots asks the client what the person works on.
 //
@@ -91,7 +92,8 @@ func AskSomebody(ctx context.Context, _ struct{}) (string, error) {
 	return greeting, err
 }
 
-// confirm asks for a yes.
+// confirm asks for a yes. Two tools do nothing else, as the official suite calls one with the state that it was given and the other with
+// one that it has changed, and the server looks at the state before a tool is called.
 func confirm(ctx context.Context) (string, error) {
 	question := &mcp.Elicitation{
 		Key:     "confirm",
