@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 3, "how often TestKilled kills petrock new")
+var kills = flag.Int("kills", 1, "how often TestKilled kills petrock new")
 
 // However and whenever petrock new is killed, there is a whole project or none, and the
 // next run finds a clean place and leaves one.
