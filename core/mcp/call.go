@@ -47,6 +47,7 @@ type Call struct {
 // told with the request.
 type client struct {
 	info         Implementation
+	said         json.RawMessage // info of a request that stands for itself: few ask for it, and reading it would take longer than most calls
 	capabilities Capabilities
 }
 
@@ -106,6 +107,10 @@ func CallFrom(ctx context.Context) *Call {
 func (c *Call) Client() Implementation {
 	if c.client == nil {
 		return Implementation{}
+	}
+	if c.client.said != nil {
+		info, _ := readInfo(c.client.said) // checked when it came
+		return info
 	}
 	return c.client.info
 }

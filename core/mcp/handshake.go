@@ -101,7 +101,7 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	}
 	revision := negotiate(*p.ProtocolVersion)
 	offered := s.server.capabilities()
-	s.agreed.Store(&agreement{client{info, p.Capabilities}, revision, offered})
+	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
 	return initializeResult{revision, offered.forRevision(revision), s.server.info.forRevision(revision), s.server.instructions}, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -334,5 +335,44 @@ func TestHTTPStreamsEndWithCredentials(t *testing.T) {
 	}
 	if a := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "X-Test-User: ann"); a.StatusCode != 200 {
 		t.Errorf("with new credentials the session gives %s %s", a.Status, a.body)
+	}
+}
+
+// Every answer that is no stream says how long it is, whoever counted it.
+func TestHTTPLength(t *testing.T) {
+	text := ""
+	s := newSite(t, offering(t, mcp.Options{}, "says", tool(func(context.Context) (string, error) { return text, nil })), mcp.HTTPOptions{})
+	id := s.begin(mcp.LatestHandshake)
+	for _, n := range []int{0, 1, 1900, 1950, 2000, 2047, 2048, 2049, 5000, 100_000} {
+		text = strings.Repeat("x", n)
+		a := s.post(id, callOf("1", "says", ""))
+		if a.ContentLength != int64(len(a.body)) || !strings.Contains(a.body, `"`+text+`"`) || !strings.HasSuffix(a.body, "}") {
+			t.Errorf("with a text of %d the answer has %d bytes, and says that it has %d", n, len(a.body), a.ContentLength)
+		}
+	}
+}
+
+// A call knows what its client says of itself, in either era, if it says something.
+func TestCallClient(t *testing.T) {
+	s := newSite(t, offering(t, mcp.Options{}, "who", tool(func(ctx context.Context) (string, error) {
+		c := mcp.CallFrom(ctx).Client()
+		return fmt.Sprintf("[%s %s]", c.Name, c.Version), nil
+	})), mcp.HTTPOptions{})
+	ask := func(info string) string {
+		withInfo := strings.Replace(meta, `"_meta":{`, `"_meta":{`+info, 1)
+		return s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who",`+withInfo+`}}`, modern("tools/call", "who")...).body
+	}
+	const key = `"io.modelcontextprotocol/clientInfo":`
+	for got, want := range map[string]string{
+		s.post(s.begin(mcp.LatestHandshake), callOf("1", "who", "")).body: "[t 1]",
+		ask(key + `{"name":"n","version":"2","icons":[]},`):               "[n 2]",
+		ask(key + `{"name":"n","version":{}},`):                           "[n ]",
+		ask(key + `null,`):                                                "[ ]",
+		ask(""):                                                           "[ ]",
+		ask(key + `"n",`):                                                 "must be an object, got a string",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it gives %s, want %s", got, want)
+		}
 	}
 }

@@ -37,14 +37,18 @@ func (i Implementation) AppendJSON(dst []byte) ([]byte, error) {
 // readInfo reads who a client is, as far as it can be read: it is for people to look at, and
 // no reason to refuse anything.
 func readInfo(raw []byte) (i Implementation, err error) {
-	switch strictjson.First(raw) {
-	case '{':
+	if strictjson.First(raw) == '{' {
 		_ = strictjson.Unmarshal(raw, &i)
-	case 'n':
-	default:
-		err = fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
-	return i, err
+	return i, checkInfo(raw)
+}
+
+// checkInfo says what is wrong with who a client says it is, before all of it is read.
+func checkInfo(raw []byte) error {
+	if first := strictjson.First(raw); first != '{' && first != 'n' {
+		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
+	}
+	return nil
 }
 
 func (i Implementation) forRevision(r Revision) Implementation {

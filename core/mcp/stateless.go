@@ -94,10 +94,10 @@ func (c *Call) introduce(intro *introduction) error {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", metaCapabilities, err)
 	}
 	if intro.info != nil {
-		var err error
-		if c.client.info, err = readInfo(intro.info); err != nil {
+		if err := checkInfo(intro.info); err != nil {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", metaClientInfo, err)
 		}
+		c.client.said = intro.info
 	}
 	return c.readLevel(intro.level)
 }
