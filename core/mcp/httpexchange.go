@@ -208,6 +208,9 @@ func (e *exchange) finish() {
 		hangUp(e.w, e.r)
 	default:
 		_ = http.NewResponseController(e.w).Flush()
+		if e.w.Header()["Content-Length"] == nil { // see neverWaits
+			hangUp(e.w, e.r)
+		}
 	}
 }
 
@@ -247,19 +250,20 @@ func (e *exchange) status(err error) int {
 func (h *HTTPHandler) write(w http.ResponseWriter, status int, msg []byte) {
 	header := w.Header()
 	header["Content-Type"] = h.headers.json
-	header["Content-Length"] = []string{strconv.Itoa(len(msg))}
-	w.WriteHeader(status)
 	if len(msg) <= neverWaits {
+		w.WriteHeader(status)
 		_, _ = w.Write(msg) // who is gone is told nothing
 		return
 	}
+	header["Content-Length"] = []string{strconv.Itoa(len(msg))}
+	w.WriteHeader(status)
 	control := http.NewResponseController(w)
 	_ = h.send(w, control, msg)
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
 // neverWaits is how long an answer may be that package net/http keeps until the handler has returned, so that who writes it does not wait
-// for the client.
+// for the client. Then it knows the length, and says it.
 const neverWaits = 2 << 10
 
 // begin serves initialize, and with it a new session.

@@ -251,6 +251,34 @@ func TestHTTPFoundAtTheEnd(t *testing.T) {
 	})
 }
 
+// A session is kept for as long as is said after its last use, and not much longer.
+func TestHTTPIdleTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := offering(t, mcp.Options{}, "x", nothing).HTTP(mcp.HTTPOptions{SessionIdle: time.Minute})
+		for _, test := range []struct {
+			after time.Duration
+			want  int
+		}{{59 * time.Second, 200}, {76 * time.Second, 404}} {
+			for _, phase := range []time.Duration{0, 7 * time.Second, 14 * time.Second} { // wherever it falls between two looks
+				time.Sleep(phase)
+				id := meet(t, h, mcp.LatestHandshake)
+				time.Sleep(20 * time.Second)
+				ask := func() int {
+					return give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
+				}
+				if got := ask(); got != 200 {
+					t.Fatalf("a ping gives %d", got)
+				}
+				time.Sleep(test.after)
+				if got := ask(); got != test.want {
+					t.Errorf("%v after the last use a ping gives %d, want %d", test.after, got, test.want)
+				}
+			}
+		}
+		shut(t, h)
+	})
+}
+
 // A call that waits for its client does not keep a session that the client has left.
 func TestHTTPLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

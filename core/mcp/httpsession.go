@@ -25,7 +25,8 @@ type webSession struct {
 	streams   *streams
 	leaving   atomic.Bool
 	using     atomic.Int64
-	seen      atomic.Int64 // when it was last used, in nanoseconds since 1970
+	used      atomic.Bool // since the last sweep, so that a call costs no look at the clock
+	seen      int64       // the last sweep that found it used, in nanoseconds since 1970; the handler's lock guards it
 }
 
 func (h *HTTPHandler) newSession(r *http.Request, client string) *webSession {
@@ -46,7 +47,7 @@ func (s *webSession) Close() error { return nil }
 
 // letGo notes that one less uses the session.
 func (s *webSession) letGo() {
-	s.seen.Store(time.Now().UnixNano())
+	s.used.Store(true) // before anyone can find that nobody does
 	s.using.Add(-1)
 }
 
@@ -168,11 +169,15 @@ func (h *HTTPHandler) sweepEvery() time.Duration { return max(h.o.SessionIdle/4,
 
 // sweep ends the sessions that have been idle for too long. It comes again as long as there are sessions.
 func (h *HTTPHandler) sweep() {
-	before := time.Now().Add(-h.o.SessionIdle).UnixNano()
+	now := time.Now()
+	before := now.Add(-h.o.SessionIdle).UnixNano()
 	var idle []*webSession
 	h.mu.Lock()
 	for _, s := range h.sessions {
-		if s.using.Load() > 0 || s.seen.Load() >= before {
+		if s.using.Load() > 0 || s.used.Swap(false) {
+			s.seen = now.UnixNano()
+		}
+		if s.seen > before {
 			s.streams.forget(before)
 		} else if s.leaving.CompareAndSwap(false, true) {
 			idle = append(idle, s)

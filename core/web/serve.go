@@ -33,7 +33,7 @@ func Serve(ctx context.Context, h Handler, o Options) error {
 	}
 	server := newHTTPServer(ctx, d, o)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(lazyListener{listener}) }()
 	if o.Ready != nil {
 		o.Ready(listener.Addr())
 	}

@@ -25,8 +25,8 @@ func (p pipes) Addr() net.Addr { return loopback() }
 
 func (p pipes) Accept() (net.Conn, error) {
 	select {
-	case conn := <-p.conns:
-		return conn, nil
+	case accepted := <-p.conns:
+		return &conn{Conn: accepted}, nil // as one of TCP is
 	case <-p.done:
 		return nil, net.ErrClosed
 	}
