@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/petrock/petrock/bench/internal/eras"
 )
@@ -90,9 +91,9 @@ func httpSteps() []step {
 // httpOne measures one client, in slices with a process each: see measureSequential.
 func httpOne(ctx context.Context, r *results, servers []server, era eras.Era) error {
 	slices := newResults(r.options, servers)
-	for i := range sequentialSlices {
+	for i := range slicesOfRound {
 		for _, s := range rotated(servers, i) {
-			l, err := measureHTTPLoad(ctx, s, era, r.options.time/sequentialSlices, 1)
+			l, err := measureHTTPOne(ctx, s, era, r.options.time/slicesOfRound)
 			if err != nil {
 				return err
 			}
@@ -107,10 +108,31 @@ func httpOne(ctx context.Context, r *results, servers []server, era eras.Era) er
 	return nil
 }
 
-// httpTogether measures many clients.
+// httpTogether measures many clients, in slices too: what is compared is close together on a machine whose speed changes. The
+// processes are the same in all slices, and those that are not called do nothing.
 func httpTogether(ctx context.Context, r *results, servers []server, era eras.Era) error {
+	loads := make([]*httpLoad, 0, len(servers))
+	defer func() {
+		for _, l := range loads {
+			l.kill()
+		}
+	}()
 	for _, s := range servers {
-		l, err := measureHTTPLoad(ctx, s, era, r.options.time, inFlight)
+		l, err := startHTTPLoad(ctx, s, era, time.Duration(len(servers))*(2*r.options.time+patience), inFlight)
+		if err != nil {
+			return err
+		}
+		loads = append(loads, l)
+	}
+	for i := range slicesOfRound {
+		for _, l := range rotated(loads, i) {
+			if err := l.call(r.options.time / slicesOfRound); err != nil {
+				return err
+			}
+		}
+	}
+	for i, s := range servers {
+		l, err := loads[i].end()
 		if err != nil {
 			return err
 		}

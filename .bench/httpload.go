@@ -17,36 +17,79 @@ const (
 	over
 )
 
-// measureHTTPLoad calls add on a fresh server for about d, after a quarter of that to warm up, by
-// so many clients at once, each with a connection and, where the era has them, a session of its own.
-func measureHTTPLoad(ctx context.Context, s server, era eras.Era, d time.Duration, clients int) (load, error) {
+// measureHTTPOne calls add on a fresh server for about d, after a quarter of that to warm up, by one client.
+func measureHTTPOne(ctx context.Context, s server, era eras.Era, d time.Duration) (load, error) {
+	l, err := startHTTPLoad(ctx, s, era, 2*d+patience, 1)
+	if err != nil {
+		return load{}, err
+	}
+	if err := l.call(d); err != nil {
+		return load{}, err
+	}
+	return l.end()
+}
+
+// An httpLoad is a server and the clients that call it, each with a connection and, where the era has them, a session of its own.
+type httpLoad struct {
+	load
+	served  *served
+	callers []*caller
+	idle    time.Duration // what it computes without calls
+	over    bool
+}
+
+// startHTTPLoad starts a fresh server, which may take up to limit, and connects its clients. The caller must call end or kill.
+func startHTTPLoad(ctx context.Context, s server, era eras.Era, limit time.Duration, clients int) (*httpLoad, error) {
 	idle, err := idleCPU(ctx, s, era, clients)
 	if err != nil {
-		return load{}, err
+		return nil, err
 	}
 	doing := fmt.Sprintf("%d clients call add (%s)", clients, era.Name)
-	p, callers, err := connectCallers(ctx, s, era, doing, d+d/4+patience, clients)
+	p, callers, err := connectCallers(ctx, s, era, doing, limit, clients)
 	if err != nil {
+		return nil, err
+	}
+	return &httpLoad{served: p, callers: callers, idle: idle}, nil
+}
+
+// call lets the clients call for about d, after a quarter of that to warm up. If it fails, the server has been killed.
+func (h *httpLoad) call(d time.Duration) error {
+	l, err := callFor(d, h.callers)
+	if err != nil {
+		h.over = true
+		return h.served.failed(err)
+	}
+	h.calls += l.calls
+	h.elapsed += l.elapsed
+	return nil
+}
+
+// end ends the server, and returns what the calls came to.
+func (h *httpLoad) end() (load, error) {
+	var err error
+	if h.peak, err = peakMemory(h.served.cmd.Process.Pid); err != nil {
+		h.kill()
 		return load{}, err
 	}
-	l, err := callFor(d, callers)
-	if err != nil {
-		return load{}, p.failed(err)
-	}
-	if l.peak, err = peakMemory(p.cmd.Process.Pid); err != nil {
-		p.kill()
-		return load{}, err
-	}
-	for _, c := range callers {
+	for _, c := range h.callers {
 		c.conn.Close()
-		l.total += c.calls
+		h.total += c.calls
 	}
-	state, err := p.stop()
+	h.over = true
+	state, err := h.served.stop()
 	if err != nil {
 		return load{}, err
 	}
-	l.cpu = cpuTime(state) - idle
-	return l, nil
+	h.cpu = cpuTime(state) - h.idle
+	return h.load, nil
+}
+
+// kill ends the server, if it has not ended.
+func (h *httpLoad) kill() {
+	if !h.over {
+		h.over = true
+		h.served.kill()
+	}
 }
 
 // idleCPU is what a server computes that is started, greeted by so many clients, and ended.

@@ -11,8 +11,8 @@ import (
 // inFlight is how many calls are under way in the pipelined measurement.
 const inFlight = 64
 
-// sequentialSlices is in how many pieces the sequential measurement of a round is cut.
-const sequentialSlices = 5
+// slicesOfRound is in how many pieces the sequential measurement of a round is cut, and each over HTTP.
+const slicesOfRound = 5
 
 // measure builds the servers and measures them, round by round, and leaves nothing behind.
 func measure(ctx context.Context, o options, progress io.Writer) (*results, error) {
@@ -51,10 +51,10 @@ func measure(ctx context.Context, o options, progress io.Writer) (*results, erro
 	return r, nil
 }
 
-// rotated returns servers from the n-th on, and then those before it.
-func rotated(servers []server, n int) []server {
-	n %= len(servers)
-	return append(servers[n:len(servers):len(servers)], servers[:n]...)
+// rotated returns what is in a list from the n-th on, and then what is before it.
+func rotated[T any](list []T, n int) []T {
+	n %= len(list)
+	return append(list[n:len(list):len(list)], list[:n]...)
 }
 
 // A step takes some figures of every server, once. What is compared is measured within
@@ -101,9 +101,9 @@ func measureStarts(ctx context.Context, r *results, servers []server) error {
 // take turns depends on which CPUs they happen to run on, and they tend to stay there.
 func measureSequential(ctx context.Context, r *results, servers []server) error {
 	slices := newResults(r.options, servers)
-	for i := range sequentialSlices {
+	for i := range slicesOfRound {
 		for _, s := range rotated(servers, i) {
-			l, err := measureLoad(ctx, s, r.options.time/sequentialSlices, 1)
+			l, err := measureLoad(ctx, s, r.options.time/slicesOfRound, 1)
 			if err != nil {
 				return err
 			}

@@ -92,7 +92,7 @@ func (e Era) meta(more string) string {
 	if e.Sessions() {
 		return more
 	}
-	own := fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}`, e.Version)
+	own := fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"0.1.0"}`, e.Version)
 	if more == "" {
 		return own
 	}
