@@ -92,9 +92,9 @@ func (c *caller) first() error {
 	return err
 }
 
-// call makes a call and checks its answer: against the pattern, and with decode in full, as a client has
-// to that waits for it.
-func (c *caller) call(decode bool) error {
+// call makes a call and checks its answer: against the pattern, and in full, as a client has to that
+// waits for it.
+func (c *caller) call() error {
 	id, message, err := c.roundTrip()
 	if err != nil {
 		return err
@@ -103,10 +103,7 @@ func (c *caller) call(decode bool) error {
 		return fmt.Errorf("an answer to %d unlike the first one: %s", id, message)
 	}
 	c.calls++
-	if decode {
-		return checkAnswer(message, id)
-	}
-	return nil
+	return checkAnswer(message, id)
 }
 
 // errTooMany means that a caller has run out of ids.

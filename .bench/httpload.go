@@ -123,7 +123,7 @@ func connectCallers(ctx context.Context, s server, era eras.Era, doing string, l
 	return p, callers, nil
 }
 
-// callFor lets all callers call, and counts the calls of d. One alone decodes what it gets.
+// callFor lets all callers call, and counts the calls of d.
 func callFor(d time.Duration, callers []*caller) (load, error) {
 	var phase atomic.Int32
 	var all sync.WaitGroup
@@ -131,7 +131,7 @@ func callFor(d time.Duration, callers []*caller) (load, error) {
 	for i, c := range callers {
 		all.Go(func() {
 			for now := phase.Load(); now != over; now = phase.Load() {
-				err := c.call(len(callers) == 1)
+				err := c.call()
 				if err == nil {
 					err = c.check()
 				}

@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -14,7 +15,7 @@ type lazyListener struct{ net.Listener }
 func (l lazyListener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if tcp, ok := accepted.(*net.TCPConn); ok { // others may be more than package net/http would see
-		return &conn{Conn: tcp}, nil
+		return newConn(tcp), nil
 	}
 	return accepted, err
 }
@@ -23,6 +24,7 @@ func (l lazyListener) Accept() (net.Conn, error) {
 // with each request, most of which come in one piece: a timer for each took as long as a tool does.
 type conn struct {
 	net.Conn
+	began time.Time
 
 	mu      sync.Mutex
 	wanted  time.Time // the deadline
@@ -30,20 +32,32 @@ type conn struct {
 	readers int
 }
 
+func newConn(c net.Conn) *conn { return &conn{Conn: c, began: time.Now()} }
+
 // Read implements [net.Conn].
 func (c *conn) Read(p []byte) (int, error) {
-	c.mu.Lock()
-	err := c.hold()
-	c.readers++
-	c.mu.Unlock()
-	n := 0
-	if err == nil {
-		n, err = c.Conn.Read(p)
+	if err := c.beginRead(); err != nil {
+		return 0, err
 	}
+	n, err := c.Conn.Read(p)
 	c.mu.Lock()
 	c.readers--
 	c.mu.Unlock()
 	return n, err
+}
+
+// beginRead makes one a reader who may go by the deadline.
+func (c *conn) beginRead() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.wanted.IsZero() && c.wanted.Before(c.began) {
+		return os.ErrDeadlineExceeded // so package net/http takes back a read that has often not begun
+	}
+	if err := c.hold(); err != nil {
+		return err
+	}
+	c.readers++
+	return nil
 }
 
 // SetReadDeadline implements [net.Conn].

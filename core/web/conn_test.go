@@ -13,7 +13,7 @@ import (
 func piped(t *testing.T) (*conn, net.Conn) {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
-	return &conn{Conn: ours}, theirs
+	return newConn(ours), theirs
 }
 
 // reads returns what becomes of a read, and how long it took.

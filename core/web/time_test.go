@@ -26,7 +26,7 @@ func (p pipes) Addr() net.Addr { return loopback() }
 func (p pipes) Accept() (net.Conn, error) {
 	select {
 	case accepted := <-p.conns:
-		return &conn{Conn: accepted}, nil // as one of TCP is
+		return newConn(accepted), nil // as one of TCP is
 	case <-p.done:
 		return nil, net.ErrClosed
 	}
