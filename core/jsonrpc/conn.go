@@ -83,7 +83,7 @@ type Conn struct {
 	idle     chan struct{} // closed when it is
 
 	mu       sync.Mutex
-	inline   *Request            // the request that is being served and keeps the reading, if any
+	inline   *Request            // the request that is being served and keeps the reading, or one that was taken: one alone costs no map
 	inflight map[string]*Request // the others, by the key of the id
 	wasIdle  bool                // idle is closed
 	calls    map[string]chan<- message

@@ -33,10 +33,10 @@ func (c *Conn) begin(r *Request) (ID, *Error) {
 		case len(c.inflight) >= c.most:
 			return r.ID, Errorf(InternalError, "%d requests are in flight, the most there may be: wait for an answer before the next request", c.most)
 		}
-		if r.parent != nil {
-			c.inflight[r.ID.key()] = r
+		if c.inline == nil {
+			c.inline = r // as one of those that keep the reading always is
 		} else {
-			c.inline = r
+			c.inflight[r.ID.key()] = r
 		}
 	}
 	c.hold()

@@ -11,10 +11,11 @@ import (
 )
 
 // A Message is one that came in another way than over a transport, such as in a request of
-// HTTP, and has been taken apart. [Conn.Take] serves it.
+// HTTP, and has been taken apart. [Conn.Take] serves it, once.
 type Message struct {
 	incoming
-	batch []byte // the whole array, if it is one
+	batch   []byte // the whole array, if it is one
+	request Request
 }
 
 // Parse takes a message apart. It keeps raw, which is not to be changed any more.
@@ -125,7 +126,7 @@ func (c *Conn) Close(hurry <-chan struct{}) {
 // in any case.
 func (c *Conn) Take(ctx context.Context, m *Message, out Outlet) {
 	if m.batch == nil {
-		c.take(ctx, &m.incoming, out)
+		c.take(ctx, &m.request, &m.incoming, out)
 	} else {
 		c.takeBatch(ctx, m, out)
 	}
@@ -135,18 +136,19 @@ func (c *Conn) takeBatch(ctx context.Context, m *Message, out Outlet) {
 	var all sync.WaitGroup
 	for _, in := range c.unpack(slices.Clip(m.batch)) {
 		if in.method != "" && !in.id.IsZero() {
-			all.Go(func() { c.take(ctx, &in, out) })
+			all.Go(func() { c.take(ctx, new(Request), &in, out) })
 		} else {
-			c.take(ctx, &in, out)
+			c.take(ctx, new(Request), &in, out)
 		}
 	}
 	all.Wait()
 }
 
-// take serves one message. It and what it calls are part of every stack of a server over HTTP, and small for that: a stack that is
+// take serves one message as r. It and what it calls are part of every stack of a server over HTTP, and small for that: a stack that is
 // a little too small is made anew again and again.
-func (c *Conn) take(ctx context.Context, in *incoming, out Outlet) {
-	r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot, parent: ctx, out: out}
+func (c *Conn) take(ctx context.Context, r *Request, in *incoming, out Outlet) {
+	r.ID, r.Method, r.Params, r.conn = in.id, in.method, in.params, c
+	r.batch, r.slot, r.parent, r.out = in.batch, in.slot, ctx, out
 	r.turn.Store(passedTurn)
 	r.declared.Store(true)
 	if in.fault == nil && in.method != "" {

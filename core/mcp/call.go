@@ -31,11 +31,13 @@ type Call struct {
 	web      *exchange // in which it came; nil over other transports than HTTP
 	req      *jsonrpc.Request
 	ctx      context.Context // of the request: when it ends, nobody waits any more
-	client   *client
-	level    *Level    // of log messages that the client wants for this call alone
-	progress *progress // nil if the client did not ask for it
-	cache    Cache     // how long the answer holds, if it is one that is kept
-	checked  []byte    // structured content that is known to be good JSON
+	client   *client         // of the session; nil for a request that stands for itself,
+	info     json.RawMessage // which says this of its client,
+	capable  json.RawMessage // and this: both are read when somebody asks, which few do
+	level    *Level          // of log messages that the client wants for this call alone
+	progress *progress       // nil if the client did not ask for it
+	cache    Cache           // how long the answer holds, if it is one that is kept
+	checked  []byte          // structured content that is known to be good JSON
 
 	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
 
@@ -47,7 +49,6 @@ type Call struct {
 // told with the request.
 type client struct {
 	info         Implementation
-	said         json.RawMessage // info of a request that stands for itself: few ask for it, and reading it would take longer than most calls
 	capabilities Capabilities
 }
 
@@ -105,28 +106,39 @@ func CallFrom(ctx context.Context) *Call {
 // Client returns who the client says it is. It may say nothing, or anything: no
 // decision should rest on it.
 func (c *Call) Client() Implementation {
-	if c.client == nil {
-		return Implementation{}
+	if c.client != nil {
+		return c.client.info
 	}
-	if c.client.said != nil {
-		info, _ := readInfo(c.client.said) // checked when it came
-		return info
-	}
-	return c.client.info
+	info, _ := readInfo(c.info) // checked when it came
+	return info
 }
 
 // ClientCapabilities returns what the client says it can do.
 func (c *Call) ClientCapabilities() Capabilities {
-	if c.client == nil {
+	if c.client != nil {
+		return c.client.capabilities
+	}
+	if c.capable == nil {
 		return nil
 	}
-	return c.client.capabilities
+	all := Capabilities{}
+	_ = strictjson.Members(c.capable, func(key, value []byte) error { // checked when they came
+		all[string(key)] = value
+		return nil
+	})
+	return all
 }
 
 // newCall reads what is common to the params of all requests, and what they say of themselves.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *introduction) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
-	c.web, _ = req.Outlet().(*exchange)
+	web, _ := req.Outlet().(*exchange)
+	var c *Call
+	if web != nil && !req.InBatch() {
+		c = &web.call
+	} else {
+		c = new(Call)
+	}
+	c.Method, c.Params, c.via, c.web, c.req, c.ctx = req.Method, req.Params, s, web, req, ctx
 	switch strictjson.First(req.Params) {
 	case 0:
 		return c, nil

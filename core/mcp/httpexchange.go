@@ -18,6 +18,7 @@ type exchange struct {
 	w       http.ResponseWriter // nobody's but the stream's once there is one
 	r       *http.Request
 	msg     jsonrpc.Message
+	call    Call        // of msg, unless that is a batch
 	version string      // the header MCP-Protocol-Version
 	session *webSession // nil for a request that stands for itself
 	fresh   bool        // the session begins with this

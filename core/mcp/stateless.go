@@ -83,22 +83,18 @@ func (c *Call) introduce(intro *introduction) error {
 	if Revision(version) != Latest {
 		return unsupported(version)
 	}
-	c.client = &client{capabilities: Capabilities{}}
 	if intro.capabilities == nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", metaCapabilities)
 	}
-	if err := strictjson.Members(intro.capabilities, func(key, value []byte) error {
-		c.client.capabilities[string(key)] = value
-		return nil
-	}); err != nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", metaCapabilities, err)
+	if strictjson.First(intro.capabilities) != '{' {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", metaCapabilities, strictjson.Describe(intro.capabilities))
 	}
 	if intro.info != nil {
 		if err := checkInfo(intro.info); err != nil {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", metaClientInfo, err)
 		}
-		c.client.said = intro.info
 	}
+	c.info, c.capable = intro.info, intro.capabilities
 	return c.readLevel(intro.level)
 }
 
