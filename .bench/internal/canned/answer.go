@@ -12,22 +12,30 @@ var methodKey = []byte(`"method":"`)
 const (
 	initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"floor","version":"0.1.0"}}`
 	list        = `{"tools":[{"name":"add","description":"Adds two numbers.","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"sum":{"type":"number","description":"The two numbers together"}},"required":["sum"],"additionalProperties":false}}]}`
-	called      = `{"content":[{"type":"text","text":"{\"sum\":5.5}"}],"structuredContent":{"sum":5.5}}`
+	called      = `{` + sum + `}`
+	sum         = `"content":[{"type":"text","text":"{\"sum\":5.5}"}],"structuredContent":{"sum":5.5}`
 	pinged      = `{}`
+
+	// In revision 2026-07-28 results say more.
+	stateless = `{"resultType":"complete",` + sum + `,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"floor","version":"0.1.0"}}}`
 )
 
 // Append appends the answer to a message, or nothing if the message wants none.
-func Append(to, message []byte) []byte { return appendAnswer(to, message) }
+func Append(to, message []byte) []byte { return appendResult(to, message, resultOf(message)) }
 
-// appendAnswer appends the answer to a line, or nothing if the line wants none.
-func appendAnswer(to, line []byte) []byte {
+// AppendStateless appends the answer to a call of revision 2026-07-28.
+func AppendStateless(to, message []byte) []byte { return appendResult(to, message, stateless) }
+
+// appendResult appends the answer to a line, or nothing if the line wants none. Without a result
+// it is that there is no such method.
+func appendResult(to, line []byte, result string) []byte {
 	begin, end, ok := wire.ID(line)
 	if !ok {
 		return to
 	}
 	to = append(to, `{"jsonrpc":"2.0","id":`...)
 	to = append(to, line[begin:end]...)
-	switch result := resultOf(line); result {
+	switch result {
 	case "":
 		to = append(to, `,"error":{"code":-32601,"message":"method not found"}`...)
 	default:

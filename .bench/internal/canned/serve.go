@@ -23,7 +23,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		answer = appendAnswer(answer[:0], line)
+		answer = Append(answer[:0], line)
 		if _, err := writer.Write(answer); err != nil {
 			return err
 		}

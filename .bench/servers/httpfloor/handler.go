@@ -28,7 +28,12 @@ func newHandler() http.Handler {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		b.out = canned.Append(b.out[:0], b.in[:n])
+		stateless := r.Header["Mcp-Method"] != nil
+		if stateless {
+			b.out = canned.AppendStateless(b.out[:0], b.in[:n])
+		} else {
+			b.out = canned.Append(b.out[:0], b.in[:n])
+		}
 		if len(b.out) == 0 {
 			w.WriteHeader(http.StatusAccepted)
 			return
@@ -36,7 +41,7 @@ func newHandler() http.Handler {
 		header := w.Header()
 		header["Content-Type"] = []string{"application/json"}
 		header["Content-Length"] = []string{strconv.Itoa(len(b.out))}
-		if r.Header.Get("Mcp-Session-Id") == "" {
+		if !stateless && r.Header["Mcp-Session-Id"] == nil {
 			header["Mcp-Session-Id"] = []string{"one-for-all"}
 		}
 		w.Write(b.out)
