@@ -134,7 +134,7 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 	web, _ := req.Outlet().(*exchange)
 	var c *Call
 	if web != nil && !req.InBatch() {
-		c = &web.call
+		c = &web.call // in the same piece of memory, as it is the only one
 	} else {
 		c = new(Call)
 	}

@@ -363,16 +363,16 @@ func TestCallClient(t *testing.T) {
 		return s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who",`+withInfo+`}}`, modern("tools/call", "who")...).body
 	}
 	const key = `"io.modelcontextprotocol/clientInfo":`
-	for got, want := range map[string]string{
-		s.post(s.begin(mcp.LatestHandshake), callOf("1", "who", "")).body: "[t 1]",
-		ask(key + `{"name":"n","version":"2","icons":[]},`):               "[n 2]",
-		ask(key + `{"name":"n","version":{}},`):                           "[n ]",
-		ask(key + `null,`):                                                "[ ]",
-		ask(""):                                                           "[ ]",
-		ask(key + `"n",`):                                                 "must be an object, got a string",
+	for _, test := range []struct{ got, want string }{
+		{s.post(s.begin(mcp.LatestHandshake), callOf("1", "who", "")).body, "[t 1]"},
+		{ask(key + `{"name":"n","version":"2","icons":[]},`), "[n 2]"},
+		{ask(key + `{"name":"n","version":{}},`), "[n ]"},
+		{ask(key + `null,`), "[ ]"},
+		{ask(""), "[ ]"},
+		{ask(key + `"n",`), "must be an object, got a string"},
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("it gives %s, want %s", got, want)
+		if !strings.Contains(test.got, test.want) {
+			t.Errorf("it gives %s, want %s", test.got, test.want)
 		}
 	}
 }
