@@ -20,11 +20,12 @@ var mayImport = []struct {
 	{"core/terminal", nil},
 	{"core/project", nil},
 	{"core/stdfd", nil},
+	{"core/child", nil},
 	{"core/quiet", []string{"core/stdfd"}},
 	{"core/auth", nil},
 	{"core/auth/token", []string{"core/auth"}},
 	{"core/web", []string{"core/auth", "core/mcp"}},
-	{"core/mcp", []string{"core/auth", "core/jsonrpc", "core/schema", "core/strictjson", "core/stdfd"}},
+	{"core/mcp", []string{"core/auth", "core/child", "core/jsonrpc", "core/schema", "core/strictjson", "core/stdfd"}},
 	{"core/app", []string{"core/strictjson"}},
 	{"core/app/sqlite", []string{"core/app"}},
 	{"core/app/storetest", []string{"core/app"}},
@@ -109,7 +110,7 @@ const (
 // How many lines of code core may have, without blank ones and comments: someone owns it. About two and a half thousand of them
 // are for HTTP and who may come in over it. What is linked for features alone is counted by itself.
 const (
-	maxCore = 12_500
+	maxCore = 18_000
 	maxApp  = 5_000
 )
 

@@ -36,6 +36,10 @@ type Options struct {
 	// good, and MaxInFlight and [Conn.Cancel] do not apply. It is for [Conn.Take] alone.
 	Strangers bool
 
+	// Stray is told what came over the transport and is neither a good message nor the answer to a call, and why; the peer is
+	// not told then. raw is nil if it was too large to be read, and is not to be kept. nil means that the peer is told.
+	Stray func(raw []byte, err *Error)
+
 	// Logger is told what the peer cannot be told. nil means [slog.Default].
 	Logger *slog.Logger
 }
@@ -56,6 +60,7 @@ type Conn struct {
 	most      int // requests in flight
 	strangers bool
 	ending    func()
+	stray     func(raw []byte, err *Error)
 	log       *slog.Logger
 	dialect   atomic.Pointer[Dialect]
 
@@ -82,11 +87,13 @@ type Conn struct {
 	draining atomic.Bool   // Run waits for running to be 0
 	idle     chan struct{} // closed when it is
 
+	kept sync.Pool // calls whose answers have come, for the next
+
 	mu       sync.Mutex
 	inline   *Request            // the request that is being served and keeps the reading, or one that was taken: one alone costs no map
 	inflight map[string]*Request // the others, by the key of the id
 	wasIdle  bool                // idle is closed
-	calls    map[string]chan<- message
+	calls    map[int64]*pending  // ours, by their ids
 	lastID   int64
 	closed   bool  // no answer to a call will come
 	failure  error // why sending failed
@@ -118,6 +125,7 @@ func NewConn(t Transport, o Options) *Conn {
 		most:      o.MaxInFlight,
 		strangers: o.Strangers,
 		ending:    o.Ending,
+		stray:     o.Stray,
 		log:       o.Logger,
 		ended:     make(chan error, 1),
 		broken:    make(chan struct{}),
@@ -125,7 +133,7 @@ func NewConn(t Transport, o Options) *Conn {
 		turn:      make(chan struct{}),
 		idle:      make(chan struct{}),
 		inflight:  make(map[string]*Request),
-		calls:     make(map[string]chan<- message),
+		calls:     make(map[int64]*pending),
 	}
 	c.watch.tooLong, c.watch.looked = c.tooLong, func() {}
 	if c.held, _ = t.(holder); c.held != nil {
@@ -138,6 +146,9 @@ func NewConn(t Transport, o Options) *Conn {
 
 // SetDialect changes how messages are read and written from here on.
 func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
+
+// Done is closed when the connection has ended: at the end of [Conn.Run], or of [Conn.Close].
+func (c *Conn) Done() <-chan struct{} { return c.over }
 
 // Run reads and serves messages until the peer has no more, ctx ends or the
 // transport breaks; then it lets requests in flight finish within the grace,
@@ -167,7 +178,7 @@ func (c *Conn) Run(ctx context.Context) error {
 		c.mu.Unlock()
 	}
 	c.drain(hurry)
-	c.abandonCalls()
+	c.Abandon()
 	if closeErr := c.transport.Close(); closeErr != nil {
 		c.log.Warn("closing the transport", "error", closeErr)
 	}

@@ -152,7 +152,11 @@ func FuzzID(f *testing.F) {
 		if want := string(bytes.Trim(a, " \t\r\n")); one.String() != want {
 			t.Fatalf("ParseID(%q) is %q", a, one)
 		}
-		m, fault := parse(appendRequest(nil, one, "m", nil))
+		request, err := appendCall(nil, one, "m", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, fault := parse(request)
 		if fault != nil || m.id != one {
 			t.Fatalf("a request with the id %q gives %q, %v", one, m.id, fault)
 		}

@@ -21,7 +21,7 @@ func (c *Conn) read() {
 	for {
 		in, err := c.next()
 		if err != nil {
-			c.abandonCalls()
+			c.Abandon()
 			c.ended <- err
 			return
 		}
@@ -83,6 +83,10 @@ func (c *Conn) next() (incoming, error) {
 		if err != nil {
 			var lost *MessageError
 			if errors.As(err, &lost) {
+				if c.stray != nil && !lost.Response {
+					c.stray(nil, lost.Err)
+					continue
+				}
 				return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
 			}
 			return incoming{}, err
@@ -92,6 +96,10 @@ func (c *Conn) next() (incoming, error) {
 			continue
 		}
 		m, f := parse(raw)
+		if f != nil && c.stray != nil && !f.response {
+			c.stray(raw, f.err)
+			continue
+		}
 		return incoming{message: m, fault: f}, nil
 	}
 	in := c.queue[0]
@@ -107,7 +115,7 @@ func (c *Conn) refuse(in incoming) bool {
 	case f.response:
 		c.log.Warn("a response was not understood", "id", f.id.String(), "error", f.err)
 		if !f.id.IsZero() {
-			c.deliver(message{id: f.id, err: f.err})
+			c.deliver(message{id: f.id, broken: f.err})
 		}
 		return true
 	case f.notification:

@@ -17,6 +17,7 @@ type message struct {
 	params json.RawMessage
 	result json.RawMessage
 	err    *Error // of a response
+	broken *Error // what is wrong with it, if it is the answer to a call
 }
 
 // A faulty message is answered with an error that carries the id, if there is
@@ -168,22 +169,6 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 		return v.AppendJSON(dst)
 	}
 	return strictjson.Append(dst, v)
-}
-
-func appendRequest(dst []byte, id ID, method string, params json.RawMessage) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0",`...)
-	if !id.IsZero() {
-		dst = append(dst, `"id":`...)
-		dst = append(dst, id.raw...)
-		dst = append(dst, ',')
-	}
-	dst = append(dst, `"method":`...)
-	dst = strictjson.AppendString(dst, method)
-	if params != nil {
-		dst = append(dst, `,"params":`...)
-		dst = append(dst, params...)
-	}
-	return append(dst, '}')
 }
 
 func appendResult(dst []byte, id ID, result any) ([]byte, error) {

@@ -3,7 +3,10 @@ package jsonrpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -23,47 +26,161 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 // CallID is [Conn.Call] and also returns the id that the request was sent with,
 // for a protocol that has a way to give up a request.
 func (c *Conn) CallID(ctx context.Context, method string, params, result any) (ID, error) {
-	raw, err := encodeParams(method, params)
-	if err != nil {
-		return ID{}, err
+	id, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
+	if err != nil || result == nil {
+		return id, err
 	}
-	answer := make(chan message, 1)
-	id, err := c.enter(answer)
-	if err != nil {
-		return ID{}, fmt.Errorf("calling %s: %w", method, err)
+	if to, ok := result.(*json.RawMessage); ok {
+		*to = raw
+		return id, nil
 	}
-	defer c.leave(id)
-	send := c.send
+	if err := strictjson.Unmarshal(raw, result); err != nil {
+		return id, fmt.Errorf("reading the result of %s: %w", method, err)
+	}
+	return id, nil
+}
+
+// An Outgoing is a call of ours, with all that may be said of it.
+type Outgoing struct {
+	Method string
+	Params any // as [Conn.Call] takes them
+
+	// Idle is how long to wait for the answer since the call was sent or, later, since [Conn.Touch] was last
+	// called with it; Most is how long to wait in all. 0 is for ever. The error is a [*TimeoutError].
+	Idle, Most time.Duration
+
+	// Via sends the message in another way than over the transport, and may go on to wait for the answer and hand it to
+	// [Conn.Take]. If it returns nil before an answer was taken, that is waited for. Its context ends when that of the
+	// call does, when the time is up, and when an answer was taken. It is done with msg when it returns. nil is the transport.
+	Via func(ctx context.Context, id ID, msg []byte) error
+
+	// Begun is told the id before the call is sent. nil is nobody.
+	Begun func(ID)
+
+	number int64 // its id; guarded by Conn.mu
+}
+
+// A TimeoutError says that an answer did not come in time.
+type TimeoutError struct {
+	Method string
+	After  time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
+}
+
+// Is reports that a deadline was exceeded.
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// Timeout reports true, as for errors of package net.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// An AnswerError says that an answer came and makes no sense.
+type AnswerError struct {
+	Method string
+	Err    *Error
+}
+
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("the answer to %s was not understood: %v", e.Method, e.Err)
+}
+
+// Unwrap is what is wrong with it.
+func (e *AnswerError) Unwrap() error { return e.Err }
+
+// Do sends a request as o says and waits for the answer, whose result is good JSON. It returns the id even if there is no
+// answer, unless nothing was sent.
+func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
+	p := c.newPending(o)
+	number, err := c.enter(o, p)
+	if err != nil {
+		return ID{}, nil, fmt.Errorf("calling %s: %w", o.Method, err)
+	}
+	id := IntID(number)
+	msg, err := appendCall(p.buf[:0], id, o.Method, o.Params)
+	if err != nil {
+		c.leave(number, p, o)
+		return ID{}, nil, err
+	}
+	p.buf = msg
+	if o.Begun != nil {
+		o.Begun(id)
+	}
+	if o.Via != nil {
+		err = c.sendVia(ctx, o, p, id, msg)
+	} else {
+		err = c.sendCall(ctx, msg)
+	}
+	answer, err := c.await(ctx, o, p, err)
+	c.leave(number, p, o)
+	switch {
+	case err != nil:
+		return id, nil, err
+	case answer.broken != nil:
+		return id, nil, &AnswerError{o.Method, answer.broken}
+	case answer.err != nil:
+		return id, nil, answer.err
+	}
+	return id, answer.result, nil
+}
+
+// sendCall hands a call to the transport, or to where what belongs to the request goes that it is made for.
+func (c *Conn) sendCall(ctx context.Context, msg []byte) error {
 	if r := c.requestOf(ctx); r != nil {
 		r.Release() // before sending: the peer may not read until it has been read from
 		if r.out != nil {
-			send = r.out.Send
+			return r.out.Send(msg)
 		}
 	}
-	if err := send(appendRequest(nil, id, method, raw)); err != nil {
-		return id, fmt.Errorf("calling %s: %w", method, err)
+	return c.send(msg)
+}
+
+// sendVia has a call sent by somebody else, who may wait for its answer.
+func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
+	until, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c.mu.Lock()
+	p.stop = stop
+	c.mu.Unlock()
+	err := o.Via(until, id, msg)
+	c.mu.Lock()
+	p.stop = nil
+	c.mu.Unlock()
+	if cause := context.Cause(until); err != nil && cause != nil && ctx.Err() == nil && len(p.answer) == 0 {
+		return cause // why it was stopped says more than what came of that
+	}
+	return err
+}
+
+// await waits for the answer to a call that was sent, or was not.
+func (c *Conn) await(ctx context.Context, o *Outgoing, p *pending, sent error) (message, error) {
+	select {
+	case m, ok := <-p.answer:
+		return answered(o, m, ok)
+	default:
+	}
+	if sent != nil {
+		if timeout := (*TimeoutError)(nil); errors.As(sent, &timeout) {
+			return message{}, sent
+		}
+		return message{}, fmt.Errorf("calling %s: %w", o.Method, sent)
 	}
 	select {
-	case m, ok := <-answer:
-		switch {
-		case !ok:
-			return id, fmt.Errorf("calling %s: %w", method, ErrClosed)
-		case m.err != nil:
-			return id, m.err
-		case result == nil:
-			return id, nil
-		}
-		if raw, ok := result.(*json.RawMessage); ok {
-			*raw = m.result
-			return id, nil
-		}
-		if err := strictjson.Unmarshal(m.result, result); err != nil {
-			return id, fmt.Errorf("reading the result of %s: %w", method, err)
-		}
-		return id, nil
+	case m, ok := <-p.answer:
+		return answered(o, m, ok)
+	case <-p.expired:
+		return message{}, p.timeout(o)
 	case <-ctx.Done():
-		return id, fmt.Errorf("calling %s: %w", method, context.Cause(ctx))
+		return message{}, fmt.Errorf("calling %s: %w", o.Method, context.Cause(ctx))
 	}
+}
+
+func answered(o *Outgoing, m message, ok bool) (message, error) {
+	if !ok {
+		return m, fmt.Errorf("calling %s: %w", o.Method, ErrClosed)
+	}
+	return m, nil
 }
 
 // Notify sends a notification. It returns when the transport has taken it,
@@ -73,69 +190,112 @@ func (c *Conn) Notify(_ context.Context, method string, params any) error {
 }
 
 func notify(send func([]byte) error, method string, params any) error {
-	raw, err := encodeParams(method, params)
+	msg, err := appendCall(nil, ID{}, method, params)
 	if err != nil {
 		return err
 	}
-	if err := send(appendRequest(nil, ID{}, method, raw)); err != nil {
+	if err := send(msg); err != nil {
 		return fmt.Errorf("notifying %s: %w", method, err)
 	}
 	return nil
 }
 
-func encodeParams(method string, params any) (json.RawMessage, error) {
-	if params == nil {
-		return nil, nil
+// AppendNotification appends a notification, for those who send it in a way of their own.
+func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
+	return appendCall(dst, ID{}, method, params)
+}
+
+// appendCall appends a request, or a notification if there is no id.
+func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
+	dst = append(dst, `{"jsonrpc":"2.0",`...)
+	if !id.IsZero() {
+		dst = append(dst, `"id":`...)
+		dst = append(dst, id.raw...)
+		dst = append(dst, ',')
 	}
-	raw, err := appendJSON(nil, params)
+	dst = append(dst, `"method":`...)
+	dst = strictjson.AppendString(dst, method)
+	if params == nil {
+		return append(dst, '}'), nil
+	}
+	dst = append(dst, `,"params":`...)
+	start := len(dst)
+	dst, err := appendJSON(dst, params)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the params of %s: %w", method, err)
 	}
-	if c := strictjson.First(raw); c != '{' && c != '[' {
-		return nil, fmt.Errorf("encoding the params of %s: must be an object or an array, got %s", method, strictjson.Describe(raw))
+	if first := strictjson.First(dst[start:]); first != '{' && first != '[' {
+		return nil, fmt.Errorf("encoding the params of %s: must be an object or an array, got %s", method, strictjson.Describe(dst[start:]))
 	}
-	return raw, nil
+	return append(dst, '}'), nil
 }
 
-// enter makes an id under which answer waits.
-func (c *Conn) enter(answer chan<- message) (ID, error) {
+// enter makes an id under which p waits.
+func (c *Conn) enter(o *Outgoing, p *pending) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return ID{}, ErrClosed
+		return 0, ErrClosed
 	}
 	c.lastID++
-	id := IntID(c.lastID)
-	c.calls[id.key()] = answer
-	return id, nil
+	c.calls[c.lastID], o.number = p, c.lastID
+	return c.lastID, nil
 }
 
-func (c *Conn) leave(id ID) {
+// leave ends what enter began.
+func (c *Conn) leave(id int64, p *pending, o *Outgoing) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.calls, id.key())
+	delete(c.calls, id)
+	closed := c.closed
+	c.mu.Unlock()
+	if !closed {
+		c.keep(p, o)
+	}
+}
+
+// numberOf is the number that an id is, of those that calls of ours have.
+func numberOf(id ID) (int64, bool) {
+	n, err := strconv.ParseInt(id.raw, 10, 64)
+	return n, err == nil
 }
 
 // deliver hands a response to the call that waits for it.
 func (c *Conn) deliver(m message) {
+	number, ok := numberOf(m.id)
 	c.mu.Lock()
-	answer, ok := c.calls[m.id.key()]
-	delete(c.calls, m.id.key())
+	p := c.calls[number]
+	if ok = ok && p != nil; ok {
+		delete(c.calls, number)
+		p.answer <- m
+		if p.stop != nil {
+			p.stop(nil)
+		}
+	}
 	c.mu.Unlock()
 	if !ok {
 		c.log.Debug("a response that nobody waits for", "id", m.id.String())
-		return
 	}
-	answer <- m
 }
 
-// abandonCalls ends the calls that wait: nobody reads their answers any more.
-func (c *Conn) abandonCalls() {
+// Touch tells that the peer is at work on a call, so that its time begins anew.
+func (c *Conn) Touch(o *Outgoing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.calls[o.number]; p != nil {
+		p.extend()
+	}
+}
+
+// Abandon ends all calls, and lets none begin: nobody takes their answers any more.
+func (c *Conn) Abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for key, answer := range c.calls {
-		close(answer)
-		delete(c.calls, key)
+	for id, p := range c.calls {
+		close(p.answer)
+		if p.stop != nil {
+			p.stop(ErrClosed)
+		}
+		delete(c.calls, id)
 	}
 }

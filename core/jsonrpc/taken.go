@@ -115,7 +115,7 @@ func (c *Conn) Open(ctx context.Context) {
 // hurry is closed.
 func (c *Conn) Close(hurry <-chan struct{}) {
 	c.drain(hurry)
-	c.abandonCalls()
+	c.Abandon()
 	c.watch.stop()
 	close(c.over)
 }

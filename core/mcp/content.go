@@ -53,6 +53,17 @@ type ResourceLink struct {
 	Resource
 }
 
+// UnknownContent is a block of a kind that this package does not know, as a [Client] got it: a later revision may have more.
+type UnknownContent struct {
+	Type string
+	Raw  json.RawMessage // all of it
+}
+
+func (c UnknownContent) forRevision(Revision) Content { return c }
+
+// MarshalJSON implements [json.Marshaler].
+func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
+
 func (c Text) forRevision(r Revision) Content {
 	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
 	return c
@@ -220,8 +231,17 @@ func decodeContent(raw []byte) (Content, error) {
 		return decodeAs[ResourceLink](raw)
 	case "tool_use":
 		return decodeAs[ToolUse](raw)
+	case "tool_result":
+		return decodeAs[ToolUseResult](raw)
 	}
-	return nil, fmt.Errorf("unknown kind of content %q", kind.Type)
+	return nil, &unknownContentError{kind.Type}
+}
+
+// An unknownContentError says that a block is of a kind that has not been heard of.
+type unknownContentError struct{ kind string }
+
+func (e *unknownContentError) Error() string {
+	return fmt.Sprintf("unknown kind of content %q", e.kind)
 }
 
 func decodeAs[C Content](raw []byte) (Content, error) {

@@ -43,7 +43,7 @@ func (o object) appendTo(dst []byte) []byte {
 
 // appendMember appends a member of an object, with a comma before it unless it is the first.
 func appendMember(dst []byte, key string, value []byte) []byte {
-	if n := len(dst); n > 0 && dst[n-1] != ',' {
+	if n := len(dst); n > 0 && dst[n-1] != ',' && dst[n-1] != '{' {
 		dst = append(dst, ',')
 	}
 	dst = append(strictjson.AppendString(dst, key), ':')

@@ -170,23 +170,16 @@ func (s *Sampling) answer(raw json.RawMessage) error {
 	if wire.Role != RoleUser && wire.Role != RoleAssistant {
 		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(wire.Role)))
 	}
-	blocks := []json.RawMessage{wire.Content}
-	switch strictjson.First(wire.Content) {
-	case '[':
-		if err := strictjson.Unmarshal(wire.Content, &blocks); err != nil {
-			return err
-		}
-	case '{':
-	default:
-		return errors.New("content must be a block or several")
-	}
-	content, err := decodeBlocks(blocks)
+	content, err := decodeOneOrMore(wire.Content)
 	if err != nil {
 		return err
 	}
 	for i, block := range content {
 		if use, ok := block.(ToolUse); ok && (use.ID == "" || use.Name == "") {
 			return fmt.Errorf("content[%d] must have an id and a name", i)
+		}
+		if _, ok := block.(ToolUseResult); ok {
+			return fmt.Errorf("content[%d]: a model does not answer with the result of a tool", i)
 		}
 	}
 	s.Answer = SampledMessage{wire.Role, content, wire.Model, wire.StopReason}
@@ -209,6 +202,23 @@ type ToolUseResult struct {
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	IsError           bool            `json:"isError,omitempty"`
 	Meta              Meta            `json:"_meta,omitempty"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
+	var wire struct {
+		ToolUseID         string            `json:"toolUseId"`
+		Content           []json.RawMessage `json:"content"`
+		StructuredContent json.RawMessage   `json:"structuredContent"`
+		IsError           bool              `json:"isError"`
+		Meta              Meta              `json:"_meta"`
+	}
+	if err := strictjson.Unmarshal(raw, &wire); err != nil {
+		return err
+	}
+	content, err := decodeBlocks(wire.Content)
+	*c = ToolUseResult{ToolUseID: wire.ToolUseID, Content: content, StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
+	return err
 }
 
 func (c ToolUse) forRevision(Revision) Content       { return c }

@@ -1,0 +1,384 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// Dial begins to speak to a server over HTTP: streamable HTTP in whatever revision it has, or else the older transport of two
+// addresses, HTTP with SSE. ctx is for the first conversation alone.
+func Dial(ctx context.Context, address string, o ClientOptions) (*Client, error) {
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not the address of a server, such as http://127.0.0.1:8080/mcp", short(address))
+	}
+	ways := []func(context.Context, string, ClientOptions) (*Client, error){dialStreamable, dialSSE}
+	if o.SSE {
+		ways[0], ways[1] = ways[1], ways[0]
+	}
+	c, err := ways[0](ctx, address, o)
+	if err == nil || ctx.Err() != nil || o.Revision.stateless() || !tryOther(err) {
+		return c, err
+	}
+	if c, other := ways[1](ctx, address, o); other == nil {
+		return c, nil
+	}
+	return nil, err
+}
+
+// tryOther reports whether a server may be one of the other transport: it was reached, and refuses what it was sent.
+func tryOther(err error) bool {
+	var refused *HTTPError
+	return errors.As(err, &refused) && !refused.denied()
+}
+
+func dialStreamable(ctx context.Context, address string, o ClientOptions) (*Client, error) {
+	c := newClient(o)
+	h := newHTTPRoute(c, address)
+	c.route = h
+	c.overHTTP()
+	return c.begun(ctx)
+}
+
+// overHTTP makes a connection whose messages come by themselves.
+func (c *Client) overHTTP() {
+	c.conn = jsonrpc.NewConn(nowhere{}, c.connOptions())
+	c.conn.Open(context.Background())
+}
+
+// nowhere is the transport of a connection that sends all it has to say in another way.
+type nowhere struct{}
+
+func (nowhere) Send([]byte) error        { return jsonrpc.ErrClosed }
+func (nowhere) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
+func (nowhere) Close() error             { return nil }
+
+// httpRoute is that of streamable HTTP, in both eras.
+type httpRoute struct {
+	c       *Client
+	address string
+	client  *http.Client
+	own     bool // the client is ours
+
+	mu      sync.Mutex
+	session string
+	token   string
+	streams context.CancelFunc // ends the stream of the session; nil if there is none
+}
+
+func newHTTPRoute(c *Client, address string) *httpRoute {
+	h := &httpRoute{c: c, address: address, client: c.o.HTTP}
+	if h.client == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = 256
+		h.client, h.own = &http.Client{Transport: transport, CheckRedirect: stayHome}, true
+	}
+	return h
+}
+
+// stayHome follows redirects within one origin: what is sent along, a key as a rule, is for nobody else.
+func stayHome(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	if len(via) > 5 || req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
+		return fmt.Errorf("it redirects to %s; use that address if you trust it", req.URL.Redacted())
+	}
+	return nil
+}
+
+func (h *httpRoute) isHTTP() bool { return true }
+
+func (h *httpRoute) explain(err error) error { return fmt.Errorf("%s: %w", h.shown(), err) }
+
+// shown is the address without what may be secret in it.
+func (h *httpRoute) shown() string {
+	u, err := url.Parse(h.address)
+	if err != nil {
+		return "the server"
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return u.Redacted()
+}
+
+func (h *httpRoute) via(a *terms, r *outgoing) func(context.Context, jsonrpc.ID, []byte) error {
+	return func(ctx context.Context, id jsonrpc.ID, msg []byte) error { return h.call(ctx, a, r, id, msg) }
+}
+
+// call posts a request and takes what comes back, until it is answered.
+func (h *httpRoute) call(ctx context.Context, a *terms, r *outgoing, id jsonrpc.ID, msg []byte) error {
+	ctx, cut := context.WithCancel(ctx)
+	resp, err := h.post(ctx, h.header(a, r), msg)
+	if err != nil {
+		cut()
+		return err
+	}
+	if r.method == "initialize" {
+		h.mu.Lock()
+		h.session = resp.Header.Get("Mcp-Session-Id")
+		h.mu.Unlock()
+	}
+	switch mediaType(resp) {
+	case "application/json":
+		defer cut()
+		return h.takeBody(ctx, resp, id)
+	case "text/event-stream":
+		s := &inflow{h: h, a: a, id: id, cut: cut}
+		return s.follow(ctx, resp)
+	}
+	defer cut()
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusAccepted {
+		return nil // the answer comes in another way
+	}
+	return refusal(resp, "it answers with "+mediaType(resp)+", which is no MCP; is the address right?")
+}
+
+// takeBody takes an answer that is all there is in a response.
+func (h *httpRoute) takeBody(ctx context.Context, resp *http.Response, id jsonrpc.ID) error {
+	defer resp.Body.Close()
+	body, err := readBody(resp, h.c.o.MaxMessage)
+	if err != nil {
+		return err
+	}
+	var m jsonrpc.Message
+	m.Parse(body)
+	switch {
+	case m.IsResponse() && m.ID() == id:
+		h.c.conn.Take(ctx, &m, nil)
+		return nil
+	case m.Fault() != nil:
+		return fmt.Errorf("its answer is no JSON-RPC: %w", errors.New(m.Fault().Message))
+	}
+	if e := errorIn(body); e != nil && m.ID().IsZero() {
+		return &HTTPError{Status: resp.StatusCode, said: e}
+	}
+	return errors.New("its answer is that to another request")
+}
+
+// header is what goes along with a message.
+func (h *httpRoute) header(a *terms, r *outgoing) http.Header {
+	header := make(http.Header, 10+len(h.c.o.Header))
+	for name, values := range h.c.o.Header {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	header["Content-Type"] = []string{"application/json"}
+	header["Accept"] = []string{"application/json, text/event-stream"}
+	if a.revision >= Revision20250618 {
+		header["Mcp-Protocol-Version"] = []string{string(a.revision)}
+	}
+	h.mu.Lock()
+	session := h.session
+	h.mu.Unlock()
+	if a.revision.stateless() {
+		h.mirror(header, r)
+	} else if session != "" && a.revision != "" {
+		header["Mcp-Session-Id"] = []string{session}
+	}
+	return header
+}
+
+// mirror repeats parts of a request in headers, as revision 2026-07-28 wants it.
+func (h *httpRoute) mirror(header http.Header, r *outgoing) {
+	header["Mcp-Method"] = []string{r.method}
+	if r.name != "" {
+		header["Mcp-Name"] = []string{encodeHeader(r.name)}
+	}
+	if r.method != "tools/call" {
+		return
+	}
+	h.c.mu.Lock()
+	repeated := h.c.headers[r.name]
+	h.c.mu.Unlock()
+	if len(repeated) == 0 || r.arguments == nil {
+		return
+	}
+	arguments, err := encode(r.arguments)
+	if err != nil {
+		return // which writing the request says
+	}
+	for _, m := range repeated {
+		if text, ok := m.text(arguments); ok {
+			header[m.header] = []string{encodeHeader(text)}
+		}
+	}
+}
+
+// text is what an argument is in a header; false if it is not there.
+func (m mirrored) text(arguments json.RawMessage) (string, bool) {
+	value := arguments
+	for _, name := range m.path {
+		value = memberOf(value, name)
+	}
+	switch strictjson.First(value) {
+	case 0, 'n', '{', '[':
+		return "", false
+	case '"':
+		return strictjson.Unquote(value)
+	}
+	return string(value), true
+}
+
+// encodeHeader is a text as the value of a header: in base64 where it could not stand otherwise, or be taken for that.
+func encodeHeader(text string) string {
+	plain := !strings.HasPrefix(text, "=?base64?") && strings.TrimSpace(text) == text
+	for i := 0; plain && i < len(text); i++ {
+		plain = text[i] >= 0x20 && text[i] <= 0x7e
+	}
+	if plain {
+		return text
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+}
+
+// post sends a message. It tries again what surely was not taken: because nobody listened, because the server has too much to do and says
+// when to come again, or with a new token. A response that refuses is an error.
+func (h *httpRoute) post(ctx context.Context, header http.Header, msg []byte) (*http.Response, error) {
+	const tries = 4
+	for try := 1; ; try++ {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.address, bytes.NewReader(msg))
+		if err != nil {
+			return nil, err
+		}
+		req.Header = header
+		resp, err := h.send(req)
+		wait := time.Duration(100<<try) * time.Millisecond
+		switch {
+		case err != nil && (try == tries || !unsent(err)):
+			return nil, plainly(err)
+		case err != nil:
+		case resp.StatusCode < 300:
+			return resp, nil
+		default:
+			refused := refusal(resp, "")
+			var again bool
+			if again, wait = comeAgain(resp); !again || try == tries {
+				refused.session = header.Get("Mcp-Session-Id") != ""
+				return nil, refused
+			}
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// unsent reports whether a request surely never reached anybody.
+func unsent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// comeAgain reports whether a server wants to be asked again, and when.
+func comeAgain(resp *http.Response) (bool, time.Duration) {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return false, 0
+	}
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	return err == nil && seconds >= 0 && seconds <= 30, time.Duration(seconds) * time.Second
+}
+
+// send sends a request with the token, if there is one, and with a new one if that is refused.
+func (h *httpRoute) send(req *http.Request) (*http.Response, error) {
+	if h.c.o.Token == nil {
+		return h.client.Do(req)
+	}
+	h.mu.Lock()
+	token := h.token
+	h.mu.Unlock()
+	for try := 0; ; try++ {
+		if token == "" {
+			var err error
+			if token, err = h.c.o.Token(req.Context()); err != nil {
+				return nil, fmt.Errorf("getting a token: %w", err)
+			}
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := h.client.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		refused := resp.StatusCode == http.StatusUnauthorized
+		h.mu.Lock()
+		h.token = token
+		if refused {
+			h.token = ""
+		}
+		h.mu.Unlock()
+		if !refused || try > 0 {
+			return resp, nil
+		}
+		discard(resp)
+		token = ""
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func (h *httpRoute) notify(ctx context.Context, a *terms, method string, params any) error {
+	msg, err := jsonrpc.AppendNotification(nil, method, params)
+	if err != nil {
+		return err
+	}
+	return h.tell(ctx, a, method, msg)
+}
+
+// tell posts a message that has no answer.
+func (h *httpRoute) tell(ctx context.Context, a *terms, method string, msg []byte) error {
+	resp, err := h.post(ctx, h.header(a, &outgoing{method: method}), msg)
+	if err != nil {
+		return err
+	}
+	discard(resp)
+	return nil
+}
+
+// lost reports whether the server says that it does not know the session. That is status 404; some say 400 and the reason.
+func (h *httpRoute) lost(err error) bool {
+	var refused *HTTPError
+	if !errors.As(err, &refused) || !refused.session {
+		return false
+	}
+	return refused.Status == http.StatusNotFound || refused.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Error()), "session")
+}
+
+// close ends the session, if there is one, and all that goes on.
+func (h *httpRoute) close() error {
+	h.mu.Lock()
+	session := h.session
+	h.mu.Unlock()
+	if a := h.c.told.Load(); session != "" && a != nil && !a.revision.stateless() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodDelete, h.address, nil)
+		if err == nil {
+			req.Header = h.header(a, &outgoing{})
+			if resp, err := h.send(req); err == nil {
+				discard(resp) // a server need not offer this
+			}
+		}
+	}
+	hurry := make(chan struct{})
+	close(hurry)
+	h.c.conn.Close(hurry)
+	if h.own {
+		h.client.CloseIdleConnections()
+	}
+	return nil
+}

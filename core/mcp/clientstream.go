@@ -1,0 +1,219 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+const (
+	usualRetry  = time.Second            // before a stream that was cut is taken up again
+	mostResumed = 5                      // times in a row that this comes to nothing
+	openFor     = 2 * time.Second        // may the stream of a session take to begin
+	drainedIn   = 500 * time.Millisecond // may a stream take to end behind its answer
+)
+
+// An inflow is what comes back for one request, or, with no id, what a server has to say in a session besides.
+type inflow struct {
+	h   *httpRoute
+	a   *terms
+	id  jsonrpc.ID
+	cut context.CancelFunc // ends the response; nil for the stream of a session
+
+	last  string        // the id of the last event
+	retry time.Duration // that the server wants waited
+}
+
+// follow takes what comes until the request is answered. A stream that ends before is taken up again where it was, in revisions that
+// can do that.
+func (s *inflow) follow(ctx context.Context, resp *http.Response) error {
+	cut := s.cut
+	defer func() { cut() }()
+	for {
+		answer, err := s.read(ctx, resp.Body)
+		if answer != nil {
+			stop := cut
+			cut = func() {}
+			go drain(resp.Body, stop)
+			s.h.c.conn.Take(ctx, answer, nil)
+			return nil
+		}
+		resp.Body.Close()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case s.last == "" || s.a.revision.stateless():
+			if errors.Is(err, io.EOF) {
+				err = errors.New("the stream ended before the answer")
+			}
+			return err
+		}
+		if resp, err = s.resume(ctx); err != nil {
+			return fmt.Errorf("the stream ended before the answer, and could not be taken up again: %w", err)
+		}
+	}
+}
+
+// drain waits a moment for the end of a response that has no more to say, so that its connection can be used again.
+func drain(body io.ReadCloser, cut context.CancelFunc) {
+	timer := time.AfterFunc(drainedIn, cut)
+	_, _ = io.Copy(io.Discard, body)
+	timer.Stop()
+	body.Close()
+	cut()
+}
+
+// read takes what comes until the answer, which it returns, or the end. What the server asks is answered beside it.
+func (s *inflow) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, error) {
+	events := jsonrpc.NewEvents(body, s.h.c.o.MaxMessage)
+	defer func() {
+		if events.LastID != "" {
+			s.last = events.LastID
+		}
+		if events.Retry > 0 {
+			s.retry = events.Retry
+		}
+	}()
+	for {
+		event, err := events.Next()
+		if err != nil {
+			return nil, err
+		}
+		if len(event.Data) == 0 || event.Name != "message" {
+			continue
+		}
+		m := new(jsonrpc.Message)
+		m.Parse(event.Data)
+		if m.IsResponse() && !s.id.IsZero() && m.ID() == s.id {
+			return m, nil
+		}
+		s.h.c.takeIn(ctx, m, &reply{s.h, s.a})
+	}
+}
+
+// takeIn takes a message that came over HTTP: what is told, in order; what is asked, beside the rest.
+func (c *Client) takeIn(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
+	switch {
+	case m.Fault() != nil && !m.IsResponse():
+		c.o.Logger.Warn("the server sent what is no message", "error", m.Fault())
+	case m.IsRequest() || m.IsBatch():
+		go c.conn.Take(c.life, m, out)
+	default:
+		c.conn.Take(ctx, m, out)
+	}
+}
+
+// resume asks for what came after the last event, until it is given.
+func (s *inflow) resume(ctx context.Context) (*http.Response, error) {
+	var err error
+	wait := s.retry
+	if wait <= 0 {
+		wait = usualRetry
+	}
+	for range mostResumed {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		var resp *http.Response
+		if resp, err = s.get(ctx); err == nil {
+			return resp, nil
+		}
+		if refused := (*HTTPError)(nil); errors.As(err, &refused) && refused.Status < 500 {
+			return nil, err
+		}
+		wait = min(2*wait, 30*time.Second)
+	}
+	return nil, err
+}
+
+// get opens a stream, where the last one ended if there was one.
+func (s *inflow) get(ctx context.Context) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.h.address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = s.h.header(s.a, &outgoing{})
+	req.Header.Del("Content-Type")
+	req.Header.Set("Accept", "text/event-stream")
+	if s.last != "" {
+		req.Header.Set("Last-Event-ID", s.last)
+	}
+	resp, err := s.h.send(req)
+	if err != nil {
+		return nil, plainly(err)
+	}
+	if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
+		return nil, refusal(resp, "")
+	}
+	return resp, nil
+}
+
+// begin opens the stream on which a server says, in a session, what belongs to no request. Not all have one. It returns when the stream is
+// there, so that nothing is missed, but does not wait for long.
+func (h *httpRoute) begin(ctx context.Context, a *terms) {
+	if a.revision.stateless() {
+		return
+	}
+	life, end := context.WithCancel(h.c.life)
+	h.mu.Lock()
+	if h.streams != nil {
+		h.streams() // that of a session which is lost
+	}
+	h.streams = end
+	h.mu.Unlock()
+	begun := make(chan struct{})
+	go (&inflow{h: h, a: a}).keep(life, begun)
+	timer := time.NewTimer(openFor)
+	defer timer.Stop()
+	select {
+	case <-begun:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// keep reads the stream of a session as long as that lasts, and takes it up again when it is cut.
+func (s *inflow) keep(ctx context.Context, begun chan<- struct{}) {
+	resp, err := s.get(ctx)
+	close(begun)
+	for {
+		if err != nil {
+			if ctx.Err() == nil {
+				s.h.c.o.Logger.Debug("there is no stream of the session", "error", err)
+			}
+			return
+		}
+		_, _ = s.read(ctx, resp.Body)
+		resp.Body.Close()
+		resp, err = s.resume(ctx)
+	}
+}
+
+// A reply is where the answer to something goes that the server asked over HTTP: it is posted.
+type reply struct {
+	h *httpRoute
+	a *terms
+}
+
+// Send implements [jsonrpc.Outlet].
+func (r *reply) Send(msg []byte) error { return r.h.tell(r.h.c.life, r.a, "", msg) }
+
+// Room implements [jsonrpc.Outlet].
+func (r *reply) Room() []byte { return nil }
+
+// Answer implements [jsonrpc.Outlet].
+func (r *reply) Answer(msg []byte, _ error) {
+	if msg == nil {
+		return
+	}
+	if err := r.Send(msg); err != nil {
+		r.h.c.o.Logger.Warn("sending an answer to the server", "error", err)
+	}
+}
