@@ -1,0 +1,220 @@
+package mcpconfig
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A filling makes a [Server] of an entry. It goes on after a problem, so that all of them are told.
+type filling struct {
+	server   *Server
+	entry    *entry
+	source   *source
+	world    *world
+	expand   expander
+	problems []error
+	length   int // of all texts
+}
+
+// fill makes a server of what a file says. A disabled one gets its variables filled in if it is wanted alone.
+func fill(e *entryOf, w *world, wanted bool) *Server {
+	f := &filling{
+		server: &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows)},
+		source: e.source,
+		world:  w,
+		expand: e.source.client.expander(e.source, w),
+	}
+	f.entry = f.decode(e.value)
+	f.said()
+	f.server.Kind = f.kind()
+	if !f.server.Disabled || wanted {
+		switch f.server.Kind {
+		case Stdio:
+			f.program()
+		case HTTP, SSE:
+			f.address()
+		}
+	}
+	f.server.Err = errors.Join(f.problems...)
+	if len(f.problems) == 1 {
+		f.server.Err = f.problems[0]
+	}
+	return f.server
+}
+
+// wrong adds a problem.
+func (f *filling) wrong(field strictjson.Path, err error) {
+	f.problems = append(f.problems, &Problem{File: f.source.file, Server: f.server.Name, Field: string(field), Err: err})
+}
+
+// text fills in the variables of a text.
+func (f *filling) text(field strictjson.Path, text string, free bool) (string, bool) {
+	out, err := f.expand(text, free)
+	if err == nil {
+		if f.length += len(out); f.length > maxValue {
+			err = errTooLong
+		}
+	}
+	if err == nil && strings.ContainsRune(out, 0) {
+		err = errors.New("it has a zero byte in it, which no program can be handed")
+	}
+	if err != nil {
+		f.wrong(field, err)
+		return "", false
+	}
+	return out, true
+}
+
+// path is text with the ~/ of the clients that know it.
+func (f *filling) path(field strictjson.Path, text string, free bool) (string, bool) {
+	out, ok := f.text(field, text, free)
+	if !ok || f.source.client.tilde == nil {
+		return out, ok
+	}
+	out, err := f.source.client.tilde(f.world, out)
+	if err != nil {
+		f.wrong(field, err)
+	}
+	return out, err == nil
+}
+
+// program fills in what a program needs to be started.
+func (f *filling) program() {
+	f.server.Dir = f.source.folder
+	if f.entry.Cwd != "" {
+		if dir, ok := f.path("cwd", f.entry.Cwd, false); ok {
+			f.server.Dir = within(f.source.folder, dir)
+		}
+	}
+	command, ok := f.path("command", f.entry.Command, false)
+	switch {
+	case !ok:
+	case command == "":
+		f.wrong("command", errors.New("it is missing or empty; write the program to start"))
+	case strings.ContainsAny(command, "/"+string(filepath.Separator)):
+		f.server.Command = within(f.server.Dir, command)
+	default:
+		f.server.Command = command
+	}
+	for i, arg := range f.entry.Args {
+		arg, _ = f.path(strictjson.Path("args").Index(i), arg, true)
+		f.server.Args = append(f.server.Args, arg)
+	}
+	f.environment()
+}
+
+// within is path seen from dir, unless it is absolute.
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// environment fills in the environment of a program: what the file of variables has, and then what env has.
+func (f *filling) environment() {
+	env := make(map[string]string)
+	if f.entry.EnvFile != "" {
+		if file, ok := f.text("envFile", f.entry.EnvFile, false); ok {
+			vars, err := readDotenv(within(f.source.folder, file))
+			if err != nil {
+				f.wrong("envFile", err)
+			}
+			maps.Copy(env, vars)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.entry.Env)) {
+		field := strictjson.Path("env").Key(name)
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			f.wrong(field, errors.New("this is no name of a variable"))
+			continue
+		}
+		text, there, err := envText(f.entry.Env[name], f.source.client.loose)
+		switch {
+		case err != nil:
+			f.wrong(field, err)
+		case !there:
+			delete(env, name)
+		default:
+			if value, ok := f.text(field, text, false); ok {
+				env[name] = f.pathList(env, name) + value
+			}
+		}
+	}
+	if last := f.source.client.environment; last != nil {
+		last(f.source, f.world, env)
+	}
+	if len(env) > 0 {
+		f.server.Env = env
+	}
+}
+
+// pathList is what comes before the value of a variable, if that is one to add to a PATH.
+func (f *filling) pathList(env map[string]string, name string) string {
+	if !f.source.client.addsPath || !strings.EqualFold(name, "PATH") {
+		return ""
+	}
+	path, ok := env[name]
+	if !ok {
+		path, _ = f.world.getenv("PATH")
+	}
+	if path == "" {
+		return ""
+	}
+	return path + string(filepath.ListSeparator)
+}
+
+// readDotenv reads a file of variables. Its error does not name the file, which may have got its name from a variable.
+func readDotenv(file string) (map[string]string, error) {
+	text, err := readFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the file: %w; a relative path is seen from the folder of the project", err)
+	}
+	return parseDotenv(text)
+}
+
+// address fills in where a server is, and what it is sent with each request.
+func (f *filling) address() {
+	if text, ok := f.text("url", f.entry.URL, false); ok {
+		if at, err := url.Parse(text); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+			f.wrong("url", errors.New("it is no address; write one that begins with http:// or https://"))
+		} else {
+			f.server.URL = text
+		}
+	}
+	f.server.Header = make(http.Header)
+	for _, name := range slices.Sorted(maps.Keys(f.entry.Headers)) {
+		field := strictjson.Path("headers").Key(name)
+		value, ok := f.text(field, f.entry.Headers[name], false)
+		value = strings.Trim(value, " \t")
+		switch {
+		case !ok, value == "" && f.source.client.sparse:
+		case !isToken(name):
+			f.wrong(field, errors.New("this is no name of a header; it may have letters, digits and dashes"))
+		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			f.wrong(field, errors.New("the value has a line break or another control character in it; take it out of the variable"))
+		case f.server.Header.Get(name) != "":
+			f.wrong(field, errors.New("the header stands here twice, in other letter case; keep one of them"))
+		default:
+			f.server.Header.Set(name, value)
+		}
+	}
+}
+
+// isToken reports whether text can be the name of a header.
+func isToken(text string) bool {
+	for _, c := range []byte(text) {
+		if !isNameByte(c) && !strings.ContainsRune("!#$%&'*+-.^`|~", rune(c)) {
+			return false
+		}
+	}
+	return text != ""
+}
