@@ -51,8 +51,9 @@ type Outgoing struct {
 
 	// Via sends the message in another way than over the transport, and may go on to wait for the answer and hand it to
 	// [Conn.Take]. If it returns nil before an answer was taken, that is waited for. Its context ends when that of the
-	// call does, when the time is up, and when an answer was taken. It is done with msg when it returns. nil is the transport.
-	Via func(ctx context.Context, id ID, msg []byte) error
+	// call does, when the time is up, when an answer was taken, and with done, which Via calls in the end: before it returns, or later if
+	// something still goes on. It may keep msg. nil is the transport.
+	Via func(ctx context.Context, done func(), id ID, msg []byte) error
 
 	// Begun is told the id before the call is sent. nil is nobody.
 	Begun func(ID)
@@ -139,11 +140,10 @@ func (c *Conn) sendCall(ctx context.Context, msg []byte) error {
 // sendVia has a call sent by somebody else, who may wait for its answer.
 func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
 	until, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	c.mu.Lock()
 	p.stop = stop
 	c.mu.Unlock()
-	err := o.Via(until, id, msg)
+	err := o.Via(until, func() { stop(nil) }, id, msg)
 	c.mu.Lock()
 	p.stop = nil
 	c.mu.Unlock()
@@ -259,15 +259,17 @@ func numberOf(id ID) (int64, bool) {
 	return n, err == nil
 }
 
-// deliver hands a response to the call that waits for it.
-func (c *Conn) deliver(m message) {
+// deliver hands a response to the call that waits for it, and ends what has sent it.
+func (c *Conn) deliver(m message) { c.hand(m, true) }
+
+func (c *Conn) hand(m message, stop bool) {
 	number, ok := numberOf(m.id)
 	c.mu.Lock()
 	p := c.calls[number]
 	if ok = ok && p != nil; ok {
 		delete(c.calls, number)
 		p.answer <- m
-		if p.stop != nil {
+		if p.stop != nil && stop {
 			p.stop(nil)
 		}
 	}

@@ -132,6 +132,15 @@ func (c *Conn) Take(ctx context.Context, m *Message, out Outlet) {
 	}
 }
 
+// Deliver is [Conn.Take] for the answer to a call, by what has sent that ([Outgoing].Via), whose context goes on.
+func (c *Conn) Deliver(m *Message) {
+	answer := m.message
+	if m.fault != nil {
+		answer = message{id: m.fault.id, broken: m.fault.err}
+	}
+	c.hand(answer, false)
+}
+
 func (c *Conn) takeBatch(ctx context.Context, m *Message, out Outlet) {
 	var all sync.WaitGroup
 	for _, in := range c.unpack(slices.Clip(m.batch)) {

@@ -97,7 +97,7 @@ type terms struct {
 // A route is how messages get to a server.
 type route interface {
 	// via is how a request goes out, or nil for the connection's own transport.
-	via(a *terms, r *outgoing) func(ctx context.Context, id jsonrpc.ID, msg []byte) error
+	via(a *terms, r *outgoing) func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
 
 	// notify sends a notification.
 	notify(ctx context.Context, a *terms, method string, params any) error
@@ -256,7 +256,7 @@ type plainRoute struct {
 	transport jsonrpc.Transport
 }
 
-func (r *plainRoute) via(*terms, *outgoing) func(context.Context, jsonrpc.ID, []byte) error {
+func (r *plainRoute) via(*terms, *outgoing) func(context.Context, func(), jsonrpc.ID, []byte) error {
 	return nil
 }
 

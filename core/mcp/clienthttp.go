@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -71,20 +73,24 @@ type httpRoute struct {
 	c       *Client
 	address string
 	client  *http.Client
-	own     bool // the client is ours
+	own     *http.Transport // if the client is ours
 
-	mu      sync.Mutex
-	session string
-	token   string
-	streams context.CancelFunc // ends the stream of the session; nil if there is none
+	to       *url.URL
+	mu       sync.Mutex
+	session  string
+	token    string
+	usual    http.Header        // what goes along with all messages
+	usualFor *terms             // in a session with these
+	streams  context.CancelFunc // ends the stream of the session; nil if there is none
 }
 
 func newHTTPRoute(c *Client, address string) *httpRoute {
 	h := &httpRoute{c: c, address: address, client: c.o.HTTP}
+	h.to, _ = url.Parse(address) // which Dial has done before
 	if h.client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = 256
-		h.client, h.own = &http.Client{Transport: transport, CheckRedirect: stayHome}, true
+		h.client, h.own = &http.Client{Transport: transport, CheckRedirect: stayHome}, transport
 	}
 	return h
 }
@@ -112,32 +118,32 @@ func (h *httpRoute) shown() string {
 	return u.Redacted()
 }
 
-func (h *httpRoute) via(a *terms, r *outgoing) func(context.Context, jsonrpc.ID, []byte) error {
-	return func(ctx context.Context, id jsonrpc.ID, msg []byte) error { return h.call(ctx, a, r, id, msg) }
+func (h *httpRoute) via(a *terms, r *outgoing) func(context.Context, func(), jsonrpc.ID, []byte) error {
+	return func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error {
+		return h.call(ctx, done, a, r, id, msg)
+	}
 }
 
 // call posts a request and takes what comes back, until it is answered.
-func (h *httpRoute) call(ctx context.Context, a *terms, r *outgoing, id jsonrpc.ID, msg []byte) error {
-	ctx, cut := context.WithCancel(ctx)
+func (h *httpRoute) call(ctx context.Context, done func(), a *terms, r *outgoing, id jsonrpc.ID, msg []byte) error {
 	resp, err := h.post(ctx, h.header(a, r), msg)
 	if err != nil {
-		cut()
+		done()
 		return err
 	}
 	if r.method == "initialize" {
 		h.mu.Lock()
-		h.session = resp.Header.Get("Mcp-Session-Id")
+		h.session, h.usual = resp.Header.Get("Mcp-Session-Id"), nil
 		h.mu.Unlock()
 	}
 	switch mediaType(resp) {
 	case "application/json":
-		defer cut()
-		return h.takeBody(ctx, resp, id)
+		defer done()
+		return h.takeBody(resp, id)
 	case "text/event-stream":
-		s := &inflow{h: h, a: a, id: id, cut: cut}
-		return s.follow(ctx, resp)
+		return (&inflow{h: h, a: a, id: id}).follow(ctx, done, resp)
 	}
-	defer cut()
+	defer done()
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusAccepted {
 		return nil // the answer comes in another way
@@ -146,7 +152,7 @@ func (h *httpRoute) call(ctx context.Context, a *terms, r *outgoing, id jsonrpc.
 }
 
 // takeBody takes an answer that is all there is in a response.
-func (h *httpRoute) takeBody(ctx context.Context, resp *http.Response, id jsonrpc.ID) error {
+func (h *httpRoute) takeBody(resp *http.Response, id jsonrpc.ID) error {
 	defer resp.Body.Close()
 	body, err := readBody(resp, h.c.o.MaxMessage)
 	if err != nil {
@@ -156,7 +162,7 @@ func (h *httpRoute) takeBody(ctx context.Context, resp *http.Response, id jsonrp
 	m.Parse(body)
 	switch {
 	case m.IsResponse() && m.ID() == id:
-		h.c.conn.Take(ctx, &m, nil)
+		h.c.conn.Deliver(&m)
 		return nil
 	case m.Fault() != nil:
 		return fmt.Errorf("its answer is no JSON-RPC: %w", errors.New(m.Fault().Message))
@@ -167,24 +173,36 @@ func (h *httpRoute) takeBody(ctx context.Context, resp *http.Response, id jsonrp
 	return errors.New("its answer is that to another request")
 }
 
-// header is what goes along with a message.
+// header is what goes along with a message. It is not to be changed: those of one session share it.
 func (h *httpRoute) header(a *terms, r *outgoing) http.Header {
-	header := make(http.Header, 10+len(h.c.o.Header))
+	h.mu.Lock()
+	usual := h.usual
+	if h.usualFor != a || usual == nil {
+		usual = h.newHeader(a)
+		h.usual, h.usualFor = usual, a
+	}
+	h.mu.Unlock()
+	if !a.revision.stateless() {
+		return usual
+	}
+	own := maps.Clone(usual)
+	h.mirror(own, r)
+	return own
+}
+
+// newHeader is what goes along with all messages. mu is held.
+func (h *httpRoute) newHeader(a *terms) http.Header {
+	header := http.Header{}
 	for name, values := range h.c.o.Header {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
-	header["Content-Type"] = []string{"application/json"}
-	header["Accept"] = []string{"application/json, text/event-stream"}
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "application/json, text/event-stream")
 	if a.revision >= Revision20250618 {
-		header["Mcp-Protocol-Version"] = []string{string(a.revision)}
+		header.Set("MCP-Protocol-Version", string(a.revision))
 	}
-	h.mu.Lock()
-	session := h.session
-	h.mu.Unlock()
-	if a.revision.stateless() {
-		h.mirror(header, r)
-	} else if session != "" && a.revision != "" {
-		header["Mcp-Session-Id"] = []string{session}
+	if h.session != "" && a.revision != "" && !a.revision.stateless() {
+		header.Set("Mcp-Session-Id", h.session)
 	}
 	return header
 }
@@ -247,12 +265,7 @@ func encodeHeader(text string) string {
 func (h *httpRoute) post(ctx context.Context, header http.Header, msg []byte) (*http.Response, error) {
 	const tries = 4
 	for try := 1; ; try++ {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.address, bytes.NewReader(msg))
-		if err != nil {
-			return nil, err
-		}
-		req.Header = header
-		resp, err := h.send(req)
+		resp, err := h.send(ctx, http.MethodPost, h.to, header, msg)
 		wait := time.Duration(100<<try) * time.Millisecond
 		switch {
 		case err != nil && (try == tries || !unsent(err)):
@@ -292,9 +305,9 @@ func comeAgain(resp *http.Response) (bool, time.Duration) {
 }
 
 // send sends a request with the token, if there is one, and with a new one if that is refused.
-func (h *httpRoute) send(req *http.Request) (*http.Response, error) {
+func (h *httpRoute) send(ctx context.Context, method string, to *url.URL, header http.Header, msg []byte) (*http.Response, error) {
 	if h.c.o.Token == nil {
-		return h.client.Do(req)
+		return h.exchange(ctx, method, to, header, msg)
 	}
 	h.mu.Lock()
 	token := h.token
@@ -302,12 +315,13 @@ func (h *httpRoute) send(req *http.Request) (*http.Response, error) {
 	for try := 0; ; try++ {
 		if token == "" {
 			var err error
-			if token, err = h.c.o.Token(req.Context()); err != nil {
+			if token, err = h.c.o.Token(ctx); err != nil {
 				return nil, fmt.Errorf("getting a token: %w", err)
 			}
 		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		resp, err := h.client.Do(req)
+		own := maps.Clone(header)
+		own.Set("Authorization", "Bearer "+token)
+		resp, err := h.exchange(ctx, method, to, own, msg)
 		if err != nil {
 			return nil, err
 		}
@@ -323,12 +337,30 @@ func (h *httpRoute) send(req *http.Request) (*http.Response, error) {
 		}
 		discard(resp)
 		token = ""
-		if req.GetBody != nil {
-			if req.Body, err = req.GetBody(); err != nil {
-				return nil, err
-			}
-		}
 	}
+}
+
+// exchange sends a request once, but for redirects. Those are rare, so that a request is made ready to be sent again only then.
+func (h *httpRoute) exchange(ctx context.Context, method string, to *url.URL, header http.Header, msg []byte) (*http.Response, error) {
+	if h.own != nil && (method != http.MethodPost || len(msg) > 0) {
+		req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+		if len(msg) > 0 {
+			req.ContentLength = int64(len(msg))
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(msg)), nil }
+			req.Body, _ = req.GetBody()
+		}
+		resp, err := h.own.RoundTrip(req)
+		if err != nil || resp.StatusCode < 300 || resp.StatusCode >= 400 {
+			return resp, err
+		}
+		discard(resp)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(msg))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header.Clone()
+	return h.client.Do(req)
 }
 
 func (h *httpRoute) notify(ctx context.Context, a *terms, method string, params any) error {
@@ -366,18 +398,14 @@ func (h *httpRoute) close() error {
 	if a := h.c.told.Load(); session != "" && a != nil && !a.revision.stateless() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodDelete, h.address, nil)
-		if err == nil {
-			req.Header = h.header(a, &outgoing{})
-			if resp, err := h.send(req); err == nil {
-				discard(resp) // a server need not offer this
-			}
+		if resp, err := h.send(ctx, http.MethodDelete, h.to, h.header(a, &outgoing{}), nil); err == nil {
+			discard(resp) // a server need not offer this
 		}
 	}
 	hurry := make(chan struct{})
 	close(hurry)
 	h.c.conn.Close(hurry)
-	if h.own {
+	if h.own != nil {
 		h.client.CloseIdleConnections()
 	}
 	return nil

@@ -81,6 +81,10 @@ func errorIn(body []byte) *jsonrpc.Error {
 }
 
 func mediaType(resp *http.Response) string {
+	switch text := resp.Header.Get("Content-Type"); text {
+	case "application/json", "text/event-stream":
+		return text
+	}
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || kind == "" {
 		return "no type of content"

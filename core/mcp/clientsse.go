@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ func dialSSE(ctx context.Context, address string, o ClientOptions) (*Client, err
 // sseRoute is that of HTTP with SSE.
 type sseRoute struct {
 	*httpRoute
-	post string // the address for messages
+	post *url.URL // for messages
 
 	mu  sync.Mutex
 	err error // why the stream ended
@@ -66,16 +65,12 @@ func (s *sseRoute) open(ctx context.Context) error {
 }
 
 // resolve is the address for messages, which has to be at the same server: keys go there too.
-func (s *sseRoute) resolve(where string) (string, error) {
-	base, err := url.Parse(s.address)
-	if err != nil {
-		return "", err
+func (s *sseRoute) resolve(where string) (*url.URL, error) {
+	to, err := s.to.Parse(where)
+	if err != nil || to.Host != s.to.Host || to.Scheme != s.to.Scheme {
+		return nil, fmt.Errorf("it wants messages posted to %q, which is another server", short(where))
 	}
-	to, err := base.Parse(where)
-	if err != nil || to.Host != base.Host || to.Scheme != base.Scheme {
-		return "", fmt.Errorf("it wants messages posted to %q, which is another server", short(where))
-	}
-	return to.String(), nil
+	return to, nil
 }
 
 // read takes what comes until the stream ends, and with it the conversation.
@@ -99,18 +94,16 @@ func (s *sseRoute) read(ctx context.Context, resp *http.Response, events *jsonrp
 	}
 }
 
-func (s *sseRoute) via(*terms, *outgoing) func(context.Context, jsonrpc.ID, []byte) error {
-	return func(ctx context.Context, _ jsonrpc.ID, msg []byte) error { return s.tell(ctx, msg) }
+func (s *sseRoute) via(*terms, *outgoing) func(context.Context, func(), jsonrpc.ID, []byte) error {
+	return func(ctx context.Context, done func(), _ jsonrpc.ID, msg []byte) error {
+		defer done()
+		return s.tell(ctx, msg)
+	}
 }
 
 // tell posts a message. What comes of it comes over the stream.
 func (s *sseRoute) tell(ctx context.Context, msg []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.post, bytes.NewReader(msg))
-	if err != nil {
-		return err
-	}
-	req.Header = s.header(&terms{}, &outgoing{})
-	resp, err := s.send(req)
+	resp, err := s.send(ctx, http.MethodPost, s.post, s.header(&terms{}, &outgoing{}), msg)
 	if err != nil {
 		return plainly(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 
@@ -20,27 +21,24 @@ const (
 
 // An inflow is what comes back for one request, or, with no id, what a server has to say in a session besides.
 type inflow struct {
-	h   *httpRoute
-	a   *terms
-	id  jsonrpc.ID
-	cut context.CancelFunc // ends the response; nil for the stream of a session
+	h  *httpRoute
+	a  *terms
+	id jsonrpc.ID
 
 	last  string        // the id of the last event
 	retry time.Duration // that the server wants waited
 }
 
-// follow takes what comes until the request is answered. A stream that ends before is taken up again where it was, in revisions that
-// can do that.
-func (s *inflow) follow(ctx context.Context, resp *http.Response) error {
-	cut := s.cut
-	defer func() { cut() }()
+// follow takes what comes until the request is answered, and calls done when that is over. A stream that ends before is taken up again where it
+// was, in revisions that can do that.
+func (s *inflow) follow(ctx context.Context, done func(), resp *http.Response) error {
+	defer func() { done() }()
 	for {
 		answer, err := s.read(ctx, resp.Body)
 		if answer != nil {
-			stop := cut
-			cut = func() {}
-			go drain(resp.Body, stop)
-			s.h.c.conn.Take(ctx, answer, nil)
+			s.h.c.conn.Deliver(answer)
+			go drain(resp.Body, done)
+			done = func() {}
 			return nil
 		}
 		resp.Body.Close()
@@ -60,7 +58,7 @@ func (s *inflow) follow(ctx context.Context, resp *http.Response) error {
 }
 
 // drain waits a moment for the end of a response that has no more to say, so that its connection can be used again.
-func drain(body io.ReadCloser, cut context.CancelFunc) {
+func drain(body io.ReadCloser, cut func()) {
 	timer := time.AfterFunc(drainedIn, cut)
 	_, _ = io.Copy(io.Discard, body)
 	timer.Stop()
@@ -135,17 +133,13 @@ func (s *inflow) resume(ctx context.Context) (*http.Response, error) {
 
 // get opens a stream, where the last one ended if there was one.
 func (s *inflow) get(ctx context.Context) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.h.address, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header = s.h.header(s.a, &outgoing{})
-	req.Header.Del("Content-Type")
-	req.Header.Set("Accept", "text/event-stream")
+	header := maps.Clone(s.h.header(s.a, &outgoing{}))
+	header.Del("Content-Type")
+	header.Set("Accept", "text/event-stream")
 	if s.last != "" {
-		req.Header.Set("Last-Event-ID", s.last)
+		header.Set("Last-Event-ID", s.last)
 	}
-	resp, err := s.h.send(req)
+	resp, err := s.h.send(ctx, http.MethodGet, s.h.to, header, nil)
 	if err != nil {
 		return nil, plainly(err)
 	}
