@@ -143,15 +143,18 @@ func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg 
 	c.mu.Lock()
 	p.stop = stop
 	c.mu.Unlock()
-	err := o.Via(until, func() { stop(nil) }, id, msg)
+	err := o.Via(until, func() { stop(errDone) }, id, msg)
 	c.mu.Lock()
 	p.stop = nil
 	c.mu.Unlock()
-	if cause := context.Cause(until); err != nil && cause != nil && ctx.Err() == nil && len(p.answer) == 0 {
+	if cause := context.Cause(until); err != nil && cause != nil && cause != errDone && ctx.Err() == nil {
 		return cause // why it was stopped says more than what came of that
 	}
 	return err
 }
+
+// errDone is why the context of what sends a call has ended, if it has nothing more to do.
+var errDone = errors.New("all was done")
 
 // await waits for the answer to a call that was sent, or was not.
 func (c *Conn) await(ctx context.Context, o *Outgoing, p *pending, sent error) (message, error) {

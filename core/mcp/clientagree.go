@@ -179,7 +179,7 @@ func (c *Client) initialize(ctx context.Context) error {
 	case !isHandshake(agreed.ProtocolVersion):
 		return fmt.Errorf("the server wants to speak revision %q, which this client does not know", short(string(agreed.ProtocolVersion)))
 	case c.o.Revision != "" && agreed.ProtocolVersion != c.o.Revision:
-		return fmt.Errorf("the server wants to speak revision %s, and %s was outgoing for", agreed.ProtocolVersion, c.o.Revision)
+		return fmt.Errorf("the server wants to speak revision %s, and %s was asked for", agreed.ProtocolVersion, c.o.Revision)
 	}
 	told := &terms{revision: agreed.ProtocolVersion, capabilities: agreed.Capabilities, instructions: agreed.Instructions}
 	told.server, _ = readInfo(agreed.ServerInfo)

@@ -39,7 +39,7 @@ func (cmd Command) String() string {
 // Start starts a server and begins to speak to it. It runs until [Client.Close]; ctx is for the first conversation alone. A server
 // that ends when it is asked for its revision, as some do that know none but the older ones, is started again.
 func Start(ctx context.Context, cmd Command, o ClientOptions) (*Client, error) {
-	c, err := start(ctx, cmd, o)
+	c, err := start(ctx, cmd, o, false)
 	if err == nil || o.Revision != "" || ctx.Err() != nil {
 		return c, err
 	}
@@ -47,14 +47,14 @@ func Start(ctx context.Context, cmd Command, o ClientOptions) (*Client, error) {
 	if !errors.As(err, &early) {
 		return nil, err
 	}
-	o.Revision = LatestHandshake
-	if again, againErr := start(ctx, cmd, o); againErr == nil {
+	if again, againErr := start(ctx, cmd, o, true); againErr == nil {
 		return again, nil
 	}
 	return nil, err
 }
 
-func start(ctx context.Context, cmd Command, o ClientOptions) (*Client, error) {
+// start starts a server, and asks it for nothing but the handshake if that is said.
+func start(ctx context.Context, cmd Command, o ClientOptions, handshake bool) (*Client, error) {
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(cmd.Env)) {
 		env = append(env, name+"="+cmd.Env[name])
@@ -64,6 +64,7 @@ func start(ctx context.Context, cmd Command, o ClientOptions) (*Client, error) {
 		return nil, &ConnectionError{err}
 	}
 	c := newClient(o)
+	c.handshake = handshake
 	lines := jsonrpc.NewLines(process.Out, process.In, jsonrpc.LinesOptions{MaxMessage: c.o.MaxMessage})
 	r := &processRoute{plainRoute: plainRoute{c: c, transport: lines}, process: process}
 	c.route = r
