@@ -19,11 +19,11 @@ func Execute[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json
 	return a.execute(ctx, c)
 }
 
-// Do is [Execute] for who has a context that leads to the app, as workers have. The result is a copy.
+// Do is [Execute] for who has a context that leads to the app, as workers and the calls of a server with features have. The result is a copy.
 func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err error) {
 	s := scopeOf(ctx)
 	if s.app == nil {
-		return out, fmt.Errorf("executing %T: the context leads to no app; use that of a worker, or app.With", c)
+		return out, fmt.Errorf("executing %T: the context leads to no app; use that of a worker, or of a call to a server with features, or app.With", c)
 	}
 	raw, err := s.app.execute(ctx, c)
 	if err != nil {

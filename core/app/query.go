@@ -14,11 +14,11 @@ func Read[S, Out any](ctx context.Context, a *App, q Answerer[S, Out]) (json.Raw
 	return a.read(ctx, reflect.TypeFor[S](), func(ctx context.Context, state any) (any, error) { return q.Answer(ctx, state.(*S)) })
 }
 
-// Ask is [Read] for who has a context that leads to the app: workers, checks, and other queries. The answer is a copy.
+// Ask is [Read] for who has a context that leads to the app: workers, checks, other queries, and the calls of a server with features. The answer is a copy.
 func Ask[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err error) {
 	s := scopeOf(ctx)
 	if s.app == nil {
-		return out, fmt.Errorf("asking %T: the context leads to no app; use that of a worker, a check or a query, or app.With", q)
+		return out, fmt.Errorf("asking %T: the context leads to no app; use that of a worker, a check or a query, or of a call to a server with features, or app.With", q)
 	}
 	raw, err := Read(ctx, s.app, q)
 	if err != nil {

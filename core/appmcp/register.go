@@ -1,6 +1,7 @@
 package appmcp
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ type Feature struct {
 }
 
 // Register offers the tools of all features, and what there is to see of the app as resources. The store is that of the
-// app. Clients that have subscribed to one of the resources are told when it has changed, as long as the app runs.
+// app. The contexts of all calls lead to the app, so that other tools too may use [app.Do] and [app.Ask]. Clients that have subscribed to one of the resources are told when it has changed, as long as the app runs.
 //
 // The log and the workers show what all commands were given and came to, so who reads them by a token needs the scopes of all tools
 // of the features.
@@ -29,6 +30,7 @@ func Register(s *mcp.Server, a *app.App, store app.Store, features ...Feature) e
 		}
 	}
 	errs = append(errs, registerResources(s, a, store, added(before, s.ToolScopes())))
+	s.Provide(func(ctx context.Context) context.Context { return app.With(ctx, a) })
 	a.Watch(func() { s.ResourcesUpdated(shows) })
 	return errors.Join(errs...)
 }

@@ -18,7 +18,7 @@ import (
 // known have keys of their own: what one came to is not told to another who has chosen the same.
 func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (*mcp.ToolResult, error) {
 	return func(ctx context.Context, c C) (*mcp.ToolResult, error) {
-		ctx, err := withKey(ctx)
+		ctx, err := WithKey(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -47,8 +47,9 @@ func result(raw json.RawMessage, t reflect.Type, err error) (*mcp.ToolResult, er
 	return made, nil
 }
 
-// withKey is ctx with the key that its call carries, if it does.
-func withKey(ctx context.Context) (context.Context, error) {
+// WithKey is ctx with the idempotency key that its call carries, if it does. It is for tools that execute one command, and so
+// give back the same when they are called again.
+func WithKey(ctx context.Context) (context.Context, error) {
 	call := mcp.CallFrom(ctx)
 	if call == nil || call.Meta == nil {
 		return ctx, nil

@@ -80,7 +80,7 @@ type Hook func(ctx context.Context, call *Call, next func(context.Context) (any,
 // callKey is the key of a context's call.
 type callKey struct{}
 
-// A callContext is a call seen as its context: that of the request, and it knows the call.
+// A callContext is a call seen as its context: that of the request, and it knows the call and what the server provides.
 type callContext Call
 
 // String keeps those who print a context from looking into the call.
@@ -94,7 +94,10 @@ func (x *callContext) Value(key any) any {
 	if key == (callKey{}) {
 		return (*Call)(x)
 	}
-	return x.ctx.Value(key)
+	if value := x.ctx.Value(key); value != nil {
+		return value
+	}
+	return x.via.server.value(key)
 }
 
 // CallFrom returns the call that ctx belongs to, or nil outside of one.

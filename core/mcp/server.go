@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -65,6 +66,7 @@ type Server struct {
 	card         json.RawMessage // the name that results are signed with
 	methods      map[string]method
 	states       *stateKeeper
+	provided     atomic.Pointer[context.Context] // of which calls have the values
 
 	tools     registry[*tool]
 	resources registry[*resource]

@@ -163,6 +163,32 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// What the server provides is in the contexts of all calls, beside what they have themselves.
+func TestProvide(t *testing.T) {
+	type key string
+	hook := func(ctx context.Context, _ *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		return next(context.WithValue(ctx, key("b"), "of the hook"))
+	}
+	s := newServer(mcp.Options{Hook: hook})
+	err := s.AddTool(mcp.Tool{Name: "look"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		return mcp.TextResult(fmt.Sprint(ctx.Value(key("a")), ", ", ctx.Value(key("b")), ", ", ctx.Value(key("c")), ", ", mcp.CallFrom(ctx).Target)), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
+		c := mcptest.ConnectWith(t, s, mcptest.Options{Revision: revision})
+		for _, name := range []key{"a", "b", "a"} {
+			s.Provide(func(ctx context.Context) context.Context {
+				return context.WithValue(ctx, name, fmt.Sprintf("%v and %s", ctx.Value(name), revision))
+			})
+		}
+		if got := c.CallTool("look", nil).Text(); !strings.Contains(got, " and "+string(revision)+", of the hook, <nil>, look") {
+			t.Errorf("in revision %s, a call finds %s", revision, got)
+		}
+	}
+}
+
 // The hook sees every call, in and out, and what it puts into the context is there.
 func TestHook(t *testing.T) {
 	type key struct{}
