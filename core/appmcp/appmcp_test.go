@@ -111,6 +111,32 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// Other tools of the server use the features too, in every revision, and see what clients have done.
+func TestOtherTools(t *testing.T) {
+	client := apptest.Serve(t, posts())
+	client.Offer(func(s *mcp.Server) error {
+		return s.AddTool(mcp.Tool{Name: "twice"}, mcp.Typed(func(ctx context.Context, in create) (string, error) {
+			for _, title := range []string{in.Title, in.Title + " again"} {
+				if _, err := app.Do(ctx, create{title}); err != nil {
+					return "", err
+				}
+			}
+			all, err := app.Ask(ctx, list{})
+			return strings.Join(all, ", "), err
+		}))
+	})
+	client.Given("posts_create", `{"title":"zero"}`)
+	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
+		other := client.Connect(mcptest.Options{Revision: revision})
+		if got := other.CallTool("twice", create{string(revision)}).Text(); !strings.HasSuffix(got, fmt.Sprintf("%s, %[1]s again, zero", revision)) {
+			t.Errorf("in revision %s it says %s", revision, got)
+		}
+	}
+	if got := client.CallTool("twice", create{"zero"}); !got.IsError || !strings.Contains(got.Text(), "already") {
+		t.Errorf("what is refused gives %+v", got)
+	}
+}
+
 func TestKey(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	call := func(key any) (string, error) {

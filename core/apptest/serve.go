@@ -22,6 +22,7 @@ type Client struct {
 	Store app.Store // of the app
 
 	t        testing.TB
+	server   *mcp.Server
 	features []app.Feature
 	options  app.Options
 	later    atomic.Int64 // by how much the clock was moved on
@@ -44,8 +45,25 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.checkReplay(context.Background()) }) // after the session
-	c.Client = mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, c.App, store, features...) })
+	c.Client = mcptest.Serve(t, func(s *mcp.Server) error {
+		c.server = s
+		return appmcp.Register(s, c.App, store, features...)
+	})
 	return c
+}
+
+// Offer has the server offer more, such as tools that use the features: client.Offer(tools.Register).
+func (c *Client) Offer(register func(*mcp.Server) error) {
+	c.t.Helper()
+	if err := register(c.server); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Connect is one more client of the same server.
+func (c *Client) Connect(o mcptest.Options) *mcptest.Client {
+	c.t.Helper()
+	return mcptest.ConnectWith(c.t, c.server, o)
 }
 
 // newOptions are those of an app to which the same things happen in every test.
