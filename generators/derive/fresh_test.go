@@ -21,6 +21,7 @@ func TestOursAreFresh(t *testing.T) {
 		{"../..", module, "petrock"},
 		{"../../skeleton/base", module + "/skeleton/base", "server"},
 		{"../../skeleton/example/everything", module + "/skeleton/example/everything", "everything"},
+		{"../../skeleton/example/tasks", module + "/skeleton/example/tasks", "tasks"},
 	} {
 		dir, err := filepath.Abs(home.dir)
 		if err != nil {

@@ -1,0 +1,52 @@
+package tasks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
+)
+
+// A task whose lease has run out is returned to its place in the queue, once; one whose lease has not is not.
+func TestLeases(t *testing.T) {
+	client := apptest.Serve(t, tasks.Feature())
+	client.Given("create_task", `{"title":"one"}`)
+	client.Given("create_task", `{"title":"two"}`)
+	first := take(t, client, "ann")
+	client.Work(t.Context())
+	client.Later(9 * time.Minute)
+	second := take(t, client, "bob")
+	client.Given("create_task", `{"title":"three"}`)
+	client.Work(t.Context())
+	if third := take(t, client, "bob"); second.Title != "two" || third.Title != "three" {
+		t.Errorf("bob has %q and %q before a lease has run out", second.Title, third.Title)
+	}
+	client.Later(2 * time.Minute)
+	client.Work(t.Context())
+	client.Work(t.Context())
+	if again := take(t, client, "eve"); again.ID != first.ID || again.Lease == first.Lease || again.Attempts != 2 || again.Agent != "eve" {
+		t.Errorf("eve has %+v", again)
+	}
+	entries, err := client.Store.Last(t.Context())
+	if err != nil || entries != 8 { // three of create, four of take, one of return
+		t.Errorf("the log has %d entries, %v", entries, err)
+	}
+}
+
+// Tasks that are returned are handed out before newer ones, the oldest first.
+func TestLeasesOrder(t *testing.T) {
+	client := apptest.Serve(t, tasks.Feature())
+	for _, title := range []string{"one", "two", "three"} {
+		client.Given("create_task", `{"title":"`+title+`"}`)
+	}
+	take(t, client, "ann")
+	take(t, client, "ann")
+	client.Later(time.Hour)
+	client.Work(t.Context())
+	for _, want := range []string{"one", "two", "three"} {
+		if got := take(t, client, "bob"); got.Title != want {
+			t.Errorf("bob has %s, not %s", got.Title, want)
+		}
+	}
+}
