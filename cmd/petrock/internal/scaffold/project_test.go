@@ -343,6 +343,29 @@ func TestEverything(t *testing.T) {
 	}
 }
 
+// The example tasks is a whole project: its features and the tools that use them are wired, in its own module.
+func TestTasks(t *testing.T) {
+	sources := scaffold.Embedded()
+	files := makeFiles(t, sources, scaffold.Answers{Name: "work", Module: "example.com/work", Example: "tasks"})
+	for _, line := range []string{"tools.Register(s)", "data.New(programName, chats.Feature(), tasks.Feature())", `"example.com/work/features/tasks"`} {
+		if !strings.Contains(files["cmd/work/wire_gen.go"], line) {
+			t.Errorf("the wiring lacks %s:\n%s", line, files["cmd/work/wire_gen.go"])
+		}
+	}
+	for name, text := range files {
+		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
+			t.Errorf("%s speaks of where it comes from", name)
+		}
+	}
+	if !strings.Contains(files["README.md"], "get_next_task") || !strings.Contains(files["AGENTS.md"], "tools/ask_question.go") {
+		t.Error("the project does not say what it began with")
+	}
+	long := scaffold.Answers{Name: strings.Repeat("a", 42), Module: "example.com/long", Example: "tasks"}
+	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with report_task_done that is 1 characters more") {
+		t.Errorf("with a name that leaves no room for the tools of a feature: %v", err)
+	}
+}
+
 // A project with tokens differs from one without by one file of its program, and what petrock.json says.
 func TestOAuth(t *testing.T) {
 	answers := scaffold.Answers{Name: "hello", Module: "example.com/hello"}

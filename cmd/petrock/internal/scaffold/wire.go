@@ -28,9 +28,14 @@ func wire(files map[string][]byte, a Answers) error {
 		Checker: typing.NewChecker(typing.Module{Path: a.Module}, nil, store.Fset()),
 	}
 	view := store.Empty().With(written)
-	for _, tool := range derive.ToolNames(view.File("tools/tools_gen.go")) {
-		if over := len(tool) - naming.Limit(a.Name); over > 0 {
-			return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of a project with the example %s: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, a.Example, tool, over)}
+	for _, place := range derive.Places(view) {
+		if place.Kind != derive.Tool && place.Kind != derive.Feature {
+			continue
+		}
+		for _, tool := range derive.ToolNames(view.File(path.Join(place.Dir, path.Base(place.Dir)+"_gen.go"))) {
+			if over := len(tool) - naming.Limit(a.Name); over > 0 {
+				return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of a project with the example %s: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, a.Example, tool, over)}
+			}
 		}
 	}
 	derived, err := project.Wire(view)
