@@ -36,7 +36,8 @@ is made or nothing. Where git is there and knows who you are, the project is
 a repository with a first commit, unless it is inside one already.
 
 With --example the project begins with more than the tool add, to learn and to copy from: everything shows
-each feature of the protocol once, and is what the official conformance suite is run against.
+each feature of the protocol once, and is what the official conformance suite is run against; tasks is a queue of
+tasks for several agents, with questions that models or other agents answer, on the log.
 
 It takes no network, once the modules that a project needs are on this machine.`,
 		Example: `  petrock new hello
