@@ -84,3 +84,42 @@ func ExampleAsk() {
 	// Output:
 	// {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"removed with {\"keepStarred\":true}"}],"structuredContent":"removed with {\"keepStarred\":true}","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"notes","version":"1.0.0"}}}}
 }
+
+// A client of a server that it starts: what it offers, one of its tools, and what that says.
+func ExampleStart() {
+	ctx := context.Background()
+	client, err := mcp.Start(ctx, mcp.Command{Program: "weather", Args: []string{"mcp"}}, mcp.ClientOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	tool, err := client.Tool(ctx, "forecast")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(tool.Description, string(tool.InputSchema))
+	result, err := client.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Text())
+}
+
+// A client of a server in the same program.
+func ExampleClientOver() {
+	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
+	if err := server.AddTool(mcp.Tool{Name: "add", Description: "Adds two numbers."}, mcp.Typed(add)); err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	ours, theirs := jsonrpc.Pipe()
+	go server.Serve(ctx, theirs)
+	client, err := mcp.ClientOver(ctx, ours, mcp.ClientOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	result, err := client.CallTool(ctx, "add", map[string]any{"a": 2, "b": 3})
+	fmt.Println(client.Server().Name, client.Revision(), result.Text(), err)
+	// Output: adder 2026-07-28 {"sum":5} <nil>
+}

@@ -1,0 +1,145 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A call waits as long as it is said, and on if the peer is at work.
+func TestCallTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+			req.Release()
+			<-ctx.Done()
+			return nil, nil
+		}}
+		left, _ := link(t, Options{}, block)
+		for _, test := range []struct {
+			idle, most time.Duration
+			touched    int // times, a second apart
+			want       time.Duration
+			says       string
+		}{
+			{idle: 2 * time.Second, want: 2 * time.Second, says: "no answer to m within 2s"},
+			{most: 3 * time.Second, want: 3 * time.Second, says: "no answer to m within 3s"},
+			{idle: 2 * time.Second, most: 5 * time.Second, want: 2 * time.Second, says: "no answer to m within 2s"},
+			{idle: 2 * time.Second, touched: 5, want: 7 * time.Second, says: "no answer to m within 2s"},
+			{idle: 2 * time.Second, most: 4 * time.Second, touched: 9, want: 4 * time.Second, says: "no answer to m within 4s"},
+		} {
+			o := &Outgoing{Method: "m", Idle: test.idle, Most: test.most}
+			began := time.Now()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for range test.touched {
+					time.Sleep(time.Second)
+					left.Touch(o)
+				}
+			}()
+			_, _, err := left.Do(t.Context(), o)
+			var late *TimeoutError
+			if !errors.As(err, &late) || !errors.Is(err, context.DeadlineExceeded) || !late.Timeout() || err.Error() != test.says || time.Since(began) != test.want {
+				t.Errorf("%+v: %v after %v", test, err, time.Since(began))
+			}
+			<-done
+		}
+	})
+}
+
+// What sends a call in another way may also wait for the answer, and is told when that has come from elsewhere.
+func TestCallVia(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := NewConn(nowhere{}, Options{})
+		conn.Open(t.Context())
+		answer := func(id ID) *Message {
+			m := new(Message)
+			m.Parse([]byte(`{"jsonrpc":"2.0","id":` + id.String() + `,"result":"fine"}`))
+			return m
+		}
+		for name, via := range map[string]func(context.Context, func(), ID, []byte) error{
+			"at once": func(ctx context.Context, done func(), id ID, msg []byte) error {
+				conn.Deliver(answer(id))
+				if ctx.Err() != nil {
+					t.Error("its context has ended")
+				}
+				done()
+				return nil
+			},
+			"later": func(_ context.Context, done func(), id ID, msg []byte) error {
+				go func() {
+					time.Sleep(time.Second)
+					conn.Take(context.Background(), answer(id), nil)
+				}()
+				done()
+				return nil
+			},
+			"from elsewhere": func(ctx context.Context, done func(), id ID, msg []byte) error {
+				defer done()
+				go conn.Take(context.Background(), answer(id), nil)
+				<-ctx.Done()
+				return ctx.Err()
+			},
+			"before an error": func(_ context.Context, done func(), id ID, msg []byte) error {
+				conn.Deliver(answer(id))
+				done()
+				return errors.New("cut")
+			},
+		} {
+			if _, raw, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: via, Idle: time.Minute}); err != nil || string(raw) != `"fine"` {
+				t.Errorf("%s: %s, %v", name, raw, err)
+			}
+		}
+		wait := func(ctx context.Context, done func(), _ ID, _ []byte) error {
+			defer done()
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait, Idle: time.Second}); err == nil || err.Error() != "no answer to m within 1s" {
+			t.Errorf("too late: %v", err)
+		}
+		fail := func(_ context.Context, done func(), _ ID, _ []byte) error {
+			done()
+			return errors.New("no way")
+		}
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: fail}); err == nil || err.Error() != "calling m: no way" {
+			t.Errorf("not sent: %v", err)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			conn.Abandon()
+		}()
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
+			t.Errorf("abandoned: %v", err)
+		}
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
+			t.Errorf("after that: %v", err)
+		}
+		hurry := make(chan struct{})
+		close(hurry)
+		conn.Close(hurry)
+		<-conn.Done()
+	})
+}
+
+type nowhere struct{}
+
+func (nowhere) Send([]byte) error        { return ErrClosed }
+func (nowhere) Receive() ([]byte, error) { return nil, ErrClosed }
+func (nowhere) Close() error             { return nil }
+
+// What is no message is told to who wants to know, and not to the peer; a broken answer fails its call.
+func TestStray(t *testing.T) {
+	var strays []string
+	got := talk(t, Options{Stray: func(raw []byte, err *Error) { strays = append(strays, string(raw)) }}, Dialect{}, `Listening on port 80
+{"jsonrpc":"2.0","id":1,"method":"m"}
+{"jsonrpc":"1.0","id":2,"method":"m"}
+`)
+	equal(t, got, "1 {}")
+	if strings.Join(strays, "|") != `Listening on port 80|{"jsonrpc":"1.0","id":2,"method":"m"}` {
+		t.Errorf("strays: %q", strays)
+	}
+}
