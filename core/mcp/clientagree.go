@@ -19,45 +19,92 @@ const probePatience = 3 * time.Second
 
 // agree finds out in which revision to speak, and what the server is.
 func (c *Client) agree(ctx context.Context) error {
+	first := c.initialize
 	switch {
 	case c.o.Revision == "" && !c.handshake:
-		return c.probe(ctx)
+		first = c.probe
 	case c.o.Revision.stateless():
-		return c.discover(ctx)
+		first = c.discover
 	}
-	return c.initialize(ctx)
+	a, err := first(ctx)
+	if err != nil {
+		return err
+	}
+	return c.begin(ctx, a)
+}
+
+// begin takes note of what was agreed on, and tells the server.
+func (c *Client) begin(ctx context.Context, a *terms) error {
+	c.told.Store(a)
+	c.conn.SetDialect(a.revision.dialect())
+	if !a.revision.stateless() {
+		if err := c.route.notify(ctx, a, "notifications/initialized", nil); err != nil {
+			return err
+		}
+	}
+	c.route.begin(ctx, a)
+	if err := c.setLevel(ctx, a); err != nil {
+		c.o.Logger.Warn("the server does not take the log level", "error", err)
+	}
+	return c.listenAnew(ctx, a)
+}
+
+// renew begins a session anew whose server has forgotten it, unless that has been done meanwhile.
+func (c *Client) renew(ctx context.Context, lost *terms) (*terms, error) {
+	c.again.Lock()
+	defer c.again.Unlock()
+	if now := c.told.Load(); now != lost {
+		return now, nil
+	}
+	c.o.Logger.Info("the session is lost; beginning another")
+	a, err := c.initialize(ctx)
+	if err != nil {
+		return lost, err
+	}
+	return a, c.begin(ctx, a)
+}
+
+// An agreed is what became of a first request.
+type agreed struct {
+	terms *terms
+	err   error
 }
 
 // probe asks for a revision without sessions first, and goes through the handshake if the server has none.
-func (c *Client) probe(ctx context.Context) error {
-	answers := make(chan error, 2)
-	go func() { answers <- c.discover(ctx) }()
+func (c *Client) probe(ctx context.Context) (*terms, error) {
+	answers := make(chan agreed, 2)
+	try := func(first func(context.Context) (*terms, error)) {
+		a, err := first(ctx)
+		answers <- agreed{a, err}
+	}
+	go try(c.discover)
 	timer := time.NewTimer(probePatience)
 	defer timer.Stop()
 	select {
-	case err := <-answers:
-		return c.probed(ctx, err)
+	case got := <-answers:
+		return c.probed(ctx, got)
 	case <-timer.C:
 	}
-	go func() { answers <- c.initialize(ctx) }()
-	err := <-answers
-	if err != nil {
-		if second := <-answers; second == nil {
-			return nil
+	go try(c.initialize)
+	got := <-answers
+	if got.err != nil {
+		if second := <-answers; second.err == nil {
+			return second.terms, nil
 		}
 	}
-	return err
+	return got.terms, got.err
 }
 
 // probed goes on by what became of server/discover.
-func (c *Client) probed(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || !fallsBack(err) {
-		return err
+func (c *Client) probed(ctx context.Context, first agreed) (*terms, error) {
+	if first.err == nil || ctx.Err() != nil || !fallsBack(first.err) {
+		return first.terms, first.err
 	}
-	if second := c.initialize(ctx); second != nil {
-		return fmt.Errorf("%w (server/discover, which came first: %v)", second, err)
+	a, err := c.initialize(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w (server/discover, which came first: %v)", err, first.err)
 	}
-	return nil
+	return a, nil
 }
 
 // fallsBack reports whether what became of server/discover may come from a server of the older revisions. They answer with all kinds
@@ -82,12 +129,12 @@ type olderError struct{ text string }
 func (e *olderError) Error() string { return e.text }
 
 // discover asks what the server is, in the era without sessions.
-func (c *Client) discover(ctx context.Context) error {
+func (c *Client) discover(ctx context.Context) (*terms, error) {
 	wish := &terms{revision: Latest}
 	raw, err := c.once(ctx, wish, "server/discover")
 	if e := answeredWith(err); e != nil && e.Code == UnsupportedVersion {
 		if wish.revision, err = choose(e, err); err != nil {
-			return err
+			return nil, err
 		}
 		if !wish.revision.stateless() {
 			return c.initialize(ctx)
@@ -95,7 +142,7 @@ func (c *Client) discover(ctx context.Context) error {
 		raw, err = c.once(ctx, wish, "server/discover")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var found struct {
 		Meta struct {
@@ -107,19 +154,19 @@ func (c *Client) discover(ctx context.Context) error {
 		Instructions string          `json:"instructions"`
 	}
 	if err := strictjson.Unmarshal(raw, &found); err != nil || found.Supported == nil {
-		return &olderError{"the server answers server/discover, and does not say which revisions it speaks"}
+		return nil, &olderError{"the server answers server/discover, and does not say which revisions it speaks"}
 	}
 	if !slices.Contains(*found.Supported, Latest) {
 		if c.o.Revision == "" && slices.ContainsFunc(*found.Supported, isHandshake) {
 			return c.initialize(ctx)
 		}
-		return noneInCommon(*found.Supported)
+		return nil, noneInCommon(*found.Supported)
 	}
-	agreed := &terms{revision: Latest, capabilities: found.Capabilities, instructions: found.Instructions, supported: *found.Supported}
-	if agreed.server, _ = readInfo(found.Meta.Server); agreed.server.Name == "" {
-		agreed.server, _ = readInfo(found.Server)
+	a := &terms{revision: Latest, capabilities: found.Capabilities, instructions: found.Instructions, supported: *found.Supported}
+	if a.server, _ = readInfo(found.Meta.Server); a.server.Name == "" {
+		a.server, _ = readInfo(found.Server)
 	}
-	return c.begin(ctx, agreed)
+	return a, nil
 }
 
 func isHandshake(r Revision) bool { return slices.Contains(HandshakeRevisions(), r) }
@@ -149,7 +196,7 @@ func noneInCommon(theirs []Revision) error {
 }
 
 // initialize goes through the handshake.
-func (c *Client) initialize(ctx context.Context) error {
+func (c *Client) initialize(ctx context.Context) (*terms, error) {
 	wish := LatestHandshake
 	if isHandshake(c.o.Revision) {
 		wish = c.o.Revision
@@ -164,52 +211,26 @@ func (c *Client) initialize(ctx context.Context) error {
 		return appendMember(appendMember(dst, "capabilities", capabilities), "clientInfo", info), err
 	}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var agreed struct {
+	var result struct {
 		ProtocolVersion Revision        `json:"protocolVersion"`
 		ServerInfo      json.RawMessage `json:"serverInfo"`
 		Capabilities    Capabilities    `json:"capabilities"`
 		Instructions    string          `json:"instructions"`
 	}
-	if err := strictjson.Unmarshal(raw, &agreed); err != nil {
-		return fmt.Errorf("reading the result of initialize: %w", err)
+	if err := strictjson.Unmarshal(raw, &result); err != nil {
+		return nil, fmt.Errorf("reading the result of initialize: %w", err)
 	}
 	switch {
-	case !isHandshake(agreed.ProtocolVersion):
-		return fmt.Errorf("the server wants to speak revision %q, which this client does not know", short(string(agreed.ProtocolVersion)))
-	case c.o.Revision != "" && agreed.ProtocolVersion != c.o.Revision:
-		return fmt.Errorf("the server wants to speak revision %s, and %s was asked for", agreed.ProtocolVersion, c.o.Revision)
+	case !isHandshake(result.ProtocolVersion):
+		return nil, fmt.Errorf("the server wants to speak revision %q, which this client does not know", short(string(result.ProtocolVersion)))
+	case c.o.Revision != "" && result.ProtocolVersion != c.o.Revision:
+		return nil, fmt.Errorf("the server wants to speak revision %s, and %s was asked for", result.ProtocolVersion, c.o.Revision)
 	}
-	told := &terms{revision: agreed.ProtocolVersion, capabilities: agreed.Capabilities, instructions: agreed.Instructions}
-	told.server, _ = readInfo(agreed.ServerInfo)
-	return c.begin(ctx, told)
-}
-
-// begin takes note of what was agreed on, unless that was done before, and tells the server.
-func (c *Client) begin(ctx context.Context, a *terms) error {
-	if !c.told.CompareAndSwap(nil, a) {
-		return nil
-	}
-	if a.capabilities == nil {
-		a.capabilities = Capabilities{}
-	}
-	return c.began(ctx, a)
-}
-
-// began tells the server that a session has begun, and what to tell of.
-func (c *Client) began(ctx context.Context, a *terms) error {
-	c.conn.SetDialect(a.revision.dialect())
-	if !a.revision.stateless() {
-		if err := c.route.notify(ctx, a, "notifications/initialized", nil); err != nil {
-			return err
-		}
-	}
-	c.route.begin(ctx, a)
-	if err := c.setLevel(ctx, a); err != nil {
-		c.o.Logger.Warn("the server does not take the log level", "error", err)
-	}
-	return c.listenAnew(ctx, a)
+	a := &terms{revision: result.ProtocolVersion, capabilities: result.Capabilities, instructions: result.Instructions}
+	a.server, _ = readInfo(result.ServerInfo)
+	return a, nil
 }
 
 // capabilities are what the client says it can do, as JSON.
