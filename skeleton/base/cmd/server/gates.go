@@ -27,16 +27,28 @@ type gateKeeper interface {
 	Way() string
 }
 
-// addGates adds the gates there are to what is served at addr: one for API keys, if there are any in the environment, and those of
-// gateKeepers.
-func (s *servingHTTP) addGates(addr net.Addr) error {
-	if text, ok := os.LookupEnv(keyVariable()); ok {
-		gate, err := auth.Keys(programName, strings.Split(text, ","))
-		if err != nil {
-			return fmt.Errorf("%s: %w; unset it to ask for no key", keyVariable(), err)
-		}
-		s.web.Gates = append(s.web.Gates, gate)
+// addKeys adds the gate for API keys, if there are any in the environment. If they are required and there are none, it is an error.
+func (s *servingHTTP) addKeys() error {
+	text, ok := os.LookupEnv(keyVariable())
+	if !ok && s.keysRequired {
+		return fmt.Errorf("it is for those who have a key, and there is none; set %s to one (openssl rand -hex 32 makes one), and send it as X-Api-Token", keyVariable())
 	}
+	if !ok {
+		return nil
+	}
+	gate, err := auth.Keys(programName, strings.Split(text, ","))
+	switch {
+	case err != nil && s.keysRequired:
+		return fmt.Errorf("%s: %w", keyVariable(), err)
+	case err != nil:
+		return fmt.Errorf("%s: %w; unset it to ask for no key", keyVariable(), err)
+	}
+	s.web.Gates = append(s.web.Gates, gate)
+	return nil
+}
+
+// addGates adds the gates of gateKeepers to what is served at addr.
+func (s *servingHTTP) addGates(addr net.Addr) error {
 	resource := s.publicURL
 	if resource == "" && web.Loopback(addr) {
 		resource = addressURL(addr)

@@ -21,36 +21,23 @@ import (
 
 // A servingHTTP is what serve was told.
 type servingHTTP struct {
-	web       web.Options
-	mcp       mcp.HTTPOptions
-	publicURL string
-	verbose   bool
-	with      []extension
+	web          web.Options
+	mcp          mcp.HTTPOptions
+	publicURL    string
+	verbose      bool
+	keysRequired bool // wherever it listens
+	with         []extension
 }
 
 func newServe(with []extension) *cobra.Command {
-	s := &servingHTTP{with: with}
-	variable, state := keyVariable(), project.Variable(programName, "state_key")
+	s := &servingHTTP{with: with, keysRequired: keysRequired}
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve MCP over HTTP",
-		Long: `Serve MCP over HTTP (streamable HTTP, every revision of the protocol) at /mcp, for any number of clients,
-until it is told to stop by an interrupt or SIGTERM. Calls in flight then have the time of --grace to end; a second
-signal ends it at once.
-
-On 127.0.0.1, where it listens unless --addr says otherwise, every program of this machine may call, and the web
-pages of no other machine. With keys in ` + variable + `, several with commas between them, only
-those who send one of them may call, as X-Api-Token or as Authorization: Bearer. Anywhere else it wants
-keys, or --behind-proxy: there is no TLS here, and who listens on the way reads a key.
-
-Processes behind one balancer need the same key of 16 characters or more in ` + state + `: it signs what
-clients carry from request to request while tools ask them questions. Without it each process has its own.`,
-		Example: "  " + programName + " serve\n" +
-			"  " + variable + "=$(openssl rand -hex 32) " + programName + " serve --addr :8181\n" +
-			"  " + programName + " serve --addr :8181 --behind-proxy --public-url https://mcp.example.com/mcp\n" +
-			"  " + programName + " serve --allow-origin https://app.example.com",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), cmd.ErrOrStderr()) },
+		Use:     "serve",
+		Short:   "Serve MCP over HTTP",
+		Long:    serveLong(keysRequired),
+		Example: serveExample(keysRequired),
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), cmd.ErrOrStderr()) },
 	}
 	s.flags(cmd)
 	for _, e := range with {
@@ -62,8 +49,8 @@ clients carry from request to request while tools ask them questions. Without it
 // flags adds what serve takes to its command.
 func (s *servingHTTP) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.web.Addr, "addr", web.DefaultAddr, "where to listen; port 0 is any that is free")
-	flags.BoolVar(&s.web.InFront, "behind-proxy", false, "TLS and identity are handled in front: listen anywhere, without keys too")
+	flags.StringVar(&s.web.Addr, "addr", defaultAddr, "where to listen; port 0 is any that is free")
+	flags.BoolVar(&s.web.InFront, "behind-proxy", false, frontUsage(s.keysRequired))
 	flags.StringVar(&s.publicURL, "public-url", "", "what clients call the server by, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.web.Origins, "allow-origin", nil, "a further origin whose pages may call, or * for all (may be repeated)")
 	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "a further name to be called by on a loopback address (may be repeated)")
@@ -87,6 +74,9 @@ func (s *servingHTTP) flags(cmd *cobra.Command) {
 // run serves until the process is told to stop.
 func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 	if err := s.check(); err != nil {
+		return err
+	}
+	if err := s.addKeys(); err != nil {
 		return err
 	}
 	listener, err := web.Listen(ctx, s.web.Addr)

@@ -27,7 +27,19 @@ func withoutKeys(t *testing.T) {
 	t.Setenv(project.Variable(programName, "data"), t.TempDir())
 }
 
-// started runs serve with arguments at a free port of this machine, and returns where it is. At the end of the test it has to end well.
+// withKeysWanted takes keys away from a test, but for one if the server does not start without, and returns the headers to call it with.
+func withKeysWanted(t *testing.T) (headers []string) {
+	t.Helper()
+	withoutKeys(t)
+	if !keysRequired {
+		return nil
+	}
+	const key = "0123456789abcdef"
+	t.Setenv(keyVariable(), key)
+	return []string{"X-Api-Token: " + key}
+}
+
+// startServe runs serve with arguments at a free port of this machine, and returns where it is. At the end of the test it has to end well.
 func startServe(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	reader, errOut, err := os.Pipe()
@@ -65,7 +77,7 @@ func startServe(t *testing.T, args ...string) (address string) {
 	return address
 }
 
-// send makes a request with headers that are each a name and a value, and returns its status and the answer.
+// sendMessage makes a request with headers that are each a name and a value, and returns its status and the answer.
 func sendMessage(t *testing.T, method, address, body string, headers ...string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
@@ -98,7 +110,7 @@ const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_met
 
 // It is there for this machine, at one path, and ends well when it is told to stop.
 func TestServe(t *testing.T) {
-	withoutKeys(t)
+	key := withKeysWanted(t)
 	address := startServe(t, "--healthz", "--allow-origin", "https://app.example.com")
 	base := strings.TrimSuffix(address, "/mcp")
 	for _, test := range []struct {
@@ -108,6 +120,7 @@ func TestServe(t *testing.T) {
 	}{
 		{"GET", "/healthz", "Origin: http://localhost", 200},
 		{"GET", "/", "Origin: http://localhost", 404},
+		{"GET", "/mcp/", "Origin: http://localhost", 404},
 		{"POST", "/mcp/petrock", "Origin: http://localhost", 404},
 		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
 	} {
@@ -115,7 +128,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s %s with %q is answered with %d, not %d: %s", test.method, test.path, test.header, status, test.status, text)
 		}
 	}
-	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
+	status, text := sendMessage(t, "POST", address, listTools, append(key, "Origin: https://app.example.com")...)
 	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
 		t.Errorf("it is answered with %d: %s", status, text)
 	}
@@ -161,8 +174,44 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-func TestBadStateKey(t *testing.T) {
+// Where keys are required, nothing is served without one, to the programs of this machine either, and who starts it is told the way out.
+func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
+	for _, options := range []web.Options{{}, {InFront: true}} {
+		s := &servingHTTP{web: options, keysRequired: true}
+		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), "set "+keyVariable()) || !strings.Contains(err.Error(), "openssl rand -hex 32") {
+			t.Errorf("without a key: %v", err)
+		}
+	}
+	for _, keys := range []string{"", "hunter2", "0123456789abcdef,"} {
+		t.Setenv(keyVariable(), keys)
+		s := &servingHTTP{keysRequired: true}
+		if err := s.addKeys(); err == nil || strings.Contains(err.Error(), "unset") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
+			t.Errorf("with %q: %v", keys, err)
+		}
+	}
+	t.Setenv(keyVariable(), "0123456789abcdef")
+	if s := (&servingHTTP{keysRequired: true}); s.addKeys() != nil || len(s.web.Gates) != 1 {
+		t.Errorf("with a key there are %d gates", len(s.web.Gates))
+	}
+}
+
+// What the help says of keys is true, whether they are required or not.
+func TestServeHelp(t *testing.T) {
+	for _, required := range []bool{false, true} {
+		long, example, front := serveLong(required), serveExample(required), frontUsage(required)
+		if strings.Contains(long, "does not start without a key in "+keyVariable()) != required || strings.Contains(long, "every program of this machine may call") == required ||
+			strings.Contains(example, "export "+keyVariable()+"=") != required || strings.Contains(front, "without keys too") == required {
+			t.Errorf("if keys are required is %v:\n%s\n\n%s\n\n%s", required, long, example, front)
+		}
+		if !strings.Contains(long, defaultAddr) {
+			t.Errorf("it does not say where it listens:\n%s", long)
+		}
+	}
+}
+
+func TestBadStateKey(t *testing.T) {
+	withKeysWanted(t)
 	t.Setenv(project.Variable(programName, "state_key"), "hunter2")
 	errOut := create(t)
 	if status := run(t.Context(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
@@ -174,7 +223,7 @@ func TestBadStateKey(t *testing.T) {
 }
 
 func TestAddressInUse(t *testing.T) {
-	withoutKeys(t)
+	withKeysWanted(t)
 	listener, err := web.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
