@@ -35,15 +35,17 @@ an empty folder. All of it is compiled before it is put there, so either a whole
 is made or nothing. Where git is there and knows who you are, the project is
 a repository with a first commit, unless it is inside one already.
 
-With --example the project begins with more than the tool add, to learn and to copy from: everything shows
-each feature of the protocol once, and is what the official conformance suite is run against; tasks is a queue of
-tasks for several agents, with questions that models or other agents answer, on the log.
+With --example the project begins with something else than the tool add, to learn and to copy from: everything shows
+each feature of the protocol once, and is what the official conformance suite is run against; moonphase is a small
+server for HTTP, for those who have a key, whose tool tells how old the moon is and how much of it is lit; tasks is a
+queue of tasks for several agents, with questions that models or other agents answer, on the log.
 
 It takes no network, once the modules that a project needs are on this machine.`,
 		Example: `  petrock new hello
   petrock new hello example.com/me/hello --dir ~/src/hello
   petrock new hello --dir .
   petrock new demo --example everything
+  petrock new moonphase --example moonphase
   petrock new hello --oauth
   petrock new hello --dry-run`,
 		Args: nameAndModule,

@@ -125,13 +125,17 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sound DIR NAME MODULE builds, vets, tests and formats a project, and talks to its server and
-// its workshop.
+// sound DIR NAME MODULE [CALL ANSWER] builds, vets, tests and formats a project, and talks to its server and
+// its workshop. CALL is what the server is called with, unless that is the tool add.
 func sound(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: sound dir name module")
+	if neg || len(args) != 3 && len(args) != 5 {
+		ts.Fatalf("usage: sound dir name module [call answer]")
 	}
 	name, module := args[1], args[2]
+	call := [2]string{`{"name":"add","arguments":{"a":2,"b":3}}`, `"structuredContent":{"sum":5}`}
+	if len(args) == 5 {
+		call = [2]string(args[3:])
+	}
 	ts.Check(ts.Chdir(args[0]))
 	for _, command := range []string{
 		"go build ./...", "go vet ./...", "go test ./...", "go build -o bin/ ./cmd/" + name + " ./cmd/petrock", "go list -m", "gofmt -l .",
@@ -144,7 +148,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	for program, answer := range map[string][2]string{
-		name:      {`{"name":"add","arguments":{"a":2,"b":3}}`, `"structuredContent":{"sum":5}`},
+		name:      call,
 		"petrock": {`{"name":"project_status","arguments":{}}`, `"structuredContent":{"name":"` + name + `","module":"` + module + `"`},
 	} {
 		ts.Check(os.WriteFile(ts.MkAbs("talk"), []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}

@@ -6,18 +6,25 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // serve PROGRAM [ARG...] starts a project's server on HTTP, at a free port of this machine, with the variables of the environment that
-// $SERVE_ENV names. $URL is where it is. ! serve tells it to stop, and it has to end with 0.
+// $SERVE_ENV names. $URL is where it is. ! serve tells it to stop, by an interrupt or, with ! serve sigterm, as a system does, and it has
+// to end with 0.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		running := ts.Value(servedKey{}).(*served)
-		ts.Check(running.cmd.Process.Signal(os.Interrupt))
+		var told os.Signal = os.Interrupt
+		if slices.Equal(args, []string{"sigterm"}) {
+			told = syscall.SIGTERM
+		}
+		ts.Check(running.cmd.Process.Signal(told))
 		said, _ := io.ReadAll(running.errOut)
 		ts.Logf("it said:\n%s", said)
 		ts.Check(running.cmd.Wait())

@@ -22,6 +22,7 @@ func TestOursAreFresh(t *testing.T) {
 		{"../../skeleton/base", module + "/skeleton/base", "server"},
 		{"../../skeleton/example/everything", module + "/skeleton/example/everything", "everything"},
 		{"../../skeleton/example/tasks", module + "/skeleton/example/tasks", "tasks"},
+		{"../../skeleton/example/moonphase", module + "/skeleton/example/moonphase", "moonphase"},
 	} {
 		dir, err := filepath.Abs(home.dir)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators"
 )
 
@@ -80,7 +81,12 @@ func (r *Result) next(o Options) {
 		r.Notes = append(r.Notes, fmt.Sprintf("The workspace %s covers this folder, and Go refuses modules that it does not list: go work use . adds this one.", work))
 		r.Next = append(r.Next, "go work use .")
 	}
-	r.Next = append(r.Next, "go test ./...", fmt.Sprintf("go run ./cmd/%s mcp", r.Name))
+	r.Next = append(r.Next, "go test ./...")
+	if o.Answers.Facts().Keyed {
+		r.Next = append(r.Next, fmt.Sprintf("export %s=$(openssl rand -hex 32)", project.Variable(r.Name, "api_key")), fmt.Sprintf("go run ./cmd/%s serve", r.Name))
+	} else {
+		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s mcp", r.Name))
+	}
 	if r.OAuth {
 		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s serve --oauth-issuer https://login.example.com", r.Name))
 	}

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -297,16 +298,24 @@ func TestExample(t *testing.T) {
 	over["example/moon/tools/moon.go"] = &fstest.MapFile{Data: []byte("package tools\n\nimport _ \"" + home + "/skeleton/example/moon/phase\"\n")}
 	over["example/moon/phase/phase.go"] = &fstest.MapFile{Data: []byte("package phase\n")}
 	over["example/moon/cmd/server/version.go"] = &fstest.MapFile{Data: []byte("package main\n\nconst version = \"2\"\n")}
+	over["example/moon/cmd/server/standin.go"] = &fstest.MapFile{Data: []byte("package main\n\nfunc main() {}\n")}
+	over["example/plain/phase/phase.go"] = &fstest.MapFile{Data: []byte("package phase\n")}
 	sources.Skeleton = over
 
 	files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "example.com/luna", Example: "moon"})
 	if got := files["tools/moon.go"]; !strings.Contains(got, `"example.com/luna/phase"`) {
 		t.Errorf("the example's imports are\n%s", got)
 	}
-	if files["phase/phase.go"] == "" || files["tools/add.go"] == "" || files["cmd/luna/version.go"] != "package main\n\nconst version = \"2\"\n" {
+	if files["phase/phase.go"] == "" || files["cmd/luna/main.go"] == "" || files["cmd/luna/version.go"] != "package main\n\nconst version = \"2\"\n" {
 		t.Error("the example is not put over the plain project")
 	}
-	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "there are everything, moon") {
+	if files["tools/add.go"]+files["tools/add_test.go"]+files["tools/tools_gen.go"] != "" || files["cmd/luna/standin.go"] != "" {
+		t.Error("the project has the plain tools beside those of the example, or what stands in for it")
+	}
+	if files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "luna", Example: "plain"}); files["phase/phase.go"] == "" || files["tools/add.go"] == "" {
+		t.Error("an example without tools does not have the plain ones")
+	}
+	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "there are everything, moon, moonphase, plain") {
 		t.Errorf("with an example that is none: %v", err)
 	}
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
@@ -363,6 +372,80 @@ func TestTasks(t *testing.T) {
 	long := scaffold.Answers{Name: strings.Repeat("a", 42), Module: "example.com/long", Example: "tasks"}
 	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with report_task_done that is 1 characters more") {
 		t.Errorf("with a name that leaves no room for the tools of a feature: %v", err)
+	}
+}
+
+// The example moonphase is a server for HTTP that wants a key: its program and its texts say so, by the name of the project, and clients send it.
+func TestMoonphase(t *testing.T) {
+	sources := scaffold.Embedded()
+	for _, name := range []string{"moonphase", "luna-2"} {
+		answers := scaffold.Answers{Name: name, Module: "example.com/moon", Example: "moonphase"}
+		files := makeFiles(t, sources, answers)
+		if files["tools/moonphase.go"] == "" || files["moon/moon.go"] == "" || files["tools/add.go"]+files["tools/add_test.go"]+files["cmd/"+name+"/standin.go"] != "" {
+			t.Error("the project has not the files of the example alone")
+		}
+		if wired := files["cmd/"+name+"/wire_gen.go"]; !strings.Contains(wired, "tools.New()") {
+			t.Errorf("the wiring is\n%s", wired)
+		}
+		for file, text := range files {
+			if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
+				t.Errorf("%s speaks of where it comes from", file)
+			}
+		}
+		variable := project.Variable(name, "api_key")
+		for file, key := range map[string]string{
+			"crush.json": "$" + variable, ".mcp.json": "${" + variable + "}", ".cursor/mcp.json": "${env:" + variable + "}", ".vscode/mcp.json": "${input:" + name + "-key}",
+		} {
+			checkKeyed(t, file, files[file], name, key)
+		}
+		if got := files[".codex/config.toml"]; !strings.Contains(got, `env_http_headers = { "X-Api-Token" = "`+variable+`" }`) || !strings.Contains(got, "\n[mcp_servers.petrock]\ncommand") {
+			t.Errorf(".codex/config.toml is\n%s", got)
+		}
+		for _, file := range []string{"README.md", "AGENTS.md"} {
+			if text := files[file]; !strings.Contains(text, "does not start without a key") || !strings.Contains(text, variable) || strings.Contains(text, "tools/add") || strings.Contains(text, `"add"`) {
+				t.Errorf("%s does not tell what the project is:\n%s", file, text)
+			}
+		}
+	}
+}
+
+// checkKeyed fails unless a configuration has the server called name over HTTP with a key, and the workshop as a program.
+func checkKeyed(t *testing.T, file, text, name, key string) {
+	t.Helper()
+	type server struct {
+		Type, Command, URL string
+		Headers            map[string]string
+	}
+	var config struct{ MCPServers, Servers, MCP map[string]server }
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	servers := map[string]server{}
+	for _, some := range []map[string]server{config.MCPServers, config.Servers, config.MCP} {
+		maps.Copy(servers, some)
+	}
+	if got := servers[name]; got.URL != "http://127.0.0.1:8181/mcp" || got.Headers["X-Api-Token"] != key || got.Command != "" || got.Type == "stdio" {
+		t.Errorf("%s has %+v", file, got)
+	}
+	if got := servers["petrock"]; got.Type != "stdio" || got.Command != "go" || got.URL != "" {
+		t.Errorf("%s has the workshop as %+v", file, got)
+	}
+}
+
+// What texts say of keys and tools is what the project has.
+func TestFacts(t *testing.T) {
+	for _, example := range append(scaffold.Embedded().Examples(), "") {
+		answers := scaffold.Answers{Name: "hello", Module: "hello", Example: example}
+		files, facts := makeFiles(t, scaffold.Embedded(), answers), answers.Facts()
+		if keyed := strings.Contains(files["cmd/hello/defaults.go"], "keysRequired = true"); keyed != facts.Keyed {
+			t.Errorf("in the example %q, whether keys are required is %v, and texts say %v", example, keyed, facts.Keyed)
+		}
+		if files["tools/"+facts.Tool+".go"] == "" || files["tools/"+facts.Tool+"_test.go"] == "" || !strings.Contains(files["tools/tools_gen.go"], `"`+facts.Tool+`"`) {
+			t.Errorf("the example %q has no tool %s", example, facts.Tool)
+		}
+		if !json.Valid([]byte(facts.Arguments)) {
+			t.Errorf("%s is called with %s", facts.Tool, facts.Arguments)
+		}
 	}
 }
 

@@ -50,16 +50,24 @@ type tree struct {
 	from  string // its folder in files
 	to    string // its folder in the project; "." is the root
 	ours  bool   // users get the code and not its tests
+	less  string // a folder in files that the project does not get; empty for none
 }
 
+// trees are what the project is made of; where several have a file, the last counts. An example that has tools has them instead of those of
+// the plain project.
 func (s Sources) trees(a Answers) []tree {
+	base := tree{files: s.Skeleton, from: "base", to: "."}
+	example := tree{files: s.Skeleton, from: path.Join("example", a.Example), to: "."}
+	if _, err := fs.Stat(s.Skeleton, path.Join(example.from, "tools")); a.Example != "" && err == nil {
+		base.less = "base/tools"
+	}
 	all := []tree{
 		{files: s.Core, from: ".", to: "core", ours: true},
 		{files: s.Generators, from: ".", to: "generators", ours: true},
-		{files: s.Skeleton, from: "base", to: "."},
+		base,
 	}
 	if a.Example != "" {
-		all = append(all, tree{files: s.Skeleton, from: path.Join("example", a.Example), to: "."})
+		all = append(all, example)
 	}
 	if a.OAuth {
 		all = append(all, tree{files: s.Skeleton, from: "oauth", to: "."})
@@ -70,7 +78,10 @@ func (s Sources) trees(a Answers) []tree {
 // read calls put for each file that the project gets of this tree.
 func (t tree) read(name string, put func(file string, data []byte)) error {
 	return fs.WalkDir(t.files, t.from, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || (t.ours || isLikeCore(file)) && stays(file) {
+		if err == nil && d.IsDir() && file == t.less {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || standsIn(file) || (t.ours || isLikeCore(file)) && stays(file) {
 			return err
 		}
 		data, err := fs.ReadFile(t.files, file)
@@ -88,6 +99,9 @@ func isLikeCore(file string) bool {
 	dir := path.Dir(file)
 	return dir == "base/cmd/server/data" || dir == "base/cmd/server/oauth"
 }
+
+// standsIn reports whether a file of the skeleton stands in for the rest of a project, for files that are put over that.
+func standsIn(file string) bool { return path.Base(file) == "standin.go" }
 
 // stays reports whether a file of core or generators is petrock's alone.
 func stays(file string) bool {

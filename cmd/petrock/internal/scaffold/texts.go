@@ -41,6 +41,7 @@ type words struct {
 
 	Example string // what the project began with; empty for nothing
 	OAuth   bool   // its server checks bearer tokens
+	Facts          // what its server is like
 
 	DataVariable   string // the environment variable for where data is
 	KeyVariable    string // the one for API keys
@@ -51,7 +52,7 @@ type words struct {
 // render calls put for each text of the project.
 func render(templates fs.FS, a Answers, put func(file string, data []byte)) error {
 	say := words{
-		Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example, OAuth: a.OAuth,
+		Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example, OAuth: a.OAuth, Facts: a.Facts(),
 		DataVariable: project.Variable(a.Name, "data"), KeyVariable: project.Variable(a.Name, "api_key"),
 		StateVariable: project.Variable(a.Name, "state_key"), IssuerVariable: project.Variable(a.Name, "oauth_issuer"),
 	}
