@@ -9,8 +9,11 @@ type Facts struct {
 
 // Facts are those of the project that the answers lead to.
 func (a Answers) Facts() Facts {
-	if a.Example == "moonphase" {
+	switch a.Example {
+	case "moonphase":
 		return Facts{Tool: "moonphase", Arguments: `{"when":"2024-04-23T23:49:00Z"}`, Keyed: true}
+	case "tasks":
+		return Facts{Tool: "get_next_task", Arguments: `{"agent":"ann"}`}
 	}
 	return Facts{Tool: "add", Arguments: `{"a":2,"b":3}`}
 }

@@ -366,6 +366,9 @@ func TestTasks(t *testing.T) {
 			t.Errorf("%s speaks of where it comes from", name)
 		}
 	}
+	if files["tools/add.go"] != "" {
+		t.Error("it has the tool of the plain project")
+	}
 	if !strings.Contains(files["README.md"], "get_next_task") || !strings.Contains(files["AGENTS.md"], "tools/ask_question.go") {
 		t.Error("the project does not say what it began with")
 	}

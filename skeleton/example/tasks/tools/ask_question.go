@@ -1,3 +1,4 @@
+// Package tools holds the tools that the server offers beside those of its features.
 package tools
 
 import (

@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	inputSchemaAdd  = `{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"],"additionalProperties":false}`
-	outputSchemaAdd = `{"type":"object","properties":{"sum":{"type":"number","description":"The two numbers together"}},"required":["sum"],"additionalProperties":false}`
-
 	inputSchemaAskQuestion  = `{"type":"object","properties":{"question":{"type":"string","minLength":1,"maxLength":20000,"description":"What to ask"},"chat_id":{"type":"string","description":"The conversation to go on with; a new one if left out"}},"required":["question"],"additionalProperties":false}`
 	outputSchemaAskQuestion = `{"type":"object","properties":{"chat_id":{"type":"string","description":"The conversation: give it along with the next question"},"question_id":{"type":"string","description":"The question, for answer_question"},"status":{"type":"string","enum":["open","answered"]},"answer":{"type":"string","description":"Left out if nobody has answered yet"},"next":{"type":"string","description":"How the question is answered, if it is open"}},"required":["chat_id","question_id","status"],"additionalProperties":false}`
 
@@ -30,12 +27,6 @@ func defaultsGetNextTask() (in GetNextTaskInput) {
 func Register(s *mcp.Server) error {
 	no := false
 	return errors.Join(
-		s.AddTool(mcp.Tool{
-			Name:         "add",
-			Description:  "Adds two numbers.",
-			InputSchema:  json.RawMessage(inputSchemaAdd),
-			OutputSchema: json.RawMessage(outputSchemaAdd),
-		}, mcp.Typed(Add)),
 		s.AddTool(mcp.Tool{
 			Name:         "ask_question",
 			Description:  "Asks the client's model a question, with the conversation so far if it has a chat_id. If the client has no model to ask, or refuses, the question is kept for another agent to answer.",
