@@ -19,6 +19,7 @@ var mayImport = []struct {
 	{"core/schema", []string{"core/strictjson"}},
 	{"core/terminal", nil},
 	{"core/mcpconfig", []string{"core/strictjson"}},
+	{"core/fleet", []string{"core/mcp", "core/mcpconfig"}},
 	{"core/project", nil},
 	{"core/stdfd", nil},
 	{"core/child", nil},
