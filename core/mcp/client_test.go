@@ -84,6 +84,14 @@ func TestClientCalls(t *testing.T) {
 		if err != nil || result.Text() != `{"sum":3}` || result.IsError {
 			t.Errorf("add gives %+v, %v", result, err)
 		}
+		var raw json.RawMessage
+		if _, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2}, mcp.Keep(&raw)); err != nil || !strings.Contains(string(raw), `"text":"{\"sum\":3}"`) {
+			t.Errorf("as it was sent it is %s, %v", raw, err)
+		}
+		entries, err := c.Entries(t.Context(), "tools/list", "tools", "tools")
+		if err != nil || len(entries) != len(tools) || !strings.Contains(string(entries[0]), `"name":"add"`) {
+			t.Errorf("as they were sent the tools are %s, %v", entries, err)
+		}
 		if c.Server().Name != "fixture" || c.Instructions() != "Add." || !c.Capabilities().Has("tools") {
 			t.Errorf("the server is %+v, %q", c.Server(), c.Instructions())
 		}

@@ -27,6 +27,9 @@ func Within(timeout, most time.Duration) CallOption {
 	return func(a *outgoing) { a.idle, a.most = timeout, most }
 }
 
+// Keep has the result put into raw as the server sent it, beside what becomes of it.
+func Keep(raw *json.RawMessage) CallOption { return func(a *outgoing) { a.keep = raw } }
+
 // A ProgressReport is how far a request has come.
 type ProgressReport struct {
 	Progress float64 `json:"progress"`
@@ -45,6 +48,7 @@ type outgoing struct {
 
 	progress   func(ProgressReport)
 	idle, most time.Duration
+	keep       *json.RawMessage // gets the result as it is; nil if nobody wants it
 
 	// Of a further round.
 	answers json.RawMessage
@@ -128,6 +132,14 @@ func (c *Client) do(ctx context.Context, r *outgoing, options []CallOption) (jso
 	for _, option := range options {
 		option(r)
 	}
+	raw, err := c.inRounds(ctx, r)
+	if err == nil && r.keep != nil {
+		*r.keep = raw
+	}
+	return raw, err
+}
+
+func (c *Client) inRounds(ctx context.Context, r *outgoing) (json.RawMessage, error) {
 	a := c.told.Load()
 	for round := 0; ; round++ {
 		raw, err := c.ask(ctx, a, r)

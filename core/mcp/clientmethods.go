@@ -18,7 +18,7 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, optio
 	r := &outgoing{method: "tools/call", name: name, arguments: arguments}
 	raw, err := c.do(ctx, r, options)
 	if err != nil && c.headersWrong(ctx, err) {
-		raw, err = c.do(ctx, &outgoing{method: r.method, name: name, arguments: arguments, progress: r.progress, idle: r.idle, most: r.most}, nil)
+		raw, err = c.do(ctx, &outgoing{method: r.method, name: name, arguments: arguments, progress: r.progress, idle: r.idle, most: r.most, keep: r.keep}, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -60,6 +60,12 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 		}
 		return false
 	}), nil
+}
+
+// Entries lists all entries of a list as the server sends them, page by page. method is that of the list, such as tools/list, and field where
+// in a result the entries are, such as tools. A server that does not offer the capability has none.
+func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
+	return listAll[json.RawMessage](ctx, c, method, field, capability)
 }
 
 // Tool finds a tool by its name. If there is none, the error names those there are.
