@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/gocmd"
 )
@@ -28,7 +29,7 @@ func handOver(ctx context.Context, args []string, env cli.Env) (status int, done
 	if _, err := os.Stat(filepath.Join(found.Root, "cmd", "petrock")); err != nil {
 		return 0, false
 	}
-	progress := cli.NewProgress(env.Err, slices.Contains(args, "--json"))
+	progress := terminal.NewProgress(env.Err, slices.Contains(args, "--json"))
 	progress.Begin("building the workshop")
 	program, err := gocmd.BuildWorkshop(ctx, found.Root)
 	progress.End()

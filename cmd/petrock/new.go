@@ -10,6 +10,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
 )
 
@@ -107,13 +108,13 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 		_, err = fmt.Fprint(env.Out, result)
 	}
 	if err != nil && !o.dryRun {
-		return &cli.SaidError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
+		return &terminal.SaidError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
 	}
 	return err
 }
 
 func makeProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result, error) {
-	show := cli.NewProgress(env.Err, o.quiet || o.asJSON)
+	show := terminal.NewProgress(env.Err, o.quiet || o.asJSON)
 	defer show.End()
 	return create.Run(ctx, scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: o.name, Module: o.module, Example: o.example, OAuth: o.oauth},

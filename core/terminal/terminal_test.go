@@ -21,6 +21,9 @@ func TestStatus(t *testing.T) {
 		{errors.New("disk full"), terminal.Failed},
 		{usage, terminal.Misuse},
 		{fmt.Errorf("new: %w", usage), terminal.Misuse},
+		{&terminal.UnreachedError{Err: os.ErrDeadlineExceeded}, terminal.Unreached},
+		{&terminal.SaidError{Err: &terminal.UnreachedError{Err: os.ErrDeadlineExceeded}}, terminal.Unreached},
+		{&terminal.SaidError{Err: os.ErrInvalid}, terminal.Failed},
 	} {
 		if got := terminal.Status(test.err); got != test.want {
 			t.Errorf("Status(%v) is %d, not %d", test.err, got, test.want)

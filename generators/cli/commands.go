@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 )
@@ -65,7 +66,7 @@ func work[T any](ctx context.Context, env Env, c *common, do func(context.Contex
 		return err
 	}
 	defer e.Close()
-	progress := NewProgress(env.Err, c.asJSON)
+	progress := terminal.NewProgress(env.Err, c.asJSON)
 	e.Step = progress.Begin
 	result, err := do(ctx, e)
 	progress.End()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -31,7 +32,7 @@ tools costs a model that reads it. Generators that the project came with are lef
 				return listing, err
 			}, printListing)
 			if err == nil && refused {
-				err = &SaidError{errors.New("not all packages could be read")}
+				err = &terminal.SaidError{Err: errors.New("not all packages could be read")}
 			}
 			return err
 		},

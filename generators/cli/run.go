@@ -25,15 +25,6 @@ type Env struct {
 	Program string    // how the program is called in a terminal, for help texts
 }
 
-// A SaidError is an error whose facts have been printed already, as the result of a command.
-type SaidError struct{ Err error }
-
-// Error is the text of the error inside.
-func (e *SaidError) Error() string { return e.Err.Error() }
-
-// Unwrap is the error inside.
-func (e *SaidError) Unwrap() error { return e.Err }
-
 // Run does what the arguments say and returns the status to end with. What cobra finds
 // wrong before a command has begun is wrong usage. An error is printed to standard error and, if
 // JSON was asked for, to standard output as well, as an object. An interrupt, SIGTERM or the end
@@ -82,7 +73,7 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 	if err == nil {
 		return status
 	}
-	if said := (*SaidError)(nil); asJSON && !errors.As(err, &said) {
+	if said := (*terminal.SaidError)(nil); asJSON && !errors.As(err, &said) {
 		PrintJSON(env, engine.FaultOf(err))
 	}
 	fmt.Fprintf(env.Err, "%s: %v\n", program, err)

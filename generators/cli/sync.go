@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -41,11 +42,11 @@ randomness or I/O, of which sync alone warns.`,
 			case err != nil:
 				return err
 			case len(result.Refused) > 0:
-				return &SaidError{errors.New("not everything could be derived")}
+				return &terminal.SaidError{Err: errors.New("not everything could be derived")}
 			case check && len(result.Files) > 0:
-				return &SaidError{fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
+				return &terminal.SaidError{Err: fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
 			case check && len(result.Impure) > 0:
-				return &SaidError{errors.New("the state would not be the same when the log is read again")}
+				return &terminal.SaidError{Err: errors.New("the state would not be the same when the log is read again")}
 			}
 			return nil
 		},

@@ -102,7 +102,7 @@ It ends with 1 if something does not.`,
 				_, err = fmt.Fprint(env.Out, status)
 			}
 			if err == nil && !status.Builds {
-				err = &SaidError{fmt.Errorf("%s does not compile", status.Name)}
+				err = &terminal.SaidError{Err: fmt.Errorf("%s does not compile", status.Name)}
 			}
 			return err
 		},
