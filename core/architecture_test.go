@@ -19,6 +19,7 @@ var mayImport = []struct {
 	{"core/schema", []string{"core/strictjson"}},
 	{"core/terminal", nil},
 	{"core/mcpconfig", []string{"core/strictjson"}},
+	{"core/mcpcli", []string{"core/fleet", "core/mcp", "core/mcpconfig", "core/project", "core/schema", "core/strictjson", "core/terminal"}},
 	{"core/fleet", []string{"core/mcp", "core/mcpconfig"}},
 	{"core/project", nil},
 	{"core/stdfd", nil},
@@ -77,11 +78,12 @@ var upward = []string{"cmd/...", "generators/...", "skeleton/..."}
 // Only leaf packages belong here: a server that does not use them must not link them.
 var outsideCore = map[string][]string{
 	"core/app/sqlite": {"modernc.org/sqlite"},
+	"core/mcpcli":     {"github.com/spf13/cobra"},
 	"core/auth/token": {"github.com/go-jose/go-jose/v4", "github.com/go-jose/go-jose/v4/json"},
 }
 
 // makeCommandLine are the packages that may import cobra, beside those below a folder cmd.
-var makeCommandLine = []string{"generators/cli"}
+var makeCommandLine = []string{"core/mcpcli", "generators/cli"}
 
 // copied are the folders whose sources every new project gets.
 var copied = []string{"core/...", "generators/...", "skeleton/..."}
@@ -110,10 +112,10 @@ const (
 )
 
 // How many lines of code core may have, without blank ones and comments: someone owns it. About two and a half thousand of them
-// are for HTTP and who may come in over it, and more than one thousand for the files of MCP clients. What is linked for
-// features alone is counted by itself.
+// are for HTTP and who may come in over it, more than one thousand for the files of MCP clients, and two thousand for the commands
+// that speak to servers. What is linked for features alone is counted by itself.
 const (
-	maxCore = 18_000
+	maxCore = 20_000
 	maxApp  = 5_000
 )
 

@@ -35,6 +35,9 @@ depends on petrock.
 
 petrock mcp offers all of that to an agent, as an MCP server, in any folder.
 
+petrock tools, call, resources, read, prompts and prompt speak to MCP servers, those of a project and
+any others, and petrock doctor checks them. These need no project.
+
 In a project, petrock generate adds tools, resources and prompts, and petrock undo takes
 that back. These commands are done by the project's workshop, at the version that the project
 was made with; if that does not build, by this petrock, which says so then. With
@@ -47,5 +50,6 @@ PETROCK_WORKSHOP=off in the environment this petrock does them anyway.`,
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
 	root.AddCommand(cli.NewMCP(env, workshop.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
+	root.AddCommand(cli.Servers(env)...)
 	return root
 }

@@ -65,7 +65,11 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 // Entries lists all entries of a list as the server sends them, page by page. method is that of the list, such as tools/list, and field where
 // in a result the entries are, such as tools. A server that does not offer the capability has none.
 func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
-	return listAll[json.RawMessage](ctx, c, method, field, capability)
+	all, err := listAll[json.RawMessage](ctx, c, method, field, capability)
+	if method == "resources/templates/list" && errors.Is(err, jsonrpc.MethodNotFound) {
+		return nil, nil // many servers have resources and no templates
+	}
+	return all, err
 }
 
 // Tool finds a tool by its name. If there is none, the error names those there are.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/quiet"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -22,7 +23,7 @@ func main() {
 // run is the program: it does what the arguments say and returns the status to end with.
 func run(ctx context.Context, args []string, out, errOut *os.File) int {
 	started := false
-	root := newRoot(out)
+	root := newRoot(out, errOut)
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetArgs(args)
@@ -41,11 +42,11 @@ func run(ctx context.Context, args []string, out, errOut *os.File) int {
 	return status
 }
 
-func newRoot(out *os.File) *cobra.Command {
+func newRoot(out, errOut *os.File) *cobra.Command {
 	root := &cobra.Command{
 		Use:           programName,
 		Short:         programName + " is an MCP server",
-		Long:          programName + " is an MCP server. Clients start it as: " + programName + " mcp\nOver HTTP it is there with: " + programName + " serve",
+		Long:          programName + " is an MCP server. Clients start it as: " + programName + " mcp\nOver HTTP it is there with: " + programName + " serve\nIn a terminal its tools are called with: " + programName + " call",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
@@ -54,6 +55,7 @@ func newRoot(out *os.File) *cobra.Command {
 	with := extensions()
 	all := slices.Concat(with, gateKeepers())
 	root.AddCommand(newMCP(out, with), newServe(all), newVersion())
+	root.AddCommand(mcpcli.Commands(world(out, errOut))...)
 	for _, e := range all {
 		root.AddCommand(e.Commands()...)
 	}

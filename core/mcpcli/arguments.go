@@ -1,0 +1,279 @@
+package mcpcli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// mostInput is how much is read of standard input.
+const mostInput = 64 << 20
+
+// arguments makes what a tool is given of the words after its name, and checks it against the tool's schema.
+func arguments(tool *mcp.Tool, words []string, in io.Reader) (json.RawMessage, error) {
+	takes := readInput(tool.InputSchema)
+	given, err := takes.read(words, in)
+	if err != nil {
+		return nil, terminal.Usagef("%w", err)
+	}
+	if err := takes.missing(given); err != nil {
+		return nil, terminal.Usagef("%s: %w", plain(tool.Name), err)
+	}
+	raw, err := given.encode()
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := schema.Compile(string(tool.InputSchema))
+	if err != nil {
+		return raw, nil // the server checks it
+	}
+	if err := compiled.Validate(raw); err != nil {
+		return nil, terminal.Usagef("%s does not take that:\n%w", plain(tool.Name), err)
+	}
+	return raw, nil
+}
+
+// values are what a tool is given, by name, in order.
+type values struct {
+	names []string
+	of    map[string][]json.RawMessage // several if a name was given again
+	whole map[string]bool              // the value is one, whatever it is
+}
+
+func newValues() *values {
+	return &values{of: make(map[string][]json.RawMessage), whole: make(map[string]bool)}
+}
+
+func (v *values) add(name string, value json.RawMessage) {
+	if len(v.of[name]) == 0 {
+		v.names = append(v.names, name)
+	}
+	v.of[name] = append(v.of[name], value)
+}
+
+// encode is all of it as a JSON object.
+func (v *values) encode() (json.RawMessage, error) {
+	all := make(map[string]json.RawMessage, len(v.names))
+	for _, name := range v.names {
+		all[name] = v.of[name][0]
+		if !v.whole[name] {
+			list, err := strictjson.Marshal(v.of[name])
+			if err != nil {
+				return nil, err
+			}
+			all[name] = list
+		}
+	}
+	return strictjson.Marshal(all)
+}
+
+// read reads words such as name=value, and - for a JSON object from standard input, which those with a name come before.
+func (in *input) read(words []string, stdin io.Reader) (*values, error) {
+	given := newValues()
+	object := false
+	for _, word := range words {
+		if word == "-" {
+			object = true
+			continue
+		}
+		name, text, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("%q is not what a tool is given; write name=value, or - for a JSON object from standard input", word)
+		}
+		if err := in.take(given, name, text); err != nil {
+			return nil, err
+		}
+	}
+	if object {
+		return given, readObject(given, stdin)
+	}
+	return given, nil
+}
+
+// take adds one value.
+func (in *input) take(given *values, name, text string) error {
+	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
+	if at < 0 && !in.open {
+		return fmt.Errorf("there is no argument %q; %s", name, in.there())
+	}
+	p := &property{name: name}
+	if at >= 0 {
+		p = &in.properties[at]
+	}
+	again := len(given.of[name]) > 0
+	list := slices.Contains(p.kinds, "array")
+	switch {
+	case again && len(p.kinds) > 0 && (given.whole[name] || !list):
+		return fmt.Errorf("%s is given twice, and it is one value", name)
+	case list && !again && strings.HasPrefix(strings.TrimSpace(text), "["), len(p.kinds) > 1 && !again && text == "null" && slices.Contains(p.kinds, "null"):
+		value := json.RawMessage(text)
+		if err := strictjson.Check(value); err != nil {
+			return fmt.Errorf("%s: a list in JSON, such as [1,2], or one %s=value after another: %w", name, name, err)
+		}
+		given.add(name, value)
+		given.whole[name] = true
+		return nil
+	case list:
+		item := p.items
+		if item == nil {
+			item = &property{}
+		}
+		value, err := item.parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		given.add(name, value)
+		return nil
+	}
+	value, err := p.parse(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	given.add(name, value)
+	given.whole[name] = !again
+	return nil
+}
+
+// readObject adds the members of a JSON object.
+func readObject(given *values, stdin io.Reader) error {
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	text, err := io.ReadAll(io.LimitReader(stdin, mostInput+1))
+	if err != nil {
+		return fmt.Errorf("reading the arguments from standard input: %w", err)
+	}
+	if len(text) > mostInput {
+		return fmt.Errorf("reading the arguments from standard input: they are longer than %d bytes", mostInput)
+	}
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if strictjson.First(text) != '{' {
+		return fmt.Errorf("standard input has to be a JSON object, such as {\"a\": 1}")
+	}
+	err = strictjson.Object(text, func(key, value []byte) error {
+		if name := string(key); len(given.of[name]) == 0 {
+			given.add(name, bytes.Clone(value))
+			given.whole[name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading the arguments from standard input: %w", err)
+	}
+	return nil
+}
+
+// parse reads a value as the schema wants it.
+func (p *property) parse(text string) (json.RawMessage, error) {
+	if len(p.enum) > 0 {
+		return p.pick(text)
+	}
+	if len(p.kinds) == 0 {
+		if raw := json.RawMessage(text); strictjson.Check(raw) == nil {
+			return raw, nil
+		}
+		return strictjson.AppendString(nil, text), nil
+	}
+	raw := json.RawMessage(strings.TrimSpace(text))
+	if kind := kindOf(raw); kind != "string" && (slices.Contains(p.kinds, kind) || kind == "number" && slices.Contains(p.kinds, "integer")) {
+		return raw, nil
+	}
+	if slices.Contains(p.kinds, "string") {
+		return strictjson.AppendString(nil, text), nil
+	}
+	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), short(text))
+}
+
+// pick finds the value of a choice that is meant.
+func (p *property) pick(text string) (json.RawMessage, error) {
+	var there []string
+	for _, value := range p.enum {
+		if shownValue(value) == text || string(value) == text {
+			return value, nil
+		}
+		there = append(there, shownValue(value))
+	}
+	return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), short(text))
+}
+
+// kindOf is the kind of a text that is JSON; "" if it is none.
+func kindOf(raw json.RawMessage) string {
+	if strictjson.Check(raw) != nil {
+		return ""
+	}
+	switch strictjson.First(raw) {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// wanted says kinds for people.
+func wanted(kinds []string) string {
+	said := map[string]string{
+		"number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object in JSON", "array": "a list in JSON", "null": "null", "string": "text",
+	}
+	var all []string
+	for _, kind := range kinds {
+		if text, ok := said[kind]; ok {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, " or ")
+}
+
+// missing says what has to be given and is not.
+func (in *input) missing(given *values) error {
+	var lines []string
+	for _, p := range in.properties {
+		if !p.required || len(given.of[p.name]) > 0 {
+			continue
+		}
+		text := "  " + p.usage()
+		if p.description != "" {
+			text += "  " + line(p.description)
+		}
+		lines = append(lines, text)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("it needs\n%s", strings.Join(lines, "\n"))
+}
+
+// there says what can be given.
+func (in *input) there() string {
+	if len(in.properties) == 0 {
+		return "it takes none"
+	}
+	var all []string
+	for _, p := range in.properties {
+		all = append(all, p.usage())
+	}
+	return "it takes " + strings.Join(all, " ")
+}
+
+// short cuts a text for a message.
+func short(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

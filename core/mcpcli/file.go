@@ -1,0 +1,100 @@
+package mcpcli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// mostFiles is how many files of one name there may be.
+const mostFiles = 10_000
+
+// save writes data to a new file in a folder, which is made if it is not there, and returns its path. The name is what is good of the
+// one that is wished for, with the ending of its type. No file is overwritten, and none leaves the folder.
+func save(dir, name, mimeType string, data []byte) (string, error) {
+	if dir == "" {
+		dir = "."
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("writing what the server sent: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", fmt.Errorf("writing what the server sent: %w", err)
+	}
+	defer root.Close()
+	stem, ending := fileName(name, mimeType)
+	for n := 1; n <= mostFiles; n++ {
+		file := stem + ending
+		if n > 1 {
+			file = fmt.Sprintf("%s-%d%s", stem, n, ending)
+		}
+		f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("writing what the server sent: %w", err)
+		}
+		_, err = f.Write(data)
+		return filepath.Join(dir, file), errors.Join(err, f.Close())
+	}
+	return "", fmt.Errorf("writing what the server sent: there are %d files called %s%s in %s; use another folder, with --out", mostFiles, stem, ending, dir)
+}
+
+// fileName is a name that is good on every system, and its ending.
+func fileName(name, mimeType string) (stem, ending string) {
+	const longest = 60
+	stem = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '_'
+	}, name)
+	ending = endingOf(mimeType)
+	if own := filepath.Ext(stem); own != "" && len(own) <= 8 && (ending == ".bin" || strings.EqualFold(own, ending)) {
+		ending = own
+	}
+	stem = strings.Trim(strings.TrimSuffix(stem, ending), "._")
+	if len(stem) > longest {
+		stem = stem[:longest]
+	}
+	switch strings.ToUpper(stem) {
+	case "", "CON", "PRN", "AUX", "NUL":
+		stem = "output"
+	}
+	return stem, ending
+}
+
+// endingOf is the ending of files of a type.
+func endingOf(mimeType string) string {
+	kind, _, err := mime.ParseMediaType(mimeType)
+	if err != nil {
+		return ".bin"
+	}
+	// The systems' own tables differ from machine to machine.
+	known := map[string]string{
+		"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg", "image/bmp": ".bmp", "image/tiff": ".tiff",
+		"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac", "audio/mp4": ".m4a",
+		"video/mp4": ".mp4", "video/webm": ".webm", "application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip",
+		"application/gzip": ".gz", "text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/markdown": ".md",
+	}
+	if ending, ok := known[kind]; ok {
+		return ending
+	}
+	return ".bin"
+}
+
+// lastPart is the last part of an address that has anything in it.
+func lastPart(uri string) string {
+	if at := strings.IndexAny(uri, "?#"); at >= 0 {
+		uri = uri[:at]
+	}
+	uri = strings.TrimRight(uri, "/")
+	return uri[strings.LastIndexAny(uri, "/:")+1:]
+}
