@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 )
 
@@ -141,9 +142,14 @@ func (l *Lines) Close() error {
 	return errors.Join(flushed, closeIfCan(l.out.w), closeIfCan(l.r))
 }
 
+// closeIfCan closes what can be closed, unless somebody has done so before.
 func closeIfCan(v any) error {
-	if c, ok := v.(io.Closer); ok {
-		return c.Close()
+	c, ok := v.(io.Closer)
+	if !ok {
+		return nil
+	}
+	if err := c.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
 	}
 	return nil
 }

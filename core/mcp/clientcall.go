@@ -228,7 +228,7 @@ func (c *Client) giveUp(ctx context.Context, a *terms, r *outgoing, id jsonrpc.I
 	var late *jsonrpc.TimeoutError
 	timedOut := errors.As(err, &late)
 	switch {
-	case !timedOut && ctx.Err() == nil, r.method == "initialize", a.revision == "":
+	case !timedOut && ctx.Err() == nil, r.method == "initialize", a.revision == "", c.life.Err() != nil:
 		return
 	case a.revision.stateless() && c.route.isHTTP():
 		return

@@ -150,7 +150,7 @@ func (r *sseReply) Answer(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}
-	if err := r.Send(msg); err != nil {
+	if err := r.Send(msg); err != nil && r.s.c.life.Err() == nil {
 		r.s.c.o.Logger.Warn("sending an answer to the server", "error", err)
 	}
 }

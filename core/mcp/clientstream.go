@@ -94,13 +94,14 @@ func (s *inflow) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, er
 	}
 }
 
-// takeIn takes a message that came over HTTP: what is told, in order; what is asked, beside the rest.
+// takeIn takes a message that came over HTTP: what is told, in order; what is asked, beside the rest, and for as long as ctx lasts: nobody
+// need answer what belongs to a request that was given up.
 func (c *Client) takeIn(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		c.o.Logger.Warn("the server sent what is no message", "error", m.Fault())
 	case m.IsRequest() || m.IsBatch():
-		go c.conn.Take(c.life, m, out)
+		go c.conn.Take(ctx, m, out)
 	default:
 		c.conn.Take(ctx, m, out)
 	}
@@ -207,7 +208,7 @@ func (r *reply) Answer(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}
-	if err := r.Send(msg); err != nil {
+	if err := r.Send(msg); err != nil && r.h.c.life.Err() == nil {
 		r.h.c.o.Logger.Warn("sending an answer to the server", "error", err)
 	}
 }
