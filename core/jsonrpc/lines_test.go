@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -161,4 +162,18 @@ func TestOversizeResponseFailsTheCall(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 	})
+}
+
+// Streams that somebody else has closed are closed: that is nothing to report.
+func TestCloseAfterOthers(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := NewLines(r, w, LinesOptions{})
+	r.Close()
+	w.Close()
+	if err := lines.Close(); err != nil {
+		t.Error(err)
+	}
 }
