@@ -139,17 +139,20 @@ func (l *Lines) skip(start []byte, err error) error {
 // it for a second.
 func (l *Lines) Close() error {
 	flushed := l.out.close(time.Second)
-	return errors.Join(flushed, closeIfCan(l.out.w), closeIfCan(l.r))
+	return errors.Join(unlessClosed(flushed), unlessClosed(closeIfCan(l.out.w)), unlessClosed(closeIfCan(l.r)))
 }
 
-// closeIfCan closes what can be closed, unless somebody has done so before.
 func closeIfCan(v any) error {
-	c, ok := v.(io.Closer)
-	if !ok {
-		return nil
-	}
-	if err := c.Close(); !errors.Is(err, os.ErrClosed) {
-		return err
+	if c, ok := v.(io.Closer); ok {
+		return c.Close()
 	}
 	return nil
+}
+
+// unlessClosed is an error, unless it says that somebody has closed a file before, who knows what is lost by that.
+func unlessClosed(err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
 }
