@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
@@ -53,7 +54,7 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 		return failed(ctx, err)
 	}
 	result, err := request(ctx, server)
-	server.close() // so that all that it has to say is said
+	server.Close() // so that all that it has to say is said
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -120,34 +121,25 @@ func (t *Tools) prepare(ctx context.Context, in CallInput) (program, dir string,
 
 // tool calls a tool. If there is none of that name, the error tells those there are.
 func (in CallInput) tool(ctx context.Context, server *child) (*mcp.ToolResult, error) {
-	result := &mcp.ToolResult{}
-	err := server.call(ctx, "tools/call", map[string]any{"name": in.Name, "arguments": in.Arguments}, result)
-	if err == nil || !isAnswer(err) {
+	result, err := server.CallTool(ctx, in.Name, in.Arguments)
+	if answered := (*jsonrpc.Error)(nil); err == nil || !errors.As(err, &answered) {
 		return result, err
 	}
-	var list struct {
-		Tools []struct {
-			Name string `json:"name"`
-		} `json:"tools"`
+	_, unknown := server.Tool(ctx, in.Name)
+	if missing := (*mcp.NotOfferedError)(nil); errors.As(unknown, &missing) {
+		return nil, terminal.Usagef("the project has no tool %q; it has %s (resources and prompts are called with their kind)", in.Name, strings.Join(missing.There, ", "))
 	}
-	if listErr := server.call(ctx, "tools/list", map[string]any{}, &list); listErr != nil {
-		return nil, errors.Join(err, listErr)
+	if unknown != nil {
+		return nil, errors.Join(err, unknown)
 	}
-	var names []string
-	for _, tool := range list.Tools {
-		if tool.Name == in.Name {
-			return nil, fmt.Errorf("%w%s", err, server.errOut.quoted())
-		}
-		names = append(names, tool.Name)
-	}
-	return nil, terminal.Usagef("the project has no tool %q; it has %s (resources and prompts are called with their kind)", in.Name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w%s", err, server.errOut.quoted())
 }
 
 // plain asks for something whose result is shown as it is.
 func (in CallInput) plain(method string, params map[string]any) request {
 	return func(ctx context.Context, server *child) (*mcp.ToolResult, error) {
 		result := &mcp.ToolResult{}
-		return result, server.call(ctx, method, params, &result.StructuredContent)
+		return result, server.Request(ctx, method, params, &result.StructuredContent)
 	}
 }
 
