@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -64,13 +63,12 @@ func (p *printer) text(text string) error {
 	return err
 }
 
-// table prints rows in columns.
-func (p *printer) table(rows [][]string) error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+// entry prints one entry of a list, and below it what it is for.
+func (p *printer) entry(head, description string) error {
+	if about := line(description); about != "" {
+		head += "\n    " + about
 	}
-	return w.Flush()
+	return p.text(head)
 }
 
 // content prints blocks, one after another.

@@ -28,11 +28,12 @@ is in brackets.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return run(cmd, env, &o, args, nothing, func(ctx context.Context, s *session, _ []string) error {
 				return s.list(ctx, list{"prompts/list", "prompts", "prompts", func(entries []json.RawMessage) error {
-					var rows [][]string
 					for _, p := range decode[mcp.Prompt](entries) {
-						rows = append(rows, []string{line(p.Name), promptUsage(p), line(p.Description)})
+						if err := s.printer.entry(strings.TrimSpace(line(p.Name)+" "+promptUsage(p)), p.Description); err != nil {
+							return err
+						}
 					}
-					return s.printer.table(rows)
+					return nil
 				}})
 			})
 		},

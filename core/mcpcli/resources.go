@@ -22,19 +22,22 @@ func newResources(env Env) *cobra.Command {
 		ValidArgsFunction: completer(env, &o, nothing, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return run(cmd, env, &o, args, nothing, func(ctx context.Context, s *session, _ []string) error {
-				var rows [][]string
 				return s.list(ctx,
 					list{"resources/list", "resources", "resources", func(entries []json.RawMessage) error {
 						for _, r := range decode[mcp.Resource](entries) {
-							rows = append(rows, []string{line(r.URI), line(r.Name), line(r.MIMEType), line(r.Description)})
+							if err := s.printer.address(r.URI, r.MIMEType, r.Name, r.Description); err != nil {
+								return err
+							}
 						}
 						return nil
 					}},
 					list{"resources/templates/list", "resourceTemplates", "resources", func(entries []json.RawMessage) error {
 						for _, r := range decode[mcp.ResourceTemplate](entries) {
-							rows = append(rows, []string{line(r.URITemplate), line(r.Name), line(r.MIMEType), line(r.Description)})
+							if err := s.printer.address(r.URITemplate, r.MIMEType, r.Name, r.Description); err != nil {
+								return err
+							}
 						}
-						return s.printer.table(rows)
+						return nil
 					}})
 			})
 		},
@@ -81,4 +84,16 @@ nothing is overwritten.
 	o.flags(cmd)
 	outFlag(cmd, &out)
 	return cmd
+}
+
+// address prints where a resource is, and what it is.
+func (p *printer) address(uri, mimeType, name, description string) error {
+	head := line(uri)
+	if mimeType != "" {
+		head += " (" + line(mimeType) + ")"
+	}
+	if description == "" {
+		description = name
+	}
+	return p.entry(head, description)
 }

@@ -83,7 +83,10 @@ func (o *options) connect(ctx context.Context, env Env, server *mcpconfig.Server
 	if ctx.Err() != nil {
 		return nil, errInterrupted
 	}
-	return nil, &terminal.UnreachedError{Err: fmt.Errorf("the server %s: %w", plain(server.Name), err)}
+	if server.Kind == mcpconfig.Stdio && server.Err == nil {
+		err = fmt.Errorf("the server %s: %w", plain(server.Name), err)
+	}
+	return nil, &terminal.UnreachedError{Err: err}
 }
 
 // errInterrupted says that somebody did not want to wait.

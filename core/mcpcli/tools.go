@@ -128,22 +128,22 @@ func decode[T any](entries []json.RawMessage) []T {
 	return all
 }
 
-// tools prints tools for people. server is their server, if there are several.
+// tools prints tools for people: the call of each, and below it what it is for. server is their server, if there are several.
 func (p *printer) tools(server string, tools []mcp.Tool) error {
-	var rows [][]string
 	for _, t := range tools {
-		var takes []string
+		call := []string{line(t.Name)}
+		if server != "" {
+			call = []string{server, line(t.Name)}
+		}
 		in := readInput(t.InputSchema)
 		for _, property := range in.properties {
-			takes = append(takes, property.usage())
+			call = append(call, property.usage())
 		}
-		row := []string{line(t.Name), strings.Join(takes, " "), line(t.Description)}
-		if server != "" {
-			row = append([]string{server}, row...)
+		if err := p.entry(strings.Join(call, " "), t.Description); err != nil {
+			return err
 		}
-		rows = append(rows, row)
 	}
-	return p.table(rows)
+	return nil
 }
 
 // listAll lists the tools of all servers of the configuration files.

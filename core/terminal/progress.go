@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 )
 
 // A Progress shows on a terminal what is being done and for how long. Anywhere else
-// it shows nothing.
+// it shows nothing. Its methods may be called by several goroutines.
 type Progress struct {
-	out  io.Writer     // nil if nobody looks on
+	out io.Writer // nil if nobody looks on
+
+	mu   sync.Mutex
 	stop chan struct{} // ends the step that is shown
 	done chan struct{} // it has ended
 }
@@ -28,7 +31,9 @@ func (p *Progress) Begin(what string) {
 	if p.out == nil {
 		return
 	}
-	p.End()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end()
 	if os.Getenv("TERM") == "dumb" {
 		fmt.Fprintf(p.out, "%s …\n", what)
 		return
@@ -39,6 +44,12 @@ func (p *Progress) Begin(what string) {
 
 // End takes the step away.
 func (p *Progress) End() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end()
+}
+
+func (p *Progress) end() {
 	if p.stop == nil {
 		return
 	}
