@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/petrock/petrock/core/child"
@@ -100,10 +101,10 @@ func (r *processRoute) stray(raw []byte, err *jsonrpc.Error) {
 
 // explain says how the process ended, if it has, and what it said.
 func (r *processRoute) explain(err error) error {
-	if errors.Is(err, jsonrpc.ErrClosed) {
+	if errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, syscall.EPIPE) {
 		select {
 		case <-r.process.Done():
-		case <-time.After(time.Second): // its output may be closed before it ends
+		case <-time.After(time.Second): // its input and output may be closed before it ends
 		}
 	}
 	early := false
