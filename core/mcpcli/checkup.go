@@ -194,9 +194,7 @@ func (c *checkup) advice(err error) string {
 		text += "\n" + c.httpAdvice(refused)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		text += "\nNothing listens there. Start the server first, or correct url."
-	case c.Kind == mcpconfig.Stdio && strings.Contains(text, "standard error"):
-		text += "\nIts own words above say why."
-	case c.Kind == mcpconfig.Stdio && !strings.Contains(text, "starting "):
+	case c.Kind == mcpconfig.Stdio && !strings.Contains(text, "starting ") && !strings.Contains(text, "Its standard error"):
 		text += "\nStart it by hand, and see what it says: " + strings.Join(append([]string{c.server.Command}, c.server.Args...), " ")
 	}
 	return strings.TrimSpace(text)

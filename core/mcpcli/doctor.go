@@ -209,7 +209,7 @@ func (c *checkup) String() string {
 	}
 	b.WriteString("\n")
 	if c.Server != nil {
-		fmt.Fprintf(&b, "  %s %s speaks %s, ready after %.1f s: %s, %s, %s\n", c.Server.Name, c.Server.Version, c.eras(), c.Seconds,
+		fmt.Fprintf(&b, "  %s speaks %s, ready after %.1f s: %s, %s, %s\n", strings.TrimSpace(c.Server.Name+" "+c.Server.Version), c.eras(), c.Seconds,
 			count(c.Tools, "tool"), count(c.Resources, "resource"), count(c.Prompts, "prompt"))
 	}
 	for _, text := range c.Wrong {

@@ -42,7 +42,6 @@ func (o *options) flags(cmd *cobra.Command) {
 	flags.StringVar(&o.dir, "dir", "", "the folder to look for configuration files in, and to run a command in (default the working directory)")
 	flags.StringVar(&o.revision, "revision", "", "the only revision of the protocol to speak (default the newest that both know)")
 	cmd.MarkFlagDirname("dir")
-	cmd.MarkFlagsMutuallyExclusive("json", "text")
 	cmd.RegisterFlagCompletionFunc("revision", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return revisions(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -61,6 +60,9 @@ func revisions() []string {
 // check says what is wrong with the flags.
 func (o *options) check(cmd *cobra.Command) error {
 	o.timeoutGiven = cmd.Flags().Changed("timeout")
+	if o.asJSON && o.asText {
+		return terminal.Usagef("--json and --text are two ways to print; leave one of them out")
+	}
 	if o.timeout <= 0 {
 		return terminal.Usagef("--timeout must be more than nothing, such as 30s")
 	}

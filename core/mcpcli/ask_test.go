@@ -1,0 +1,86 @@
+package mcpcli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+func asking(in string) (*asker, *bytes.Buffer) {
+	var out bytes.Buffer
+	return &asker{bufio.NewReader(strings.NewReader(in)), &out, &terminal.Progress{}}, &out
+}
+
+// A form is filled in line by line; what is wrong is asked for again, and nothing means the default.
+func TestForm(t *testing.T) {
+	form := json.RawMessage(`{"type":"object","properties":{
+		"name":{"type":"string","description":"Your name","minLength":2},"age":{"type":"integer","default":30},"sure":{"type":"boolean"},
+		"size":{"type":"string","enum":["S","M"]},"colors":{"type":"array","items":{"type":"string","enum":["red","blue"]}}
+	},"required":["name","size"]}`)
+	for _, test := range []struct{ in, action, content, says string }{
+		{"y\nAda\n\n\nM\nred, blue\n", "accept", `{"age":30,"colors":["red","blue"],"name":"Ada","size":"M"}`, "name, Your name (string): "},
+		{"\nA\nAda\nold\n31\nmaybe\ntrue\n\nXL\nS\ngreen\n\n", "accept", `{"age":31,"name":"Ada","size":"S","sure":true}`, "must be one of S, M"},
+		{"n\n", "decline", ``, "[Y/n]"},
+		{"what\nno\n", "decline", ``, "[Y/n]"},
+		{"", "cancel", ``, ""},
+		{"y\nAda\n", "cancel", ``, ""},
+	} {
+		a, out := asking(test.in)
+		e := &mcp.Elicitation{Message: "Who\x1b[2J are you?", Schema: form}
+		if err := a.form(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		if string(e.Action) != test.action || string(e.Content) != test.content || !strings.Contains(out.String(), test.says) || strings.Contains(out.String(), "\x1b") {
+			t.Errorf("%q: %s %s, and it says\n%s", test.in, e.Action, e.Content, out)
+		}
+	}
+}
+
+func TestVisit(t *testing.T) {
+	for in, want := range map[string]mcp.Action{"y\n": mcp.ActionAccept, "n\n": mcp.ActionDecline, "": mcp.ActionCancel} {
+		a, out := asking(in)
+		e := &mcp.URLElicitation{Message: "Sign in", URL: "https://example.com/x"}
+		if err := a.visit(t.Context(), e); err != nil || e.Action != want || !strings.Contains(out.String(), "https://example.com/x") {
+			t.Errorf("%q: %s, %v, %s", in, e.Action, err, out)
+		}
+	}
+	silent, _ := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := &asker{bufio.NewReader(silent), io.Discard, &terminal.Progress{}}
+	if err := a.visit(ctx, &mcp.URLElicitation{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted, it says %v", err)
+	}
+}
+
+// Names of files are good on every system, whatever a server calls them.
+func TestFileName(t *testing.T) {
+	for _, test := range []struct{ name, kind, want string }{
+		{"chart", "image/png", "chart.png"},
+		{"chart.png", "image/png", "chart.png"},
+		{"chart.jpg", "image/png", "chart.jpg.png"},
+		{"data.csv", "", "data.csv"},
+		{"data.csv", "application/x-unknown", "data.csv"},
+		{"", "image/jpeg; q=1", "output.jpg"},
+		{"..", "text/plain", "output.txt"},
+		{"../../x", "text/plain", "x.txt"},
+		{`..\..\x`, "text/plain", "x.txt"},
+		{".bashrc", "text/plain", "bashrc.txt"},
+		{"nul", "text/plain", "output.txt"},
+		{"a\x00b\nc d", "no type", "a_b_c_d.bin"},
+		{strings.Repeat("x", 300), "image/gif", strings.Repeat("x", 60) + ".gif"},
+	} {
+		stem, ending := fileName(test.name, test.kind)
+		if stem+ending != test.want {
+			t.Errorf("%q, %q is %q, not %q", test.name, test.kind, stem+ending, test.want)
+		}
+	}
+}

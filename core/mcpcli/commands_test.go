@@ -1,0 +1,302 @@
+package mcpcli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// kindVariable has this program be a server of some kind.
+const kindVariable = "PETROCK_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(kindVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "good":
+		if err := newServer().ServeStdio(context.Background(), os.Stdout); err != nil {
+			os.Exit(1)
+		}
+	case "garbage":
+		fmt.Println("Listening on port 3000 ...")
+		io.Copy(io.Discard, os.Stdin)
+	case "loud":
+		fmt.Println("Listening on port 3000 ...")
+		newServer().ServeStdio(context.Background(), os.Stdout)
+	case "dies":
+		fmt.Fprintln(os.Stderr, "no database")
+		os.Exit(3)
+	}
+}
+
+// newServer has a tool of each kind.
+func newServer() *mcp.Server {
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
+	echo := func(_ context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+		return &mcp.ToolResult{StructuredContent: arguments, Content: []mcp.Content{mcp.Text{Text: string(arguments)}}}, nil
+	}
+	add := func(tool, schema string, h mcp.ToolHandler) {
+		if err := s.AddTool(mcp.Tool{Name: tool, Description: "Does " + tool + ".\nAnd more.", InputSchema: json.RawMessage(schema)}, h); err != nil {
+			panic(err)
+		}
+	}
+	add("echo", `{"type":"object","properties":{
+		"text":{"type":"string","description":"What to say"},"n":{"type":"integer","minimum":1},"x":{"type":["number","null"]},"on":{"type":"boolean"},
+		"pick":{"enum":["up","down",3]},"tags":{"type":"array","items":{"type":"string"}},"sizes":{"type":"array","items":{"type":"integer"}},
+		"more":{"type":"object"},"any":{},"level":{"$ref":"#/$defs/level"}
+	},"required":["text"],"additionalProperties":false,"$defs":{"level":{"enum":["low","high"]}}}`, echo)
+	add("open", `{"type":"object"}`, echo)
+	add("none", `{"type":"object","additionalProperties":false}`, echo)
+	add("fail", `{"type":"object"}`, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return nil, errors.New("no such luck\x1b[31m")
+	})
+	add("structured", `{"type":"object"}`, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return &mcp.ToolResult{StructuredContent: json.RawMessage(`{"a":[1]}`), Content: []mcp.Content{mcp.ResourceLink{Resource: mcp.Resource{URI: "a://b", Name: "b"}}}}, nil
+	})
+	add("image", `{"type":"object"}`, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return &mcp.ToolResult{Content: []mcp.Content{
+			mcp.Image{Data: []byte("png"), MIMEType: "image/png"},
+			mcp.Audio{Data: []byte("wav"), MIMEType: "audio/wav"},
+			mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "file:///../../../etc/passwd", Blob: []byte("x")}},
+		}}, nil
+	})
+	add("slow", `{"type":"object"}`, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "slow was cancelled")
+		return nil, ctx.Err()
+	})
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	check(s.AddResource(mcp.Resource{URI: "note://1", Name: "one"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{Text: "first note"}}, nil
+	}))
+	check(s.AddPrompt(mcp.Prompt{Name: "greet", Description: "Greets.", Arguments: []mcp.PromptArgument{{Name: "who", Required: true, Description: "Whom"}, {Name: "how"}}},
+		func(_ context.Context, a map[string]string) (*mcp.PromptResult, error) {
+			return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "Hello " + a["who"]}}}}, nil
+		}))
+	return s
+}
+
+// A result is what a command line did.
+type result struct {
+	status   int
+	out, err string
+}
+
+// do runs a command line in a folder. self is the kind of server that the program is.
+func do(t *testing.T, dir, self, stdin string, args ...string) result {
+	t.Helper()
+	return doWith(t.Context(), t, dir, self, stdin, args...)
+}
+
+func doWith(ctx context.Context, t *testing.T, dir, self, stdin string, args ...string) result {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	var errOut bytes.Buffer
+	env := mcpcli.Env{In: strings.NewReader(stdin), Out: out, Err: &errOut, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"}}
+	if self != "" {
+		t.Setenv(kindVariable, self)
+		env.Self = []string{program(t)}
+	}
+	started := false
+	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true, PersistentPreRun: func(*cobra.Command, []string) { started = true }}
+	root.AddCommand(mcpcli.Commands(env)...)
+	root.SetOut(out)
+	root.SetErr(&errOut)
+	root.SetArgs(args)
+	err = root.ExecuteContext(ctx)
+	if err != nil && !started {
+		err = &terminal.UsageError{Err: err}
+	}
+	if err != nil {
+		fmt.Fprintln(&errOut, err)
+	}
+	text, readErr := os.ReadFile(out.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return result{terminal.Status(err), string(text), errOut.String()}
+}
+
+func program(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is typed is read as the tool's schema has it, checked, and answered; what is wrong is said with the way out.
+func TestCall(t *testing.T) {
+	for _, test := range []struct {
+		args   string // with words separated by |
+		stdin  string
+		status int
+		out    string // is in standard output
+		err    string // is in standard error
+	}{
+		{"echo|text=hi", "", 0, `{"text":"hi"}`, ""},
+		{"echo|text=12", "", 0, `{"text":"12"}`, ""},
+		{"echo|text=a=b", "", 0, `{"text":"a=b"}`, ""},
+		{"echo|text=", "", 0, `{"text":""}`, ""},
+		{"echo|text=null", "", 0, `{"text":"null"}`, ""},
+		{"echo|text=x|n=3|x=1.5e3|on=true", "", 0, `{"n":3,"on":true,"text":"x","x":1.5e3}`, ""},
+		{"echo|text=x|x=null", "", 0, `{"text":"x","x":null}`, ""},
+		{"echo|text=x|tags=a", "", 0, `"tags":["a"]`, ""},
+		{"echo|text=x|tags=a|tags=b,c", "", 0, `"tags":["a","b,c"]`, ""},
+		{`echo|text=x|tags=["a","b"]`, "", 0, `"tags":["a","b"]`, ""},
+		{"echo|text=x|sizes=1|sizes=2", "", 0, `"sizes":[1,2]`, ""},
+		{`echo|text=x|more={"a":{"b":1}}`, "", 0, `"more":{"a":{"b":1}}`, ""},
+		{"echo|text=x|any=5", "", 0, `"any":5`, ""},
+		{"echo|text=x|any=five", "", 0, `"any":"five"`, ""},
+		{"echo|text=x|any=1|any=2", "", 0, `"any":[1,2]`, ""},
+		{"echo|text=x|pick=3|level=high", "", 0, `"level":"high","pick":3`, ""},
+		{"open|whatever=1", "", 0, `{"whatever":1}`, ""},
+		{"echo|-", `{"text":"from input","n":2}`, 0, `{"n":2,"text":"from input"}`, ""},
+		{"echo|n=5|-", `{"text":"t","n":2}`, 0, `{"n":5,"text":"t"}`, ""},
+		{"structured", "", 0, "b: a://b\n{\n  \"a\"", ""},
+		{"--timeout|5s|echo|text=hi|--revision|2025-03-26", "", 0, `{"text":"hi"}`, ""},
+
+		{"", "", 2, "", "needs a name"},
+		{"nothing", "", 2, "", "it has echo, fail, image, none, open, slow, structured"},
+		{"echo", "", 2, "", "text=string  What to say"},
+		{"echo|text=x|n=three", "", 2, "", "n: must be a whole number, got \"three\""},
+		{"echo|text=x|n=0", "", 2, "", "n: must be at least 1, got 0"},
+		{"echo|text=x|n=1.5", "", 2, "", "n: "},
+		{"echo|text=x|on=yes", "", 2, "", "on: must be true or false"},
+		{"echo|text=x|pick=left", "", 2, "", "pick: must be one of up, down, 3"},
+		{"echo|text=x|level=middle", "", 2, "", "level: must be one of low, high"},
+		{"echo|text=x|more=[1]", "", 2, "", "more: must be an object"},
+		{"echo|text=x|tags=[1", "", 2, "", "tags: a list in JSON"},
+		{"echo|text=x|tags=[1]", "", 2, "", "tags[0]: must be a string"},
+		{"echo|text=x|sizes=big", "", 2, "", "sizes: must be a whole number"},
+		{"echo|text=x|text=y", "", 2, "", "text is given twice"},
+		{"echo|text=x|colour=red", "", 2, "", `no argument "colour"; it takes text=string [n=integer]`},
+		{"none|x=1", "", 2, "", "it takes none"},
+		{"echo|=x", "", 2, "", "write name=value"},
+		{"echo|-", `[1]`, 2, "", "has to be a JSON object"},
+		{"echo|-", `{"text":"a","text":"b"}`, 2, "", "standard input"},
+		{"echo|-", ``, 2, "", "has to be a JSON object"},
+		{"echo|-", `{"text":"a","n":"b"}`, 2, "", "n: must be an integer"},
+		{"echo|text=x|--timeout|0s", "", 2, "", "--timeout"},
+		{"echo|text=x|--timeout|soon", "", 2, "", "--timeout"},
+		{"echo|text=x|--header|nonsense", "", 2, "", "Authorization: Bearer TOKEN"},
+		{"echo|text=x|--revision|2000-01-01", "", 2, "", "2025-11-25"},
+		{"echo|text=x|--json", "", 2, "", "leave one of them out"},
+		{"echo|text=x|--config|nowhere.json", "", 2, "", "nowhere.json"},
+		{"nobody|echo|text=x", "", 2, "", "no file with MCP servers"},
+		{"echo|text=x|--", "", 2, "", "after -- comes the command"},
+
+		{"fail", "", 1, "", "no such luck[31m\n"},
+		{"echo|text=x|--|no-such-program-anywhere", "", 3, "", "no such program in PATH"},
+		{"http://127.0.0.1:1/mcp|echo|text=x", "", 3, "", "refused"},
+		{"slow|--timeout|300ms", "", 3, "", "300ms"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			args := append([]string{"call", "--text"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
+			got := do(t, t.TempDir(), "good", test.stdin, args...)
+			if got.status != test.status || !strings.Contains(got.out, test.out) || !strings.Contains(got.err, test.err) {
+				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q and %q in it", got.status, test.status, got.out, got.err, test.out, test.err)
+			}
+		})
+	}
+}
+
+// Where nobody looks on there is one JSON object, whatever happens.
+func TestJSON(t *testing.T) {
+	for args, status := range map[string]int{
+		"tools": 0, "resources": 0, "prompts": 0, "call echo text=hi": 0, "call echo --json -": 0, "read note://1": 0, "prompt greet who=me": 0, "doctor": 0,
+		"call fail": 1, "read note://2": 1,
+		"call nothing": 2, "call echo": 2, "prompt greet": 2, "prompt greet who=a who=b": 2, "prompt greet x=1": 2, "prompt nobody": 2, "tools nobody": 2,
+		"tools --all x": 2, "doctor --timeout -1s": 2,
+		"tools -- no-such-program-anywhere": 3, "call http://127.0.0.1:1/mcp x": 3,
+	} {
+		t.Run(args, func(t *testing.T) {
+			got := do(t, t.TempDir(), "good", `{"text":"hi"}`, strings.Fields(args)...)
+			var object map[string]any
+			if err := json.Unmarshal([]byte(got.out), &object); err != nil || got.status != status {
+				t.Errorf("it ends with %d, not %d, and prints\n%s%s", got.status, status, got.out, got.err)
+			}
+		})
+	}
+	if got := do(t, t.TempDir(), "good", "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "two") {
+		t.Errorf("it says %+v", got)
+	}
+}
+
+func TestLists(t *testing.T) {
+	for args, want := range map[string]string{
+		"tools":              "echo text=string [n=integer] [x=number] [on=boolean] [pick=up|down|3] [tags=string…] [sizes=integer…] [more=object] [any=any] [level=low|high]\n    Does echo.\nfail\n",
+		"resources":          "note://1\n    one\n",
+		"prompts":            "greet who=text [how=text]\n    Greets.\n",
+		"read note://1":      "first note\n",
+		"prompt greet who=x": "user:\nHello x\n",
+	} {
+		if got := do(t, t.TempDir(), "good", "", append(strings.Fields(args), "--text")...); got.status != 0 || !strings.HasPrefix(got.out, want) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
+// Files are written to the folder that they are for, under names that are free.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		if got := do(t, dir, "good", "", "call", "image", "--text", "--out", "in/here"); got.status != 0 || strings.Count(got.out, filepath.Join(dir, "in", "here")) != 3 {
+			t.Fatalf("it says %+v", got)
+		}
+	}
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			short, _ := filepath.Rel(dir, path)
+			names = append(names, filepath.ToSlash(short))
+		}
+		return err
+	})
+	if err != nil || fmt.Sprint(names) != "[in/here/image-2.png in/here/image-2.wav in/here/image.png in/here/image.wav in/here/passwd-2.bin in/here/passwd.bin]" {
+		t.Errorf("there are %v, %v", names, err)
+	}
+}
+
+// An interrupt cancels the call: the server is told, and has its time to end.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(500*time.Millisecond, cancel)
+	got := doWith(ctx, t, t.TempDir(), "good", "", "call", "slow", "--text", "--verbose")
+	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
+		t.Errorf("it says %+v", got)
+	}
+}
