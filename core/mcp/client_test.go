@@ -274,6 +274,7 @@ func TestClientCancels(t *testing.T) {
 
 // Progress lets a call wait on, but not for ever.
 func TestClientTimesOut(t *testing.T) {
+	t.Parallel()
 	steady := func(t *testing.T) *mcp.Server {
 		s := mcp.NewServer(mcp.Implementation{Name: "steady", Version: "1"}, mcp.Options{})
 		err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
@@ -459,6 +460,7 @@ func TestClientManyAtOnce(t *testing.T) {
 }
 
 func TestClientOfNoServer(t *testing.T) {
+	t.Parallel()
 	if _, err := mcp.Dial(t.Context(), "not an address", mcp.ClientOptions{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
 		t.Errorf("%v", err)
 	}

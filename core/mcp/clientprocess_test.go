@@ -104,6 +104,7 @@ func TestProcessDies(t *testing.T) {
 }
 
 func TestProcessDoesNotServe(t *testing.T) {
+	t.Parallel()
 	for rule, want := range map[string]string{
 		"dies":    "the server ended (exit status 3)\nIts standard error:\ncannot open the database",
 		"silent":  "no answer to the first request within 300ms",
@@ -121,6 +122,7 @@ func TestProcessDoesNotServe(t *testing.T) {
 
 // Servers that know nothing of server/discover refuse it, end, or never answer.
 func TestProcessOfAnOlderRevision(t *testing.T) {
+	t.Parallel()
 	for _, rule := range []string{"older", "mute", "fine"} {
 		t.Run(rule, func(t *testing.T) {
 			c := startUnruly(t, rule, mcp.ClientOptions{})
