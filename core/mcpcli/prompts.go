@@ -64,7 +64,7 @@ func newPrompt(env Env) *cobra.Command {
 		Long: `Fill in a prompt of an MCP server, and print the messages that come of it. What it is given is written as name=value.
 
 ` + servers + "\n\n" + statuses,
-		Example:           examples(env, "prompt petrock add_feature idea='a list of books'"),
+		Example:           examples(env, "prompt petrock add_feature feature='a list of books'"),
 		Args:              words(nameArgs),
 		ValidArgsFunction: completer(env, &o, nameArgs, completePrompt),
 		RunE: func(cmd *cobra.Command, args []string) error {
