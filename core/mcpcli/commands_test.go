@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
@@ -63,6 +64,9 @@ func newServer() *mcp.Server {
 	add("none", `{"type":"object","additionalProperties":false}`, echo)
 	add("fail", `{"type":"object"}`, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 		return nil, errors.New("no such luck\x1b[31m")
+	})
+	add("refuse", `{"type":"object"}`, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "not \x1b[2Jthat")
 	})
 	add("structured", `{"type":"object"}`, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 		return &mcp.ToolResult{StructuredContent: json.RawMessage(`{"a":[1]}`), Content: []mcp.Content{mcp.ResourceLink{Resource: mcp.Resource{URI: "a://b", Name: "b"}}}}, nil
@@ -190,7 +194,7 @@ func TestCall(t *testing.T) {
 		{"--timeout|5s|echo|text=hi|--revision|2025-03-26", "", 0, `{"text":"hi"}`, ""},
 
 		{"", "", 2, "", "needs a name"},
-		{"nothing", "", 2, "", "it has echo, fail, image, none, open, slow, structured"},
+		{"nothing", "", 2, "", "it has echo, fail, image, none, open, refuse, slow, structured"},
 		{"echo", "", 2, "", "text=string  What to say"},
 		{"echo|text=x|n=three", "", 2, "", "n: must be a whole number, got \"three\""},
 		{"echo|text=x|n=0", "", 2, "", "n: must be at least 1, got 0"},
@@ -220,6 +224,7 @@ func TestCall(t *testing.T) {
 		{"echo|text=x|--", "", 2, "", "after -- comes the command"},
 
 		{"fail", "", 1, "", "no such luck[31m\n"},
+		{"refuse", "", 1, "", "the server answers: not [2Jthat\n"},
 		{"echo|text=x|--|no-such-program-anywhere", "", 3, "", "no such program in PATH"},
 		{"http://127.0.0.1:1/mcp|echo|text=x", "", 3, "", "refused"},
 		{"slow|--timeout|300ms", "", 3, "", "300ms"},

@@ -139,7 +139,7 @@ func TestDoctor(t *testing.T) {
 		if text := strings.Join(s.Wrong, "\n"); !ok || !strings.Contains(text, says) || (says == "") != (text == "") {
 			t.Errorf("of %s it says %q, want %q", s.Name, text, says)
 		}
-		if s.Name == "good" && (s.State != "ok" || s.Stateless != "2026-07-28" || s.Handshake != "2025-11-25" || s.Tools != 7 || s.Resources != 1 || s.Prompts != 1 || len(s.Files) != 2) {
+		if s.Name == "good" && (s.State != "ok" || s.Stateless != "2026-07-28" || s.Handshake != "2025-11-25" || s.Tools != 8 || s.Resources != 1 || s.Prompts != 1 || len(s.Files) != 2) {
 			t.Errorf("good is %+v", s)
 		}
 		if s.Name == "off" && s.State != "disabled" {
@@ -165,7 +165,7 @@ func TestCompletion(t *testing.T) {
 	for args, want := range map[string]string{
 		"tools |":                        "good dies",
 		"call |e":                        "echo",
-		"call |":                         "good dies echo fail image none open slow structured",
+		"call |":                         "good dies echo fail image none open refuse slow structured",
 		"call good |s":                   "slow structured",
 		"call good echo |t":              "text= tags=",
 		"call good echo text=x |":        "n= x= on= pick= tags= sizes= more= any= level=",

@@ -119,7 +119,7 @@ type fault struct {
 
 // said does something, and says what went wrong as JSON if that is what is printed, unless it has been said.
 func said(env Env, o *options, do func() error) error {
-	err := do()
+	err := tame(do())
 	if already := (*terminal.SaidError)(nil); err == nil || errors.As(err, &already) {
 		return err
 	}
@@ -130,4 +130,19 @@ func said(env Env, o *options, do func() error) error {
 		return errors.Join(err, printErr)
 	}
 	return &terminal.SaidError{Err: err}
+}
+
+// A tamedError is an error whose text does not command a terminal: what a server says may be part of it.
+type tamedError struct{ err error }
+
+func (e *tamedError) Error() string { return plain(e.err.Error()) }
+
+func (e *tamedError) Unwrap() error { return e.err }
+
+// tame takes from an error what would command a terminal.
+func tame(err error) error {
+	if err == nil || plain(err.Error()) == err.Error() {
+		return err
+	}
+	return &tamedError{err}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -174,10 +175,14 @@ func listAll(cmd *cobra.Command, env Env, o *options, args []string) error {
 // fleet are the options for several servers.
 func (o *options) fleet(env Env) (fleet.Options, error) {
 	header, err := o.header()
-	return fleet.Options{
+	options := fleet.Options{
 		Client: mcp.ClientOptions{Info: env.Info, Revision: mcp.Revision(o.revision), Timeout: o.timeout, Header: header},
 		Limit:  o.timeout,
-	}, err
+	}
+	if o.verbose {
+		options.Stderr = func(string) io.Writer { return env.Err }
+	}
+	return options, err
 }
 
 // printOffers prints the tools of several servers as they come, and in the end which could not be asked.
