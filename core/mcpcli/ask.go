@@ -2,6 +2,7 @@ package mcpcli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,9 +152,10 @@ func (a *asker) form(ctx context.Context, e *mcp.Elicitation) error {
 
 // field asks for one field until the answer is good. It is nil if it is left out.
 func (a *asker) field(ctx context.Context, p *property, form json.RawMessage) (json.RawMessage, error) {
+	a.choices(p)
 	question := plain(p.name)
-	if p.description != "" {
-		question += ", " + line(p.description)
+	if about := cmp.Or(line(p.description), line(p.title)); about != "" {
+		question += ", " + about
 	}
 	question += " (" + p.what() + ")"
 	if p.fallback != nil {
@@ -177,6 +179,21 @@ func (a *asker) field(ctx context.Context, p *property, form json.RawMessage) (j
 			return value, nil
 		}
 		fmt.Fprintf(a.out, "  %s\n", plain(err.Error()))
+	}
+}
+
+// choices says what the values of a choice mean, if that is said.
+func (a *asker) choices(p *property) {
+	if p.items != nil {
+		p = p.items
+	}
+	for i, title := range p.titles {
+		if i >= len(p.enum) {
+			return
+		}
+		if value := shownValue(p.enum[i]); title != "" && title != value {
+			fmt.Fprintf(a.out, "  %s: %s\n", value, line(title))
+		}
 	}
 }
 

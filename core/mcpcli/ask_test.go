@@ -44,6 +44,24 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// What choices mean is shown, however a revision says it.
+func TestChoices(t *testing.T) {
+	a, out := asking("y\nb\n2\ny, x\n")
+	e := &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{
+		"one":{"type":"string","title":"Which one","oneOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Bear"}]},
+		"old":{"type":"string","enum":["1","2"],"enumNames":["First","Second"]},
+		"more":{"type":"array","items":{"anyOf":[{"const":"x","title":"Ex"},{"const":"y","title":"Why"}]}}
+	},"required":["one"]}`)}
+	if err := a.form(t.Context(), e); err != nil || string(e.Content) != `{"more":["y","x"],"old":"2","one":"b"}` {
+		t.Errorf("it is %s, %v\n%s", e.Content, err, out)
+	}
+	for _, want := range []string{"  b: Bear\none, Which one (a|b): ", "  2: Second\n", "  y: Why\nmore (x|y…) [none]: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, out)
+		}
+	}
+}
+
 func TestVisit(t *testing.T) {
 	for in, want := range map[string]mcp.Action{"y\n": mcp.ActionAccept, "n\n": mcp.ActionDecline, "": mcp.ActionCancel} {
 		a, out := asking(in)

@@ -19,24 +19,29 @@ type property struct {
 	name        string
 	kinds       []string          // of JSON; none means any
 	enum        []json.RawMessage // if there are any, the value is one of them
-	items       *property         // of a list; nil if nothing is known of them
+	titles      []string          // of those, for people; may be fewer
+	title       string
+	items       *property // of a list; nil if nothing is known of them
 	description string
 	fallback    json.RawMessage // what it is if it is not given; nil if that is not said
 	required    bool
 }
 
-// mostReferences is how many references are followed, should they lead in a circle.
-const mostReferences = 8
+const (
+	mostReferences = 8     // that are followed, should they lead in a circle
+	mostSchemas    = 2_000 // that are read of one document, should they branch into each other
+)
 
 // readInput reads the schema of a tool. What cannot be read is not known.
 func readInput(schema json.RawMessage) input {
+	r := &reader{schema, mostSchemas}
 	root := follow(schema, schema)
 	in := input{}
 	var required []string
 	_ = strictjson.Unmarshal(root["required"], &required)
 	if strictjson.First(root["properties"]) == '{' {
 		_ = strictjson.Object(root["properties"], func(key, value []byte) error {
-			p := readProperty(schema, value)
+			p := r.property(value, mostReferences)
 			p.name, p.required = string(key), slices.Contains(required, string(key))
 			in.properties = append(in.properties, p)
 			return nil
@@ -97,17 +102,24 @@ func lookUp(document json.RawMessage, reference string) json.RawMessage {
 	return at
 }
 
-func readProperty(document, raw json.RawMessage) property {
-	return readPropertyAt(document, raw, mostReferences)
+// A reader reads the schemas of a document.
+type reader struct {
+	document json.RawMessage
+	left     int // schemas that may still be read
 }
 
-func readPropertyAt(document, raw json.RawMessage, depth int) property {
-	schema := follow(document, raw)
+func (r *reader) property(raw json.RawMessage, depth int) property {
+	if r.left--; r.left < 0 {
+		return property{}
+	}
+	schema := follow(r.document, raw)
 	p := property{fallback: schema["default"]}
 	p.description, _ = strictjson.Unquote(schema["description"])
+	p.title, _ = strictjson.Unquote(schema["title"])
 	p.kinds = kindsOf(schema["type"])
 	if strictjson.First(schema["enum"]) == '[' {
 		_ = strictjson.Unmarshal(schema["enum"], &p.enum)
+		_ = strictjson.Unmarshal(schema["enumNames"], &p.titles) // as revision 2025-06-18 has it
 	}
 	if value := schema["const"]; value != nil {
 		p.enum = []json.RawMessage{value}
@@ -116,24 +128,25 @@ func readPropertyAt(document, raw json.RawMessage, depth int) property {
 		return p
 	}
 	if schema["items"] != nil {
-		items := readPropertyAt(document, schema["items"], depth-1)
+		items := r.property(schema["items"], depth-1)
 		p.items = &items
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if strictjson.First(schema[key]) == '[' {
-			p.choose(document, schema[key], depth)
+			r.choose(&p, schema[key], depth)
 		}
 	}
 	return p
 }
 
 // choose adds what the branches of a choice allow.
-func (p *property) choose(document, branches json.RawMessage, depth int) {
+func (r *reader) choose(p *property, branches json.RawMessage, depth int) {
 	closed := true
 	var kinds []string
 	var enum []json.RawMessage
+	var titles []string
 	_ = strictjson.Array(branches, func(raw []byte) error {
-		branch := readPropertyAt(document, raw, depth-1)
+		branch := r.property(raw, depth-1)
 		kinds = append(kinds, branch.kinds...)
 		if branch.items != nil {
 			p.items = branch.items
@@ -142,6 +155,9 @@ func (p *property) choose(document, branches json.RawMessage, depth int) {
 			closed = false
 		}
 		enum = append(enum, branch.enum...)
+		if len(branch.enum) == 1 && len(titles) == len(enum)-1 {
+			titles = append(titles, branch.title)
+		}
 		return nil
 	})
 	if p.kinds == nil {
@@ -151,7 +167,7 @@ func (p *property) choose(document, branches json.RawMessage, depth int) {
 		if slices.Contains(kinds, "null") {
 			enum = append(enum, json.RawMessage("null"))
 		}
-		p.enum = enum
+		p.enum, p.titles = enum, titles
 	}
 }
 

@@ -3,6 +3,7 @@ package mcpcli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,7 +75,7 @@ func (o *options) target(env Env, args []string, dash int, takes shape) (*mcpcon
 
 // program is a server that is a command.
 func (o *options) program(env Env, command []string) *mcpconfig.Server {
-	return &mcpconfig.Server{Name: command[0], Kind: mcpconfig.Stdio, Command: command[0], Args: command[1:], Dir: o.folder(env)}
+	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Command: command[0], Args: command[1:], Dir: o.folder(env)}
 }
 
 // fallback is the server where none is named.

@@ -1,0 +1,70 @@
+package mcpcli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// What a tool takes is found wherever its schema says it.
+func TestInput(t *testing.T) {
+	for _, test := range []struct {
+		schema, want string
+		open         bool
+	}{
+		{`{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"integer"}},"required":["a"]}`, "[b=string] a=integer", false},
+		{`{"properties":{"x":{"type":["string","null"]}},"additionalProperties":true}`, "[x=string]", true},
+		{`{"properties":{"x":{"anyOf":[{"type":"number"},{"type":"null"}]}},"additionalProperties":{"type":"string"}}`, "[x=number]", true},
+		{`{"properties":{"x":{"oneOf":[{"const":"a"},{"const":1},{"type":"null"}]}}}`, "[x=a|1|null]", false},
+		{`{"properties":{"x":{"$ref":"#/definitions/a~1b"}},"definitions":{"a/b":{"enum":[true]}}}`, "[x=true]", false},
+		{`{"$ref":"#/$defs/in","$defs":{"in":{"properties":{"x":{"type":"array","items":{"type":"array","items":{"type":"number"}}}}}}}`, "[x=number……]", false},
+		{`{"properties":{"x":{"$ref":"#/properties/x"}}}`, "[x=any]", false},
+		{`{"properties":{"x":{"$ref":"https://example.com"},"y":true,"z":{"type":"string","enum":["1","2","3","4","5","6","7"]}}}`, "[x=any] [y=any] [z=1|2|3|4|5|…]", false},
+		{`{"allOf":[{"properties":{"x":{}}}]}`, "", true},
+		{`{"properties":[],"required":"x"}`, "", true},
+		{`{}`, "", true}, {`true`, "", true}, {`null`, "", true}, {``, "", true}, {`{"additionalProperties":false}`, "", false},
+	} {
+		in := readInput(json.RawMessage(test.schema))
+		var all []string
+		for _, p := range in.properties {
+			all = append(all, p.usage())
+		}
+		if got := strings.Join(all, " "); got != test.want || in.open != test.open {
+			t.Errorf("%s takes %q, open %v", test.schema, got, in.open)
+		}
+	}
+}
+
+// A schema that branches into itself takes no time to speak of.
+func TestHostileInput(t *testing.T) {
+	branches := strings.Repeat(`{"$ref":"#/properties/x"},`, 50)
+	begin := time.Now()
+	readInput(json.RawMessage(`{"properties":{"x":{"anyOf":[` + strings.TrimSuffix(branches, ",") + `],"items":{"$ref":"#/properties/x"}}}}`))
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("it takes %v", took)
+	}
+}
+
+// Whatever a server says of its tools and whatever is typed, what comes out is an object or an error.
+func FuzzArguments(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"type":"number"},"l":{"type":"array","items":{"enum":["x"]}}},"required":["a"]}`, "a=1", "l=x", "l=y")
+	f.Add(`{"properties":{"a":{"$ref":"#/properties/a"}}}`, "a=[", "-", "=")
+	f.Add(`{"properties":{"a":{"oneOf":[{"const":1,"title":"one"}],"default":{}}}}`, "a=1", "a=2", "")
+	f.Fuzz(func(t *testing.T, schema, one, two, three string) {
+		tool := &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)}
+		raw, err := arguments(tool, []string{one, two, three}, strings.NewReader(`{"z":1}`))
+		if err == nil && (strictjson.Check(raw) != nil || raw[0] != '{') {
+			t.Errorf("it is given %s", raw)
+		}
+		var out bytes.Buffer
+		if err := (&printer{out: &out}).tools("", []mcp.Tool{*tool}); err != nil {
+			t.Error(err)
+		}
+		suggestArguments(readInput(tool.InputSchema), []string{one}, two)
+	})
+}
