@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,8 +163,19 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
+// served is a folder whose configuration has one server, which is in this process, over HTTP.
+func served(t *testing.T) string {
+	t.Helper()
+	web := httptest.NewServer(newServer().HTTP(mcp.HTTPOptions{}))
+	t.Cleanup(web.Close)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"web": {"type": "http", "url": "`+web.URL+`"}}}`)
+	return dir
+}
+
 // What is typed is read as the tool's schema has it, checked, and answered; what is wrong is said with the way out.
 func TestCall(t *testing.T) {
+	dir := served(t)
 	for _, test := range []struct {
 		args   string // with words separated by |
 		stdin  string
@@ -220,7 +232,7 @@ func TestCall(t *testing.T) {
 		{"echo|text=x|--revision|2000-01-01", "", 2, "", "2025-11-25"},
 		{"echo|text=x|--json", "", 2, "", "leave one of them out"},
 		{"echo|text=x|--config|nowhere.json", "", 2, "", "nowhere.json"},
-		{"nobody|echo|text=x", "", 2, "", "no file with MCP servers"},
+		{"nobody|echo|text=x", "", 2, "", "there are: web"},
 		{"echo|text=x|--", "", 2, "", "after -- comes the command"},
 
 		{"fail", "", 1, "", "no such luck[31m\n"},
@@ -231,7 +243,7 @@ func TestCall(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			args := append([]string{"call", "--text"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
-			got := do(t, t.TempDir(), "good", test.stdin, args...)
+			got := do(t, dir, "", test.stdin, args...)
 			if got.status != test.status || !strings.Contains(got.out, test.out) || !strings.Contains(got.err, test.err) {
 				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q and %q in it", got.status, test.status, got.out, got.err, test.out, test.err)
 			}
@@ -241,6 +253,7 @@ func TestCall(t *testing.T) {
 
 // Where nobody looks on there is one JSON object, whatever happens.
 func TestJSON(t *testing.T) {
+	dir := served(t)
 	for args, status := range map[string]int{
 		"tools": 0, "resources": 0, "prompts": 0, "call echo text=hi": 0, "call echo --json -": 0, "read note://1": 0, "prompt greet who=me": 0, "doctor": 0,
 		"call fail": 1, "read note://2": 1,
@@ -249,7 +262,7 @@ func TestJSON(t *testing.T) {
 		"tools -- no-such-program-anywhere": 3, "call http://127.0.0.1:1/mcp x": 3,
 	} {
 		t.Run(args, func(t *testing.T) {
-			got := do(t, t.TempDir(), "good", `{"text":"hi"}`, strings.Fields(args)...)
+			got := do(t, dir, "", `{"text":"hi"}`, strings.Fields(args)...)
 			var object map[string]any
 			if err := json.Unmarshal([]byte(got.out), &object); err != nil || got.status != status {
 				t.Errorf("it ends with %d, not %d, and prints\n%s%s", got.status, status, got.out, got.err)
