@@ -55,7 +55,7 @@ func newRoot(out, errOut *os.File) *cobra.Command {
 	with := extensions()
 	all := slices.Concat(with, gateKeepers())
 	root.AddCommand(newMCP(out, with), newServe(all), newVersion())
-	root.AddCommand(mcpcli.Commands(world(out, errOut))...)
+	root.AddCommand(mcpcli.Commands(newEnv(out, errOut))...)
 	for _, e := range all {
 		root.AddCommand(e.Commands()...)
 	}
