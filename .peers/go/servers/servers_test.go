@@ -1,0 +1,435 @@
+// Package servers_test drives servers that others wrote with core/mcp's client: the examples of the official Go SDK and of
+// mcp-go, as they stand in these modules, and the reference servers on npm.
+package servers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 10 * time.Second
+
+// scratch is where programs are built, for as long as the tests run.
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "petrock-servers"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	os.RemoveAll(scratch)
+	os.Exit(status)
+}
+
+var (
+	building sync.Mutex
+	built    = map[string]string{}
+)
+
+// build builds a program of a module that go.mod names, once, and returns its path.
+func build(t *testing.T, pkg string) string {
+	t.Helper()
+	return buildOnce(t, pkg, pkg)
+}
+
+// buildAt is [build] for a program that listens at an address which is written in it.
+func buildAt(t *testing.T, pkg, written, address string) string {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		t.Fatalf("finding %s: %v", pkg, err)
+	}
+	sources, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "*.go"))
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("finding the files of %s: %v", pkg, err)
+	}
+	changed, copies := false, t.TempDir()
+	var files []string
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := bytes.ReplaceAll(text, []byte(written), []byte(address))
+		changed = changed || !bytes.Equal(text, other)
+		files = append(files, filepath.Join(copies, filepath.Base(source)))
+		if err := os.WriteFile(files[len(files)-1], other, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !changed {
+		t.Fatalf("%s does not say %s any more", pkg, written)
+	}
+	return buildOnce(t, pkg+" "+address, files...)
+}
+
+func buildOnce(t *testing.T, key string, args ...string) string {
+	t.Helper()
+	building.Lock()
+	defer building.Unlock()
+	if built[key] == "" {
+		program := filepath.Join(scratch, fmt.Sprintf("server%d", len(built)))
+		if out, err := exec.Command("go", append([]string{"build", "-o", program}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("building %s: %v\n%s", key, err, out)
+		}
+		built[key] = program
+	}
+	return built[key]
+}
+
+// freeAddress is one of this machine that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// serve starts a server that listens at an address, and waits until it does. It is killed in the end.
+func serve(t *testing.T, address string, cmd *exec.Cmd) {
+	t.Helper()
+	said := &text{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-ended
+		if t.Failed() {
+			t.Logf("the server wrote:\n%s", said)
+		}
+	})
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+			return
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("the server ended before it listened: %v", err)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server does not listen at %s: %v", address, err)
+		}
+	}
+}
+
+// text is what is written, by whomever.
+type text struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// A way is how to get to a server: by starting it, or at an address.
+type way struct {
+	name    string
+	command mcp.Command
+	address string
+	sse     bool
+	wishes  []mcp.Revision // to speak there; the first leaves the choice to client and server
+	best    mcp.Revision   // what they then agree on
+}
+
+// inSessions is a way to a server that has the revisions with a handshake, and no others.
+func (w way) inSessions() way {
+	w.wishes, w.best = handshakes, mcp.LatestHandshake
+	return w
+}
+
+// as is the same way under another name.
+func (w way) as(name string) way {
+	w.name = name
+	return w
+}
+
+func overStdio(program string, args ...string) way {
+	return way{name: "stdio", command: mcp.Command{Program: program, Args: args}, wishes: either, best: mcp.Latest}
+}
+
+func overHTTP(address string) way {
+	return way{name: "http", address: address, wishes: either, best: mcp.Latest}
+}
+
+func overSSE(address string) way {
+	return way{name: "sse", address: address, sse: true}.inSessions()
+}
+
+var (
+	// handshakes leaves the choice to both, and then names each revision with a handshake.
+	handshakes = []mcp.Revision{"", mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105}
+	// either is that, and the revision without.
+	either = append([]mcp.Revision{"", mcp.Latest}, handshakes[1:]...)
+)
+
+// inEach runs a test over each way, in each revision that there is to be wished for.
+func inEach(t *testing.T, ways []way, f func(*testing.T, *mcp.Client, *ears)) {
+	t.Helper()
+	for _, w := range ways {
+		for _, wish := range w.wishes {
+			name, want := string(wish), wish
+			if wish == "" {
+				name, want = "whatever", w.best
+			}
+			t.Run(w.name+" "+name, func(t *testing.T) {
+				o, e := listening(t)
+				o.Revision, o.SSE = wish, w.sse
+				c := connect(t, w, o)
+				if c.Revision() != want {
+					t.Errorf("they speak %s, want %s", c.Revision(), want)
+				}
+				f(t, c, e)
+			})
+		}
+	}
+}
+
+// connect gets to a server, and leaves it when the test ends, which must not take long.
+func connect(t *testing.T, w way, o mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	said := &text{}
+	var c *mcp.Client
+	var err error
+	began := time.Now()
+	if w.address == "" {
+		cmd := w.command
+		cmd.Stderr = said
+		c, err = mcp.Start(t.Context(), cmd, o)
+	} else {
+		c, err = mcp.Dial(t.Context(), w.address, o)
+	}
+	if err != nil {
+		t.Fatalf("connecting: %v\nthe server wrote:\n%s", err, said)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v to connect", took)
+	}
+	t.Cleanup(func() {
+		began := time.Now()
+		if err := c.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v to close", took)
+		}
+		if t.Failed() {
+			t.Logf("the server wrote:\n%s", said)
+		}
+	})
+	return c
+}
+
+// ears are what a client is told and asked.
+type ears struct {
+	logged    chan mcp.LogMessage
+	updated   chan string // resources
+	changed   chan string // lists
+	asked     chan string // questions, in a few words
+	fill      chan string // what to fill into the next form; a form is declined if there is nothing
+	roots     []mcp.Root
+	forgotten chan struct{} // gets one for each question that was taken back
+	forgiven  string        // what the client may complain of, if anything
+}
+
+// listening are options of a client that hears all, and answers all that it is asked. What it has to complain of fails
+// the test.
+func listening(t *testing.T) (mcp.ClientOptions, *ears) {
+	t.Helper()
+	e := &ears{
+		logged: make(chan mcp.LogMessage, 100), updated: make(chan string, 100), changed: make(chan string, 100), asked: make(chan string, 100),
+		fill: make(chan string, 1), roots: []mcp.Root{{URI: "file:///srv/peers", Name: "peers"}}, forgotten: make(chan struct{}, 10),
+	}
+	complaints := &text{}
+	t.Cleanup(func() {
+		for line := range strings.Lines(complaints.String()) {
+			if e.forgiven == "" || !strings.Contains(line, e.forgiven) {
+				t.Errorf("the client complains: %s", line)
+			}
+		}
+	})
+	changed := func(what string) func(context.Context) {
+		return func(context.Context) { offer(e.changed, what) }
+	}
+	return mcp.ClientOptions{
+		Info:             mcp.Implementation{Name: "petrock-peer", Version: "1"},
+		Logger:           slog.New(slog.NewTextHandler(complaints, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		LogLevel:         mcp.LevelDebug,
+		Logged:           func(_ context.Context, m mcp.LogMessage) { offer(e.logged, m) },
+		ResourceUpdated:  func(_ context.Context, uri string) { offer(e.updated, uri) },
+		ToolsChanged:     changed("tools"),
+		PromptsChanged:   changed("prompts"),
+		ResourcesChanged: changed("resources"),
+		Roots: func(context.Context) ([]mcp.Root, error) {
+			offer(e.asked, "roots")
+			return e.roots, nil
+		},
+		Visit: func(_ context.Context, u *mcp.URLElicitation) error {
+			offer(e.asked, u.URL)
+			u.Action = mcp.ActionAccept
+			return nil
+		},
+		Elicit: e.elicit,
+		Sample: func(_ context.Context, s *mcp.Sampling) error {
+			said := ""
+			if len(s.Messages) > 0 {
+				if text, ok := s.Messages[0].Content[0].(mcp.Text); ok {
+					said = text.Text
+				}
+			}
+			offer(e.asked, said)
+			s.Answer = mcp.SampledMessage{Role: mcp.RoleAssistant, Model: "parrot", StopReason: "endTurn", Content: []mcp.Content{mcp.Text{Text: "You said: " + said}}}
+			return nil
+		},
+	}, e
+}
+
+// elicit fills a form in with what the test says; "wait" waits until the question is taken back.
+func (e *ears) elicit(ctx context.Context, form *mcp.Elicitation) error {
+	offer(e.asked, form.Message)
+	select {
+	case filled := <-e.fill:
+		if filled == "wait" {
+			<-ctx.Done()
+			offer(e.forgotten, struct{}{})
+			return ctx.Err()
+		}
+		form.Action, form.Content = mcp.ActionAccept, json.RawMessage(filled)
+	default:
+		form.Action = mcp.ActionDecline
+	}
+	return nil
+}
+
+// offer gives away a value if there is room for it.
+func offer[T any](c chan<- T, v T) {
+	select {
+	case c <- v:
+	default:
+	}
+}
+
+// receive waits for what a client is told.
+func receive[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("no %s within %v", what, patience)
+		panic("unreachable")
+	}
+}
+
+// await waits until a client is told one thing among others.
+func await[T comparable](t *testing.T, c <-chan T, want T) {
+	t.Helper()
+	for {
+		if receive(t, c, fmt.Sprint(want)) == want {
+			return
+		}
+	}
+}
+
+// must fails the test if there is an error.
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// call calls a tool, whose result must be good, and returns its text.
+func call(t *testing.T, c *mcp.Client, name string, arguments any, options ...mcp.CallOption) string {
+	t.Helper()
+	result := called(t, c, name, arguments, options...)
+	if result.IsError {
+		t.Fatalf("%s says: %s", name, result.Text())
+	}
+	return result.Text()
+}
+
+// called calls a tool, which must have a result.
+func called(t *testing.T, c *mcp.Client, name string, arguments any, options ...mcp.CallOption) *mcp.ToolResult {
+	t.Helper()
+	result, err := c.CallTool(t.Context(), name, arguments, options...)
+	if err != nil {
+		t.Fatalf("calling %s: %v", name, err)
+	}
+	return result
+}
+
+// same fails the test if something is not as it should be.
+func same[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// has fails the test if a text does not have another in it.
+func has(t *testing.T, what, got, want string) {
+	t.Helper()
+	if !strings.Contains(got, want) {
+		t.Errorf("%s: got %q, want %q in it", what, got, want)
+	}
+}
+
+// fails checks that an error is one that the server answered with, of a code.
+func fails(t *testing.T, what string, err error, codes ...jsonrpc.Code) {
+	t.Helper()
+	var e *jsonrpc.Error
+	if !errors.As(err, &e) || !slices.Contains(codes, e.Code) {
+		t.Errorf("%s: got the error %v, want one of code %v", what, err, codes)
+	}
+}
+
+// toolNames are the names of all tools.
+func toolNames(t *testing.T, c *mcp.Client) []string {
+	t.Helper()
+	var names []string
+	for _, tool := range must[[]mcp.Tool](t)(c.Tools(t.Context())) {
+		names = append(names, tool.Name)
+	}
+	return names
+}
