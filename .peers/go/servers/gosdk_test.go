@@ -116,7 +116,7 @@ func goSDKQuestions(t *testing.T, c *mcp.Client, e *ears) {
 		return
 	}
 	call(t, c, "ping", nil)
-	same(t, "roots", call(t, c, "roots", nil), "peers:file:///srv/peers")
+	same(t, "roots", call(t, c, "roots", nil), "peers:file://"+root)
 	same(t, "asked", receive(t, e.asked, "question"), "roots")
 	same(t, "sample", call(t, c, "sample", nil), "You said: ")
 	receive(t, e.asked, "question")

@@ -173,11 +173,11 @@ func TestMCPGoRoots(t *testing.T) {
 			return
 		}
 		e.forgiven = "notification received: notifications/roots/list_changed" // which the example prints to its standard output
-		has(t, "roots", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file:///srv/peers")
+		has(t, "roots", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
 		if err := c.RootsChanged(t.Context()); err != nil {
 			t.Errorf("telling that roots changed: %v", err)
 		}
-		has(t, "roots, after a line that is no message", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file:///srv/peers")
+		has(t, "roots, after a line that is no message", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -26,14 +27,21 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 10 * time.Second
 
-// scratch is where programs are built, for as long as the tests run.
-var scratch string
+var (
+	scratch string // where programs are built, for as long as the tests run
+	root    string // what the person works on: a folder in it
+)
 
 func TestMain(m *testing.M) {
 	var err error
 	if scratch, err = os.MkdirTemp("", "petrock-servers"); err != nil {
 		panic(err)
 	}
+	root = filepath.Join(scratch, "root")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		panic(err)
+	}
+	flag.Parse()
 	status := m.Run()
 	os.RemoveAll(scratch)
 	os.Exit(status)
@@ -275,7 +283,7 @@ func listening(t *testing.T) (mcp.ClientOptions, *ears) {
 	t.Helper()
 	e := &ears{
 		logged: make(chan mcp.LogMessage, 100), updated: make(chan string, 100), changed: make(chan string, 100), asked: make(chan string, 100),
-		fill: make(chan string, 1), roots: []mcp.Root{{URI: "file:///srv/peers", Name: "peers"}}, forgotten: make(chan struct{}, 10),
+		fill: make(chan string, 1), roots: []mcp.Root{{URI: "file://" + root, Name: "peers"}}, forgotten: make(chan struct{}, 10),
 	}
 	complaints := &text{}
 	t.Cleanup(func() {
