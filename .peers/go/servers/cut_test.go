@@ -3,7 +3,8 @@ package servers_test
 import (
 	"io"
 	"net"
-	"strings"
+	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 
@@ -60,21 +61,32 @@ func (l *line) cut() {
 }
 
 // A connection that breaks in the middle of a call costs nothing where the server keeps what it sends: the client takes
-// the stream up again. This server then repeats what it sent on others too, and events that are no messages.
-func TestReferenceCut(t *testing.T) {
-	server := strings.TrimPrefix(serveReference(t, reference(t, "everything"), "streamableHttp"), "http://")
-	l, address := newLine(t, server)
-	o, e := listening(t)
-	c := connect(t, overHTTP("http://"+address+"/mcp"), o)
-	e.forgiven = "the server sent what is no message"
-	var progress []float64
-	call(t, c, "trigger-long-running-operation", map[string]any{"duration": 3, "steps": 6}, mcp.OnProgress(func(p mcp.ProgressReport) {
-		progress = append(progress, p.Progress)
-		if len(progress) == 2 {
-			l.cut()
-		}
-	}))
-	if len(progress) < 2 || progress[len(progress)-1] != 6 {
-		t.Errorf("progress: %v", progress)
+// the stream up again, and that of the session too. So it does where the server ends the stream to have the client come back.
+func TestGoSDKCut(t *testing.T) {
+	server := freeAddress(t)
+	serve(t, server, exec.Command(build(t, "./keeper"), server))
+	for _, revision := range []mcp.Revision{mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125} {
+		t.Run(string(revision), func(t *testing.T) {
+			l, address := newLine(t, server)
+			o, e := listening(t)
+			o.Revision = revision
+			c := connect(t, overHTTP("http://"+address), o)
+			var progress []float64
+			counted := call(t, c, "count", nil, mcp.OnProgress(func(p mcp.ProgressReport) {
+				progress = append(progress, p.Progress)
+				if len(progress) == 3 {
+					l.cut()
+				}
+			}))
+			same(t, "count", counted, "counted")
+			if !slices.Equal(progress, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+				t.Errorf("progress: %v", progress)
+			}
+			if revision == mcp.Revision20251125 {
+				same(t, "leave", call(t, c, "leave", nil), "still here")
+			}
+			call(t, c, "grow", nil)
+			await(t, e.changed, "tools") // over the stream of the session
+		})
 	}
 }
