@@ -271,7 +271,7 @@ type ears struct {
 	updated   chan string // resources
 	changed   chan string // lists
 	asked     chan string // questions, in a few words
-	fill      chan string // what to fill into the next form; a form is declined if there is nothing
+	fill      chan string // what to fill into the next forms; a form is declined if there is nothing
 	roots     []mcp.Root
 	forgotten chan struct{} // gets one for each question that was taken back
 	forgiven  string        // what the client may complain of, if anything
@@ -283,7 +283,7 @@ func listening(t *testing.T) (mcp.ClientOptions, *ears) {
 	t.Helper()
 	e := &ears{
 		logged: make(chan mcp.LogMessage, 100), updated: make(chan string, 100), changed: make(chan string, 100), asked: make(chan string, 100),
-		fill: make(chan string, 1), roots: []mcp.Root{{URI: "file://" + root, Name: "peers"}}, forgotten: make(chan struct{}, 10),
+		fill: make(chan string, 10), roots: []mcp.Root{{URI: "file://" + root, Name: "peers"}}, forgotten: make(chan struct{}, 10),
 	}
 	complaints := &text{}
 	t.Cleanup(func() {
