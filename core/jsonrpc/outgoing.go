@@ -142,6 +142,12 @@ func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg 
 	until, stop := context.WithCancelCause(ctx)
 	c.mu.Lock()
 	p.stop = stop
+	switch {
+	case c.closed: // since the call was entered, when there was nothing to be stopped yet
+		stop(ErrClosed)
+	case len(p.expired) > 0:
+		stop(p.timeout(o))
+	}
 	c.mu.Unlock()
 	err := o.Via(until, func() { stop(errDone) }, id, msg)
 	c.mu.Lock()
@@ -173,6 +179,8 @@ func (c *Conn) await(ctx context.Context, o *Outgoing, p *pending, sent error) (
 	case m, ok := <-p.answer:
 		return answered(o, m, ok)
 	case <-p.expired:
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		return message{}, p.timeout(o)
 	case <-ctx.Done():
 		return message{}, fmt.Errorf("calling %s: %w", o.Method, context.Cause(ctx))

@@ -12,7 +12,7 @@ type pending struct {
 
 	stop    context.CancelCauseFunc // ends what sends the call, while that goes on; guarded by Conn.mu
 	timer   *time.Timer             // nil if none was ever needed
-	expired <-chan time.Time        // the timer's; nil if the call waits for ever
+	expired <-chan time.Time        // has something when the time is up; nil if the call waits for ever
 	idle    time.Duration
 	until   time.Time // the end of all waiting; zero if there is none
 	after   time.Duration
@@ -36,12 +36,18 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	case first <= 0:
 		return p
 	case o.Via != nil:
-		// Whoever sends it does not look at a channel.
+		// Whoever sends it does not look at a channel, and has nothing more to do with it when it was sent.
+		expired := make(chan time.Time, 1)
+		p.expired = expired
 		p.timer = time.AfterFunc(first, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if p.stop != nil {
 				p.stop(p.timeout(o))
+			}
+			select {
+			case expired <- time.Time{}:
+			default:
 			}
 		})
 		return p
@@ -77,7 +83,7 @@ func (p *pending) extend() {
 	p.timer.Reset(p.next(left))
 }
 
-// timeout is the error for one whose time is up.
+// timeout is the error for one whose time is up. Conn.mu is held.
 func (p *pending) timeout(o *Outgoing) error {
 	after := p.after
 	if !p.until.IsZero() && !time.Now().Before(p.until) {

@@ -1,0 +1,80 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The time of a call that was sent in another way runs on when that is done, and has run before.
+func TestCallViaTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := NewConn(nowhere{}, Options{})
+		conn.Open(t.Context())
+		sent := func(_ context.Context, done func(), _ ID, _ []byte) error {
+			done()
+			return nil
+		}
+		wait := func(ctx context.Context, done func(), _ ID, _ []byte) error {
+			defer done()
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		slowly := func(ID) { time.Sleep(2 * time.Second) }
+		for name, o := range map[string]*Outgoing{
+			"since it was sent": {Method: "m", Via: sent, Idle: time.Second},
+			"in all":            {Method: "m", Via: sent, Most: time.Second},
+			"before it is sent": {Method: "m", Via: wait, Idle: time.Second, Begun: slowly},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if _, _, err := conn.Do(ctx, o); err == nil || err.Error() != "no answer to m within 1s" {
+				t.Errorf("%s: %v", name, err)
+			}
+			cancel()
+		}
+		go func() {
+			time.Sleep(time.Second)
+			conn.Abandon()
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, _, err := conn.Do(ctx, &Outgoing{Method: "m", Via: wait, Begun: slowly}); !errors.Is(err, ErrClosed) {
+			t.Errorf("abandoned before it is sent: %v", err)
+		}
+		hurry := make(chan struct{})
+		close(hurry)
+		conn.Close(hurry)
+	})
+}
+
+// Signs of life may come while the time runs out.
+func TestCallTouchedTooLate(t *testing.T) {
+	left, _ := link(t, Options{}, Options{Grace: -1, Handle: func(ctx context.Context, req *Request) (any, error) {
+		req.Release()
+		<-ctx.Done()
+		return nil, nil
+	}})
+	for range 100 {
+		o := &Outgoing{Method: "m", Idle: time.Millisecond, Most: 20 * time.Millisecond}
+		done := make(chan struct{})
+		var touching sync.WaitGroup
+		touching.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				case <-time.After(time.Millisecond):
+					left.Touch(o)
+				}
+			}
+		})
+		if _, _, err := left.Do(t.Context(), o); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		close(done)
+		touching.Wait()
+	}
+}
