@@ -17,6 +17,7 @@ const (
 	mostResumed = 5                      // times in a row that this comes to nothing
 	openFor     = 2 * time.Second        // may the stream of a session take to begin
 	drainedIn   = 500 * time.Millisecond // may a stream take to end behind its answer
+	heardIn     = 20 * time.Millisecond  // may somebody take who is told of something before the next thing overtakes it
 )
 
 // An inflow is what comes back for one request, or, with no id, what a server has to say in a session besides.
@@ -94,16 +95,28 @@ func (s *inflow) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, er
 	}
 }
 
-// takeIn takes a message that came over HTTP: what is told, in order; what is asked, beside the rest, and for as long as ctx lasts: nobody
-// need answer what belongs to a request that was given up.
+// takeIn takes a message that came over HTTP: what is told, in order, unless somebody takes long over it, who may wait for what is still to
+// come; what is asked, beside the rest, and for as long as ctx lasts: nobody need answer what belongs to a request that was given up.
 func (c *Client) takeIn(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		c.o.Logger.Warn("the server sent what is no message", "error", m.Fault())
 	case m.IsRequest() || m.IsBatch():
 		go c.conn.Take(ctx, m, out)
-	default:
+	case m.IsResponse():
 		c.conn.Take(ctx, m, out)
+	default:
+		heard := make(chan struct{})
+		go func() {
+			defer close(heard)
+			c.conn.Take(ctx, m, out)
+		}()
+		timer := time.NewTimer(heardIn)
+		defer timer.Stop()
+		select {
+		case <-heard:
+		case <-timer.C:
+		}
 	}
 }
 

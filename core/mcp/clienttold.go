@@ -121,11 +121,13 @@ func (c *Client) progressed(req *jsonrpc.Request) error {
 	}
 	c.mu.Lock()
 	r := c.followed[p.Token.String()]
+	if r != nil {
+		c.conn.Touch(&r.out) // with mu held: it may be sent again as soon as nobody follows it
+	}
 	c.mu.Unlock()
 	if r == nil {
 		return nil // of one that is over
 	}
-	c.conn.Touch(&r.out)
 	req.MayTakeLong()
 	r.progress(p.ProgressReport)
 	return nil
