@@ -94,6 +94,7 @@ func TestNothingIsHeldForLong(t *testing.T) {
 				if err := conn.Notify(t.Context(), "n", nil); err != nil {
 					t.Error(err)
 				}
+				synctest.Wait()
 				if !strings.HasSuffix(out.String(), `"method":"n"}`+"\n") {
 					t.Errorf("the notification is held back: %s", out.String())
 				}

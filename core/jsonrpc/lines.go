@@ -56,6 +56,8 @@ func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
 func (l *Lines) put(msg []byte) (later bool, err error) { return l.out.put(msg) }
 
+func (l *Lines) offer(msg []byte) (<-chan struct{}, error) { return l.out.offer(msg) }
+
 func (l *Lines) push() error { return l.out.push() }
 
 func (l *Lines) flush() { l.out.endBurst() }

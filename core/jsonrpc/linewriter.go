@@ -28,7 +28,8 @@ type lineWriter struct {
 	heldBefore bool // what endOldBurst saw last
 
 	mu      sync.Mutex
-	room    *sync.Cond // on mu: there may be room in waiting again
+	room    *sync.Cond    // on mu: there may be room in waiting again
+	free    chan struct{} // closed when there may be; made on demand
 	waiting []byte
 	spare   []byte
 	writing bool
@@ -57,6 +58,29 @@ func (l *lineWriter) put(msg []byte) (later bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.roomMade()
+	return l.take(msg)
+}
+
+// offer is put for who does not wait: somebody else does the writing. If there is no room, the message is not taken, and there may be
+// when the channel is closed.
+func (l *lineWriter) offer(msg []byte) (<-chan struct{}, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.hasRoom() {
+		if l.free == nil {
+			l.free = make(chan struct{})
+		}
+		return l.free, nil
+	}
+	later, err := l.take(msg)
+	if !later && err == nil {
+		l.startWriting()
+	}
+	return nil, err
+}
+
+// take puts a message among those that wait. mu is held.
+func (l *lineWriter) take(msg []byte) (later bool, err error) {
 	if l.err != nil {
 		return false, l.err
 	}
@@ -163,7 +187,16 @@ func (l *lineWriter) flush() {
 	if cap(out) <= mostKept {
 		l.spare = out
 	}
+	l.makeRoom()
+}
+
+// makeRoom tells who waits for room to look again. mu is held.
+func (l *lineWriter) makeRoom() {
 	l.room.Broadcast()
+	if l.free != nil {
+		close(l.free)
+		l.free = nil
+	}
 }
 
 // awaitRoom waits while there is more to be written than the peer takes.
@@ -178,9 +211,14 @@ func (l *lineWriter) awaitRoom() {
 
 // roomMade returns when there is room, or when waiting for it is of no use. mu is held.
 func (l *lineWriter) roomMade() {
-	for len(l.waiting) > mostWaiting && l.err == nil && !l.closing {
+	for !l.hasRoom() {
 		l.room.Wait()
 	}
+}
+
+// hasRoom reports whether a message can be taken, or will never be. mu is held.
+func (l *lineWriter) hasRoom() bool {
+	return len(l.waiting) <= mostWaiting || l.err != nil || l.closing
 }
 
 func (l *lineWriter) flushAll() {
@@ -209,7 +247,7 @@ func (l *lineWriter) close(patience time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closing = true
-	l.room.Broadcast()
+	l.makeRoom()
 	l.startWriting()
 	for l.writing && l.err == nil {
 		before := l.written

@@ -14,8 +14,8 @@ import (
 // Call sends a request, waits for the answer and decodes its result into result,
 // which may be nil. An error of the peer is returned as an [*Error]. If ctx
 // ends first, Call returns the cause at once and the answer is dropped when it comes; telling
-// the peer is up to the caller, who knows how. A peer that does not read may keep Call
-// from sending, and then ctx is looked at only afterwards.
+// the peer is up to the caller, who knows how. A peer that does not read keeps Call from sending; with
+// another transport than [Lines], ctx may be looked at only afterwards then.
 //
 // params must encode to an object or an array; nil sends none.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
@@ -111,7 +111,9 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 	if o.Via != nil {
 		err = c.sendVia(ctx, o, p, id, msg)
 	} else {
-		err = c.sendCall(ctx, msg)
+		if err = c.sendCall(ctx, o, p, msg); err != nil {
+			id = ID{}
+		}
 	}
 	answer, err := c.await(ctx, o, p, err)
 	c.leave(number, p, o)
@@ -127,14 +129,47 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 }
 
 // sendCall hands a call to the transport, or to where what belongs to the request goes that it is made for.
-func (c *Conn) sendCall(ctx context.Context, msg []byte) error {
+func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte) error {
 	if r := c.requestOf(ctx); r != nil {
 		r.Release() // before sending: the peer may not read until it has been read from
 		if r.out != nil {
 			return r.out.Send(msg)
 		}
 	}
-	return c.send(msg)
+	err := c.sendWithin(ctx, p.expired, msg)
+	if errors.Is(err, errExpired) {
+		return c.late(o, p)
+	}
+	return err
+}
+
+// sendWithin hands a message to the transport, unless ctx ends or the time is up before there is room for it.
+func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []byte) error {
+	if c.held == nil {
+		return c.send(msg)
+	}
+	for {
+		room, err := c.held.offer(msg)
+		if room == nil {
+			return c.sent(err)
+		}
+		select {
+		case <-room:
+		case <-expired:
+			return errExpired
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+var errExpired = errors.New("the time is up")
+
+// late is the error for a call whose time is up.
+func (c *Conn) late(o *Outgoing, p *pending) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return p.timeout(o)
 }
 
 // sendVia has a call sent by somebody else, who may wait for its answer.
@@ -179,9 +214,7 @@ func (c *Conn) await(ctx context.Context, o *Outgoing, p *pending, sent error) (
 	case m, ok := <-p.answer:
 		return answered(o, m, ok)
 	case <-p.expired:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return message{}, p.timeout(o)
+		return message{}, c.late(o, p)
 	case <-ctx.Done():
 		return message{}, fmt.Errorf("calling %s: %w", o.Method, context.Cause(ctx))
 	}
@@ -194,10 +227,10 @@ func answered(o *Outgoing, m message, ok bool) (message, error) {
 	return m, nil
 }
 
-// Notify sends a notification. It returns when the transport has taken it,
-// whatever becomes of the context.
-func (c *Conn) Notify(_ context.Context, method string, params any) error {
-	return notify(c.send, method, params)
+// Notify sends a notification. It returns when the transport has taken it, or when ctx ends before there is
+// room for it.
+func (c *Conn) Notify(ctx context.Context, method string, params any) error {
+	return notify(func(msg []byte) error { return c.sendWithin(ctx, nil, msg) }, method, params)
 }
 
 func notify(send func([]byte) error, method string, params any) error {

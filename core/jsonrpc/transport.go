@@ -30,6 +30,10 @@ type holder interface {
 	// push sends what was put, unless it is better held back for now.
 	push() error
 
+	// offer takes a message as Send does, but waits for nobody: if there is no room for it, it is not taken, and there may be when the
+	// channel is closed, which is nil otherwise.
+	offer(msg []byte) (room <-chan struct{}, err error)
+
 	// flush ends holding back until the next Receive, and does not wait for the peer.
 	flush()
 

@@ -77,6 +77,9 @@ func serve(rule string, m message) bool {
 	case "initialize":
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"unruly","version":"1"}}}`+"\n", m.ID)
 	case "tools/call":
+		if rule == "deaf" {
+			time.Sleep(time.Hour)
+		}
 		return call(rule, m)
 	default:
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
