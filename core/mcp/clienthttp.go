@@ -25,7 +25,7 @@ import (
 // addresses, HTTP with SSE. ctx is for the first conversation alone.
 func Dial(ctx context.Context, address string, o ClientOptions) (*Client, error) {
 	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the address of a server, such as http://127.0.0.1:8080/mcp", short(address))
+		return nil, fmt.Errorf("%q is not the address of a server, such as http://127.0.0.1:8080/mcp", short(openly(address)))
 	}
 	ways := []func(context.Context, string, ClientOptions) (*Client, error){dialStreamable, dialSSE}
 	if o.SSE {
@@ -99,23 +99,25 @@ func newHTTPRoute(c *Client, address string) *httpRoute {
 func stayHome(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > 5 || req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
-		return fmt.Errorf("it redirects to %s; use that address if you trust it", req.URL.Redacted())
+		return fmt.Errorf("it redirects to %s; use that address if you trust it", openly(req.URL.String()))
 	}
 	return nil
 }
 
 func (h *httpRoute) isHTTP() bool { return true }
 
-func (h *httpRoute) explain(err error) error { return fmt.Errorf("%s: %w", h.shown(), err) }
+func (h *httpRoute) explain(err error) error { return fmt.Errorf("%s: %w", openly(h.address), err) }
 
-// shown is the address without what may be secret in it.
-func (h *httpRoute) shown() string {
-	u, err := url.Parse(h.address)
-	if err != nil {
-		return "the server"
+// openly is an address without what may be secret in it: who calls, and what is asked.
+func openly(address string) string {
+	address, _, _ = strings.Cut(address, "#")
+	address, _, _ = strings.Cut(address, "?")
+	scheme, rest, ok := strings.Cut(address, "//")
+	if !ok {
+		return address[strings.LastIndexByte(address, '@')+1:]
 	}
-	u.RawQuery, u.Fragment = "", ""
-	return u.Redacted()
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "//" + rest[strings.LastIndexByte(host, '@')+1:]
 }
 
 func (h *httpRoute) via(a *terms, r *outgoing) func(context.Context, func(), jsonrpc.ID, []byte) error {
@@ -195,6 +197,10 @@ func (h *httpRoute) newHeader(a *terms) http.Header {
 	header := http.Header{}
 	for name, values := range h.c.o.Header {
 		header[http.CanonicalHeaderKey(name)] = values
+	}
+	if user := h.to.User; user != nil && header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json, text/event-stream")
