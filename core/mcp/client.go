@@ -72,7 +72,7 @@ type Client struct {
 	err   error // of closing
 
 	told  atomic.Pointer[terms]
-	again sync.Mutex             // held while a session is begun anew
+	again chan struct{}          // has room for whoever begins a session anew
 	card  func() ([]byte, error) // the members of _meta in revisions without sessions
 
 	mu       sync.Mutex
@@ -81,7 +81,8 @@ type Client struct {
 	headers  map[string][]mirrored // of tools, by their names
 	wanted   map[string]bool       // resources that are subscribed to
 	level    Level
-	listen   *listening // in revisions without sessions; nil if there is none
+	listen   *listening    // in revisions without sessions; nil if there is none
+	relisten chan struct{} // has room for whoever changes that
 	acks     map[string]chan<- struct{}
 }
 
@@ -156,6 +157,7 @@ func newClient(o ClientOptions) *Client {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Client{o: o, level: o.LogLevel, headers: map[string][]mirrored{}, wanted: map[string]bool{}, followed: map[string]*outgoing{}, acks: map[string]chan<- struct{}{}}
+	c.again, c.relisten = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.card = sync.OnceValues(c.newCard)
 	c.life, c.end = context.WithCancel(context.Background())
 	return c

@@ -51,8 +51,12 @@ func (c *Client) begin(ctx context.Context, a *terms) error {
 
 // renew begins a session anew whose server has forgotten it, unless that has been done meanwhile.
 func (c *Client) renew(ctx context.Context, lost *terms) (*terms, error) {
-	c.again.Lock()
-	defer c.again.Unlock()
+	select {
+	case c.again <- struct{}{}:
+		defer func() { <-c.again }()
+	case <-ctx.Done():
+		return lost, context.Cause(ctx)
+	}
 	if now := c.told.Load(); now != lost {
 		return now, nil
 	}

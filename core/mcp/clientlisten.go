@@ -102,6 +102,7 @@ type listening struct {
 	filter notificationFilter
 	end    context.CancelFunc
 	id     jsonrpc.ID
+	placed chan struct{} // closed when it is the client's
 }
 
 // ackPatience is how long a server may take to say what it will tell of.
@@ -129,9 +130,8 @@ func tells(a *terms, capability, part string) bool {
 // listenAnew asks to be told of what is wanted now, in place of what was before. In sessions resources that were subscribed to are
 // subscribed to again.
 func (c *Client) listenAnew(ctx context.Context, a *terms) error {
-	filter := c.wants(a)
 	if !a.revision.stateless() {
-		for _, uri := range filter.URIs {
+		for _, uri := range c.wants(a).URIs {
 			_, err := c.ask(ctx, a, &outgoing{method: "resources/subscribe", members: func(dst []byte) ([]byte, error) {
 				return appendMember(dst, "uri", strictjson.AppendString(nil, uri)), nil
 			}})
@@ -141,6 +141,13 @@ func (c *Client) listenAnew(ctx context.Context, a *terms) error {
 		}
 		return nil
 	}
+	select {
+	case c.relisten <- struct{}{}: // what is wanted last is asked for last
+		defer func() { <-c.relisten }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	filter := c.wants(a)
 	var next *listening
 	var err error
 	if filter.Tools || filter.Prompts || filter.Resources || len(filter.URIs) > 0 {
@@ -152,6 +159,9 @@ func (c *Client) listenAnew(ctx context.Context, a *terms) error {
 	old := c.listen
 	c.listen = next
 	c.mu.Unlock()
+	if next != nil {
+		close(next.placed)
+	}
 	if old != nil {
 		old.end()
 	}
@@ -164,7 +174,7 @@ func (c *Client) startListening(ctx context.Context, a *terms, filter notificati
 	if err != nil {
 		return nil, err
 	}
-	l := &listening{filter: filter}
+	l := &listening{filter: filter, placed: make(chan struct{})}
 	life, end := context.WithCancel(c.life)
 	l.end = end
 	ended := make(chan error, 1)
@@ -184,7 +194,11 @@ func (c *Client) startListening(ctx context.Context, a *terms, filter notificati
 		delete(c.acks, l.id.String())
 		c.mu.Unlock()
 		ended <- err
-		c.listenedOut(life, a, l, err)
+		select {
+		case <-l.placed:
+			c.listenedOut(life, a, l, err)
+		case <-life.Done():
+		}
 	}()
 	timer := time.NewTimer(ackPatience)
 	defer timer.Stop()
@@ -192,6 +206,11 @@ func (c *Client) startListening(ctx context.Context, a *terms, filter notificati
 	case <-acknowledged:
 		return l, nil
 	case err := <-ended:
+		select {
+		case <-acknowledged:
+			return l, nil // and ended since
+		default:
+		}
 		end()
 		if err == nil {
 			err = errors.New("the server ended subscriptions/listen at once")
