@@ -377,8 +377,15 @@ func (h *httpRoute) notify(ctx context.Context, a *terms, method string, params 
 	return h.tell(ctx, a, method, msg)
 }
 
+// soon is a context for what has no answer, which takes no longer than an answer may.
+func (c *Client) soon(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("the server did not take it within %v", c.o.Timeout))
+}
+
 // tell posts a message that has no answer.
 func (h *httpRoute) tell(ctx context.Context, a *terms, method string, msg []byte) error {
+	ctx, cancel := h.c.soon(ctx)
+	defer cancel()
 	resp, err := h.post(ctx, h.header(a, &outgoing{method: method}), msg)
 	if err != nil {
 		return err

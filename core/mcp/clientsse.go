@@ -119,6 +119,8 @@ func (s *sseRoute) notify(ctx context.Context, _ *terms, method string, params a
 	if err != nil {
 		return err
 	}
+	ctx, cancel := s.c.soon(ctx)
+	defer cancel()
 	return s.tell(ctx, msg)
 }
 
@@ -140,7 +142,11 @@ func (s *sseRoute) explain(err error) error {
 type sseReply struct{ s *sseRoute }
 
 // Send implements [jsonrpc.Outlet].
-func (r *sseReply) Send(msg []byte) error { return r.s.tell(r.s.c.life, msg) }
+func (r *sseReply) Send(msg []byte) error {
+	ctx, cancel := r.s.c.soon(r.s.c.life)
+	defer cancel()
+	return r.s.tell(ctx, msg)
+}
 
 // Room implements [jsonrpc.Outlet].
 func (r *sseReply) Room() []byte { return nil }
