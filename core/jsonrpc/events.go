@@ -48,6 +48,7 @@ func (e *Events) Next() (Event, error) {
 		}
 		if len(line) == 0 {
 			if !any {
+				size = 0 // comments keep a stream alive, for days
 				continue
 			}
 			if id != "" {

@@ -82,3 +82,11 @@ func FuzzEvents(f *testing.F) {
 		}
 	})
 }
+
+// What keeps a stream alive is not part of the next event.
+func TestEventsAfterComments(t *testing.T) {
+	events := NewEvents(strings.NewReader(strings.Repeat(": still here\n\n", 100)+"data: x\n\n"), 100)
+	if event, err := events.Next(); err != nil || string(event.Data) != "x" {
+		t.Errorf("%q, %v", event.Data, err)
+	}
+}
