@@ -13,6 +13,25 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
+// A server that ends its streams and wants no wait is not asked without end.
+func TestHTTPClientResumesSlowly(t *testing.T) {
+	var asked atomic.Int32
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet {
+			return false
+		}
+		asked.Add(1)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: 1\nretry: 1\ndata:\n\n")
+		return true
+	})
+	dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	time.Sleep(350 * time.Millisecond)
+	if n := asked.Load(); n < 2 || n > 5 {
+		t.Errorf("it was asked %d times", n)
+	}
+}
+
 // A server that never lets a new session begin keeps nobody for ever.
 func TestHTTPClientRenewsInTime(t *testing.T) {
 	for _, stuck := range []string{`"initialize"`, `"notifications/initialized"`} {

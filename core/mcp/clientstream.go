@@ -14,6 +14,7 @@ import (
 
 const (
 	usualRetry  = time.Second            // before a stream that was cut is taken up again
+	leastRetry  = 100 * time.Millisecond // whatever the server wants
 	mostResumed = 5                      // times in a row that this comes to nothing
 	openFor     = 2 * time.Second        // may the stream of a session take to begin
 	drainedIn   = 500 * time.Millisecond // may a stream take to end behind its answer
@@ -127,6 +128,7 @@ func (s *inflow) resume(ctx context.Context) (*http.Response, error) {
 	if wait <= 0 {
 		wait = usualRetry
 	}
+	wait = max(wait, leastRetry)
 	for range mostResumed {
 		select {
 		case <-time.After(wait):
