@@ -88,9 +88,12 @@ func newHTTPRoute(c *Client, address string) *httpRoute {
 	h := &httpRoute{c: c, address: address, client: c.o.HTTP}
 	h.to, _ = url.Parse(address) // which Dial has done before
 	if h.client == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost = 256
-		h.client, h.own = &http.Client{Transport: transport, CheckRedirect: stayHome}, transport
+		h.client = &http.Client{CheckRedirect: stayHome}
+		if usual, ok := http.DefaultTransport.(*http.Transport); ok { // a program may have put its own in place of it
+			h.own = usual.Clone()
+			h.own.MaxIdleConnsPerHost = 256
+			h.client.Transport = h.own
+		}
 	}
 	return h
 }

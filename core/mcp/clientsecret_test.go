@@ -47,3 +47,12 @@ func TestHTTPClientOfANamedUser(t *testing.T) {
 		expectSum(t, dial(t, strings.Replace(url, "http://", "http://ann:secret@", 1), mcp.ClientOptions{Revision: revision}))
 	}
 }
+
+// A program may have put something of its own in place of the usual transport, which is used then.
+func TestHTTPClientOfAnotherTransport(t *testing.T) {
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(http.ResponseWriter, *http.Request) bool { return false })
+	usual := http.DefaultTransport
+	defer func() { http.DefaultTransport = usual }()
+	http.DefaultTransport = &cutter{RoundTripper: usual}
+	expectSum(t, dial(t, url, mcp.ClientOptions{}))
+}
