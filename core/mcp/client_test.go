@@ -472,3 +472,28 @@ func TestClientOfNoServer(t *testing.T) {
 		t.Errorf("no program: %v", err)
 	}
 }
+
+// A server that promises to tell of changes and does not is spoken to all the same.
+func TestClientIsNotToldOfChanges(t *testing.T) {
+	ours, theirs := jsonrpc.Pipe()
+	conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
+		switch req.Method {
+		case "server/discover":
+			return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`), nil
+		case "tools/call":
+			return json.RawMessage(`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`), nil
+		}
+		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method)
+	}})
+	go conn.Run(t.Context())
+	c, err := mcp.ClientOver(t.Context(), ours, mcp.ClientOptions{ToolsChanged: func(context.Context) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// What this client does not answer is no answer of the server either.
+	var answered *jsonrpc.Error
+	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "tools/call asks roots/list: this client does not answer roots/list") {
+		t.Errorf("a call that asks gives %v", err)
+	}
+}

@@ -46,7 +46,10 @@ func (c *Client) begin(ctx context.Context, a *terms) error {
 	if err := c.setLevel(ctx, a); err != nil {
 		c.o.Logger.Warn("the server does not take the log level", "error", err)
 	}
-	return c.listenAnew(ctx, a)
+	if err := c.listenAnew(ctx, a); err != nil {
+		c.o.Logger.Warn("the server does not tell of changes", "error", err)
+	}
+	return nil
 }
 
 // renew begins a session anew whose server has forgotten it, unless that has been done meanwhile.

@@ -146,6 +146,15 @@ func (e elicited) checked(err error) (any, error) {
 	return e, err
 }
 
+// ownError is an error of ours, which is not to be taken for one that the server has answered with.
+func ownError(err error) error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
 // answerAll answers what a result asks for, for the next round.
 func (c *Client) answerAll(ctx context.Context, r *outgoing, raw json.RawMessage) error {
 	var wanted struct {
@@ -166,7 +175,7 @@ func (c *Client) answerAll(ctx context.Context, r *outgoing, raw json.RawMessage
 	for key, q := range wanted.Requests {
 		answer, err := c.answer(ctx, q.Method, q.Params)
 		if err != nil {
-			return fmt.Errorf("%s asks %s: %w", r.method, short(q.Method), err)
+			return fmt.Errorf("%s asks %s: %w", r.method, short(q.Method), ownError(err))
 		}
 		if answers[key], err = strictjson.Marshal(answer); err != nil {
 			return fmt.Errorf("encoding the answer to %s: %w", q.Method, err)

@@ -18,8 +18,8 @@ const mostRounds = 20
 // A CallOption says something of one request.
 type CallOption func(*outgoing)
 
-// OnProgress has f told how far the request has come. It is called before the request returns, and each progress begins
-// the time of [ClientOptions].Timeout anew.
+// OnProgress has f told how far the request has come. It is called before the request returns, unless it takes so long that the answer
+// overtakes it. Each progress begins the time of [ClientOptions].Timeout anew.
 func OnProgress(f func(ProgressReport)) CallOption { return func(a *outgoing) { a.progress = f } }
 
 // Within sets the time-outs of one request in place of those of [ClientOptions]: between signs of progress, and in all. 0 leaves one as it is.
