@@ -59,7 +59,8 @@ type LogMessage struct {
 }
 
 // A Client speaks to one server. Its methods may be called by several goroutines. An error that the server answers with is a
-// [*jsonrpc.Error]; a [*ConnectionError] says that there was no answer, or none that makes sense.
+// [*jsonrpc.Error]; a [*ConnectionError] says that there was no answer, or none that makes sense; a [*NotOfferedError] that the server does
+// not have what was asked for. Any other is about what was given.
 type Client struct {
 	o         ClientOptions
 	handshake bool // there is no other era on this route
@@ -71,9 +72,10 @@ type Client struct {
 	close sync.Once
 	err   error // of closing
 
-	told  atomic.Pointer[terms]
-	again chan struct{}          // has room for whoever begins a session anew
-	card  func() ([]byte, error) // the members of _meta in revisions without sessions
+	told   atomic.Pointer[terms]
+	echoes atomic.Bool            // the server has sent what only a client sends
+	again  chan struct{}          // has room for whoever begins a session anew
+	card   func() ([]byte, error) // the members of _meta in revisions without sessions
 
 	mu       sync.Mutex
 	followed map[string]*outgoing // those that want to know how far they have come, by their tokens
@@ -201,12 +203,16 @@ func (c *Client) begun(ctx context.Context) (*Client, error) {
 
 // failed tells an error of the connection from an answer.
 func (c *Client) failed(err error) error {
-	if err == nil || answeredWith(err) != nil {
+	if err == nil || answeredWith(err) != nil && !c.echoes.Load() {
 		return err
 	}
 	var connection *ConnectionError
-	if errors.As(err, &connection) {
+	var given *givenError
+	if errors.As(err, &connection) || errors.As(err, &given) {
 		return err
+	}
+	if c.echoes.Load() {
+		err = errors.New("it sends back what it is sent: it is no MCP server")
 	}
 	return &ConnectionError{c.route.explain(err)}
 }

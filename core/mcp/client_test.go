@@ -117,7 +117,7 @@ func TestClientErrors(t *testing.T) {
 			t.Errorf("an unknown tool: %v", err)
 		}
 		for _, wrong := range []any{[]int{1}, "text", json.RawMessage(`{`), func() {}} {
-			if _, err := c.CallTool(t.Context(), "add", wrong); err == nil || !strings.Contains(err.Error(), "the arguments") {
+			if _, err := c.CallTool(t.Context(), "add", wrong); err == nil || !strings.Contains(err.Error(), "the arguments") || errors.As(err, &connection) {
 				t.Errorf("%T as arguments: %v", wrong, err)
 			}
 		}
@@ -495,5 +495,23 @@ func TestClientIsNotToldOfChanges(t *testing.T) {
 	var answered *jsonrpc.Error
 	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "tools/call asks roots/list: this client does not answer roots/list") {
 		t.Errorf("a call that asks gives %v", err)
+	}
+}
+
+// Who sends back what it is sent is no server.
+func TestClientOfAnEcho(t *testing.T) {
+	ours, theirs := jsonrpc.Pipe()
+	go func() {
+		for {
+			msg, err := theirs.Receive()
+			if err != nil {
+				return
+			}
+			theirs.Send(msg)
+		}
+	}()
+	var connection *mcp.ConnectionError
+	if _, err := mcp.ClientOver(t.Context(), ours, mcp.ClientOptions{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "it sends back what it is sent") {
+		t.Errorf("it says: %v", err)
 	}
 }

@@ -287,6 +287,13 @@ func (r *outgoing) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
+// A givenError says what is wrong with what a tool or a prompt is given, before anything is sent.
+type givenError struct{ err error }
+
+func (e *givenError) Error() string { return "the arguments" + e.err.Error() }
+
+func (e *givenError) Unwrap() error { return e.err }
+
 // appendArguments appends what a tool or a prompt is given.
 func appendArguments(dst []byte, arguments any) ([]byte, error) {
 	start := len(dst)
@@ -294,16 +301,16 @@ func appendArguments(dst []byte, arguments any) ([]byte, error) {
 	if ok {
 		dst = append(dst, raw...)
 		if err := strictjson.Check(raw); err != nil {
-			return nil, fmt.Errorf("the arguments: %w", err)
+			return nil, &givenError{fmt.Errorf(": %w", err)}
 		}
 	} else {
 		var err error
 		if dst, err = strictjson.Append(dst, arguments); err != nil {
-			return nil, fmt.Errorf("the arguments: %w", err)
+			return nil, &givenError{fmt.Errorf(": %w", err)}
 		}
 	}
 	if strictjson.First(dst[start:]) != '{' {
-		return nil, fmt.Errorf("the arguments must be an object, got %s", strictjson.Describe(dst[start:]))
+		return nil, &givenError{fmt.Errorf(" must be an object, got %s", strictjson.Describe(dst[start:]))}
 	}
 	return dst, nil
 }

@@ -277,7 +277,7 @@ func (h *httpRoute) post(ctx context.Context, header http.Header, msg []byte) (*
 		resp, err := h.send(ctx, http.MethodPost, h.to, header, msg)
 		wait := time.Duration(100<<try) * time.Millisecond
 		switch {
-		case err != nil && (try == tries || !unsent(err)):
+		case err != nil && (try == tries || !unsent(err) || h.c.told.Load() == nil): // who was never there is not waited for
 			return nil, plainly(err)
 		case err != nil:
 		case resp.StatusCode < 300:

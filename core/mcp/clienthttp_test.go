@@ -205,7 +205,7 @@ func TestHTTPClientTokens(t *testing.T) {
 	var refused *mcp.HTTPError
 	var connection *mcp.ConnectionError
 	_, err := mcp.Dial(t.Context(), url, mcp.ClientOptions{})
-	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || !errors.As(err, &connection) || !strings.Contains(err.Error(), `by Bearer realm="fixture"`) {
+	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || !errors.As(err, &connection) || !strings.Contains(err.Error(), `(Bearer realm="fixture")`) {
 		t.Errorf("without a token: %v", err)
 	}
 	o.Token = func(context.Context) (string, error) { return "", errors.New("the keychain is locked") }

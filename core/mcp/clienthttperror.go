@@ -32,8 +32,8 @@ func (e *HTTPError) Error() string {
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized && e.Challenge != "":
-		text += "; it wants to know who calls, by " + short(e.Challenge)
-	case e.Status == http.StatusUnauthorized:
+		text += " (" + short(e.Challenge) + ")"
+	case e.Status == http.StatusUnauthorized && e.said == nil && e.Text == "":
 		text += "; it wants to know who calls: send a key or a token in a header"
 	}
 	return text

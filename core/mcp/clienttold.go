@@ -14,8 +14,11 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	if req.IsNotification() {
 		return nil, c.notified(ctx, req)
 	}
-	if req.Method == "ping" {
+	switch req.Method {
+	case "ping":
 		return struct{}{}, nil
+	case "initialize", "server/discover":
+		c.echoes.Store(true)
 	}
 	req.Release()
 	return c.answer(ctx, req.Method, req.Params)

@@ -41,7 +41,7 @@ func inputFrom(env Env) func(mcpconfig.Input) (string, error) {
 	}
 	return func(in mcpconfig.Input) (string, error) {
 		if in.Password {
-			return "", fmt.Errorf("it would be seen here; set %s in the environment", in.Variable())
+			return "", fmt.Errorf("%w unseen; set %s in the environment", mcpconfig.ErrUnasked, in.Variable())
 		}
 		text := in.Description
 		if text == "" {
@@ -129,7 +129,7 @@ func (a *asker) form(ctx context.Context, e *mcp.Elicitation) error {
 	fmt.Fprintf(a.out, "The server asks: %s\n", plain(e.Message))
 	in := readInput(e.Schema)
 	var err error
-	if e.Action, err = a.consent(ctx, fmt.Sprintf("Answer %d questions?", len(in.properties))); err != nil || e.Action != mcp.ActionAccept {
+	if e.Action, err = a.consent(ctx, question(len(in.properties))); err != nil || e.Action != mcp.ActionAccept {
 		return err
 	}
 	filled := map[string]json.RawMessage{}
@@ -230,4 +230,12 @@ func fits(form json.RawMessage, name string, value json.RawMessage) error {
 		return nil // the server checks it
 	}
 	return compiled.Validate(value)
+}
+
+// question asks whether to be asked.
+func question(n int) string {
+	if n == 1 {
+		return "Answer one question?"
+	}
+	return fmt.Sprintf("Answer %d questions?", n)
 }

@@ -29,7 +29,7 @@ of a tool are asked. Ctrl-C cancels the call.
 
 ` + servers + "\n\n" + statuses,
 		Example: examples(env, "call add a=2 b=3", `call add --json - <<< '{"a": 2, "b": 3}'`, "call petrock project_status",
-			"call search tags=a tags=b", "call http://127.0.0.1:8181/mcp add a=2 b=3", "call echo message=hi -- npx -y @modelcontextprotocol/server-everything"),
+			"call search tags=a tags=b", "call http://127.0.0.1:8181/mcp add a=2 b=3 --header 'X-Api-Token: KEY'", "call echo message=hi -- npx -y @modelcontextprotocol/server-everything"),
 		Args:              words(nameArgs),
 		ValidArgsFunction: completer(env, &o, nameArgs, completeCall),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ type checkup struct {
 	Name      string              `json:"name"`
 	Files     []string            `json:"files,omitempty"`
 	Kind      mcpconfig.Kind      `json:"kind,omitempty"`
-	State     string              `json:"state"` // ok, wrong or disabled
+	State     string              `json:"state"` // ok, wrong, disabled, or unchecked if its client would ask for something
 	Server    *mcp.Implementation `json:"server,omitempty"`
 	Stateless mcp.Revision        `json:"stateless,omitempty"` // the revision without sessions that it speaks, if it does
 	Handshake mcp.Revision        `json:"handshake,omitempty"` // the one with a handshake, if it does
@@ -65,6 +65,11 @@ func (c *checkup) examine(ctx context.Context, env Env, o *options) {
 			c.State = "wrong"
 		}
 	}()
+	if onlyUnasked(c.server.Err) {
+		c.State = "unchecked"
+		c.note("its client asks for something that is not known here, so that it was not started: %v", c.server.Err)
+		return
+	}
 	if c.server.Err != nil {
 		c.wrong("%v", c.server.Err)
 		return
@@ -93,6 +98,14 @@ func (c *checkup) examine(ctx context.Context, env Env, o *options) {
 	for _, text := range heard.all() {
 		c.wrong("%s", text)
 	}
+}
+
+// onlyUnasked reports whether nothing is wrong but that somebody would have to be asked.
+func onlyUnasked(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, mcpconfig.ErrUnasked) })
+	}
+	return errors.Is(err, mcpconfig.ErrUnasked)
 }
 
 // connect begins to speak to the server in a revision.

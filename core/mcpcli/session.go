@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -39,7 +40,11 @@ func run(cmd *cobra.Command, env Env, o *options, args []string, takes shape, do
 		ctx, stop := interruptible(cmd.Context())
 		defer stop()
 		s := &session{server: server, printer: newPrinter(env, o), progress: terminal.NewProgress(env.Err, o.verbose)}
-		s.progress.Begin("starting " + plain(server.Name))
+		doing := "starting "
+		if server.Kind != mcpconfig.Stdio {
+			doing = "calling "
+		}
+		s.progress.Begin(doing + plain(server.Name))
 		defer s.progress.End()
 		if s.Client, err = o.connect(ctx, env, server, s.progress); err != nil {
 			return err
@@ -82,6 +87,13 @@ func (o *options) connect(ctx context.Context, env Env, server *mcpconfig.Server
 	}
 	if ctx.Err() != nil {
 		return nil, errInterrupted
+	}
+	var refused *mcp.HTTPError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		err = fmt.Errorf("%w; nothing listens there: start the server first", err)
+	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
+		err = fmt.Errorf("%w; what it wants is sent with --header 'Name: value', or by headers in a configuration file", err)
 	}
 	if server.Kind == mcpconfig.Stdio && server.Err == nil {
 		err = fmt.Errorf("the server %s: %w", plain(server.Name), err)

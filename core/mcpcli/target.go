@@ -67,6 +67,9 @@ func (o *options) target(env Env, args []string, dash int, takes shape) (*mcpcon
 		return nil, nil, err
 	}
 	server, err := config.Server(args[0])
+	if errors.Is(err, mcpconfig.ErrUnknown) && strings.ContainsAny(args[0], ":/") && !strings.Contains(args[0], "://") {
+		return nil, nil, terminal.Usagef("%w; if it is an address, write http://%s", err, args[0])
+	}
 	if errors.Is(err, mcpconfig.ErrUnknown) {
 		return nil, nil, terminal.Usagef("%w; a server is also an address, or a command after --", err)
 	}
@@ -100,13 +103,17 @@ func (o *options) fallback(env Env) (*mcpconfig.Server, error) {
 	}
 	if best == "" {
 		err := fmt.Errorf("no server is named; in %s there are: %s; a server is also an address, or a command after --", strings.Join(config.Files, ", "), strings.Join(names, ", "))
-		if len(names) == 0 {
+		switch {
+		case len(names) == 0 && len(config.Problems) > 0:
+			err = errors.New("no server is named, and none is known; a server is also an address, or a command after --")
+		case len(names) == 0:
 			err = fmt.Errorf("no server is named, and %s has none; a server is also an address, or a command after --", strings.Join(config.Files, ", "))
 		}
+		var all []error
 		for _, p := range config.Problems {
-			err = errors.Join(err, p)
+			all = append(all, p)
 		}
-		return nil, &terminal.UsageError{Err: err}
+		return nil, &terminal.UsageError{Err: errors.Join(append(all, err)...)}
 	}
 	server, _ := config.Server(best)
 	return server, nil

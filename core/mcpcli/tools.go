@@ -17,12 +17,12 @@ import (
 )
 
 // servers is how help texts say what a server is.
-const servers = `SERVER is a name from a configuration file (.mcp.json, crush.json, .cursor/mcp.json or .vscode/mcp.json, here or in a
-folder above), or an address; or a command is given after --.`
+const servers = `SERVER is a name from a configuration file (.mcp.json, .crush.json, crush.json, .cursor/mcp.json or .vscode/mcp.json, here
+or in a folder above), or an address; or a command is given after --.`
 
 // statuses is how help texts say what the program ends with.
-const statuses = `It ends with 0, with 1 if the server or the tool says that it could not be done, with 2 if it was asked for in a wrong way,
-with 3 if the server was not reached or not understood.`
+const statuses = `It ends with 0, with 1 if the server or the tool says that it could not be done, or if it was interrupted, with 2 if it was asked for
+in a wrong way, with 3 if the server was not reached or not understood.`
 
 // examples are command lines, one a line.
 func examples(env Env, lines ...string) string {

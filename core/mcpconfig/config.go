@@ -84,8 +84,9 @@ func (c *Config) unknown(name string) error {
 	if names := c.Names(); len(names) > 0 {
 		err = fmt.Errorf("%w; there are: %s", err, strings.Join(names, ", "))
 	}
+	var all []error
 	for _, p := range c.Problems {
-		err = errors.Join(err, p)
+		all = append(all, p)
 	}
-	return err
+	return errors.Join(append(all, err)...)
 }

@@ -2,6 +2,7 @@ package mcpconfig
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,9 @@ func (in Input) Variable() string {
 	}, in.ID)
 }
 
+// ErrUnasked says that an input is wanted, and nobody is there to answer. A client asks for it.
+var ErrUnasked = errors.New("there is nobody to ask")
+
 // An answerKey is the input that an answer is for.
 type answerKey struct{ file, id string }
 
@@ -77,7 +81,7 @@ func (w *world) ask(s *source, id string) (string, error) {
 	case in.Default != "":
 		text = in.Default
 	default:
-		return "", fmt.Errorf("the input %q has no default, and there is nobody to ask; set %s in the environment", id, in.Variable())
+		return "", fmt.Errorf("%w for the input %q, and it has no default; set %s in the environment", ErrUnasked, id, in.Variable())
 	}
 	if in.Type == "pickString" && !slices.ContainsFunc(in.Options, func(o Option) bool { return o.Value == text }) {
 		var values []string
