@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -44,7 +43,6 @@ type outgoing struct {
 	arguments any                              // of a tool or a prompt; nil if there are none
 	members   func(dst []byte) ([]byte, error) // appends the members of the params, if those are not the name and the arguments
 	meta      []byte                           // members of _meta that are the caller's
-	header    http.Header                      // that repeats some of the arguments
 
 	progress   func(ProgressReport)
 	idle, most time.Duration
