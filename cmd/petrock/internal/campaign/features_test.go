@@ -102,7 +102,9 @@ func (m *maker) inFeature(kind string, there []made) input {
 	case "command", "query":
 		in.Output = m.fields(4, m.field)
 	case "worker":
-		if all := commands(there); len(all) > 0 && m.IntN(4) > 0 {
+		// Features that follow each other would import each other, which Go does not have.
+		all := slices.DeleteFunc(commands(there), func(command string) bool { return age(command) > age(feature) })
+		if len(all) > 0 && m.IntN(4) > 0 {
 			in.On = append(in.On, one(m, all...))
 			if other := one(m, all...); other != in.On[0] && m.IntN(2) == 0 {
 				in.On = append(in.On, other)
@@ -128,6 +130,14 @@ func (m *maker) feature() string {
 	name := fmt.Sprintf("f%df%s%s", len(m.used), one(m, words()...), one(m, "s", "", "ies", "es", "9"))
 	m.used[name] = true
 	return name
+}
+
+// age is the number of a feature, or of that of a component: it is larger the later the feature came.
+func age(name string) (n int) {
+	if _, err := fmt.Sscanf(name, "f%df", &n); err != nil {
+		panic(err) // a name that is not of feature
+	}
+	return n
 }
 
 // exact is a name all of whose words are found again in what Go makes of it.
