@@ -355,10 +355,10 @@ func TestEverything(t *testing.T) {
 // The example tasks is a whole project: its features and the tools that use them are wired, in its own module.
 func TestTasks(t *testing.T) {
 	sources := scaffold.Embedded()
-	files := makeFiles(t, sources, scaffold.Answers{Name: "work", Module: "example.com/work", Example: "tasks"})
-	for _, line := range []string{"tools.Register(s)", "data.New(programName, chats.Feature(), tasks.Feature())", `"example.com/work/features/tasks"`} {
-		if !strings.Contains(files["cmd/work/wire_gen.go"], line) {
-			t.Errorf("the wiring lacks %s:\n%s", line, files["cmd/work/wire_gen.go"])
+	files := makeFiles(t, sources, scaffold.Answers{Name: "jobs", Module: "example.com/jobs", Example: "tasks"})
+	for _, line := range []string{"tools.Register(s)", "data.New(programName, chats.Feature(), tasks.Feature())", `"example.com/jobs/features/tasks"`} {
+		if !strings.Contains(files["cmd/jobs/wire_gen.go"], line) {
+			t.Errorf("the wiring lacks %s:\n%s", line, files["cmd/jobs/wire_gen.go"])
 		}
 	}
 	for name, text := range files {
