@@ -4,20 +4,46 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// The server that a new project ships is smaller than one with the same tool on the Go SDK.
+// callers is the line of a project's server that gives it the commands with which it calls servers.
+const callers = "root.AddCommand(mcpcli.Commands(newEnv(out, errOut))...)"
+
+// The server that a new project ships is smaller than one with the same tool on the Go SDK: with the commands that call servers beside one that
+// calls servers too, and without them beside one that only serves.
 func TestShippedServerIsSmaller(t *testing.T) {
 	dir := t.TempDir()
 	project := filepath.Join(dir, "hello")
 	must(t, "..", "go", "run", "./cmd/petrock", "new", "hello", "--dir", project, "--no-git", "--quiet")
+	compare(t, dir, project, "./servers/gosdkcaller")
+
+	file := filepath.Join(project, "cmd", "hello", "main.go")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(text), callers) != 1 {
+		t.Fatalf("%s no longer says %s", file, callers)
+	}
+	without := strings.Replace(string(text), callers, "", 1)
+	without = strings.Replace(without, "\t\"hello/core/mcpcli\"\n", "", 1)
+	if err := os.WriteFile(file, []byte(without), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, dir, project, "./servers/gosdk")
+}
+
+// compare builds a project's server and one of ours on the Go SDK, in the same way.
+func compare(t *testing.T, dir, project, peer string) {
+	t.Helper()
 	must(t, project, "go", "build", "-trimpath", "-o", filepath.Join(dir, "shipped"), "./cmd/hello")
-	must(t, ".", "go", "build", "-trimpath", "-o", filepath.Join(dir, "gosdk"), "./servers/gosdk")
+	must(t, ".", "go", "build", "-trimpath", "-o", filepath.Join(dir, "gosdk"), peer)
 	shipped, gosdk := fileSize(t, filepath.Join(dir, "shipped")), fileSize(t, filepath.Join(dir, "gosdk"))
-	t.Logf("%.1f MB, and %.1f MB on the Go SDK", float64(shipped)/1e6, float64(gosdk)/1e6)
+	t.Logf("%.2f MB, and %.2f MB of %s", float64(shipped)/1e6, float64(gosdk)/1e6, peer)
 	if shipped >= gosdk {
-		t.Errorf("the shipped server has %d bytes, the Go SDK's %d", shipped, gosdk)
+		t.Errorf("the shipped server has %d bytes, %s %d", shipped, peer, gosdk)
 	}
 }
 

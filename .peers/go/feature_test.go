@@ -14,12 +14,14 @@ import (
 // The official client makes a feature from an empty folder, over stdio alone, and uses it: through the workshop, and through
 // the built server, which is killed and started again.
 func TestFeature(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) { driveFeature(t, version) })
 	}
 }
 
 func driveFeature(t *testing.T, version string) {
+	t.Parallel()
 	dir := t.TempDir()
 	workshop := startPetrock(t, dir, version)
 	good(t, workshop, "new_project", map[string]any{"name": "hello"})

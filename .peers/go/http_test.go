@@ -169,6 +169,7 @@ func TestHTTPOneProcess(t *testing.T) {
 // The server of a project that petrock new has just made serves over HTTP, behind its key, and does not offer
 // the generators there.
 func TestHTTPNewProject(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	project, program := filepath.Join(dir, "hello"), filepath.Join(dir, "hello-server")
 	for _, step := range []struct {

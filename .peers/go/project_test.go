@@ -14,6 +14,7 @@ import (
 // A project that petrock new has just made serves the official client in both eras, and so does its
 // workshop, started as the project's .mcp.json says, also when the project's own code is broken.
 func TestNewProject(t *testing.T) {
+	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")
 	petrock := exec.Command("go", "run", "./cmd/petrock", "new", "hello", "--dir", project, "--no-git", "--quiet")
 	petrock.Dir = "../.."

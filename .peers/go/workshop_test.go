@@ -54,12 +54,14 @@ func components() []made {
 // The official client drives petrock's workshop, from an empty folder: it makes a project, lists, plans, applies,
 // generates ten components, undoes two of them, builds, and calls the other eight, in one conversation.
 func TestWorkshop(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) { driveWorkshop(t, version) })
 	}
 }
 
 func driveWorkshop(t *testing.T, version string) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := startPetrock(t, dir, version)
 	tools, err := s.ListTools(t.Context(), nil)

@@ -65,7 +65,7 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 // Entries lists all entries of a list as the server sends them, page by page. method is that of the list, such as tools/list, and field where
 // in a result the entries are, such as tools. A server that does not offer the capability has none.
 func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
-	all, err := listAll[json.RawMessage](ctx, c, method, field, capability)
+	all, err := c.pages(ctx, method, field, capability)
 	if method == "resources/templates/list" && errors.Is(err, jsonrpc.MethodNotFound) {
 		return nil, nil // many servers have resources and no templates
 	}
@@ -109,11 +109,7 @@ func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 
 // ResourceTemplates lists all resource templates, page by page.
 func (c *Client) ResourceTemplates(ctx context.Context) ([]ResourceTemplate, error) {
-	all, err := listAll[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", "resources")
-	if errors.Is(err, jsonrpc.MethodNotFound) {
-		return nil, nil // many servers have resources and no templates
-	}
-	return all, err
+	return listAll[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", "resources")
 }
 
 // Prompts lists all prompts, page by page.
@@ -182,13 +178,30 @@ func (c *Client) Ping(ctx context.Context) error {
 // mostPages is how many pages a list may have, should a server never come to its end.
 const mostPages = 1000
 
-// listAll follows the pages of a list; field is where in a result the entries are. A server that does not offer the
-// capability has none. An entry that cannot be read is left out.
+// listAll reads all entries of a list, page by page. One that cannot be read is left out.
 func listAll[T any](ctx context.Context, c *Client, method, field, capability string) ([]T, error) {
+	entries, err := c.Entries(ctx, method, field, capability)
+	if entries == nil || err != nil {
+		return nil, err
+	}
+	all := make([]T, 0, len(entries))
+	for i, entry := range entries {
+		var one T
+		if err := strictjson.Unmarshal(entry, &one); err != nil {
+			c.o.Logger.Warn("an entry of a list is left out", "method", method, "entry", i, "error", err)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// pages follows the pages of a list; field is where in a result the entries are. A server that does not offer the capability has none.
+func (c *Client) pages(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
 	if !c.Capabilities().Has(capability) {
 		return nil, nil
 	}
-	all := []T{}
+	all := []json.RawMessage{}
 	r := &outgoing{method: method}
 	for range mostPages {
 		raw, err := c.do(ctx, r, nil)
@@ -206,14 +219,7 @@ func listAll[T any](ctx context.Context, c *Client, method, field, capability st
 		if err := strictjson.Unmarshal(page[field], &entries); err != nil {
 			return nil, &ConnectionError{fmt.Errorf("reading the result of %s: %w", method, err)}
 		}
-		for i, entry := range entries {
-			var one T
-			if err := strictjson.Unmarshal(entry, &one); err != nil {
-				c.o.Logger.Warn("an entry of a list is left out", "method", method, "entry", i, "error", err)
-				continue
-			}
-			all = append(all, one)
-		}
+		all = append(all, entries...)
 		cursor, more := page["nextCursor"]
 		if !more || strictjson.First(cursor) == 'n' {
 			return all, nil

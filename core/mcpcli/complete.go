@@ -21,29 +21,33 @@ type suggestion func(ctx context.Context, c *mcp.Client, words []string, prefix 
 // completer completes the words of a command: servers, and what suggest knows of the server that is meant. It says nothing of what goes
 // wrong, and gives up soon.
 func completer(env Env, o *options, takes shape, suggest suggestion) cobra.CompletionFunc {
+	env.In = nil // nobody is asked anything
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		env.In = nil // nobody is asked anything
-		var all []string
-		if len(args) == 0 {
-			if config, err := o.configuration(env); err == nil {
-				all = append(all, config.Names()...)
-			}
-		}
-		if suggest != nil {
-			all = append(all, o.ask(cmd.Context(), env, args, takes, prefix, suggest)...)
-		}
-		directive := cobra.ShellCompDirectiveNoFileComp
-		var kept []string
-		for _, word := range all {
-			if strings.HasPrefix(word, prefix) && !strings.ContainsAny(word, "\n\r") {
-				kept = append(kept, plain(word))
-			}
-		}
-		if len(kept) > 0 && strings.HasSuffix(kept[0], "=") {
-			directive |= cobra.ShellCompDirectiveNoSpace
-		}
-		return kept, directive
+		return o.complete(cmd.Context(), env, args, takes, prefix, suggest)
 	}
+}
+
+func (o *options) complete(ctx context.Context, env Env, args []string, takes shape, prefix string, suggest suggestion) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	if len(args) == 0 {
+		if config, err := o.configuration(env); err == nil {
+			all = append(all, config.Names()...)
+		}
+	}
+	if suggest != nil {
+		all = append(all, o.ask(ctx, env, args, takes, prefix, suggest)...)
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	var kept []string
+	for _, word := range all {
+		if strings.HasPrefix(word, prefix) && !strings.ContainsAny(word, "\n\r") {
+			kept = append(kept, plain(word))
+		}
+	}
+	if len(kept) > 0 && strings.HasSuffix(kept[0], "=") {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return kept, directive
 }
 
 // ask asks the server that is meant for suggestions.

@@ -13,6 +13,7 @@ import (
 // A project's server calls its own tools, those of its workshop and those of servers that others wrote, as a new user would: by name, by
 // address, by a command after --.
 func TestProjectCalls(t *testing.T) {
+	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")
 	petrock := exec.Command("go", "run", "./cmd/petrock", "new", "hello", "--dir", project, "--no-git", "--quiet")
 	petrock.Dir = "../../.."

@@ -63,6 +63,7 @@ func (l *line) cut() {
 // A connection that breaks in the middle of a call costs nothing where the server keeps what it sends: the client takes
 // the stream up again, and that of the session too. So it does where the server ends the stream to have the client come back.
 func TestGoSDKCut(t *testing.T) {
+	t.Parallel()
 	server := freeAddress(t)
 	serve(t, server, exec.Command(build(t, "./keeper"), server))
 	for _, revision := range []mcp.Revision{mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125} {

@@ -218,6 +218,7 @@ func TestGoSDKSSE(t *testing.T) {
 // TestGoSDKConformance drives the server that the SDK keeps for the official suite. It has what the examples have not: progress,
 // lists that change, and questions as revisions without sessions ask them.
 func TestGoSDKConformance(t *testing.T) {
+	t.Parallel()
 	program, address, stateless := build(t, goSDK+"conformance/everything-server"), freeAddress(t), freeAddress(t)
 	serve(t, address, exec.Command(program, "-stateless=false", "-http", address))
 	serve(t, stateless, exec.Command(program, "-http", stateless))

@@ -26,6 +26,7 @@ func serveMCPGo(t *testing.T, example string, args ...string) string {
 }
 
 func TestMCPGoEverything(t *testing.T) {
+	t.Parallel()
 	ways := []way{overStdio(build(t, mcpGo+"everything")), overHTTP(serveMCPGo(t, "everything", "-t", "http"))}
 	inEach(t, ways, func(t *testing.T, c *mcp.Client, e *ears) {
 		same(t, "server", c.Server().Name, "example-servers/everything")

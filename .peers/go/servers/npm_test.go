@@ -49,6 +49,7 @@ func serveReference(t *testing.T, script, transport string) string {
 }
 
 func TestReferenceEverything(t *testing.T) {
+	t.Parallel()
 	script := reference(t, "everything")
 	sse := serveReference(t, script, "sse") + "/sse"
 	ways := []way{
