@@ -221,7 +221,8 @@ func (c *Client) ask(ctx context.Context, a *terms, r *outgoing) (json.RawMessag
 	return raw, err
 }
 
-// giveUp tells the server that an answer is not waited for any more, if that is why there is none.
+// giveUp tells the server that an answer is not waited for any more, if that is why there is none. Over HTTP, where a server that hangs would
+// be waited for, it does so beside the rest.
 func (c *Client) giveUp(ctx context.Context, a *terms, r *outgoing, id jsonrpc.ID, err error) {
 	var late *jsonrpc.TimeoutError
 	timedOut := errors.As(err, &late)
@@ -235,11 +236,18 @@ func (c *Client) giveUp(ctx context.Context, a *terms, r *outgoing, id jsonrpc.I
 	if timedOut {
 		reason = late.Error()
 	}
-	// Not with ctx, which has ended.
-	told, cancel := context.WithTimeout(c.life, time.Second)
-	defer cancel()
-	if err := c.route.notify(told, a, "notifications/cancelled", giveUpParams{id, reason}); err != nil {
-		c.o.Logger.Debug("telling the server to give up a request", "error", err)
+	tell := func() {
+		// Not with ctx, which has ended.
+		told, cancel := context.WithTimeout(c.life, time.Second)
+		defer cancel()
+		if err := c.route.notify(told, a, "notifications/cancelled", giveUpParams{id, reason}); err != nil {
+			c.o.Logger.Debug("telling the server to give up a request", "error", err)
+		}
+	}
+	if c.route.isHTTP() {
+		go tell()
+	} else {
+		tell()
 	}
 }
 

@@ -100,11 +100,22 @@ func newHTTPRoute(c *Client, address string) *httpRoute {
 
 // stayHome follows redirects within one origin: what is sent along, a key as a rule, is for nobody else.
 func stayHome(req *http.Request, via []*http.Request) error {
-	first := via[0].URL
-	if len(via) > 5 || req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
+	if len(via) > 5 || !sameOrigin(req.URL, via[0].URL) {
 		return fmt.Errorf("it redirects to %s; use that address if you trust it", openly(req.URL.String()))
 	}
 	return nil
+}
+
+// sameOrigin reports whether two addresses are at the same server.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	if u.Port() == "" {
+		return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Port()
 }
 
 func (h *httpRoute) isHTTP() bool { return true }
@@ -406,8 +417,11 @@ func (h *httpRoute) lost(err error) bool {
 	return refused.Status == http.StatusNotFound || refused.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Error()), "session")
 }
 
-// close ends the session, if there is one, and all that goes on.
+// close ends all that goes on, and the session, if there is one.
 func (h *httpRoute) close() error {
+	hurry := make(chan struct{})
+	close(hurry)
+	h.c.conn.Close(hurry)
 	h.mu.Lock()
 	session := h.session
 	h.mu.Unlock()
@@ -418,9 +432,6 @@ func (h *httpRoute) close() error {
 			discard(resp) // a server need not offer this
 		}
 	}
-	hurry := make(chan struct{})
-	close(hurry)
-	h.c.conn.Close(hurry)
 	if h.own != nil {
 		h.client.CloseIdleConnections()
 	}

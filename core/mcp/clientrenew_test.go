@@ -77,3 +77,92 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 		})
 	}
 }
+
+// Who only listens goes on being told of changes: in a new session when the server has forgotten the old one, and from anew in the same when
+// it has forgotten the events.
+func TestHTTPClientListensOn(t *testing.T) {
+	const events = "id: 1\nretry: 1\ndata:\n\n"
+	for _, forgets := range []string{"session", "events"} {
+		t.Run(forgets, func(t *testing.T) {
+			server := newFixture(t, mcp.Options{})
+			var first, forgotten atomic.Value
+			subscribed := make(chan struct{})
+			url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
+				session := r.Header.Get("Mcp-Session-Id")
+				switch {
+				case session != "" && session == forgotten.Load():
+					http.Error(w, "no such session", http.StatusNotFound)
+				case r.Header.Get("Last-Event-ID") != "":
+					http.Error(w, "no such event", http.StatusBadRequest)
+				case r.Method == http.MethodGet && first.CompareAndSwap(nil, session):
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, events)
+					_ = http.NewResponseController(w).Flush()
+					<-subscribed
+					if forgets == "session" {
+						forgotten.Store(session)
+					}
+				default:
+					return false
+				}
+				return true
+			})
+			updated := make(chan string, 1)
+			c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) {
+				select {
+				case updated <- uri:
+				default:
+				}
+			}})
+			if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
+				t.Fatal(err)
+			}
+			close(subscribed)
+			late := time.After(10 * time.Second)
+			for told := false; !told; {
+				server.ResourceUpdated("note://readme")
+				select {
+				case <-updated:
+					told = true
+				case <-time.After(20 * time.Millisecond):
+				case <-late:
+					t.Fatal("it is told nothing")
+				}
+			}
+		})
+	}
+}
+
+// A server that takes nothing any more holds up neither who gives up a call nor the calls of a client that ends.
+func TestHTTPClientLeavesHungServer(t *testing.T) {
+	var hangs atomic.Bool
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
+		if hangs.Load() {
+			<-r.Context().Done()
+		}
+		return hangs.Load()
+	})
+	c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	hangs.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := c.CallTool(ctx, "add", addInput{1, 2}); err == nil || time.Since(began) > 500*time.Millisecond {
+		t.Errorf("who has little time waits %v: %v", time.Since(began), err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(context.Background(), "add", addInput{1, 2})
+		ended <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	go c.Close()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it is answered")
+		}
+	case <-time.After(time.Second):
+		t.Error("it still waits")
+	}
+}

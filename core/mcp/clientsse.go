@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +39,14 @@ type sseRoute struct {
 
 // open begins the stream, and learns where to post.
 func (s *sseRoute) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.c.o.Connect)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.c.o.Connect, &jsonrpc.TimeoutError{Method: "the request for a stream", After: s.c.o.Connect})
 	defer cancel()
 	life, end := context.WithCancel(s.c.life)
 	stop := context.AfterFunc(ctx, end)
 	resp, err := (&inflow{h: s.httpRoute, a: &terms{}}).get(life)
 	if err != nil {
 		end()
-		return err
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	events := jsonrpc.NewEvents(resp.Body, s.c.o.MaxMessage)
 	event, err := events.Next()
@@ -58,7 +59,7 @@ func (s *sseRoute) open(ctx context.Context) error {
 	if err != nil || !stop() {
 		end()
 		resp.Body.Close()
-		return errors.Join(err, ctx.Err())
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	go s.read(life, resp, events)
 	return nil
@@ -67,7 +68,7 @@ func (s *sseRoute) open(ctx context.Context) error {
 // resolve is the address for messages, which has to be at the same server: keys go there too.
 func (s *sseRoute) resolve(where string) (*url.URL, error) {
 	to, err := s.to.Parse(where)
-	if err != nil || to.Host != s.to.Host || to.Scheme != s.to.Scheme {
+	if err != nil || !sameOrigin(to, s.to) {
 		return nil, fmt.Errorf("it wants messages posted to %q, which is another server", short(where))
 	}
 	return to, nil

@@ -3,6 +3,9 @@ package mcp_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,3 +48,42 @@ func TestSSETimesOut(t *testing.T) {
 	}
 	expectSum(t, c)
 }
+
+// The address for messages may name the port that goes without saying; and a stream that never begins is not waited for without end.
+func TestSSEOpens(t *testing.T) {
+	posted := make(chan string, 1)
+	carrier := carrierFunc(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost {
+			select {
+			case posted <- r.URL.Host:
+			default:
+			}
+			return nil, errors.New("enough")
+		}
+		stream := "event: endpoint\ndata: http://LOCALHOST:80/messages\n\n"
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
+	})
+	_, _ = mcp.Dial(t.Context(), "http://localhost/sse", mcp.ClientOptions{SSE: true, HTTP: &http.Client{Transport: carrier}})
+	select {
+	case host := <-posted:
+		if host != "LOCALHOST:80" {
+			t.Errorf("it posts to %s", host)
+		}
+	default:
+		t.Error("it posts nothing")
+	}
+
+	silent := carrierFunc(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	_, err := mcp.Dial(t.Context(), "http://localhost/sse", mcp.ClientOptions{SSE: true, HTTP: &http.Client{Transport: silent}, Connect: 20 * time.Millisecond})
+	var late *jsonrpc.TimeoutError
+	if !errors.As(err, &late) {
+		t.Errorf("a stream that never begins: %v", err)
+	}
+}
+
+type carrierFunc func(*http.Request) (*http.Response, error)
+
+func (f carrierFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

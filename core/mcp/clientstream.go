@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"time"
 
@@ -53,7 +54,7 @@ func (s *inflow) follow(ctx context.Context, done func(), resp *http.Response) e
 			}
 			return err
 		}
-		if resp, err = s.resume(ctx); err != nil {
+		if resp, err = s.resume(ctx, mostResumed); err != nil {
 			return fmt.Errorf("the stream ended before the answer, and could not be taken up again: %w", err)
 		}
 	}
@@ -121,15 +122,15 @@ func (c *Client) takeIn(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Out
 	}
 }
 
-// resume asks for what came after the last event, until it is given.
-func (s *inflow) resume(ctx context.Context) (*http.Response, error) {
+// resume asks for what came after the last event, until it is given; tries times at most.
+func (s *inflow) resume(ctx context.Context, tries int) (*http.Response, error) {
 	var err error
 	wait := s.retry
 	if wait <= 0 {
 		wait = usualRetry
 	}
 	wait = max(wait, leastRetry)
-	for range mostResumed {
+	for range tries {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -139,7 +140,7 @@ func (s *inflow) resume(ctx context.Context) (*http.Response, error) {
 		if resp, err = s.get(ctx); err == nil {
 			return resp, nil
 		}
-		if refused := (*HTTPError)(nil); errors.As(err, &refused) && refused.Status < 500 {
+		if refused := (*HTTPError)(nil); errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
 			return nil, err
 		}
 		wait = min(2*wait, 30*time.Second)
@@ -189,21 +190,30 @@ func (h *httpRoute) begin(ctx context.Context, a *terms) {
 	}
 }
 
-// keep reads the stream of a session as long as that lasts, and takes it up again when it is cut.
+// keep reads the stream of a session as long as that lasts, and takes it up again when it is cut, however long that takes.
 func (s *inflow) keep(ctx context.Context, begun chan<- struct{}) {
 	resp, err := s.get(ctx)
 	close(begun)
-	for {
-		if err != nil {
-			if ctx.Err() == nil {
-				s.h.c.o.Logger.Debug("there is no stream of the session", "error", err)
-			}
-			return
-		}
+	for err == nil {
 		_, _ = s.read(ctx, resp.Body)
 		resp.Body.Close()
-		resp, err = s.resume(ctx)
+		if resp, err = s.resume(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
+			resp, err = s.again(ctx, err)
+		}
 	}
+	if ctx.Err() == nil {
+		s.h.c.o.Logger.Debug("there is no stream of the session", "error", err)
+	}
+}
+
+// again begins a stream anew that the server does not let be taken up. Either it has forgotten the session: then whatever is asked notices
+// that, and begins another one with a stream of its own; or only where the stream was.
+func (s *inflow) again(ctx context.Context, refused error) (*http.Response, error) {
+	if err := s.h.c.Ping(s.h.c.life); err != nil || ctx.Err() != nil || s.last == "" {
+		return nil, refused
+	}
+	s.last = ""
+	return s.get(ctx)
 }
 
 // A reply is where the answer to something goes that the server asked over HTTP: it is posted.
