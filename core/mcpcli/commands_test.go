@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		if err := newServer().ServeStdio(context.Background(), os.Stdout); err != nil {
 			os.Exit(1)
 		}
+	case "bare":
+		if err := mcp.NewServer(mcp.Implementation{Name: "bare", Version: "1"}, mcp.Options{}).ServeStdio(context.Background(), os.Stdout); err != nil {
+			os.Exit(1)
+		}
 	case "garbage":
 		fmt.Println("Listening on port 3000 ...")
 		io.Copy(io.Discard, os.Stdin)

@@ -20,22 +20,19 @@ import (
 func newDoctor(env Env) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "doctor [-- COMMAND…]",
+		Use:   "doctor [SERVER] [-- COMMAND…]",
 		Short: "Check the MCP servers of the configuration files",
 		Long: `Check the MCP servers of the configuration files here or in a folder above: read the files as their clients do, start every server in
-each way that a file has it, speak to it in both eras of the protocol, and say what is wrong and how to mend it. With a command
-after -- it is that server which is checked.
+each way that a file has it, speak to it in both eras of the protocol, and say what is wrong and how to mend it. With a SERVER only
+that one is checked.
+
+` + servers + `
 
 It ends with 0 if all is well, with 1 if something is wrong, with 2 if it was asked for in a wrong way. Notes, which are
 marked as such, are nothing wrong.`,
-		Example: examples(env, "doctor", "doctor --json", "doctor --timeout 10s", "doctor -- npx -y some-server"),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if dash := cmd.ArgsLenAtDash(); dash > 0 || dash < 0 && len(args) > 0 {
-				return fmt.Errorf("doctor checks all servers; %q is more than it takes", args[0])
-			}
-			return nil
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example:           examples(env, "doctor", "doctor --json", "doctor petrock", "doctor http://127.0.0.1:8181/mcp", "doctor -- npx -y some-server"),
+		Args:              words(nothing),
+		ValidArgsFunction: completer(env, &o, nothing, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return said(env, &o, func() error {
 				if err := o.check(cmd); err != nil {
@@ -48,7 +45,7 @@ marked as such, are nothing wrong.`,
 				ctx, stop := interruptible(cmd.Context())
 				defer stop()
 				progress := terminal.NewProgress(env.Err, o.verbose)
-				progress.Begin(fmt.Sprintf("checking %d servers", len(d.Servers)))
+				progress.Begin("checking " + count(len(d.Servers), "server"))
 				d.examine(ctx, env, &o)
 				progress.End()
 				if ctx.Err() != nil {
@@ -71,15 +68,20 @@ type diagnosis struct {
 	Servers  []*checkup `json:"servers"`
 }
 
-// patients finds the servers to check: each name once for each way in which files have it.
+// patients finds the servers to check, or the one that is named: each name once for each way in which files have it.
 func (o *options) patients(env Env, args []string, dash int) (*diagnosis, error) {
 	d := &diagnosis{Dir: o.folder(env), Files: []string{}, Servers: []*checkup{}}
-	if dash >= 0 {
+	named := ""
+	if dash >= 0 || len(args) > 0 {
 		server, _, err := o.target(env, args, dash, nothing)
-		if err == nil {
-			d.add("", server)
+		if err != nil {
+			return nil, err
 		}
-		return d, err
+		if dash >= 0 || isAddress(args[0]) {
+			d.add("", server)
+			return d, nil
+		}
+		named = args[0]
 	}
 	config, err := o.configuration(env)
 	if errors.Is(err, mcpconfig.ErrNone) && len(env.Self) > 0 {
@@ -90,8 +92,10 @@ func (o *options) patients(env Env, args []string, dash int) (*diagnosis, error)
 		return nil, err
 	}
 	d.Dir = config.Dir
-	for _, p := range config.Problems {
-		d.Problems = append(d.Problems, p.Error())
+	if named == "" {
+		for _, p := range config.Problems {
+			d.Problems = append(d.Problems, p.Error())
+		}
 	}
 	for _, file := range config.Files {
 		d.Files = append(d.Files, within(config.Dir, file))
@@ -100,7 +104,9 @@ func (o *options) patients(env Env, args []string, dash int) (*diagnosis, error)
 			continue // it is among the problems
 		}
 		for _, server := range one.Servers() {
-			d.add(within(config.Dir, file), server)
+			if named == "" || server.Name == named {
+				d.add(within(config.Dir, file), server)
+			}
 		}
 	}
 	return d, nil

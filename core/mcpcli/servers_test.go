@@ -49,6 +49,9 @@ func TestServers(t *testing.T) {
 		{"a tool that is off", map[string]string{"crush.json": limited}, "call fail", 2, "disabled_tools"},
 		{"a tool that is on", map[string]string{"crush.json": limited}, "call echo text=hi", 0, `{"text":"hi"}`},
 		{"all", map[string]string{".mcp.json": two}, "tools --all", 3, "good echo text=string"},
+		{"nothing", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools", 0, "bare has no tools.\n"},
+		{"nothing of all", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools --all", 0, "bare has no tools.\n"},
+		{"no resources", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "resources", 0, "bare has no resources.\n"},
 		{"all but some", map[string]string{".mcp.json": two}, "tools --all", 3, "not all servers could be asked: dies, unset"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -150,6 +153,17 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("nothing is said of %v", want)
 	}
 
+	web := httptest.NewServer(newServer().HTTP(mcp.HTTPOptions{}))
+	defer web.Close()
+	for args, says := range map[string]string{
+		"good": "good: ok", "dies": "dies: wrong", "nobody": "there are: good", web.URL: web.URL + ": ok", "-- no-such-program-anywhere": "no-such-program-anywhere: wrong", "--": "after -- comes", "--header A:b -- x": "--header is for addresses",
+	} {
+		got := do(t, dir, "", "", append([]string{"doctor", "--text"}, strings.Fields(args)...)...)
+		others := strings.Count(got.out, ": ok") + strings.Count(got.out, ": wrong")
+		if !strings.Contains(got.out+got.err, says) || others > 1 {
+			t.Errorf("doctor %s says %+v", args, got)
+		}
+	}
 	if got := do(t, t.TempDir(), "good", "", "doctor", "--text"); got.status != 0 || !strings.Contains(got.out, "ok") {
 		t.Errorf("of the program itself it says %+v", got)
 	}
@@ -182,7 +196,7 @@ func TestCompletion(t *testing.T) {
 		"prompt good |":                  "greet",
 		"prompt greet |who=":             "",
 		"tools --revision |":             "2026-07-28 2025-11-25 2025-06-18 2025-03-26 2024-11-05",
-		"doctor |":                       "",
+		"doctor |":                       "good dies",
 	} {
 		t.Run(args, func(t *testing.T) {
 			before, last, _ := strings.Cut(args, "|")

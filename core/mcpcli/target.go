@@ -50,6 +50,9 @@ func (o *options) target(env Env, args []string, dash int, takes shape) (*mcpcon
 		if len(command) == 0 {
 			return nil, nil, terminal.Usagef("after -- comes the command that starts a server, such as: -- npx -y some-server")
 		}
+		if len(o.headers) > 0 {
+			return nil, nil, terminal.Usagef("--header is for addresses; a command is told things by its arguments and its environment")
+		}
 		return o.program(env, command), args[:dash], nil
 	}
 	if !takes.namesServer(args) {

@@ -86,6 +86,7 @@ type list struct {
 // list prints lists: as one object of what the server sends, or for people.
 func (s *session) list(ctx context.Context, lists ...list) error {
 	object := map[string][]json.RawMessage{}
+	n := 0
 	for _, l := range lists {
 		s.progress.Begin("asking for " + l.field)
 		entries, err := s.Entries(ctx, l.method, l.field, l.capability)
@@ -97,9 +98,13 @@ func (s *session) list(ctx context.Context, lists ...list) error {
 			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool { return !fleet.Allows(s.server, nameOf(raw)) })
 		}
 		object[l.field] = append([]json.RawMessage{}, entries...)
+		n += len(entries)
 	}
-	if s.printer.asJSON {
+	switch {
+	case s.printer.asJSON:
 		return printJSON(s.printer.out, object)
+	case n == 0:
+		return s.printer.text(plain(s.server.Name) + " has no " + lists[0].field + ".")
 	}
 	for _, l := range lists {
 		if err := l.show(object[l.field]); err != nil {
@@ -199,6 +204,10 @@ func printOffers(ctx context.Context, env Env, p *printer, all *fleet.Fleet) err
 			fmt.Fprintf(env.Err, "%s: %s\n", plain(offer.Name()), plain(offer.Err.Error()))
 		case p.asJSON:
 			object[offer.Name()] = map[string]any{"tools": append([]mcp.Tool{}, offer.Tools...)}
+		case len(offer.Tools) == 0:
+			if err := p.text(plain(offer.Name()) + " has no tools."); err != nil {
+				return err
+			}
 		default:
 			if err := p.tools(plain(offer.Name()), offer.Tools); err != nil {
 				return err
