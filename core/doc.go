@@ -10,6 +10,7 @@
 //   - fleet: several MCP servers at once;
 //   - mcpcli: the commands that speak to MCP servers, from a terminal; it alone here imports cobra;
 //   - child: programs as peers, over their standard input and output;
+//   - posting: small requests over HTTP, in less time than net/http takes;
 //   - auth: who calls over HTTP, and whether they may come in;
 //   - web: a server on HTTP: listening, hosts and origins, limits, the end;
 //   - stdfd: moves standard descriptors out of the way, for mcp and quiet;
@@ -22,7 +23,7 @@
 //
 //	mcptest → mcp → jsonrpc, schema → strictjson → standard library
 //	mcpcli → fleet → mcp, mcpconfig → strictjson → standard library
-//	          mcp → child → standard library
+//	          mcp → child, posting → standard library
 //	          mcp, quiet → stdfd → standard library
 //	          web, mcp → auth → standard library
 //	          terminal, project → standard library

@@ -95,6 +95,7 @@ type terms struct {
 	capabilities Capabilities
 	instructions string
 	supported    []Revision // what the server says it speaks, if it does
+	session      string     // what the server calls it, over HTTP, if it does
 }
 
 // A route is how messages get to a server.

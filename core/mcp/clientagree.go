@@ -33,15 +33,15 @@ func (c *Client) agree(ctx context.Context) error {
 	return c.begin(ctx, a)
 }
 
-// begin takes note of what was agreed on, and tells the server.
+// begin tells the server that all is agreed on, and takes note of it: from then on others call on these terms.
 func (c *Client) begin(ctx context.Context, a *terms) error {
-	c.told.Store(a)
 	c.conn.SetDialect(a.revision.dialect())
 	if !a.revision.stateless() {
 		if err := c.route.notify(ctx, a, "notifications/initialized", nil); err != nil {
 			return err
 		}
 	}
+	c.told.Store(a)
 	c.route.begin(ctx, a)
 	if err := c.setLevel(ctx, a); err != nil {
 		c.o.Logger.Warn("the server does not take the log level", "error", err)
@@ -208,7 +208,7 @@ func (c *Client) initialize(ctx context.Context) (*terms, error) {
 	if isHandshake(c.o.Revision) {
 		wish = c.o.Revision
 	}
-	raw, err := c.ask(ctx, &terms{}, &outgoing{method: "initialize", members: func(dst []byte) ([]byte, error) {
+	r := &outgoing{method: "initialize", members: func(dst []byte) ([]byte, error) {
 		dst = appendMember(dst, "protocolVersion", strictjson.AppendString(nil, string(wish)))
 		capabilities, err := c.capabilities(wish)
 		if err != nil {
@@ -216,7 +216,8 @@ func (c *Client) initialize(ctx context.Context) (*terms, error) {
 		}
 		info, err := c.o.Info.forRevision(wish).AppendJSON(nil)
 		return appendMember(appendMember(dst, "capabilities", capabilities), "clientInfo", info), err
-	}})
+	}}
+	raw, err := c.ask(ctx, &terms{}, r)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (c *Client) initialize(ctx context.Context) (*terms, error) {
 	case c.o.Revision != "" && result.ProtocolVersion != c.o.Revision:
 		return nil, fmt.Errorf("the server wants to speak revision %s, and %s was asked for", result.ProtocolVersion, c.o.Revision)
 	}
-	a := &terms{revision: result.ProtocolVersion, capabilities: result.Capabilities, instructions: result.Instructions}
+	a := &terms{revision: result.ProtocolVersion, capabilities: result.Capabilities, instructions: result.Instructions, session: r.session}
 	a.server, _ = readInfo(result.ServerInfo)
 	return a, nil
 }

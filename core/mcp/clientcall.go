@@ -58,6 +58,8 @@ type outgoing struct {
 	token string
 	onID  func(jsonrpc.ID) // is told the id before the request is sent; nil is nobody
 	out   jsonrpc.Outgoing
+
+	session string // that has begun with it, over HTTP
 }
 
 // Request sends any request and decodes its result into result, a pointer, which may be nil, or a *json.RawMessage to have it as

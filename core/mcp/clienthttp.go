@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/posting"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -73,11 +74,11 @@ type httpRoute struct {
 	c       *Client
 	address string
 	client  *http.Client
-	own     *http.Transport // if the client is ours
+	own     *http.Transport    // if the client is ours
+	poster  *posting.Transport // for what is small, if that can be; else nil
 
 	to       *url.URL
 	mu       sync.Mutex
-	session  string
 	token    string
 	usual    http.Header        // what goes along with all messages
 	usualFor *terms             // in a session with these
@@ -93,9 +94,23 @@ func newHTTPRoute(c *Client, address string) *httpRoute {
 			h.own = usual.Clone()
 			h.own.MaxIdleConnsPerHost = 256
 			h.client.Transport = h.own
+			h.poster = newPoster(usual, h.to)
 		}
 	}
 	return h
+}
+
+// newPoster is a faster transport to an address, or nil if there is none: over TLS, by a proxy, or on some systems.
+func newPoster(usual *http.Transport, to *url.URL) *posting.Transport {
+	if !posting.Supported || to.Scheme != "http" || usual.DialContext == nil || usual.Protocols != nil {
+		return nil
+	}
+	if usual.Proxy != nil {
+		if proxy, err := usual.Proxy(&http.Request{URL: to}); proxy != nil || err != nil {
+			return nil
+		}
+	}
+	return posting.New(usual.DialContext)
 }
 
 // stayHome follows redirects within one origin: what is sent along, a key as a rule, is for nobody else.
@@ -148,9 +163,7 @@ func (h *httpRoute) call(ctx context.Context, done func(), a *terms, r *outgoing
 		return err
 	}
 	if r.method == "initialize" {
-		h.mu.Lock()
-		h.session, h.usual = resp.Header.Get("Mcp-Session-Id"), nil
-		h.mu.Unlock()
+		r.session = resp.Header.Get("Mcp-Session-Id")
 	}
 	switch mediaType(resp) {
 	case "application/json":
@@ -221,8 +234,8 @@ func (h *httpRoute) newHeader(a *terms) http.Header {
 	if a.revision >= Revision20250618 {
 		header.Set("MCP-Protocol-Version", string(a.revision))
 	}
-	if h.session != "" && a.revision != "" && !a.revision.stateless() {
-		header.Set("Mcp-Session-Id", h.session)
+	if a.session != "" {
+		header.Set("Mcp-Session-Id", a.session)
 	}
 	return header
 }
@@ -369,7 +382,11 @@ func (h *httpRoute) exchange(ctx context.Context, method string, to *url.URL, he
 			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(msg)), nil }
 			req.Body, _ = req.GetBody()
 		}
-		resp, err := h.own.RoundTrip(req)
+		carrier := http.RoundTripper(h.own)
+		if h.poster != nil && method == http.MethodPost && len(msg) <= posting.MaxBody {
+			carrier = h.poster
+		}
+		resp, err := carrier.RoundTrip(req)
 		if err != nil || resp.StatusCode < 300 || resp.StatusCode >= 400 {
 			return resp, err
 		}
@@ -422,10 +439,7 @@ func (h *httpRoute) close() error {
 	hurry := make(chan struct{})
 	close(hurry)
 	h.c.conn.Close(hurry)
-	h.mu.Lock()
-	session := h.session
-	h.mu.Unlock()
-	if a := h.c.told.Load(); session != "" && a != nil && !a.revision.stateless() {
+	if a := h.c.told.Load(); a != nil && a.session != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		if resp, err := h.send(ctx, http.MethodDelete, h.to, h.header(a, &outgoing{}), nil); err == nil {
@@ -434,6 +448,9 @@ func (h *httpRoute) close() error {
 	}
 	if h.own != nil {
 		h.client.CloseIdleConnections()
+	}
+	if h.poster != nil {
+		h.poster.CloseIdleConnections()
 	}
 	return nil
 }
