@@ -109,6 +109,9 @@ type route interface {
 	// begin is called when a session has begun, before anything else is asked.
 	begin(ctx context.Context, a *terms)
 
+	// leave ends what was begun on terms that nobody will call on.
+	leave(a *terms)
+
 	// lost reports whether an error says that the server has forgotten the session.
 	lost(err error) bool
 
@@ -274,6 +277,8 @@ func (r *plainRoute) notify(ctx context.Context, _ *terms, method string, params
 }
 
 func (r *plainRoute) begin(context.Context, *terms) {}
+
+func (r *plainRoute) leave(*terms) {}
 
 func (r *plainRoute) lost(error) bool { return false }
 

@@ -38,6 +38,7 @@ func (c *Client) begin(ctx context.Context, a *terms) error {
 	c.conn.SetDialect(a.revision.dialect())
 	if !a.revision.stateless() {
 		if err := c.route.notify(ctx, a, "notifications/initialized", nil); err != nil {
+			c.route.leave(a)
 			return err
 		}
 	}

@@ -223,8 +223,10 @@ func (c *Client) ask(ctx context.Context, a *terms, r *outgoing) (json.RawMessag
 	return raw, err
 }
 
-// giveUp tells the server that an answer is not waited for any more, if that is why there is none. Over HTTP, where a server that hangs would
-// be waited for, it does so beside the rest.
+// giveUpPatience is how long a server may take to take note that an answer is not waited for any more, before that is not waited for either.
+const giveUpPatience = 200 * time.Millisecond
+
+// giveUp tells the server that an answer is not waited for any more, if that is why there is none.
 func (c *Client) giveUp(ctx context.Context, a *terms, r *outgoing, id jsonrpc.ID, err error) {
 	var late *jsonrpc.TimeoutError
 	timedOut := errors.As(err, &late)
@@ -238,18 +240,21 @@ func (c *Client) giveUp(ctx context.Context, a *terms, r *outgoing, id jsonrpc.I
 	if timedOut {
 		reason = late.Error()
 	}
-	tell := func() {
+	taken := make(chan struct{})
+	go func() {
+		defer close(taken)
 		// Not with ctx, which has ended.
 		told, cancel := context.WithTimeout(c.life, time.Second)
 		defer cancel()
 		if err := c.route.notify(told, a, "notifications/cancelled", giveUpParams{id, reason}); err != nil {
 			c.o.Logger.Debug("telling the server to give up a request", "error", err)
 		}
-	}
-	if c.route.isHTTP() {
-		go tell()
-	} else {
-		tell()
+	}()
+	timer := time.NewTimer(giveUpPatience)
+	defer timer.Stop()
+	select {
+	case <-taken:
+	case <-timer.C:
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/posting"
@@ -100,9 +101,12 @@ func newHTTPRoute(c *Client, address string) *httpRoute {
 	return h
 }
 
-// newPoster is a faster transport to an address, or nil if there is none: over TLS, by a proxy, or on some systems.
+// newPoster is a faster transport to an address, or nil if there is none: over TLS, by a proxy, on some systems, or if the program has made
+// choices for the usual one that this one does not have.
 func newPoster(usual *http.Transport, to *url.URL) *posting.Transport {
-	if !posting.Supported || to.Scheme != "http" || usual.DialContext == nil || usual.Protocols != nil {
+	ascii := !strings.ContainsFunc(to.Host, func(r rune) bool { return r > unicode.MaxASCII }) // any other has to be encoded
+	chosen := usual.Protocols != nil || usual.DisableKeepAlives || usual.MaxConnsPerHost > 0 || usual.ResponseHeaderTimeout > 0 || usual.MaxResponseHeaderBytes > 0
+	if !posting.Supported || to.Scheme != "http" || !ascii || usual.DialContext == nil || chosen {
 		return nil
 	}
 	if usual.Proxy != nil {
@@ -434,17 +438,25 @@ func (h *httpRoute) lost(err error) bool {
 	return refused.Status == http.StatusNotFound || refused.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Error()), "session")
 }
 
+// leave ends a session, if there is one.
+func (h *httpRoute) leave(a *terms) {
+	if a.session == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if resp, err := h.send(ctx, http.MethodDelete, h.to, h.header(a, &outgoing{}), nil); err == nil {
+		discard(resp) // a server need not offer this
+	}
+}
+
 // close ends all that goes on, and the session, if there is one.
 func (h *httpRoute) close() error {
 	hurry := make(chan struct{})
 	close(hurry)
 	h.c.conn.Close(hurry)
-	if a := h.c.told.Load(); a != nil && a.session != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		if resp, err := h.send(ctx, http.MethodDelete, h.to, h.header(a, &outgoing{}), nil); err == nil {
-			discard(resp) // a server need not offer this
-		}
+	if a := h.c.told.Load(); a != nil {
+		h.leave(a)
 	}
 	if h.own != nil {
 		h.client.CloseIdleConnections()

@@ -78,31 +78,38 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 	}
 }
 
-// Who only listens goes on being told of changes: in a new session when the server has forgotten the old one, and from anew in the same when
-// it has forgotten the events.
+// Who only listens goes on being told of changes: in a new session when the server has forgotten the old one, from anew in the same when
+// it has forgotten the events, and when it lets no other stream begin for a while, or nobody is there.
 func TestHTTPClientListensOn(t *testing.T) {
 	const events = "id: 1\nretry: 1\ndata:\n\n"
-	for _, forgets := range []string{"session", "events"} {
-		t.Run(forgets, func(t *testing.T) {
+	for _, trouble := range []string{"the session is forgotten", "the events are forgotten", "the stream is still there", "nobody is there"} {
+		t.Run(trouble, func(t *testing.T) {
 			server := newFixture(t, mcp.Options{})
 			var first, forgotten atomic.Value
+			var refused atomic.Int32
 			subscribed := make(chan struct{})
 			url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
 				session := r.Header.Get("Mcp-Session-Id")
+				cut := first.Load() != nil && r.Method == http.MethodGet
 				switch {
 				case session != "" && session == forgotten.Load():
 					http.Error(w, "no such session", http.StatusNotFound)
-				case r.Header.Get("Last-Event-ID") != "":
+				case trouble == "the events are forgotten" && r.Header.Get("Last-Event-ID") != "":
 					http.Error(w, "no such event", http.StatusBadRequest)
+				case trouble == "the stream is still there" && cut && refused.Add(1) <= 2:
+					http.Error(w, "there is one", http.StatusConflict)
+				case trouble == "nobody is there" && (cut || refused.Load() > 0) && refused.Add(1) <= 4:
+					http.Error(w, "no backend", http.StatusNotFound)
 				case r.Method == http.MethodGet && first.CompareAndSwap(nil, session):
 					w.Header().Set("Content-Type", "text/event-stream")
 					_, _ = io.WriteString(w, events)
 					_ = http.NewResponseController(w).Flush()
 					<-subscribed
-					if forgets == "session" {
+					if trouble == "the session is forgotten" {
 						forgotten.Store(session)
 					}
 				default:
+					r.Header.Del("Last-Event-ID") // which the server has never given
 					return false
 				}
 				return true
@@ -118,7 +125,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			close(subscribed)
-			late := time.After(10 * time.Second)
+			late := time.After(20 * time.Second)
 			for told := false; !told; {
 				server.ResourceUpdated("note://readme")
 				select {
@@ -130,6 +137,56 @@ func TestHTTPClientListensOn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A server that does not take the end of the handshake is not left with the session.
+func TestHTTPClientLeavesSession(t *testing.T) {
+	var begun, ended atomic.Int32
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		switch {
+		case r.Method == http.MethodDelete:
+			ended.Add(1)
+		case strings.Contains(string(body), `"initialize"`):
+			begun.Add(1)
+		case strings.Contains(string(body), "notifications/initialized"):
+			http.Error(w, "busy", http.StatusInternalServerError)
+			return true
+		}
+		return false
+	})
+	if _, err := mcp.Dial(t.Context(), url, mcp.ClientOptions{Revision: mcp.LatestHandshake}); err == nil {
+		t.Error("it begins")
+	}
+	if begun.Load() != 1 || ended.Load() != 1 {
+		t.Errorf("%d sessions have begun, and %d ended", begun.Load(), ended.Load())
+	}
+}
+
+// A call that is given up is said to be so to the server, also by a client that ends at once.
+func TestHTTPClientGivesUpAndEnds(t *testing.T) {
+	told := make(chan struct{}, 1)
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if strings.Contains(string(body), "notifications/cancelled") {
+			told <- struct{}{}
+		}
+		return false
+	})
+	c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.CallTool(ctx, "waits", nil); err == nil {
+		t.Error("it is answered")
+	}
+	c.Close()
+	select {
+	case <-told:
+	case <-time.After(5 * time.Second):
+		t.Error("the server is not told")
 	}
 }
 

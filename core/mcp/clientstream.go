@@ -16,6 +16,7 @@ import (
 const (
 	usualRetry  = time.Second            // before a stream that was cut is taken up again
 	leastRetry  = 100 * time.Millisecond // whatever the server wants
+	mostRetry   = 30 * time.Second       // when it has come to nothing for long
 	mostResumed = 5                      // times in a row that this comes to nothing
 	openFor     = 2 * time.Second        // may the stream of a session take to begin
 	drainedIn   = 500 * time.Millisecond // may a stream take to end behind its answer
@@ -131,21 +132,41 @@ func (s *inflow) resume(ctx context.Context, tries int) (*http.Response, error) 
 	}
 	wait = max(wait, leastRetry)
 	for range tries {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		var resp *http.Response
-		if resp, err = s.get(ctx); err == nil {
-			return resp, nil
-		}
-		if refused := (*HTTPError)(nil); errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
+		if err := pause(ctx, wait); err != nil {
 			return nil, err
 		}
-		wait = min(2*wait, 30*time.Second)
+		var resp *http.Response
+		if resp, err = s.get(ctx); err == nil || !passing(err) {
+			return resp, err
+		}
+		wait = min(2*wait, mostRetry)
 	}
 	return nil, err
+}
+
+// pause waits, and returns why ctx has ended if it does meanwhile.
+func pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// passing reports whether what is refused may be granted in a while. A server that has not noticed yet that a stream was cut allows no other.
+func passing(err error) bool {
+	var refused *HTTPError
+	if !errors.As(err, &refused) {
+		return true
+	}
+	switch refused.Status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return refused.Status >= 500
 }
 
 // get opens a stream, where the last one ended if there was one.
@@ -207,13 +228,27 @@ func (s *inflow) keep(ctx context.Context, begun chan<- struct{}) {
 }
 
 // again begins a stream anew that the server does not let be taken up. Either it has forgotten the session: then whatever is asked notices
-// that, and begins another one with a stream of its own; or only where the stream was.
-func (s *inflow) again(ctx context.Context, refused error) (*http.Response, error) {
-	if err := s.h.c.Ping(s.h.c.life); err != nil || ctx.Err() != nil || s.last == "" {
-		return nil, refused
+// that, and begins another one with a stream of its own; or only where the stream was; or there is nobody for a while.
+func (s *inflow) again(ctx context.Context, err error) (*http.Response, error) {
+	for wait := usualRetry; ; wait = min(2*wait, mostRetry) {
+		asked := s.h.c.Ping(s.h.c.life)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case asked != nil || passing(err):
+			if err := pause(ctx, wait); err != nil {
+				return nil, err
+			}
+		case s.last == "":
+			return nil, err
+		default:
+			s.last = ""
+		}
+		var resp *http.Response
+		if resp, err = s.get(ctx); err == nil {
+			return resp, nil
+		}
 	}
-	s.last = ""
-	return s.get(ctx)
 }
 
 // A reply is where the answer to something goes that the server asked over HTTP: it is posted.

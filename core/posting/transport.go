@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,8 +21,8 @@ const MaxBody = 64 << 10
 const (
 	maxIdle    = 256              // connections that wait for the next request
 	idleFor    = 90 * time.Second // at most
-	maxHeader  = 1 << 20          // bytes of the header of a response
-	maxInterim = 5                // responses before the one that counts
+	sweepAfter = 15 * time.Second // are those that wait looked after
+	maxHeader  = 1 << 20          // bytes of the header of a response, and of those before it
 )
 
 // A Transport posts requests. It is for http addresses, without proxies, and for bodies whose length is known and at most [MaxBody]. As that
@@ -29,9 +30,10 @@ const (
 type Transport struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	mu     sync.Mutex
-	idle   []*conn // the one that was used last is the last
-	closed bool
+	mu       sync.Mutex
+	idle     []*conn     // the one that was used last is the last
+	sweeping *time.Timer // nil if nothing waits
+	closed   bool
 }
 
 // New returns a transport that connects with dial.
@@ -48,21 +50,21 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("a request to %s with a body of %d bytes cannot be posted like this", req.URL.Scheme, req.ContentLength)
 	}
 	ctx := req.Context()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	c, err := t.connect(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	c.stop = context.AfterFunc(ctx, c.interrupt)
 	resp, err := c.exchange(req)
 	if err != nil {
 		c.stop()
 		c.Close()
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	b := &body{from: resp.Body, ctx: ctx, t: t, c: c, reusable: !resp.Close}
+	b := &body{from: resp.Body, ctx: ctx, t: t, c: c, reusable: !resp.Close && resp.StatusCode != http.StatusSwitchingProtocols}
 	if resp.Body == http.NoBody {
 		b.end(true)
 	} else {
@@ -98,7 +100,7 @@ func (t *Transport) take(address string) *conn {
 		if c.address != address {
 			continue
 		}
-		t.idle = append(t.idle[:i], t.idle[i+1:]...)
+		t.idle = slices.Delete(t.idle, i, i+1)
 		if time.Since(c.since) < idleFor && silent(c.Conn) {
 			return c
 		}
@@ -107,16 +109,43 @@ func (t *Transport) take(address string) *conn {
 	return nil
 }
 
-// release keeps a connection for the next request.
+// release keeps a connection for the next request, in place of the oldest if there are many.
 func (t *Transport) release(c *conn) {
 	c.since = time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || len(t.idle) >= maxIdle {
+	if t.closed {
 		c.Close()
 		return
 	}
+	if len(t.idle) >= maxIdle {
+		t.idle[0].Close()
+		t.idle = t.idle[1:]
+	}
 	t.idle = append(t.idle, c)
+	if t.sweeping == nil {
+		t.sweeping = time.AfterFunc(sweepAfter, func() { t.sweep(time.Now()) })
+	}
+}
+
+// sweep closes the connections that have waited for long at a time, and those that the other end has closed.
+func (t *Transport) sweep(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.idle = slices.DeleteFunc(t.idle, func(c *conn) bool {
+		if now.Sub(c.since) < idleFor && silent(c.Conn) {
+			return false
+		}
+		c.Close()
+		return true
+	})
+	switch {
+	case t.sweeping == nil:
+	case len(t.idle) > 0:
+		t.sweeping.Reset(sweepAfter)
+	default:
+		t.sweeping = nil
+	}
 }
 
 // CloseIdleConnections closes all connections that wait, and from then on those that would.
@@ -128,6 +157,10 @@ func (t *Transport) CloseIdleConnections() {
 		c.Close()
 	}
 	t.idle = nil
+	if t.sweeping != nil {
+		t.sweeping.Stop()
+		t.sweeping = nil
+	}
 }
 
 // A conn is a connection with at most one request on it.
@@ -148,15 +181,15 @@ func (c *conn) Read(p []byte) (int, error) {
 		return c.Conn.Read(p)
 	}
 	if c.left <= 0 {
-		return 0, fmt.Errorf("the header of its answer is larger than %d bytes", maxHeader)
+		return 0, io.ErrUnexpectedEOF
 	}
 	n, err := c.Conn.Read(p[:min(len(p), c.left)])
 	c.left -= n
 	return n, err
 }
 
-// interrupt ends whatever goes on.
-func (c *conn) interrupt() { _ = c.SetDeadline(time.Unix(1, 0)) }
+// interrupt ends whatever goes on. Not all connections that somebody dials have deadlines.
+func (c *conn) interrupt() { c.Close() }
 
 // exchange writes a request and reads the header of the response.
 func (c *conn) exchange(req *http.Request) (*http.Response, error) {
@@ -165,14 +198,20 @@ func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 		written = c.out.Flush()
 	}
 	// A server that does not want to read everything has answered before it closed the connection.
+	if broken := (*net.OpError)(nil); written != nil && !errors.As(written, &broken) {
+		return nil, written
+	}
 	c.limited, c.left = true, maxHeader
 	defer func() { c.limited = false }()
-	for range maxInterim {
+	for {
 		resp, err := http.ReadResponse(c.in, req)
-		if err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fmt.Errorf("the connection ended before the answer: %w", err)
-			}
+		switch {
+		case err == nil:
+		case c.left <= 0:
+			return nil, fmt.Errorf("the header of its answer is larger than %d bytes", maxHeader)
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, cmp.Or(written, fmt.Errorf("the connection ended before the answer: %w", err))
+		default:
 			return nil, cmp.Or(written, err)
 		}
 		resp.Close = resp.Close || written != nil
@@ -180,5 +219,4 @@ func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 			return resp, nil
 		}
 	}
-	return nil, errors.New("it never comes to an answer")
 }
