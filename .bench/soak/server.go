@@ -99,6 +99,8 @@ func (s *server) holding() (front.Holding, error) {
 	if err := s.cmd.Process.Signal(front.Ask); err != nil {
 		return h, fmt.Errorf("asking the server: %w\n%s", err, s.said())
 	}
+	late := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() }) // which ends what it says
+	defer late.Stop()
 	text, err := s.after(front.Holds)
 	if err != nil {
 		return h, fmt.Errorf("asking the server: %w\n%s", err, s.said())

@@ -25,10 +25,15 @@ type Holding struct {
 	Goroutines int    `json:"goroutines"`
 }
 
-// answer writes a line to out for each time that the server is asked.
-func answer(out io.Writer) {
+// listen takes note of being asked, from now on.
+func listen() <-chan os.Signal {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, Ask)
+	return asked
+}
+
+// answer writes a line to out for each time that the server is asked.
+func answer(out io.Writer, asked <-chan os.Signal) {
 	for range asked {
 		// What has a finalizer, or lies in a pool, goes with a second or third collection.
 		runtime.GC()
