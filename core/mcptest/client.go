@@ -3,6 +3,7 @@ package mcptest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -130,7 +131,8 @@ func (c *Client) start(s *mcp.Server, o Options) {
 		if err := ours.Close(); err != nil {
 			c.t.Errorf("closing the session: %v", err)
 		}
-		if err := <-served; err != nil {
+		// What the server had still to say, such as that a list has changed, it cannot say any more.
+		if err := <-served; err != nil && !errors.Is(err, jsonrpc.ErrClosed) {
 			c.t.Errorf("serving the session: %v", err)
 		}
 		<-closed
