@@ -6,6 +6,7 @@ import (
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/contract"
 )
 
 // A Component is one thing that a package offers.
@@ -34,6 +35,9 @@ type Component struct {
 	duties    []duty   // of a worker
 	fromStart bool     // a worker begins with the first entry of the log
 	completer string   // the function, or Type.Method, that completes its arguments
+
+	stored contract.Shape // of a command: what its events hold
+	olders []older        // of a command: the types of its older versions
 }
 
 // An argument is a field of the input of a prompt.
@@ -109,6 +113,7 @@ type Package struct {
 	completers []completer
 	begins     map[string]begin // how workers are made, by their types
 	maps       bool             // there is a func Map
+	olders     []older          // types that may be older versions of commands
 }
 
 // A maker is how the type whose methods are components is made.

@@ -43,6 +43,7 @@ func (f *finder) feature() {
 		}
 	}
 	f.entries()
+	f.linkOlders()
 	f.state(name)
 	f.mapping()
 	f.found.begins = map[string]begin{}
@@ -90,6 +91,7 @@ func (f *finder) part(file *source.File, spec *ast.TypeSpec) {
 	}
 	kind, ok := f.kindOf(named, spec)
 	if !ok {
+		f.older(file.Path, f.fset.PositionFor(spec.Name.Pos(), false).Line, named)
 		return
 	}
 	_, isStruct := named.Underlying().(*types.Struct)

@@ -125,6 +125,11 @@ func (f *finder) problem(pos token.Pos, format string, args ...any) {
 	f.refuse(f.diagnostic(pos, format, args...))
 }
 
+// problemAt is problem for what is known by its file and line.
+func (f *finder) problemAt(file string, line int, format string, args ...any) {
+	f.refuse(check.Diagnostic{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
 func (f *finder) warn(pos token.Pos, format string, args ...any) {
 	if d := f.diagnostic(pos, format, args...); !slices.Contains(f.found.Warnings, d) {
 		f.found.Warnings = append(f.found.Warnings, d)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/exports"
 	"github.com/petrock/petrock/generators/source"
@@ -70,6 +71,17 @@ func TestOursAreFresh(t *testing.T) {
 				t.Fatal(err)
 			}
 			files = append(files, wired...)
+		}
+		if home.name != "petrock" {
+			promised, err := derive.Contract(packages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := promised.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, derive.File{Path: contract.File, Text: text})
 		}
 		for _, file := range files {
 			path := filepath.Join(dir, file.Path)

@@ -23,6 +23,7 @@ type keptFile struct {
 	warnings   []check.Diagnostic
 	maker      maker
 	completers []completer
+	olders     []older
 }
 
 // known is what was found in the package before, if it still holds for these files.
@@ -77,12 +78,13 @@ func (f *finder) components(pass *typing.Pass, files []*source.File) {
 					f.found.maker = kept.maker
 				}
 				f.found.completers = append(f.found.completers, kept.completers...)
+				f.found.olders = append(f.found.olders, kept.olders...)
 				now.found[file] = kept
 				continue
 			}
 		}
 		components, warnings, problems := len(f.found.Components), len(f.found.Warnings), len(f.found.Problems)
-		maker, completers := f.found.maker, len(f.found.completers)
+		maker, completers, olders := f.found.maker, len(f.found.completers), len(f.found.olders)
 		f.found.maker.known = false
 		if file.Syntax.Name.Name == f.pkg.Name() { // or else it is a program beside it, with a constraint that keeps it out
 			for _, decl := range file.Syntax.Decls {
@@ -92,7 +94,7 @@ func (f *finder) components(pass *typing.Pass, files []*source.File) {
 				f.lostScopes(file, f.found.Components[components:])
 			}
 		}
-		now.found[file] = keptFile{slices.Clone(f.found.Components[components:]), slices.Clone(f.found.Warnings[warnings:]), f.found.maker, slices.Clone(f.found.completers[completers:])}
+		now.found[file] = keptFile{slices.Clone(f.found.Components[components:]), slices.Clone(f.found.Warnings[warnings:]), f.found.maker, slices.Clone(f.found.completers[completers:]), slices.Clone(f.found.olders[olders:])}
 		if !f.found.maker.known {
 			f.found.maker = maker
 		}

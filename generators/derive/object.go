@@ -210,3 +210,21 @@ func dominant(list []member) (member, bool) {
 	}
 	return best[0], true
 }
+
+// A JSONField is a field of a struct that encoding/json reads and writes.
+type JSONField struct {
+	Name   string   // its JSON name
+	Path   []string // the Go names that lead to it, through embedded structs
+	Var    *types.Var
+	Direct bool // no embedded pointer lies before it
+	Omits  bool // it may be left out when it is empty
+}
+
+// JSONFields are the fields of a struct that encoding/json reads, in their order.
+func JSONFields(t *types.Struct) []JSONField {
+	var fields []JSONField
+	for _, m := range members(t, false) {
+		fields = append(fields, JSONField{Name: m.name, Path: m.goPath, Var: m.field, Direct: m.direct, Omits: m.omits})
+	}
+	return fields
+}

@@ -30,6 +30,7 @@ func (f *finder) command(c *Component, name *ast.Ident, t *types.Named) {
 		return
 	}
 	f.output(c, name, apply.Signature().Results().At(0).Type())
+	c.stored = f.stored(t)
 	c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
 	if err := f.checkName(c.Name); err != nil && !c.Internal {
 		f.problem(name.Pos(), "%v", err)

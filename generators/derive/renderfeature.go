@@ -82,7 +82,11 @@ func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) 
 func (f *finder) item(e emitter, c Component) jen.Code {
 	switch c.Kind {
 	case Command:
-		return e.app("CommandOf").Types(jen.Id(c.Func)).Call(jen.Lit(c.local()), jen.Lit(c.version))
+		arguments := []jen.Code{jen.Lit(c.local()), jen.Lit(c.version)}
+		for _, o := range c.olders {
+			arguments = append(arguments, e.app("OlderOf").Types(jen.Id(o.name)).Call(jen.Lit(o.version)))
+		}
+		return e.app("CommandOf").Types(jen.Id(c.Func)).Call(arguments...)
 	case Query:
 		return e.app("QueryOf").Types(jen.Id(c.Func)).Call(jen.Lit(c.local()))
 	}

@@ -25,6 +25,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 			return nil, err
 		}
 		p := newPlan()
+		p.lenient, p.destroys = true, true
 		if place.Kind == derive.Generator && e.cameWith(component) {
 			return nil, &Refusal{
 				Reason: fmt.Sprintf("the generator %s came with the project, in %s", component.Name, component.File),

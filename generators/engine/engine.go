@@ -139,5 +139,6 @@ func (e *Engine) facts(ctx context.Context) kit.Project {
 	}
 	p.Function = func(ref string) (*kit.Function, error) { return e.function(ctx, ref) }
 	p.Feature = func(name string) *kit.Feature { return e.feature(ctx, name) }
+	p.Migrate = func(entry string, edit kit.Edit) (*kit.Migration, error) { return e.migrate(ctx, entry, edit) }
 	return p
 }

@@ -84,6 +84,10 @@ func (e *Engine) write(ctx context.Context, p *plan, draft kit.Draft) error {
 		}
 		p.texts[file.Path] = formatted(file)
 	}
+	for _, file := range draft.Changes {
+		p.texts[file.Path] = formatted(file)
+	}
+	p.settles = draft.Settles
 	return nil
 }
 

@@ -35,10 +35,25 @@ type plan struct {
 	strict    bool               // it is new, and so has to apply commands as it should
 	warnings  []check.Diagnostic // of how it does
 	from      *saved             // what it was made from, of which a plan that is kept is made
+
+	broken   []brokenCommand // commands whose stored events would no longer be read
+	breaks   []string        // what would break clients
+	accepts  []string        // commands whose recorded fields are given up
+	settles  string          // the command whose versions it settles; those of others are left as they are
+	lenient  bool            // it only takes away: what is broken is left as it is
+	destroys bool            // it removes a component, and so what clients were offered
+	whole    bool            // it is made of all of the project
+	undone   *undone         // what is undone of the contract
 }
 
 func newPlan() *plan {
 	return &plan{texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, derived: map[string]bool{}}
+}
+
+// plans reports whether the plan has something to say about a file.
+func (p *plan) plans(file string) bool {
+	_, planned := p.texts[file]
+	return planned
 }
 
 // dirs are the folders in which files of the plan are.
@@ -78,7 +93,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		e.own(p, pkg.File, pkg.Text)
 	}
 	if p.packages = append(p.packages, hidden...); len(hidden) > 0 {
-		return nil // the wiring stays as it is
+		return nil // the wiring and the contract stay as they are
 	}
 	wired, err := e.deriver.Wire(e.before.With(p.texts))
 	if err != nil {
@@ -87,7 +102,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	for _, file := range wired {
 		e.own(p, file.Path, file.Text)
 	}
-	return nil
+	return e.promise(ctx, p)
 }
 
 // beside looks at the packages that have tools and were not derived from, if some that have were: no two tools have
@@ -164,6 +179,9 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
 		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Take another name, or change what is there."}
+	}
+	if err := p.refuseBroken(); err != nil {
+		return err
 	}
 	p.after = e.before.With(p.texts)
 	e.step("verifying")

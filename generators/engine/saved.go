@@ -15,6 +15,7 @@ import (
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/change"
+	"github.com/petrock/petrock/generators/contract"
 )
 
 // plans is the folder in which plans are kept, and mostPlans how many of them.
@@ -51,7 +52,7 @@ func (e *Engine) made() map[string]string {
 			made[file.Path] = change.Hash(file.Text)
 		}
 	}
-	for _, name := range []string{"go.mod", "go.sum", "petrock.json"} {
+	for _, name := range []string{"go.mod", "go.sum", "petrock.json", contract.File} {
 		if text, err := e.root.ReadFile(name); err == nil {
 			made[name] = change.Hash(text)
 		}

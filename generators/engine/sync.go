@@ -13,8 +13,13 @@ import (
 // Sync derives all derived files again. Packages from which nothing can be derived keep theirs,
 // and are named in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
-	return e.transact(ctx, &journal.Operation{Action: actionSync}, o, func(_ *journal.Journal, _ *Result) (*plan, error) {
+	title := actionSync
+	for _, entry := range o.Accept {
+		title += " --accept " + entry
+	}
+	return e.transact(ctx, &journal.Operation{Action: actionSync, Title: title}, o, func(_ *journal.Journal, _ *Result) (*plan, error) {
 		p := newPlan()
+		p.whole, p.accepts = true, o.Accept
 		return p, e.derive(ctx, p, e.there(), false)
 	})
 }
@@ -38,6 +43,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	p := newPlan()
+	p.whole = true
 	if err := e.derive(ctx, p, e.there(), false); err != nil {
 		return nil, err
 	}
@@ -52,6 +58,9 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	e.fill(result, p)
 	if err := e.judge(ctx, result, e.before); err != nil {
 		return nil, err
+	}
+	for _, b := range p.broken {
+		result.Refused = append(result.Refused, b.diagnostic())
 	}
 	for _, conflict := range p.conflicts {
 		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})

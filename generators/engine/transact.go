@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"syscall"
 
+	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 )
@@ -18,6 +21,8 @@ type Options struct {
 	Force  bool // also what has been edited since
 	Keep   bool // leave what has been edited since
 	NoExec bool // build and run nothing of what is generated; type-check alone
+
+	Accept []string // of sync: commands whose recorded fields are given up for those that the source has
 }
 
 // isMissing reports whether a file, or its folder, is not there.
@@ -65,8 +70,8 @@ func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options,
 		}
 		e.step("writing")
 		recorded := *op
-		if op.Action == actionSync {
-			recorded.Action = "" // derived files need no history
+		if op.Action == actionSync && !slices.ContainsFunc(files, func(f change.File) bool { return f.Path == contract.File }) {
+			recorded.Action = "" // derived files need no history; the contract is history
 		}
 		if recorded, err = opened.Apply(recorded, files); err != nil {
 			return nil, err
@@ -78,6 +83,9 @@ func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options,
 		result.Files = append(result.Files, fileChange(f))
 	}
 	e.fill(result, p)
+	for _, b := range p.broken {
+		result.Warnings = append(result.Warnings, b.diagnostic())
+	}
 	if op.Action == actionSync {
 		if err := e.judge(ctx, result, p.after); err != nil {
 			return nil, err
@@ -122,6 +130,9 @@ func (e *Engine) fill(r *Result, p *plan) {
 		}
 	}
 	r.Warnings = append(r.Warnings, p.warnings...)
+	for _, what := range p.breaks {
+		r.Warnings = append(r.Warnings, check.Diagnostic{Message: "this breaks clients: " + what})
+	}
 	for _, pkg := range p.beside {
 		if len(pkg.Problems) == 0 {
 			tools = append(tools, pkg.Components...)

@@ -9,6 +9,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/journal"
 )
 
@@ -36,6 +37,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 		if err != nil {
 			return nil, err
 		}
+		p.lenient, p.destroys = true, true
 		return p, e.derive(ctx, p, e.touched(p), true)
 	})
 	if r, ok := err.(*Refusal); ok && len(r.Diagnostics) > 0 && !r.before {
@@ -110,6 +112,12 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 		if record.Derived {
 			continue
 		}
+		if record.Path == contract.File {
+			if err := e.revertContract(opened, p, record); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		for _, op := range later {
 			if slices.ContainsFunc(op.Files, func(f journal.Record) bool { return f.Path == record.Path }) && !slices.Contains(edited.Operations, op.ID) {
 				edited.Operations = append(edited.Operations, op.ID)
@@ -143,8 +151,15 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 		return nil, edited
 	case len(edited.Files) > 0:
 		return nil, edited
-	case len(p.texts) == 0:
+	case !slices.ContainsFunc(target.Files, func(r journal.Record) bool {
+		return !r.Derived && p.plans(r.Path) && (r.Path != contract.File || onlyContract(target))
+	}):
 		return nil, &Refusal{Reason: fmt.Sprintf("all that %s (%s) wrote has been edited since, so there is nothing left to undo", target.ID, target.Title)}
 	}
 	return p, nil
+}
+
+// onlyContract reports whether an operation changed nothing of the user's but the contract, as sync does.
+func onlyContract(op journal.Operation) bool {
+	return !slices.ContainsFunc(op.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File })
 }

@@ -29,6 +29,10 @@ type Project struct {
 	// Feature tells what there is of a feature, by its name; nil if the project has none of that name. Feature
 	// may be nil for generators that do not ask.
 	Feature func(name string) *Feature
+
+	// Migrate edits the fields of a recorded command, such as posts/create, for a new version of it. Migrate may be nil for
+	// generators that do not ask.
+	Migrate func(entry string, edit Edit) (*Migration, error)
 }
 
 // Import is the import path of a folder of the project.
@@ -46,8 +50,13 @@ func (p Project) Package(dir string) string {
 type Draft struct {
 	Kind  string   // of the component
 	Name  string   // of the component, as clients see it
-	Files []File   // none of which may be there yet
+	Files []File   // new ones, none of which may exist
 	Next  []string // what to do now, one sentence each
+
+	// Changes are existing files with a new text: renames and migrations that the user asked for. Settles is the command
+	// whose versions they settle, such as posts/create.
+	Changes []File
+	Settles string
 
 	// Trial is how the component shows that it works, before anything is written.
 	Trial Trial

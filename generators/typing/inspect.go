@@ -3,6 +3,8 @@ package typing
 import (
 	"go/ast"
 	"go/types"
+	"maps"
+	"slices"
 
 	"github.com/petrock/petrock/generators/source"
 )
@@ -19,22 +21,53 @@ func (p *Pass) Inspect(dir string) *Inspected {
 	if pkg == nil || len(pkg.Files) == 0 {
 		return nil
 	}
+	return p.inspect(p.checker.ImportPath(dir), pkg.Files, nil)
+}
+
+// InspectTests is Inspect for a package with its tests: those inside of it, and those outside.
+func (p *Pass) InspectTests(dir string) []*Inspected {
+	pkg := p.pkg(dir)
+	if pkg == nil {
+		return nil
+	}
 	path := p.checker.ImportPath(dir)
+	inside := slices.Concat(pkg.Files, pkg.Internal)
+	var found []*Inspected
+	if len(inside) > 0 {
+		found = append(found, p.inspect(path, inside, nil))
+	}
+	if len(pkg.External) > 0 {
+		var v *variant
+		if len(pkg.Internal) > 0 {
+			v = &variant{path: path, pkg: p.check(path, inside, nil)}
+		}
+		found = append(found, p.inspect(path+"_test", pkg.External, v))
+	}
+	return found
+}
+
+// inspect looks into files as one package.
+func (p *Pass) inspect(path string, files []*source.File, v *variant) *Inspected {
 	p.loading = append(p.loading, path)
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
-	made := &Inspected{Files: pkg.Files, Info: &types.Info{
+	made := &Inspected{Files: files, Info: &types.Info{
 		Types:      map[ast.Expr]types.TypeAndValue{},
 		Defs:       map[*ast.Ident]types.Object{},
 		Uses:       map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{},
 	}}
 	var syntax []*ast.File
-	for _, file := range pkg.Files {
+	for _, file := range files {
 		syntax = append(syntax, file.Syntax)
 	}
 	var errs []error
-	p.config(&imports{pass: p}, &errs).Check(path, p.checker.fset, syntax, made.Info) // what is wrong is others' to say
+	p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, made.Info) // what is wrong is others' to say
 	return made
+}
+
+// Importers are the folder itself and those whose packages or tests import it, directly or not, sorted.
+func (c *Checker) Importers(view *source.View, dir string) []string {
+	return slices.Sorted(maps.Keys(c.targets(view, map[string]bool{dir + "/x.go": true})))
 }
 
 // Dir is the folder of a package of the project, by its import path.

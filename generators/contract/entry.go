@@ -1,0 +1,246 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Breaking lists the changes from one contract to another that break clients: what was offered is gone, wants more, or answers
+// otherwise.
+func Breaking(before, after *Contract) []string {
+	var found []string
+	for _, list := range []struct {
+		kind          string
+		before, after map[string]json.RawMessage
+		compare       func(was, is map[string]any) []string
+	}{
+		{"tool", before.Tools, after.Tools, toolBreaks},
+		{"resource", before.Resources, after.Resources, func(was, is map[string]any) []string { return moved(was, is, "uri") }},
+		{"resource template", before.ResourceTemplates, after.ResourceTemplates, func(was, is map[string]any) []string { return moved(was, is, "uriTemplate") }},
+		{"prompt", before.Prompts, after.Prompts, promptBreaks},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(list.before)) {
+			subject := list.kind + " " + name + ": "
+			entry, ok := list.after[name]
+			if !ok {
+				found = append(found, subject+removed)
+				continue
+			}
+			var was, is map[string]any
+			if json.Unmarshal(list.before[name], &was) != nil || json.Unmarshal(entry, &is) != nil || reflect.DeepEqual(was, is) {
+				continue
+			}
+			for _, what := range list.compare(was, is) {
+				found = append(found, subject+what)
+			}
+		}
+	}
+	return found
+}
+
+// moved says that an address has changed.
+func moved(was, is map[string]any, key string) []string {
+	if was[key] == is[key] {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s changed from %v to %v", key, was[key], is[key])}
+}
+
+// promptBreaks says which arguments are gone, or have become required.
+func promptBreaks(was, is map[string]any) []string {
+	byName := func(entry map[string]any) map[string]bool {
+		required := map[string]bool{}
+		list, _ := entry["arguments"].([]any)
+		for _, a := range list {
+			argument, _ := a.(map[string]any)
+			name, _ := argument["name"].(string)
+			required[name], _ = argument["required"].(bool)
+		}
+		return required
+	}
+	before, after := byName(was), byName(is)
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(joined(before, after))) {
+		required, remains := after[name]
+		switch was, existed := before[name]; {
+		case !remains:
+			found = append(found, "argument "+name+" "+removed)
+		case required && !was && existed:
+			found = append(found, "argument "+name+" became required")
+		case required && !existed:
+			found = append(found, "required argument "+name+" "+isNew)
+		}
+	}
+	return found
+}
+
+// toolBreaks says what calls of a tool would be refused now, and what answers would surprise.
+func toolBreaks(was, is map[string]any) []string {
+	schema := func(entry map[string]any, key string) schemas {
+		root, _ := entry[key].(map[string]any)
+		return schemas{root: root}
+	}
+	in := breaks{was: schema(was, "inputSchema"), is: schema(is, "inputSchema"), input: true}
+	in.compare("", in.was.root, in.is.root, 0)
+	out := breaks{was: schema(was, "outputSchema"), is: schema(is, "outputSchema")}
+	switch {
+	case out.was.root != nil && out.is.root == nil:
+		out.found = append(out.found, "the output schema "+removed)
+	case out.was.root != nil:
+		out.compare("", out.was.root, out.is.root, 0)
+	}
+	return append(in.found, out.found...)
+}
+
+// schemas is a document with the definitions that it refers to.
+type schemas struct {
+	root map[string]any
+}
+
+// resolve is the schema that one refers to, or the schema itself.
+func (s schemas) resolve(schema map[string]any) map[string]any {
+	ref, ok := schema["$ref"].(string)
+	if !ok {
+		return schema
+	}
+	definitions, _ := s.root["$defs"].(map[string]any)
+	found, _ := definitions[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	return found
+}
+
+// breaks compares two schemas, of what a tool takes or of what it returns.
+type breaks struct {
+	was, is schemas
+	input   bool
+	found   []string
+}
+
+func (b *breaks) note(path, format string, args ...any) {
+	subject := "output"
+	if b.input {
+		subject = "input"
+	}
+	if path != "" {
+		subject += " property " + path
+	}
+	b.found = append(b.found, subject+" "+fmt.Sprintf(format, args...))
+}
+
+// compare looks for what the new schema refuses and the old one allowed, of an input; and of an output for the opposite.
+func (b *breaks) compare(path string, was, is map[string]any, depth int) {
+	const most = 8 // types that contain themselves end somewhere
+	was, is = b.was.resolve(was), b.is.resolve(is)
+	if depth > most || was == nil || is == nil || reflect.DeepEqual(was, is) {
+		return
+	}
+	wide, narrow := is, was
+	if !b.input {
+		wide, narrow = was, is
+	}
+	if had, has := typesOf(narrow), typesOf(wide); len(has) > 0 && (len(had) == 0 || slices.ContainsFunc(had, func(t string) bool { return !allows(has, t) })) {
+		b.note(path, "changed from %s to %s", typeText(typesOf(was)), typeText(typesOf(is)))
+		return
+	}
+	b.limits(path, was, is)
+	before, _ := was["properties"].(map[string]any)
+	after, _ := is["properties"].(map[string]any)
+	needed, needs := texts(was["required"]), texts(is["required"])
+	for _, name := range slices.Sorted(maps.Keys(joined(before, after))) {
+		at := name
+		if path != "" {
+			at = path + "." + name
+		}
+		old, existed := before[name].(map[string]any)
+		now, remains := after[name].(map[string]any)
+		switch {
+		case existed && !remains:
+			b.note(at, removed)
+		case b.input && slices.Contains(needs, name) && !slices.Contains(needed, name):
+			b.note(at, "became required")
+		case !b.input && slices.Contains(needed, name) && !slices.Contains(needs, name):
+			b.note(at, "became optional")
+		}
+		if existed && remains {
+			b.compare(at, old, now, depth+1)
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		old, isOld := was[key].(map[string]any)
+		now, isNow := is[key].(map[string]any)
+		if isOld && isNow {
+			b.compare(path+"[]", old, now, depth+1)
+		}
+	}
+}
+
+// limits notes limits that have become narrower, of an input, and enum values that are new, of an output.
+func (b *breaks) limits(path string, was, is map[string]any) {
+	had, hadAny := was["enum"].([]any)
+	has, hasAny := is["enum"].([]any)
+	if !b.input {
+		had, has, hadAny, hasAny = has, had, hasAny, hadAny
+	}
+	switch {
+	case hasAny && !hadAny:
+		b.note(path, "changed its allowed values")
+	case hasAny && slices.ContainsFunc(had, func(v any) bool {
+		return !slices.ContainsFunc(has, func(w any) bool { return reflect.DeepEqual(v, w) })
+	}):
+		b.note(path, "changed its allowed values")
+	}
+	if !b.input {
+		return
+	}
+	for _, key := range []string{"minimum", "minLength", "minItems", "minProperties"} {
+		old, limited := was[key].(float64)
+		if now, ok := is[key].(float64); ok && (!limited || now > old) && (limited || now > 0 || key == "minimum") {
+			b.note(path, "has a higher %s: %v", key, now)
+		}
+	}
+	for _, key := range []string{"maximum", "maxLength", "maxItems", "maxProperties"} {
+		old, limited := was[key].(float64)
+		if now, ok := is[key].(float64); ok && (!limited || now < old) {
+			b.note(path, "has a lower %s: %v", key, now)
+		}
+	}
+	for _, key := range []string{"pattern", "format"} {
+		if now, ok := is[key].(string); ok && was[key] != now {
+			b.note(path, "has another %s: %s", key, now)
+		}
+	}
+}
+
+// typesOf are the types that a schema names.
+func typesOf(schema map[string]any) []string {
+	if one, ok := schema["type"].(string); ok {
+		return []string{one}
+	}
+	return texts(schema["type"])
+}
+
+// allows reports whether a value of a type is of one of several.
+func allows(list []string, t string) bool {
+	return slices.Contains(list, t) || t == "integer" && slices.Contains(list, "number")
+}
+
+func typeText(list []string) string {
+	if len(list) == 0 {
+		return "any"
+	}
+	return strings.Join(list, " or ")
+}
+
+func texts(v any) []string {
+	list, _ := v.([]any)
+	var all []string
+	for _, item := range list {
+		if text, ok := item.(string); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}

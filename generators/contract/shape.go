@@ -1,0 +1,433 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Shape is what the events of one version of a command hold.
+type Shape struct {
+	Fields []Field            `json:"fields"`
+	Types  map[string][]Field `json:"types,omitempty"` // the struct types that the fields use, by name
+}
+
+// A Field is one of a struct, as encoding/json writes it.
+type Field struct {
+	Name     string `json:"name"`               // its JSON name
+	Go       string `json:"go"`                 // its Go name
+	Type     string `json:"type"`               // see [ParseType]
+	Optional bool   `json:"optional,omitempty"` // events may lack it
+	Quoted   bool   `json:"quoted,omitempty"`   // its value is written in a JSON string
+}
+
+// A Type is the type of a field, taken apart.
+type Type struct {
+	Kind Kind
+	Name string // of a basic type, a struct type of the shape, or an opaque type
+	Len  int    // of an array
+	Key  *Type  // of a map
+	Elem *Type  // of a pointer, slice, array or map
+}
+
+// A Kind is a kind of type.
+type Kind int
+
+// The kinds. An opaque type has its own JSON or text marshalling.
+const (
+	Basic Kind = iota
+	Any
+	Bytes
+	Struct
+	Opaque
+	Pointer
+	Slice
+	Array
+	Map
+)
+
+// ParseType reads a type as a [Field] has it: Go syntax, in which named types of other kinds than structs are replaced by what
+// they are made of. A name with a dot is an opaque type: its import path, which begins with ./ for a package of the
+// project, and its name. Any other name that is not a basic type is in [Shape.Types].
+func ParseType(text string) (Type, error) {
+	fail := func() (Type, error) { return Type{}, fmt.Errorf("%q is not a type", text) }
+	nested := func(made Type, rest string) (Type, error) {
+		elem, err := ParseType(rest)
+		made.Elem = &elem
+		return made, err
+	}
+	switch rest, _ := strings.CutPrefix(text, "*"); {
+	case rest != text:
+		return nested(Type{Kind: Pointer}, rest)
+	case text == "[]byte":
+		return Type{Kind: Bytes, Name: text}, nil
+	case strings.HasPrefix(text, "[]"):
+		return nested(Type{Kind: Slice}, text[2:])
+	case strings.HasPrefix(text, "["):
+		length, rest, ok := strings.Cut(text[1:], "]")
+		n, err := strconv.Atoi(length)
+		if !ok || err != nil {
+			return fail()
+		}
+		return nested(Type{Kind: Array, Len: n}, rest)
+	case strings.HasPrefix(text, "map["):
+		end := closing(text[3:])
+		if end < 0 {
+			return fail()
+		}
+		key, err := ParseType(text[4 : 3+end])
+		if err != nil {
+			return fail()
+		}
+		return nested(Type{Kind: Map, Key: &key}, text[3+end+1:])
+	case text == "any":
+		return Type{Kind: Any, Name: text}, nil
+	case isBasic(text):
+		return Type{Kind: Basic, Name: text}, nil
+	case text == "":
+		return fail()
+	case strings.Contains(text, "."):
+		return Type{Kind: Opaque, Name: text}, nil
+	}
+	return Type{Kind: Struct, Name: text}, nil
+}
+
+// closing is the index of the bracket that closes the one that text begins with, -1 if none does.
+func closing(text string) int {
+	depth := 0
+	for i, r := range text {
+		switch r {
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// isBasic reports whether a name is that of a basic type that JSON has a form for.
+func isBasic(name string) bool { return name == "string" || name == "bool" || bits(name) != 0 }
+
+// bits is the size of a number type, 0 for other types.
+func bits(name string) int {
+	switch name {
+	case "int8", "uint8":
+		return 8
+	case "int16", "uint16":
+		return 16
+	case "int32", "uint32", "float32":
+		return 32
+	case "int", "uint", "int64", "uint64", "float64":
+		return 64
+	}
+	return 0
+}
+
+// A Change is one difference between two shapes.
+type Change struct {
+	Path     string // the field's JSON names, joined by dots
+	What     string // such as: was removed
+	Breaking bool   // events of the old shape do not fit the new one
+}
+
+// Changes lists how a shape differs from an older one, as far as events can tell.
+func (old Shape) Changes(now Shape) []Change {
+	c := comparer{old: old, now: now, seen: map[[2]string]bool{}}
+	c.fields("", old.Fields, now.Fields)
+	isRemoved := func(c Change) bool { return c.What == removed }
+	gone := slices.Clone(c.found)
+	gone = slices.DeleteFunc(gone, func(c Change) bool { return !isRemoved(c) })
+	return append(gone, slices.DeleteFunc(c.found, isRemoved)...)
+}
+
+// What is said of fields that are gone, and of new ones.
+const (
+	removed = "was removed"
+	isNew   = "was added"
+)
+
+// Breaks reports whether events of the old shape do not fit the new one.
+func (old Shape) Breaks(now Shape) bool {
+	return slices.ContainsFunc(old.Changes(now), func(c Change) bool { return c.Breaking })
+}
+
+// Describe says what changed, in one line: field url was removed, href was added.
+func Describe(changes []Change) string {
+	var said []string
+	for _, c := range changes {
+		switch {
+		case c.Path == "":
+			said = append(said, c.What)
+		case len(said) == 0:
+			said = append(said, "field "+c.Path+" "+c.What)
+		default:
+			said = append(said, c.Path+" "+c.What)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// A comparer compares two shapes.
+type comparer struct {
+	old, now Shape
+	seen     map[[2]string]bool // pairs of struct types
+	found    []Change
+}
+
+func (c *comparer) note(path, what string, breaking bool) {
+	c.found = append(c.found, Change{path, what, breaking})
+}
+
+// fields compares the fields of two structs.
+func (c *comparer) fields(path string, old, now []Field) {
+	if path != "" {
+		path += "."
+	}
+	find := func(list []Field, name string) (Field, bool) {
+		at := slices.IndexFunc(list, func(f Field) bool { return f.Name == name })
+		if at < 0 {
+			return Field{}, false
+		}
+		return list[at], true
+	}
+	for _, was := range old {
+		is, ok := find(now, was.Name)
+		switch at := path + was.Name; {
+		case !ok:
+			c.note(at, removed, true)
+		case was.Optional && !is.Optional:
+			c.note(at, "is no longer optional", true)
+		case was.Quoted != is.Quoted || !c.fits(at, was.Type, is.Type):
+			c.note(at, "changed from "+was.written()+" to "+is.written(), true)
+		case was.Optional != is.Optional:
+			c.note(at, "became optional", false)
+		}
+	}
+	for _, is := range now {
+		if _, ok := find(old, is.Name); !ok {
+			c.note(path+is.Name, isNew, !is.Optional)
+		}
+	}
+}
+
+// written is the type of a field, for people.
+func (f Field) written() string {
+	if f.Quoted {
+		return f.Type + " in a string"
+	}
+	return f.Type
+}
+
+// fits reports whether what is written of one type can be read as another, and means the same. Differences inside of structs are
+// noted instead.
+func (c *comparer) fits(path, old, now string) bool {
+	was, err := ParseType(old)
+	is, other := ParseType(now)
+	return err == nil && other == nil && c.fit(path, was, is)
+}
+
+func (c *comparer) fit(path string, was, is Type) bool {
+	switch {
+	case is.Kind == Any:
+		return true
+	case was.Kind == Pointer && is.Kind == Pointer:
+		return c.fit(path, *was.Elem, *is.Elem)
+	case is.Kind == Pointer:
+		return c.fit(path, was, *is.Elem)
+	case was.Kind == Array && is.Kind == Slice:
+		return c.fit(path, *was.Elem, *is.Elem)
+	case was.Kind != is.Kind:
+		return false // a pointer may have been null
+	}
+	switch was.Kind {
+	case Basic:
+		return Holds(is.Name, was.Name)
+	case Opaque:
+		return was.Name == is.Name
+	case Array:
+		return was.Len == is.Len && c.fit(path, *was.Elem, *is.Elem)
+	case Slice:
+		return c.fit(path, *was.Elem, *is.Elem)
+	case Map:
+		return c.fit(path, *was.Key, *is.Key) && c.fit(path, *was.Elem, *is.Elem)
+	case Struct:
+		if pair := [2]string{was.Name, is.Name}; !c.seen[pair] {
+			c.seen[pair] = true
+			c.fields(path, c.old.Types[was.Name], c.now.Types[is.Name])
+		}
+	}
+	return true
+}
+
+// Holds reports whether a basic type holds all values of another, exactly.
+func Holds(wide, narrow string) bool {
+	if wide == narrow {
+		return true
+	}
+	isFloat := func(name string) bool { return strings.HasPrefix(name, "float") }
+	isUnsigned := func(name string) bool { return strings.HasPrefix(name, "uint") }
+	w, n := bits(wide), bits(narrow)
+	switch {
+	case w == 0 || n == 0, isFloat(narrow) && !isFloat(wide), isUnsigned(wide) && !isUnsigned(narrow):
+		return false
+	case isFloat(wide) != isFloat(narrow), isUnsigned(wide) != isUnsigned(narrow):
+		return w > n
+	}
+	return w >= n
+}
+
+// Has reports whether a shape has a field: JSON names, joined by dots for those of structs inside of it.
+func (s Shape) Has(path string) bool {
+	fields := s.Fields
+	for name := range strings.SplitSeq(path, ".") {
+		at := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+		if at < 0 {
+			return false
+		}
+		fields = s.Types[s.structOf(fields[at])]
+	}
+	return true
+}
+
+// structOf is the name of the struct type that a field is, points to or holds; empty if it is another type.
+func (s Shape) structOf(f Field) string {
+	t, err := ParseType(f.Type)
+	for err == nil && t.Elem != nil {
+		t = *t.Elem
+	}
+	if err != nil || t.Kind != Struct {
+		return ""
+	}
+	return t.Name
+}
+
+// PathOf is where a shape first has a struct type: the names that lead to it, joined by dots.
+func (s Shape) PathOf(structure string) string {
+	seen := map[string]bool{}
+	var find func(prefix string, fields []Field) string
+	find = func(prefix string, fields []Field) string {
+		for _, f := range fields {
+			name := s.structOf(f)
+			if name == structure {
+				return prefix + f.Name
+			}
+			if name == "" || seen[name] {
+				continue
+			}
+			seen[name] = true
+			if found := find(prefix+f.Name+".", s.Types[name]); found != "" {
+				return found
+			}
+		}
+		return ""
+	}
+	return find("", s.Fields)
+}
+
+// Names lists the fields.
+func (s Shape) Names() string {
+	var names []string
+	for _, f := range s.Fields {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Example is an event of the shape, as JSON, without optional fields. There is none if a field has an opaque type.
+func (s Shape) Example() (text string, ok bool) {
+	var out strings.Builder
+	out.WriteByte('{')
+	for _, f := range s.Fields {
+		t, err := ParseType(f.Type)
+		if f.Optional {
+			continue
+		}
+		value := s.example(t, map[string]bool{})
+		if err != nil || value == "" {
+			return "", false
+		}
+		if f.Quoted {
+			value = strconv.Quote(value)
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		out.WriteString(strconv.Quote(f.Name) + ":" + value)
+	}
+	out.WriteByte('}')
+	return out.String(), true
+}
+
+// example is a value of a type, empty if none is known. Types that contain themselves end in empty lists.
+func (s Shape) example(t Type, within map[string]bool) string {
+	switch t.Kind {
+	case Basic:
+		switch t.Name {
+		case "string":
+			return `"example"`
+		case "bool":
+			return "true"
+		}
+		return "1"
+	case Bytes:
+		return `"ZXhhbXBsZQ=="`
+	case Opaque:
+		if t.Name == "time.Time" {
+			return `"2026-01-01T00:00:00Z"`
+		}
+		return ""
+	case Slice:
+		if s.recurs(*t.Elem, within) {
+			return "[]"
+		}
+		return s.list(1, *t.Elem, within)
+	case Array:
+		return s.list(t.Len, *t.Elem, within)
+	case Map:
+		return "{}"
+	case Struct:
+		return s.object(t.Name, within)
+	}
+	return "null"
+}
+
+// list is a list of n values of a type.
+func (s Shape) list(n int, elem Type, within map[string]bool) string {
+	value := s.example(elem, within)
+	if value == "" {
+		return ""
+	}
+	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
+}
+
+// object is a value of a struct type.
+func (s Shape) object(name string, within map[string]bool) string {
+	within = maps.Clone(within)
+	within[name] = true
+	var members []string
+	for _, f := range s.Types[name] {
+		if f.Optional {
+			continue
+		}
+		t, err := ParseType(f.Type)
+		value := s.example(t, within)
+		if err != nil || value == "" {
+			return ""
+		}
+		members = append(members, strconv.Quote(f.Name)+":"+value)
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// recurs reports whether a type is one of those that it is inside of.
+func (s Shape) recurs(t Type, within map[string]bool) bool {
+	for t.Elem != nil {
+		t = *t.Elem
+	}
+	return t.Kind == Struct && within[t.Name]
+}

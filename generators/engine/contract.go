@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typing"
+)
+
+// A brokenCommand is a command whose stored events the source would no longer read as they were written.
+type brokenCommand struct {
+	entry      string
+	changes    []contract.Change
+	file       string // of the command; empty if the source does not have it
+	line       int
+	beingAdded bool // the plan adds the command again, after it was removed
+}
+
+// String says what changed: links/create: field url was removed, href was added.
+func (b brokenCommand) String() string { return b.entry + ": " + contract.Describe(b.changes) }
+
+// wayOut names the ways to go on.
+func (b brokenCommand) wayOut() string {
+	accept := fmt.Sprintf("if no stored data matters, accept the change: petrock sync --accept %s (build with accept)", b.entry)
+	if b.beingAdded {
+		return fmt.Sprintf("generate %s with its recorded fields and then a new version of it, or %s", b.entry, accept)
+	}
+	return fmt.Sprintf("make a new version that still reads old events: petrock generate version %s%s (generate_version), or %s", b.entry, contract.Flags(b.changes), accept)
+}
+
+// diagnostic is the same for a list of them.
+func (b brokenCommand) diagnostic() check.Diagnostic {
+	return check.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.wayOut()}
+}
+
+// refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one command, or that only takes
+// away, leaves the others for later.
+func (p *plan) refuseBroken() error {
+	var refusal Refusal
+	var ways []string
+	for _, b := range p.broken {
+		if p.lenient || p.settles != "" && p.settles != b.entry {
+			continue
+		}
+		refusal.Conflicts = append(refusal.Conflicts, b.String())
+		ways = append(ways, b.wayOut())
+	}
+	if len(ways) == 0 {
+		return nil
+	}
+	refusal.Reason = "events in existing logs would no longer be read:"
+	refusal.WayOut = "Nothing was changed. Either " + strings.Join(ways, ".\nEither ") + "."
+	return &refusal
+}
+
+// recorded is the contract that a plan begins with.
+func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
+	text, planned := p.texts[contract.File]
+	if !planned {
+		var err error
+		if text, err = e.root.ReadFile(contract.File); err != nil && !isMissing(err) {
+			return nil, err
+		}
+	}
+	return contract.Parse(text)
+}
+
+// promise brings the contract up to date with what was derived, and notes what it would break.
+func (e *Engine) promise(ctx context.Context, p *plan) error {
+	before, err := e.recorded(p)
+	if err != nil {
+		return err
+	}
+	after := before.Clone()
+	if p.undone != nil {
+		err = p.restoreEntries(after)
+	} else {
+		err = e.keepPromises(ctx, p, before, after)
+	}
+	if err != nil {
+		return err
+	}
+	text, err := after.Encode()
+	if err != nil {
+		return err
+	}
+	p.texts[contract.File] = text
+	return nil
+}
+
+// keepPromises is promise for what follows from the source.
+func (e *Engine) keepPromises(ctx context.Context, p *plan, before, after *contract.Contract) error {
+	view := e.before.With(p.texts)
+	packages, err := e.offered(ctx, p, view)
+	if err != nil {
+		return err
+	}
+	whole := !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 })
+	now, err := derive.Contract(packages)
+	if err != nil {
+		return err
+	}
+	if whole {
+		after.Tools, after.Resources, after.ResourceTemplates, after.Prompts = now.Tools, now.Resources, now.ResourceTemplates, now.Prompts
+		after.Capabilities = now.Capabilities
+		if !p.destroys {
+			p.breaks = contract.Breaking(before, after)
+		}
+	} else {
+		after.Add(now) // nothing is dropped of what could not be read
+	}
+	if err := checkAccepted(p.accepts, now, before); err != nil {
+		return err
+	}
+	p.keepCommands(packages, now, before, after, whole)
+	if p.whole {
+		if text, known := e.instructions(ctx, view); known {
+			after.Instructions = text
+		}
+	}
+	return nil
+}
+
+// offered are the packages that the program that ships offers, after a plan.
+func (e *Engine) offered(ctx context.Context, p *plan, view *source.View) ([]*derive.Package, error) {
+	var found []*derive.Package
+	var others []derive.Place
+	known := slices.Concat(p.packages, p.beside)
+	for _, place := range derive.Places(view) {
+		if !place.Wired || len(view.Files(place.Dir)) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(known, func(pkg *derive.Package) bool { return pkg.Place == place })
+		if at < 0 {
+			others = append(others, place)
+			continue
+		}
+		found = append(found, known[at])
+	}
+	if len(others) == 0 {
+		return found, nil
+	}
+	more, err := e.deriver.Packages(ctx, view, others)
+	return append(found, more...), err
+}
+
+// keepCommands brings the commands of a contract up to date, as far as the events of their recorded versions can still be read.
+func (p *plan) keepCommands(packages []*derive.Package, now, before, after *contract.Contract, whole bool) {
+	for _, entry := range slices.Sorted(maps.Keys(now.Commands)) {
+		recorded, known := before.Commands[entry]
+		if !known || slices.Contains(p.accepts, entry) {
+			after.Commands[entry] = now.Commands[entry]
+			continue
+		}
+		followed, changes := recorded.Follow(now.Commands[entry], derive.HasMap(packages, entry))
+		if len(changes) == 0 {
+			after.Commands[entry] = followed
+			continue
+		}
+		broken := brokenCommand{entry: entry, changes: changes, beingAdded: recorded.Removed}
+		for _, pkg := range packages {
+			for _, c := range pkg.Components {
+				if c.Entry == entry {
+					broken.file, broken.line = c.File, c.Line
+				}
+			}
+		}
+		p.broken = append(p.broken, broken)
+	}
+	for entry, recorded := range before.Commands {
+		if _, exists := now.Commands[entry]; exists || !whole {
+			continue
+		}
+		recorded.Removed = true
+		after.Commands[entry] = recorded
+		if slices.Contains(p.accepts, entry) {
+			delete(after.Commands, entry)
+		}
+	}
+}
+
+// checkAccepted refuses names that are no commands, of the source or of the record.
+func checkAccepted(accepts []string, now, before *contract.Contract) error {
+	for _, entry := range accepts {
+		_, exists := now.Commands[entry]
+		if _, recorded := before.Commands[entry]; !exists && !recorded {
+			known := slices.Sorted(maps.Keys(now.Commands))
+			return terminal.Usagef("accept %q: there is no such command; there are %s", entry, listOr(known))
+		}
+	}
+	return nil
+}
+
+// listOr names things, or says that there are none.
+func listOr(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// An undone is the contract before and after an operation that is to be undone.
+type undone struct{ before, after *contract.Contract }
+
+// revertContract plans the contract without what an operation changed in it. Operations after it may have changed it too.
+func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
+	var texts [2][]byte
+	for i, hash := range []string{record.Before, record.After} {
+		var err error
+		if texts[i], err = opened.Contents(hash); err != nil {
+			return err
+		}
+	}
+	before, err := contract.Parse(texts[0])
+	if err != nil {
+		return err
+	}
+	after, err := contract.Parse(texts[1])
+	if err != nil {
+		return err
+	}
+	now, err := e.recorded(p)
+	if err != nil {
+		return err
+	}
+	p.undone = &undone{before, after}
+	text, err := now.Revert(before, after).Encode()
+	p.texts[contract.File] = text
+	return err
+}
+
+// restoreEntries brings the list entries of the packages that an undo changes up to date: somebody may have edited them since.
+func (p *plan) restoreEntries(after *contract.Contract) error {
+	added := func(list, before, now map[string]json.RawMessage) {
+		for name := range now {
+			if _, existed := before[name]; !existed {
+				delete(list, name)
+			}
+		}
+	}
+	if len(p.packages) > 0 {
+		added(after.Tools, p.undone.before.Tools, p.undone.after.Tools)
+		added(after.Resources, p.undone.before.Resources, p.undone.after.Resources)
+		added(after.ResourceTemplates, p.undone.before.ResourceTemplates, p.undone.after.ResourceTemplates)
+		added(after.Prompts, p.undone.before.Prompts, p.undone.after.Prompts)
+	}
+	now, err := derive.Contract(p.packages)
+	if err != nil {
+		return err
+	}
+	after.Add(now)
+	return nil
+}
+
+// instructions is what the program that ships tells the model, if the source says so in a constant.
+func (e *Engine) instructions(ctx context.Context, view *source.View) (text string, known bool) {
+	dir := path.Join("cmd", e.project.Name)
+	pass, err := e.checker.NewPass(ctx, view, []string{dir}, typing.Options{})
+	if err != nil {
+		return "", false
+	}
+	found := pass.Inspect(dir)
+	if found == nil {
+		return "", false
+	}
+	known = true
+	for _, file := range found.Files {
+		for node := range ast.Preorder(file.Syntax) {
+			pair, ok := node.(*ast.KeyValueExpr)
+			if !ok {
+				continue
+			}
+			key, ok := pair.Key.(*ast.Ident)
+			if !ok || key.Name != "Instructions" {
+				continue
+			}
+			if field := found.Info.Uses[key]; field == nil || field.Pkg() == nil || field.Pkg().Path() != e.deriver.Core+"/mcp" {
+				continue
+			}
+			value := found.Info.Types[pair.Value].Value
+			if value == nil || value.Kind() != constant.String {
+				return "", false // it is made when the server starts
+			}
+			text = constant.StringVal(value)
+		}
+	}
+	return text, known
+}

@@ -1,0 +1,172 @@
+package generators
+
+import (
+	"fmt"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/naming"
+)
+
+// VersionInput is the input of the generator of command versions.
+type VersionInput struct {
+	Name    string   `json:"name"`                              // Feature and command, such as posts/create
+	Rename  []string `json:"rename,omitempty"`                  // Fields with new names: url=href
+	Drop    []string `json:"drop,omitempty"`                    // Fields of old events that are ignored from now on
+	Default []string `json:"default,omitempty"`                 // What new fields are in old events: status=open
+	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command by old, the old one, instead of what follows from the other flags
+}
+
+// NewVersion makes a new version of a command whose fields change, so that stored events still mean what they meant: it keeps
+// the old fields as a type of their own, with a function that upgrades it. Run it before or after you change the Go type; fields that it is told
+// to rename or drop are edited with all references.
+//
+//petrock:name version
+func NewVersion(p kit.Project, in VersionInput) (kit.Draft, error) {
+	u := upgrade{p: p, defaults: map[string]string{}, queued: map[string]types.Type{}}
+	edit := kit.Edit{Rename: map[string]string{}, Drop: in.Drop}
+	for _, text := range in.Rename {
+		old, name, err := assignment("rename", text)
+		if err != nil {
+			return kit.Draft{}, err
+		}
+		edit.Rename[old] = name
+	}
+	for _, text := range in.Default {
+		name, value, err := assignment("default", text)
+		if err != nil {
+			return kit.Draft{}, err
+		}
+		u.defaults[name] = value
+	}
+	var err error
+	if u.Migration, err = p.Migrate(in.Name, edit); err != nil {
+		return kit.Draft{}, err
+	}
+	u.edit = edit
+	if err := u.check(); err != nil {
+		return kit.Draft{}, err
+	}
+	if in.Body != "" {
+		if u.body, err = parseBody(in.Body); err != nil {
+			return kit.Draft{}, err
+		}
+	}
+	return u.draft()
+}
+
+// assignment reads NAME=VALUE.
+func assignment(flag, text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" || value == "" {
+		return "", "", fmt.Errorf("%s %q: write it as FIELD=%s", flag, text, map[string]string{"rename": "NEW", "default": "VALUE"}[flag])
+	}
+	return name, value, nil
+}
+
+// An upgrade writes what reads the events of an older version.
+type upgrade struct {
+	*kit.Migration
+	p         kit.Project
+	edit      kit.Edit
+	defaults  map[string]string
+	body      *body
+	undecided []string
+	queued    map[string]types.Type // struct types that are upgraded too, by their names in the recorded shape
+	order     []string              // their names, as they were met
+}
+
+// check refuses what does not concern the command.
+func (u *upgrade) check() error {
+	known := func(shape contract.Shape, name string) bool { return shape.Has(name) }
+	for old := range u.edit.Rename {
+		if !known(u.Old, old) {
+			return fmt.Errorf("rename %s: version %d of %s has no such field; it has %s", old, u.Version, u.Entry, u.Old.Names())
+		}
+	}
+	for _, name := range u.edit.Drop {
+		if !known(u.Old, name) {
+			return fmt.Errorf("drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.Entry, u.Old.Names())
+		}
+	}
+	for name := range u.defaults {
+		if !known(u.New, name) {
+			return fmt.Errorf("default %s: %s has no such field; add it to the struct first, or name one of %s", name, u.Type, u.New.Names())
+		}
+	}
+	if len(u.Old.Changes(u.New)) == 0 {
+		return fmt.Errorf("%s: its fields are those of the recorded version %d; change them first, or say what to rename or drop", u.Entry, u.Version)
+	}
+	if taken := u.OldType(""); slices.Contains(u.Declared, taken) {
+		return fmt.Errorf("%s: the package declares %s already; remove it, or rename it", u.Entry, taken)
+	}
+	return nil
+}
+
+// draft is the old version with its test.
+func (u *upgrade) draft() (kit.Draft, error) {
+	imported, pkg := u.p.Import(u.Dir), u.p.Package(u.Dir)
+	file := emit.NewFile(imported, pkg)
+	file.ImportName(u.p.Import("core/app"), "app")
+	old := u.OldType("")
+	file.Paragraph(
+		fmt.Sprintf("%s is version %d of %s: what stored events of %s hold. It never changes.", old, u.Version, u.Type, u.Entry),
+	)
+	u.declare(file, old, u.Old.Fields)
+	file.Commentf("// Upgrade is the %s that an event of version %d stands for.", u.Type, u.Version)
+	file.Func().Params(jen.Id("old").Id(old)).Id("Upgrade").Params().Id(u.Type).BlockFunc(func(g *jen.Group) {
+		if u.body != nil {
+			g.Op(u.body.text)
+			return
+		}
+		u.convertStruct(g, "", jen.Id(u.Type), u.Old.Fields, u.Struct)
+	})
+	for _, name := range slices.Sorted(maps.Keys(u.Old.Types)) {
+		file.Commentf("// %s is what version %d of %s had as %s.", u.OldType(name), u.Version, u.Type, name)
+		u.declare(file, u.OldType(name), u.Old.Types[name])
+	}
+	for i := 0; i < len(u.order); i++ { // it grows on the way
+		u.convertNamed(file, u.order[i])
+	}
+	if len(u.undecided) > 0 {
+		slices.Sort(u.undecided)
+		return kit.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.Entry, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
+	}
+	text, err := file.Bytes()
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	test, err := u.test(imported, pkg)
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	name, err := naming.Parse(naming.FromGo(old))
+	if err != nil {
+		return kit.Draft{}, err
+	}
+	source := path.Join(u.Dir, name.File("command"))
+	draft := kit.Draft{
+		Kind: "version", Name: u.Entry, Settles: u.Entry, Changes: u.Changes,
+		Files: []kit.File{
+			{Path: source, Text: text},
+			{Path: strings.TrimSuffix(source, ".go") + "_test.go", Text: test},
+		},
+		Trial: kit.Trial{Test: "Test" + old},
+		Next: []string{
+			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; builds of before do not read the new events.", u.Version, old, source),
+			fmt.Sprintf("go test ./%s", u.Dir),
+		},
+	}
+	if u.body != nil {
+		draft.Files[0].Seek, draft.Files[0].Imports = true, u.body.imports
+	}
+	return draft, nil
+}

@@ -1,0 +1,127 @@
+package generators
+
+import (
+	"encoding/json"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/emit"
+)
+
+// test is one that reads an event of the old version.
+//
+//	func TestCreateV1(t *testing.T) {
+//		event := app.Record{Type: "links/create", Version: 1, Data: []byte(`{"url":"example"}`)}
+//		got := apptest.Replayed[links.Create](t, event, links.Feature())
+//		if want := (links.Create{Href: "example"}); !reflect.DeepEqual(got, want) {
+//			t.Errorf("got %+v, want %+v", got, want)
+//		}
+//	}
+func (u *upgrade) test(imported, pkg string) ([]byte, error) {
+	file := emit.NewFile(imported+"_test", pkg+"_test")
+	file.ImportName(imported, pkg)
+	file.ImportName(u.p.Import("core/app"), "app")
+	file.ImportName(u.p.Import("core/apptest"), "apptest")
+	file.Commentf("// An event of version %d of %s is read as a %s.", u.Version, u.Entry, u.Type)
+	file.Func().Id("Test" + u.OldType("")).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
+		want, data := u.expected(imported), jen.Id("data")
+		if event, ok := u.Old.Example(); ok && want != nil {
+			data = jen.Index().Byte().Call(emit.Raw(event))
+		} else {
+			want = jen.Id("old").Dot("Upgrade").Call()
+			g.Id("old").Op(":=").Qual(imported, u.OldType("")).Values(u.examples()...)
+			g.List(jen.Id("data"), jen.Err()).Op(":=").Qual("encoding/json", "Marshal").Call(jen.Id("old"))
+			g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
+		}
+		g.Id("event").Op(":=").Qual(u.p.Import("core/app"), "Record").Values(
+			emit.Key("Type", jen.Lit(u.Entry)), emit.Key("Version", jen.Lit(u.Version)), emit.Key("Data", data))
+		g.Id("got").Op(":=").Qual(u.p.Import("core/apptest"), "Replayed").Types(jen.Qual(imported, u.Type)).Call(
+			jen.Id("t"), jen.Id("event"), jen.Qual(imported, "Feature").Call())
+		g.If(jen.Id("want").Op(":=").Add(want), jen.Op("!").Qual("reflect", "DeepEqual").Call(jen.Id("got"), jen.Id("want"))).Block(
+			jen.Id("t").Dot("Errorf").Call(jen.Lit("got %+v, want %+v"), jen.Id("got"), jen.Id("want")),
+		)
+	})
+	return file.Bytes()
+}
+
+// expected is what the example event stands for, written out; nil if that cannot be.
+func (u *upgrade) expected(imported string) *jen.Statement {
+	event, ok := u.Old.Example()
+	var data map[string]json.RawMessage
+	if !ok || u.body != nil || json.Unmarshal([]byte(event), &data) != nil {
+		return nil
+	}
+	var set []jen.Code
+	for _, f := range derive.JSONFields(u.Struct) {
+		var value json.RawMessage
+		if was, found := u.sourceOf("", u.Old.Fields, f.Name); found {
+			value = data[was.Name]
+		}
+		if fallback, has := u.defaultOf(f.Name); has && value == nil {
+			if value = json.RawMessage(fallback); !json.Valid(value) {
+				value = json.RawMessage(strconv.Quote(fallback))
+			}
+		}
+		if value == nil {
+			continue
+		}
+		literal, ok := literalOf(value, f.Var.Type())
+		if !ok || len(f.Path) > 1 {
+			return nil
+		}
+		set = append(set, emit.Key(f.Path[0], literal))
+	}
+	return jen.Parens(jen.Qual(imported, u.Type).Values(set...))
+}
+
+// examples are values for the basic fields of the old version.
+func (u *upgrade) examples() []jen.Code {
+	var set []jen.Code
+	for _, was := range u.Old.Fields {
+		switch was.Type {
+		case "string":
+			set = append(set, emit.Key(recordedGo(was), jen.Lit("example")))
+		case "bool":
+			set = append(set, emit.Key(recordedGo(was), jen.True()))
+		}
+	}
+	return set
+}
+
+// literalOf is a JSON value as a Go literal that can be assigned to a type, if there is one.
+func literalOf(value json.RawMessage, t types.Type) (*jen.Statement, bool) {
+	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
+		made, ok := literalOf(value, pointer.Elem())
+		switch basic, _ := types.Unalias(pointer.Elem()).(*types.Basic); {
+		case !ok || basic == nil:
+			return nil, false
+		case basic.Kind() == types.String, basic.Kind() == types.Bool:
+			return jen.New(made), true
+		}
+		return jen.New(jen.Id(types.Unalias(pointer.Elem()).String()).Call(made)), true
+	}
+	basic, ok := t.Underlying().(*types.Basic)
+	if !ok {
+		return nil, false
+	}
+	switch info := basic.Info(); {
+	case info&types.IsString != 0:
+		text, ok := strictjson.Unquote(value)
+		return jen.Lit(text), ok
+	case info&types.IsBoolean != 0:
+		switch string(value) {
+		case "true", "false":
+			return jen.Id(string(value)), true
+		}
+	case info&(types.IsInteger|types.IsFloat) != 0:
+		if strictjson.Check(value) == nil && strings.ContainsAny(string(value[:1]), "-0123456789") {
+			return jen.Op(string(value)), true // go/types says if it does not fit
+		}
+	}
+	return nil, false
+}
