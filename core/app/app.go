@@ -85,8 +85,9 @@ type feature struct {
 // A commandType is a type of commands, and the feature that it is of.
 type commandType struct {
 	Command
-	entry   string // the name in the log
-	feature *feature
+	entry    string // the name in the log
+	feature  *feature
+	upgrades map[int]upgrade // by the older version
 }
 
 // Open replays the log of a store. An entry that cannot be applied is a [*StuckError]. The app wants the Store for
@@ -161,7 +162,11 @@ func (a *App) add(f *feature) error {
 		return fmt.Errorf("it needs a plain name other than %s, and a state", ownTypes)
 	}
 	for _, c := range f.Commands {
-		made := &commandType{c, f.Name + "/" + c.name, f}
+		upgrades, err := c.upgrades()
+		if err != nil {
+			return err
+		}
+		made := &commandType{c, f.Name + "/" + c.name, f, upgrades}
 		switch {
 		case c.state != f.State.kind:
 			return fmt.Errorf("command %s is about %v, and the state is %v", c.name, c.state, f.State.kind)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,11 +30,24 @@ func (a *App) decode(r Record) (d decoded) {
 	}
 	d.of = of
 	if r.Seq > of.feature.from {
-		if d.command, err = of.decode(meant.Data); err != nil {
-			d.err = fmt.Errorf("reading its data: %w", err)
+		if d.command, d.err = of.read(meant); d.err != nil {
+			d.err = blameMap(r, meant, d.err)
 		}
 	}
 	return d
+}
+
+// blameMap changes the error of an event that was mapped, and then could not be read.
+func blameMap(r Record, meant Recorded, err error) error {
+	unreadable, ok := errors.AsType[*unreadableError](err)
+	if !ok || meant.Type == r.Type && meant.Version == r.Version && bytes.Equal(meant.Data, r.Data) {
+		return err
+	}
+	return &unreadableError{
+		text:   fmt.Sprintf("was mapped to %s, version %d, and %s", meant.Type, meant.Version, unreadable.text),
+		remedy: "fix func Map, or the amendment of the event",
+		err:    unreadable.err,
+	}
 }
 
 // meaning finds out which command a record is of, nil if it means nothing, and what its data is now.
@@ -58,26 +72,32 @@ func (a *App) known(r *Recorded) (*commandType, error) {
 	for range most {
 		of := a.types[r.Type]
 		switch {
-		case of != nil && of.version == r.Version:
+		case of != nil && of.knows(r.Version):
 			return of, nil
 		case of != nil && of.version < r.Version:
-			return nil, fmt.Errorf("it is of a newer version of this program, which knows version %d of %s", of.version, r.Type)
+			return nil, &unreadableError{text: fmt.Sprintf("is newer than this build, which knows %s up to version %d", r.Type, of.version), remedy: "run the newer build"}
 		}
 		before := *r
 		if err := a.mapped(r); errors.Is(err, ErrDrop) {
 			return nil, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("func Map says: %w", err)
+			return nil, &unreadableError{text: "is refused by func Map", err: err}
 		}
 		switch {
 		case r.Type != before.Type || r.Version != before.Version:
 		case of != nil:
-			return nil, fmt.Errorf("its data is of version %d, and %s is at version %d; nothing says how to read it", r.Version, r.Type, of.version)
+			return nil, &unreadableError{
+				text:   fmt.Sprintf("has no type: %s is at version %d, and nothing reads version %d", r.Type, of.version, r.Version),
+				remedy: fmt.Sprintf("read it in code:  a type with the fields of version %d and func Upgrade, or func Map in the package of the feature", r.Version),
+			}
 		default:
-			return nil, fmt.Errorf("there is no command %s; it was renamed or removed, or is of a newer version of this program", r.Type)
+			return nil, &unreadableError{
+				text:   fmt.Sprintf("has no command: %s was removed or renamed, or is newer than this build", r.Type),
+				remedy: "read it in code:  func Map in the package of the feature returns the event that replaces it, or app.ErrDrop",
+			}
 		}
 	}
-	return nil, fmt.Errorf("func Map does not come to an end with it")
+	return nil, &unreadableError{text: "is mapped in a circle by func Map", remedy: "fix func Map: it has to return an event that a command reads"}
 }
 
 // mapped asks the features what stands for a record: the one that it is of first.

@@ -124,7 +124,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	}
 	p := &pending{ctx: ctx, of: of, data: data, wake: make(chan struct{}, 1)}
 	if p.command, err = of.decode(data); err != nil {
-		return nil, fmt.Errorf("the command %s does not survive being written down: %w", of.entry, err)
+		return nil, fmt.Errorf("reading the command %s back from its JSON: %w", of.entry, err)
 	}
 	if keyed, ok := c.(Keyed); ok {
 		p.key = keyed.IdempotencyKey()

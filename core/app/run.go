@@ -187,7 +187,7 @@ func (r *runner) concerned(ctx context.Context, record Record) (c command, do fu
 	if err != nil || of == nil || r.worker.on[of.kind] == nil {
 		return nil, nil, err
 	}
-	c, err = of.decode(meant.Data)
+	c, err = of.read(meant)
 	return c, r.worker.on[of.kind], err
 }
 
