@@ -70,7 +70,6 @@ type App struct {
 	stamp      int64  // of the store, when it was last caught up with
 	stale      bool   // the states are those of no entry, and have to be made again
 	behind     bool   // they were not made again to the end: the stamp says nothing
-	stuck      error  // why the states cannot follow the log
 	amendments map[int64]Amendment
 }
 
@@ -80,6 +79,10 @@ type feature struct {
 	state    any
 	from     int64 // entries up to here are in the state, which began as a snapshot
 	snapshot int64 // the entry after which there is a snapshot in the store
+
+	// stuck is set, in a running process, from the first event that the state cannot follow. No later event is applied to
+	// it, and nobody sees it.
+	stuck *StuckError
 }
 
 // A commandType is a type of commands, and the feature that it is of.
@@ -90,7 +93,7 @@ type commandType struct {
 	upgrades map[int]upgrade // by the older version
 }
 
-// Open replays the log of a store. An entry that cannot be applied is a [*StuckError]. The app wants the Store for
+// Open replays the log of a store. An event that cannot be applied is a [*StuckError]. The app wants the Store for
 // itself; the caller closes it, when Run is over.
 func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
 	a, err := newApp(store, o, features...)

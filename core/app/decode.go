@@ -11,31 +11,79 @@ import (
 // A decoded is a record as it is to be applied.
 type decoded struct {
 	Record
-	of      *commandType // nil if the record means nothing
-	command command      // nil too if the state has it in it already
+	of      *commandType // nil if there is nothing to apply
+	command command      // nil too if the data was not read
 	err     error        // why it cannot be applied
+
+	concerned *feature // the feature that cannot go on because of err; nil if this build does not have it
 }
 
-// decode finds out what a record means.
-func (a *App) decode(r Record) (d decoded) {
-	d.Record = r
-	defer func() {
-		if p := recover(); p != nil {
-			d.err = panicked(p)
-		}
-	}()
-	of, meant, err := a.meaning(r)
-	if d.err = err; err != nil || of == nil {
-		return d
-	}
-	d.of = of
-	if r.Seq > of.feature.from {
-		if d.command, d.err = of.read(meant); d.err != nil {
-			d.err = blameMap(r, meant, d.err)
-		}
+// decode finds the command of an event. It reads the data unless the state has the event in it already.
+func (a *App) decode(r Record) decoded {
+	d, meant := a.meaning(r)
+	if d.of != nil && r.Seq > d.of.feature.from {
+		d.read(meant)
 	}
 	return d
 }
+
+// read reads the data of an event that has a command.
+func (d *decoded) read(meant Recorded) {
+	defer func() {
+		if p := recover(); p != nil { // in UnmarshalJSON or Upgrade
+			d.command, d.err, d.concerned = nil, panicked(p), d.of.feature
+		}
+	}()
+	var err error
+	if d.command, err = d.of.read(meant); err != nil {
+		d.err, d.concerned = blameMap(d.Record, meant, err), d.of.feature
+	}
+}
+
+// meaning finds the command of an event, nil if there is none to apply, and the data that it is to read.
+func (a *App) meaning(r Record) (d decoded, meant Recorded) {
+	d.Record = r
+	meant = Recorded{r.Type, r.Version, r.Data}
+	if strings.HasPrefix(r.Type, ownTypes+"/") {
+		return d, meant
+	}
+	amendment, amended := a.amendments[r.Seq]
+	if amendment.Skip {
+		return d, meant
+	}
+	if amended {
+		meant = Recorded{amendment.Type, amendment.Version, amendment.Data}
+	}
+	if d.of, d.err = a.known(&meant); d.err != nil {
+		d.concerned = a.concerned(meant.Type, d.err)
+		if d.concerned == nil && !amended {
+			d.concerned = a.concerned(r.Type, d.err) // its Map leads nowhere
+		}
+	}
+	return d, meant
+}
+
+// concerned is the feature of an event that has no command: that of its type, or else the one whose Map has failed.
+func (a *App) concerned(eventType string, err error) *feature {
+	name, _, _ := strings.Cut(eventType, "/")
+	for _, f := range a.features {
+		if f.Name == name {
+			return f
+		}
+	}
+	if failed, ok := errors.AsType[*mapError](err); ok {
+		return failed.feature
+	}
+	return nil
+}
+
+// A mapError is the error of a feature's Map.
+type mapError struct {
+	feature *feature
+	error
+}
+
+func (e *mapError) Unwrap() error { return e.error }
 
 // blameMap changes the error of an event that was mapped, and then could not be read.
 func blameMap(r Record, meant Recorded, err error) error {
@@ -48,22 +96,6 @@ func blameMap(r Record, meant Recorded, err error) error {
 		remedy: "fix func Map, or the amendment of the event",
 		err:    unreadable.err,
 	}
-}
-
-// meaning finds out which command a record is of, nil if it means nothing, and what its data is now.
-func (a *App) meaning(r Record) (*commandType, Recorded, error) {
-	meant := Recorded{r.Type, r.Version, r.Data}
-	if strings.HasPrefix(r.Type, ownTypes+"/") {
-		return nil, meant, nil
-	}
-	if amendment, ok := a.amendments[r.Seq]; ok {
-		if amendment.Skip {
-			return nil, meant, nil
-		}
-		meant = Recorded{amendment.Type, amendment.Version, amendment.Data}
-	}
-	of, err := a.known(&meant)
-	return of, meant, err
 }
 
 // known finds the command of a record, and changes that to what stands for it now. It is nil if nothing does.
@@ -117,9 +149,9 @@ func (a *App) mapped(r *Recorded) error {
 		if f.Map == nil {
 			continue
 		}
-		now, err := f.Map(*r)
+		now, err := f.mapped(*r)
 		if err != nil {
-			return err
+			return &mapError{f, err}
 		}
 		if now.Type != r.Type || now.Version != r.Version {
 			*r = now
@@ -127,4 +159,14 @@ func (a *App) mapped(r *Recorded) error {
 		}
 	}
 	return nil
+}
+
+// mapped calls Map.
+func (f *feature) mapped(r Recorded) (now Recorded, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+	}()
+	return f.Map(r)
 }

@@ -268,10 +268,7 @@ func (a *App) executeSome(ctx context.Context) {
 		a.answer(a.queue.take(), fmt.Errorf("writing to the log: %w", err))
 	default:
 		if err != nil {
-			var stuck *StuckError
-			if !errors.As(err, &stuck) {
-				err = fmt.Errorf("writing to the log: %w", err)
-			}
+			err = fmt.Errorf("writing to the log: %w", err)
 		}
 		a.answer(batch, err)
 		if err == nil && grown {
@@ -371,8 +368,14 @@ func (a *App) try(p *pending) (r Record, err error) {
 		}
 		a.stale = a.stale || !sound
 	}()
+	if stuck := p.of.feature.stuck; stuck != nil {
+		return r, stuck
+	}
 	state := p.of.feature.state
 	if err := p.command.check(scope{app: a, inside: true}.with(p.ctx), state); err != nil {
+		if _, stuck := errors.AsType[*StuckError](err); stuck {
+			return r, err // it has asked another feature, which is
+		}
 		return r, refused{err}
 	}
 	r = Record{

@@ -26,6 +26,7 @@ type runner struct {
 // runWorker runs a worker whenever no other process does, until ctx ends.
 func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
+	waits := "" // why, if it does
 	for try := 1; ctx.Err() == nil; {
 		wait := renew
 		ok, err := r.start(ctx)
@@ -33,12 +34,19 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 			err = r.work(ctx)
 			r.stop(ctx)
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+		_, stuck := errors.AsType[*StuckError](err)
+		switch {
+		case err == nil, ctx.Err() != nil, errors.Is(err, errLost):
+			try, waits = 1, ""
+		case stuck: // until the event is amended, or this process restarted
+			if waits != err.Error() {
+				waits = err.Error()
+				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)
+			}
+		default:
 			a.o.Logger.Error("a worker has to begin anew", "worker", r.name, "error", err)
 			wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
 			try++
-		} else {
-			try = 1
 		}
 		select {
 		case <-time.After(wait):
@@ -160,35 +168,58 @@ func (r *runner) some(ctx context.Context) (more bool, err error) {
 	for _, record := range list {
 		c, do, err := r.concerned(ctx, record)
 		if err != nil {
+			if _, stuck := errors.AsType[*StuckError](err); stuck {
+				r.Trying, r.Tries, r.Error = record.Seq, 0, err.Error()
+			}
 			return false, err
 		}
 		if do != nil {
 			if err := r.persist(ctx, record, c, do); err != nil {
 				return false, err
 			}
+		} else if r.Trying == record.Seq {
+			r.Trying, r.Tries, r.Error = 0, 0, "" // it was amended, or concerns the worker no more
 		}
 		r.Position = record.Seq
 	}
 	return more, nil
 }
 
-// concerned is the command of a record and what the worker does about it, nil if that is nothing.
+// concerned is the command of an event and what the worker does about it, nil if that is nothing. A worker that follows
+// commands of a feature waits at the event at which the feature is stuck: the error is that one.
 func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Entry) error, err error) {
 	if err := r.app.rlock(ctx); err != nil {
 		return nil, nil, err
 	}
 	defer r.app.mu.RUnlock()
-	defer func() {
-		if p := recover(); p != nil {
-			err = r.app.stuckAt(record, panicked(p))
+	d, meant := r.app.meaning(record)
+	of := d.concerned
+	if d.of != nil {
+		if of = d.of.feature; r.worker.on[d.of.kind] != nil {
+			d.read(meant)
 		}
-	}()
-	of, meant, err := r.app.meaning(record)
-	if err != nil || of == nil || r.worker.on[of.kind] == nil {
-		return nil, nil, err
 	}
-	c, err = of.read(meant)
-	return c, r.worker.on[of.kind], err
+	switch {
+	case of == nil || !r.follows(of):
+		return nil, nil, nil
+	case of.stuck != nil && record.Seq >= of.stuck.Record.Seq:
+		return nil, nil, of.stuck
+	case d.err != nil:
+		return nil, nil, r.app.stuckAt(record, d.err)
+	case d.command == nil:
+		return nil, nil, nil
+	}
+	return d.command, r.worker.on[d.of.kind], nil
+}
+
+// follows reports whether the worker follows a command of a feature.
+func (r *runner) follows(f *feature) bool {
+	for kind := range r.worker.on {
+		if c := r.app.commands[kind]; c != nil && c.feature == f {
+			return true
+		}
+	}
+	return false
 }
 
 // persist tries an entry until it is done or has to be set aside. That it is tried is saved before, so that
@@ -218,6 +249,10 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 			return err // the other process tries it
 		}
 		r.Error = err.Error()
+		if _, stuck := errors.AsType[*StuckError](err); stuck {
+			r.Tries-- // it waits for a feature that it needs
+			return err
+		}
 		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "entry", record.Seq, "try", r.Tries, "error", err)
 		if r.Tries >= r.app.o.Tries {
 			continue

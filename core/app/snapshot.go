@@ -112,7 +112,7 @@ func (a *App) snapshotDue() bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.sound() && slices.ContainsFunc(a.features, func(f *feature) bool {
-		return a.at-f.snapshot >= max(many, a.at/10) && snapshottable(f.State.kind) == nil
+		return f.stuck == nil && a.at-f.snapshot >= max(many, a.at/10) && snapshottable(f.State.kind) == nil
 	})
 }
 
@@ -159,7 +159,7 @@ func (a *App) Snapshot(ctx context.Context) error {
 func (a *App) snapshot(ctx context.Context, f *feature) error {
 	head, text, err := a.written(ctx, f)
 	if err != nil || head.ID == "" {
-		return err // it has no entry, or began with a snapshot just now
+		return err // it has no entry, began with a snapshot just now, or is stuck
 	}
 	line, err := strictjson.Marshal(head)
 	if err != nil {
@@ -196,6 +196,9 @@ func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text 
 			return err
 		}
 		defer a.mu.RUnlock()
+		if f.stuck != nil {
+			return nil // its state is that of an earlier event, or of none
+		}
 		head = snapshotHead{Seq: a.at, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amended(a.at), Time: storable(a.o.Now())}
 		text, err = strictjson.Marshal(f.state)
 		return err
