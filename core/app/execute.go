@@ -132,7 +132,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
 		p.key = key
 	} else if in.work != nil && p.key == "" {
-		p.key, p.loose = in.work.key(of.entry), true
+		p.key, p.loose = in.work.key(of.entry, data), true
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.loose {
 		return nil, fmt.Errorf("the idempotency key %q begins with %s, as those of workers do; take another one", p.key, workPrefix)

@@ -26,6 +26,7 @@ type standing struct {
 	Tries    int             `json:"tries,omitempty"`  // how often it was begun
 	Error    string          `json:"error,omitempty"`  // what became of that
 	Ticked   []time.Time     `json:"ticked,omitempty"` // when each period was last done
+	Ticks    []int64         `json:"ticks,omitempty"`  // how often each period was done
 	State    json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
 	Owner    string          `json:"owner,omitempty"`  // the process that runs it
 	Until    time.Time       `json:"until,omitzero"`   // when its lease runs out

@@ -82,6 +82,9 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 	for len(r.Ticked) < len(r.worker.periods) {
 		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
 	}
+	for len(r.Ticks) < len(r.worker.periods) {
+		r.Ticks = append(r.Ticks, 0)
+	}
 	r.made = made // from here on its fields are kept
 	return true, nil
 }
@@ -282,9 +285,12 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 
 // try has the worker do something about an entry, once. The lease is renewed meanwhile.
 func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Entry) error) error {
-	in := scope{app: r.app, work: &work{prefix: workPrefix + r.name + "/" + strconv.FormatInt(record.Seq, 10) + "/"}}
+	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Entry) })
 }
+
+// keyPrefix begins the idempotency keys of the commands that a piece of work executes.
+func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }
 
 // leased calls f, and renews the lease for as long as it takes. If that is lost, the context of f ends.
 func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err error) {
