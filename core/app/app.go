@@ -100,16 +100,27 @@ func Open(ctx context.Context, store Store, o Options, features ...Feature) (*Ap
 	if err != nil {
 		return nil, err
 	}
-	if err := a.catchUp(ctx); err != nil {
+	if err := a.open(ctx); err != nil {
 		return nil, err
 	}
-	if !o.Idle {
+	return a, nil
+}
+
+// open replays the rest of the log, and gets ready to serve.
+func (a *App) open(ctx context.Context) error {
+	if err := a.catchUp(ctx); err != nil {
+		return err
+	}
+	if !a.o.Idle {
+		if err := a.checkFields(ctx); err != nil {
+			return err
+		}
 		if err := a.enrol(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	a.opened.Store(true)
-	return a, nil
+	return nil
 }
 
 // newApp is [Open] without replaying.

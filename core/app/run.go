@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -75,18 +74,36 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 		return false, fmt.Errorf("making it: %w", err)
 	}
 	if r.standing.State != nil {
-		if err := json.Unmarshal(r.standing.State, made); err != nil {
-			return false, fmt.Errorf("reading what was kept of it: %w", err)
+		if err := r.app.restoreFields(r.name, r.worker, r.standing.State, made); err != nil {
+			return false, err
 		}
 	}
 	for len(r.Ticked) < len(r.worker.periods) {
 		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
 	}
-	for len(r.Ticks) < len(r.worker.periods) {
-		r.Ticks = append(r.Ticks, 0)
-	}
 	r.made = made // from here on its fields are kept
-	return true, nil
+	if len(r.Ticks) >= len(r.worker.periods) {
+		return true, nil
+	}
+	for len(r.Ticks) < len(r.worker.periods) {
+		// Not 0: numbers that an older build has dropped from the store are not used again.
+		r.Ticks = append(r.Ticks, r.app.o.Now().Unix())
+	}
+	return true, r.keep(ctx)
+}
+
+// restoreFields sets the fields of a worker to the saved ones.
+func (a *App) restoreFields(name string, w Worker, state []byte, made any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+		if err != nil {
+			err = fmt.Errorf("the saved fields of worker %s do not fit %v: %w\nmake new fields optional (omitempty, omitzero or a pointer), or discard the saved fields:  %s workers reset %[1]s",
+				name, w.fields.kind, err, a.o.Program)
+		}
+	}()
+	return w.fields.decode(state, made)
 }
 
 // stop gives the lease back. It keeps what was done, also if ctx has ended.
