@@ -59,6 +59,7 @@ func (a *App) meaning(r Record) (d decoded, meant Recorded) {
 		if d.concerned == nil && !amended {
 			d.concerned = a.concerned(r.Type, d.err) // its Map leads nowhere
 		}
+		d.err = blameMap(r, meant, d.err)
 	}
 	return d, meant
 }
@@ -101,6 +102,7 @@ func blameMap(r Record, meant Recorded, err error) error {
 // known finds the command of a record, and changes that to what stands for it now. It is nil if nothing does.
 func (a *App) known(r *Recorded) (*commandType, error) {
 	const most = 100 // a record that is mapped so often is mapped in a circle
+	original := *r
 	for range most {
 		of := a.types[r.Type]
 		switch {
@@ -129,6 +131,7 @@ func (a *App) known(r *Recorded) (*commandType, error) {
 			}
 		}
 	}
+	*r = original
 	return nil, &unreadableError{text: "is mapped in a circle by func Map", remedy: "fix func Map: it has to return an event that a command reads"}
 }
 
