@@ -173,11 +173,17 @@ func readAmendments(from interface{ Get(string) ([]byte, error) }) (map[int64]Am
 	return all, nil
 }
 
-// knowsAmendment reports errAmended for a record of an amendment that the states do not reckon with.
-func (a *App) knowsAmendment(r Record) error {
+// knowsAmendment returns errAmended for the event of an amendment that the states were made without. One that cannot be
+// read concerns all features.
+func (a *App) knowsAmendment(d *decoded) error {
 	var am Amendment
-	if err := json.Unmarshal(r.Data, &am); err != nil {
-		return a.stuckAt(r, err)
+	if err := json.Unmarshal(d.Data, &am); err != nil {
+		for _, f := range a.features {
+			if err := a.block(d, f, err); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	known, ok := a.amendments[am.Seq]
 	if !ok || known.Time.Before(am.Time) {

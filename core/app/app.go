@@ -70,7 +70,6 @@ type App struct {
 	stamp      int64  // of the store, when it was last caught up with
 	stale      bool   // the states are those of no entry, and have to be made again
 	behind     bool   // they were not made again to the end: the stamp says nothing
-	stuck      error  // why the states cannot follow the log
 	amendments map[int64]Amendment
 }
 
@@ -80,32 +79,48 @@ type feature struct {
 	state    any
 	from     int64 // entries up to here are in the state, which began as a snapshot
 	snapshot int64 // the entry after which there is a snapshot in the store
+
+	// stuck is set, in a running process, from the first event that the state cannot follow. No later event is applied to
+	// it, and nobody sees it.
+	stuck *StuckError
 }
 
 // A commandType is a type of commands, and the feature that it is of.
 type commandType struct {
 	Command
-	entry   string // the name in the log
-	feature *feature
+	entry    string // the name in the log
+	feature  *feature
+	upgrades map[int]upgrade // by the older version
 }
 
-// Open replays the log of a store. An entry that cannot be applied is a [*StuckError]. The app wants the Store for
+// Open replays the log of a store. An event that cannot be applied is a [*StuckError]. The app wants the Store for
 // itself; the caller closes it, when Run is over.
 func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
 	a, err := newApp(store, o, features...)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.catchUp(ctx); err != nil {
+	if err := a.open(ctx); err != nil {
 		return nil, err
 	}
-	if !o.Idle {
+	return a, nil
+}
+
+// open replays the rest of the log, and gets ready to serve.
+func (a *App) open(ctx context.Context) error {
+	if err := a.catchUp(ctx); err != nil {
+		return err
+	}
+	if !a.o.Idle {
+		if err := a.checkFields(ctx); err != nil {
+			return err
+		}
 		if err := a.enrol(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	a.opened.Store(true)
-	return a, nil
+	return nil
 }
 
 // newApp is [Open] without replaying.
@@ -161,7 +176,11 @@ func (a *App) add(f *feature) error {
 		return fmt.Errorf("it needs a plain name other than %s, and a state", ownTypes)
 	}
 	for _, c := range f.Commands {
-		made := &commandType{c, f.Name + "/" + c.name, f}
+		upgrades, err := c.upgrades()
+		if err != nil {
+			return err
+		}
+		made := &commandType{c, f.Name + "/" + c.name, f, upgrades}
 		switch {
 		case c.state != f.State.kind:
 			return fmt.Errorf("command %s is about %v, and the state is %v", c.name, c.state, f.State.kind)

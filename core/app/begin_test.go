@@ -89,12 +89,12 @@ func TestCheckAmendment(t *testing.T) {
 		says    string // empty if it is good
 	}{
 		{items(), app.Amendment{Seq: 1, Skip: true}, ""},
-		{items(), app.Amendment{Seq: 1, Type: "items/nonsense"}, "entry 1 of the log (items/count, version 1"},
-		{items(), app.Amendment{Seq: 1, Data: []byte(`{"by":"x"}`), Type: "items/count"}, "reading its data: by"},
+		{items(), app.Amendment{Seq: 1, Type: "items/nonsense"}, "event 1 of the log (items/count, version 1"},
+		{items(), app.Amendment{Seq: 1, Data: []byte(`{"by":"x"}`), Type: "items/count"}, "was mapped to items/count, version 1, and does not fit app_test.Count: by: must be"},
 		{fresh, app.Amendment{Seq: 2, Skip: true}, ""},
 		{fresh, app.Amendment{Seq: 2, Type: "items/add", Version: 2}, ""},
-		{fresh, app.Amendment{Seq: 2, Type: "items/add"}, "entry 2"},
-		{fresh, app.Amendment{Seq: 1, Type: "items/break"}, "entry 1"},
+		{fresh, app.Amendment{Seq: 2, Type: "items/add"}, "event 2"},
+		{fresh, app.Amendment{Seq: 1, Type: "items/break"}, "event 1"},
 	} {
 		err := app.CheckAmendment(t.Context(), m.Share(), test.am, test.feature)
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
@@ -116,10 +116,10 @@ func TestStuckSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := app.Read(t.Context(), old, Total{})
-	if err == nil || !strings.Contains(err.Error(), "maybe by a newer build of hello: start this one anew") {
+	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it\nevent 2 ") {
 		t.Errorf("it says %v", err)
 	}
-	if _, err = app.Open(t.Context(), m.Share(), quiet(), items()); err == nil || strings.Contains(err.Error(), "newer build of") || !strings.Contains(err.Error(), "amended, which may be why: [1]") {
+	if _, err = app.Open(t.Context(), m.Share(), quiet(), items()); err == nil || strings.Contains(err.Error(), "restart it") || !strings.Contains(err.Error(), "amended before it: [1]") {
 		t.Errorf("at the start it says %v", err)
 	}
 }

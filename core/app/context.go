@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 	"sync"
 	"time"
@@ -17,22 +19,27 @@ type (
 type scope struct {
 	app    *App
 	inside bool  // the state is locked for whoever has this context
-	work   *work // the entry that a worker is at, if it is
+	work   *work // what a worker is doing, if it is one
 }
 
-// A work is the handling of one entry by a worker.
+// A work is the handling of one event, or one tick, by a worker.
 type work struct {
-	prefix string
+	prefix string // of its commands' idempotency keys
+	byData bool   // commands with different data have different keys
 
 	mu   sync.Mutex
-	done map[string]int // how many commands of each type it has executed so far
+	done map[string]int // how many commands it has executed so far, by type or by type and data
 }
 
 // workPrefix begins the keys of workers, and no others.
 const workPrefix = "work/"
 
-// key is that of the worker's next command of a type: the same when the entry is handled again.
-func (w *work) key(entry string) string {
+// key is the idempotency key of the worker's next command: the same when the work is done again.
+func (w *work) key(entry string, data []byte) string {
+	if w.byData {
+		sum := sha256.Sum256(data)
+		entry += "/" + hex.EncodeToString(sum[:8])
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done == nil {

@@ -124,7 +124,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	}
 	p := &pending{ctx: ctx, of: of, data: data, wake: make(chan struct{}, 1)}
 	if p.command, err = of.decode(data); err != nil {
-		return nil, fmt.Errorf("the command %s does not survive being written down: %w", of.entry, err)
+		return nil, fmt.Errorf("reading the command %s back from its JSON: %w", of.entry, err)
 	}
 	if keyed, ok := c.(Keyed); ok {
 		p.key = keyed.IdempotencyKey()
@@ -132,7 +132,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
 		p.key = key
 	} else if in.work != nil && p.key == "" {
-		p.key, p.loose = in.work.key(of.entry), true
+		p.key, p.loose = in.work.key(of.entry, data), true
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.loose {
 		return nil, fmt.Errorf("the idempotency key %q begins with %s, as those of workers do; take another one", p.key, workPrefix)
@@ -268,10 +268,7 @@ func (a *App) executeSome(ctx context.Context) {
 		a.answer(a.queue.take(), fmt.Errorf("writing to the log: %w", err))
 	default:
 		if err != nil {
-			var stuck *StuckError
-			if !errors.As(err, &stuck) {
-				err = fmt.Errorf("writing to the log: %w", err)
-			}
+			err = fmt.Errorf("writing to the log: %w", err)
 		}
 		a.answer(batch, err)
 		if err == nil && grown {
@@ -371,8 +368,14 @@ func (a *App) try(p *pending) (r Record, err error) {
 		}
 		a.stale = a.stale || !sound
 	}()
+	if stuck := p.of.feature.stuck; stuck != nil {
+		return r, stuck
+	}
 	state := p.of.feature.state
 	if err := p.command.check(scope{app: a, inside: true}.with(p.ctx), state); err != nil {
+		if _, stuck := errors.AsType[*StuckError](err); stuck {
+			return r, err // it has asked another feature, which is
+		}
 		return r, refused{err}
 	}
 	r = Record{

@@ -18,9 +18,9 @@ type Feature struct {
 	Queries  []Query
 	Workers  []Worker
 
-	// Map, if there is one, is asked about records that the code does not know: of a command that is gone, or of
-	// an older version. It returns what stands for it now, the same if it does not know either, or [ErrDrop] if
-	// nothing does. Records of the feature come to it first, and then those that nobody else knows.
+	// Map translates events that no command of the feature can read: those of a removed command, or of a version without
+	// an [Older]. It returns the event that replaces it, which may be of an older version, the same event if it does not know it, or
+	// [ErrDrop] to ignore it. It is asked about the events of its own feature first, then about those that no other feature knows. It may be nil.
 	Map func(Recorded) (Recorded, error)
 }
 
@@ -65,18 +65,25 @@ type Command struct {
 	version int
 	kind    reflect.Type
 	state   reflect.Type
+	older   []Older
 	decode  func(data []byte) (command, error)
+	wrap    func(value any) command
 }
 
-// CommandOf is the commands of type C, which the log calls FEATURE/name. The version goes up when what is recorded of
-// them changes so that older records mean something else.
-func CommandOf[C Commander[S, Out], S, Out any](name string, version int) Command {
-	decoder := sync.OnceValue(strictjson.NewDecoder[C])
-	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), func(data []byte) (command, error) {
-		made := &typedCommand[C, S, Out]{}
-		err := decoder().Decode(data, &made.c)
-		return made, err
-	}}
+// CommandOf is the commands of type C, whose events have the type FEATURE/name in the log. The version goes up whenever
+// the fields of C change so that it cannot read its older events any more: see [OlderOf]. Events are read exactly: an
+// unknown, missing or mistyped field stops the start. A field that C gains may do without a new version if it is
+// optional: a pointer, omitempty or omitzero.
+func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
+	decoder := sync.OnceValue(strictjson.NewExactDecoder[C])
+	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,
+		func(data []byte) (command, error) {
+			made := &typedCommand[C, S, Out]{}
+			err := decoder().Decode(data, &made.c)
+			return made, err
+		},
+		func(value any) command { return &typedCommand[C, S, Out]{value.(C)} },
+	}
 }
 
 // A command is one that was decoded.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -26,6 +27,7 @@ type standing struct {
 	Tries    int             `json:"tries,omitempty"`  // how often it was begun
 	Error    string          `json:"error,omitempty"`  // what became of that
 	Ticked   []time.Time     `json:"ticked,omitempty"` // when each period was last done
+	Ticks    []int64         `json:"ticks,omitempty"`  // how often each period was done
 	State    json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
 	Owner    string          `json:"owner,omitempty"`  // the process that runs it
 	Until    time.Time       `json:"until,omitzero"`   // when its lease runs out
@@ -70,6 +72,45 @@ func (s standing) put(tx Tx, worker string) error {
 		return err
 	}
 	return tx.Put(workerName(worker), document)
+}
+
+// checkFields refuses workers whose saved fields do not fit their types any more.
+func (a *App) checkFields(ctx context.Context) error {
+	var errs []error
+	for _, f := range a.features {
+		for _, w := range f.Workers {
+			name := f.Name + "/" + w.name
+			s, err := readStanding(reading{ctx, a.store}, name)
+			if err == nil && s.State != nil {
+				err = a.restoreFields(name, w, s.State, reflect.New(w.fields.kind).Interface())
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ResetWorker discards the saved fields of a worker, and returns them. Its position in the log stays. It refuses while a process runs the worker.
+func ResetWorker(ctx context.Context, s Store, worker string) (discarded json.RawMessage, err error) {
+	err = s.Write(ctx, func(tx Tx) error {
+		document, err := tx.Get(workerName(worker))
+		if err != nil {
+			return err
+		}
+		if document == nil {
+			return fmt.Errorf("reset worker %s: it has never run on this data", worker)
+		}
+		now, err := readStanding(tx, worker)
+		if err != nil {
+			return err
+		}
+		if !now.isFree("", time.Now()) {
+			return fmt.Errorf("reset worker %s: process %s runs it; stop that first", worker, now.Owner)
+		}
+		discarded, now.State = now.State, nil
+		return now.put(tx, worker)
+	})
+	return discarded, err
 }
 
 // enrol keeps where workers begin that no process had before: from here on they miss nothing, whatever becomes of

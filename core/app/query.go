@@ -41,6 +41,9 @@ func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Contex
 		s.app, s.inside = a, true
 		ctx = s.with(ctx)
 	}
+	if of.stuck != nil {
+		return nil, of.stuck
+	}
 	out, err := f(ctx, of.state)
 	if err != nil {
 		return nil, err
@@ -76,7 +79,7 @@ func (a *App) rlock(ctx context.Context) error {
 }
 
 // sound reports whether the states are those after an entry with which they were caught up. a.mu is locked.
-func (a *App) sound() bool { return !a.stale && !a.behind && a.stuck == nil }
+func (a *App) sound() bool { return !a.stale && !a.behind }
 
 // refresh makes states again that are not sound.
 func (a *App) refresh(ctx context.Context) error {

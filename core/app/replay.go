@@ -46,12 +46,12 @@ func (a *App) catchUp(ctx context.Context) error {
 
 // follow makes the states those after all that is committed in a source, which has this stamp at least. a.mu is locked.
 func (a *App) follow(from source, stamp int64) (err error) {
-	if stamp == a.stamp && (a.stuck != nil || a.sound()) {
-		return a.stuck // nothing has come that could help
+	if stamp == a.stamp && a.sound() {
+		return nil
 	}
 	_, within := from.(Tx)
 	for try := 0; ; try++ {
-		if a.stale || a.stuck != nil {
+		if a.stale {
 			a.making.Store(!within)
 			defer a.making.Store(false)
 			if err := a.begin(from); err != nil {
@@ -74,31 +74,19 @@ func (a *App) follow(from source, stamp int64) (err error) {
 			return fmt.Errorf("reading the log: %w, and the document %s does not say how", err, amendmentsName)
 		}
 	}
-	var stuck *StuckError
-	if errors.As(err, &stuck) {
-		a.stuck = err
-	}
-	if err == nil || stuck != nil {
+	if err == nil {
 		a.stamp, a.behind = stamp, false
 	}
 	return err
 }
 
-// begin makes the states new, or those of snapshots, if they are stale, and learns the amendments.
+// begin makes the states new, or those of snapshots, and reads the amendments.
 func (a *App) begin(from source) error {
 	amendments, err := readAmendments(from)
 	if err != nil {
 		return err
 	}
-	for seq, am := range amendments {
-		if seq <= a.at && a.amendments[seq].Time != am.Time {
-			a.stale = true // what was applied meant something else
-		}
-	}
-	a.amendments, a.stuck = amendments, nil
-	if !a.stale {
-		return nil
-	}
+	a.amendments = amendments
 	for _, f := range a.features {
 		if err := f.begin(); err != nil {
 			return err
@@ -118,7 +106,7 @@ func (f *feature) begin() (err error) {
 			err = fmt.Errorf("making the state of %s: %w", f.Name, panicked(p))
 		}
 	}()
-	f.state, f.from, f.snapshot = f.State.begin(), 0, 0
+	f.state, f.from, f.snapshot, f.stuck = f.State.begin(), 0, 0, nil
 	return nil
 }
 
@@ -224,30 +212,60 @@ func (a *App) progress(done int64) {
 	a.o.Logger.Info("replaying the log", "entries", done)
 }
 
-// apply applies what was decoded. After an error the states are those before the record that it is about, or stale.
-func (a *App) apply(batch []decoded) (err error) {
-	var d *decoded
+// apply applies decoded events. While the app opens, the first event that cannot be applied is the error, and the states
+// are stale or those before it. In a running process such an event stops the feature that it is of, and no other.
+func (a *App) apply(batch []decoded) error {
+	for len(batch) > 0 {
+		done, err := a.applySome(batch)
+		if err != nil {
+			return err
+		}
+		batch = batch[done:]
+	}
+	return nil
+}
+
+// applySome is apply up to the first panic. It returns how many events are done.
+func (a *App) applySome(batch []decoded) (done int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.stale = true
-			err = a.stuckAt(d.Record, panicked(p))
+			d := &batch[done]
+			if err = a.block(d, d.of.feature, panicked(p)); err != nil {
+				a.stale = true
+				return
+			}
+			a.at, a.lastID = d.Seq, d.ID
+			done++
 		}
 	}()
-	for i := range batch {
-		d = &batch[i]
+	for ; done < len(batch); done++ {
+		d := &batch[done]
 		switch {
 		case d.Seq != a.at+1:
-			return fmt.Errorf("reading the log: after entry %d comes entry %d; the log is damaged: bring back a backup of it", a.at, d.Seq)
+			return done, fmt.Errorf("reading the log: after entry %d comes entry %d; the log is damaged: bring back a backup of it", a.at, d.Seq)
 		case d.Type == amendedType:
-			if err := a.knowsAmendment(d.Record); err != nil {
-				return err
-			}
+			err = a.knowsAmendment(d)
 		case d.err != nil:
-			return a.stuckAt(d.Record, d.err)
-		case d.command != nil:
+			err = a.block(d, d.concerned, d.err)
+		case d.command != nil && d.of.feature.stuck == nil:
 			d.command.apply(d.of.feature.state, d.Entry)
 		}
+		if err != nil {
+			return done, err
+		}
 		a.at, a.lastID = d.Seq, d.ID
+	}
+	return done, nil
+}
+
+// block marks a feature, nil if this build does not have it, as stuck at an event. While the app opens it returns that as the error.
+func (a *App) block(d *decoded, f *feature, cause error) error {
+	if !a.opened.Load() {
+		return a.stuckAt(d.Record, cause)
+	}
+	if f != nil && f.stuck == nil {
+		f.stuck = a.stuckAt(d.Record, cause)
+		a.o.Logger.Error("feature stopped", "feature", f.Name, "error", f.stuck)
 	}
 	return nil
 }

@@ -61,19 +61,19 @@ func TestMap(t *testing.T) {
 		maps func(app.Recorded) (app.Recorded, error)
 		says string
 	}{
-		{"no map", nil, "entry 1 of the log (items/count, version 1, of 20"},
+		{"no map", nil, "event 1 of the log (items/count, version 1, 20"},
 		{"map of less", func(r app.Recorded) (app.Recorded, error) {
 			if r.Type == "items/count" {
 				return mapAll(r)
 			}
 			return r, nil
-		}, "its data is of version 1, and items/add is at version 2"},
-		{"map in a circle", func(r app.Recorded) (app.Recorded, error) { r.Type += "x"; return r, nil }, "does not come to an end"},
-		{"map that fails", func(r app.Recorded) (app.Recorded, error) { return r, errors.New("what is this?") }, "func Map says: what is this?"},
+		}, "items/add is at version 2, and nothing reads version 1"},
+		{"map in a circle", func(r app.Recorded) (app.Recorded, error) { r.Type += "x"; return r, nil }, "is mapped in a circle"},
+		{"map that fails", func(r app.Recorded) (app.Recorded, error) { return r, errors.New("what is this?") }, "is refused by func Map: what is this?"},
 		{"map that panics", func(r app.Recorded) (app.Recorded, error) { panic("oh") }, "panic: oh (replay_test.go:"},
 		{"map to rubbish", func(r app.Recorded) (app.Recorded, error) {
 			return app.Recorded{Type: "items/tally", Version: 1, Data: []byte(`{"amount":"x"}`)}, nil
-		}, "reading its data: amount"},
+		}, "was mapped to items/tally, version 1, and does not fit app_test.Tally: amount: must be"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := app.Open(t.Context(), m.Share(), quiet(), newer(test.maps))
@@ -81,7 +81,7 @@ func TestMap(t *testing.T) {
 			if !errors.As(err, &stuck) || !strings.Contains(err.Error(), test.says) {
 				t.Fatalf("it says %v", err)
 			}
-			for _, way := range []string{"hello log show ", "hello log skip ", "hello log map ", "func Map"} {
+			for _, way := range []string{"hello log show ", "hello log skip ", "hello log map "} {
 				if !strings.Contains(err.Error(), way) {
 					t.Errorf("it does not say %q: %v", way, err)
 				}
@@ -97,10 +97,10 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{10})
 	for range 3 {
-		if _, err := app.Execute(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "entry 2 of the log (items/tally") {
+		if _, err := app.Execute(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it\nevent 2 of the log (items/tally") {
 			t.Errorf("a command: %v", err)
 		}
-		if _, err := app.Read(t.Context(), old, Total{}); err == nil || !strings.Contains(err.Error(), "there is no command items/tally") {
+		if _, err := app.Read(t.Context(), old, Total{}); err == nil || !strings.Contains(err.Error(), "has no command: items/tally was removed") {
 			t.Errorf("a query: %v", err)
 		}
 	}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,6 +25,7 @@ type runner struct {
 // runWorker runs a worker whenever no other process does, until ctx ends.
 func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
+	waits := "" // why, if it does
 	for try := 1; ctx.Err() == nil; {
 		wait := renew
 		ok, err := r.start(ctx)
@@ -33,12 +33,19 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 			err = r.work(ctx)
 			r.stop(ctx)
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+		_, stuck := errors.AsType[*StuckError](err)
+		switch {
+		case err == nil, ctx.Err() != nil, errors.Is(err, errLost):
+			try, waits = 1, ""
+		case stuck: // until the event is amended, or this process restarted
+			if waits != err.Error() {
+				waits = err.Error()
+				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)
+			}
+		default:
 			a.o.Logger.Error("a worker has to begin anew", "worker", r.name, "error", err)
 			wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
 			try++
-		} else {
-			try = 1
 		}
 		select {
 		case <-time.After(wait):
@@ -67,15 +74,36 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 		return false, fmt.Errorf("making it: %w", err)
 	}
 	if r.standing.State != nil {
-		if err := json.Unmarshal(r.standing.State, made); err != nil {
-			return false, fmt.Errorf("reading what was kept of it: %w", err)
+		if err := r.app.restoreFields(r.name, r.worker, r.standing.State, made); err != nil {
+			return false, err
 		}
 	}
 	for len(r.Ticked) < len(r.worker.periods) {
 		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
 	}
 	r.made = made // from here on its fields are kept
-	return true, nil
+	if len(r.Ticks) >= len(r.worker.periods) {
+		return true, nil
+	}
+	for len(r.Ticks) < len(r.worker.periods) {
+		// Not 0: numbers that an older build has dropped from the store are not used again.
+		r.Ticks = append(r.Ticks, r.app.o.Now().Unix())
+	}
+	return true, r.keep(ctx)
+}
+
+// restoreFields sets the fields of a worker to the saved ones.
+func (a *App) restoreFields(name string, w Worker, state []byte, made any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+		if err != nil {
+			err = fmt.Errorf("the saved fields of worker %s do not fit %v: %w\nmake new fields optional (omitempty, omitzero or a pointer), or discard the saved fields:  %s workers reset %[1]s",
+				name, w.fields.kind, err, a.o.Program)
+		}
+	}()
+	return w.fields.decode(state, made)
 }
 
 // stop gives the lease back. It keeps what was done, also if ctx has ended.
@@ -160,35 +188,58 @@ func (r *runner) some(ctx context.Context) (more bool, err error) {
 	for _, record := range list {
 		c, do, err := r.concerned(ctx, record)
 		if err != nil {
+			if _, stuck := errors.AsType[*StuckError](err); stuck {
+				r.Trying, r.Tries, r.Error = record.Seq, 0, err.Error()
+			}
 			return false, err
 		}
 		if do != nil {
 			if err := r.persist(ctx, record, c, do); err != nil {
 				return false, err
 			}
+		} else if r.Trying == record.Seq {
+			r.Trying, r.Tries, r.Error = 0, 0, "" // it was amended, or concerns the worker no more
 		}
 		r.Position = record.Seq
 	}
 	return more, nil
 }
 
-// concerned is the command of a record and what the worker does about it, nil if that is nothing.
+// concerned is the command of an event and what the worker does about it, nil if that is nothing. A worker that follows
+// commands of a feature waits at the event at which the feature is stuck: the error is that one.
 func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Entry) error, err error) {
 	if err := r.app.rlock(ctx); err != nil {
 		return nil, nil, err
 	}
 	defer r.app.mu.RUnlock()
-	defer func() {
-		if p := recover(); p != nil {
-			err = r.app.stuckAt(record, panicked(p))
+	d, meant := r.app.meaning(record)
+	of := d.concerned
+	if d.of != nil {
+		if of = d.of.feature; r.worker.on[d.of.kind] != nil {
+			d.read(meant)
 		}
-	}()
-	of, meant, err := r.app.meaning(record)
-	if err != nil || of == nil || r.worker.on[of.kind] == nil {
-		return nil, nil, err
 	}
-	c, err = of.decode(meant.Data)
-	return c, r.worker.on[of.kind], err
+	switch {
+	case of == nil || !r.follows(of):
+		return nil, nil, nil
+	case of.stuck != nil && record.Seq >= of.stuck.Record.Seq:
+		return nil, nil, of.stuck
+	case d.err != nil:
+		return nil, nil, r.app.stuckAt(record, d.err)
+	case d.command == nil:
+		return nil, nil, nil
+	}
+	return d.command, r.worker.on[d.of.kind], nil
+}
+
+// follows reports whether the worker follows a command of a feature.
+func (r *runner) follows(f *feature) bool {
+	for kind := range r.worker.on {
+		if c := r.app.commands[kind]; c != nil && c.feature == f {
+			return true
+		}
+	}
+	return false
 }
 
 // persist tries an entry until it is done or has to be set aside. That it is tried is saved before, so that
@@ -218,6 +269,10 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 			return err // the other process tries it
 		}
 		r.Error = err.Error()
+		if _, stuck := errors.AsType[*StuckError](err); stuck {
+			r.Tries-- // it waits for a feature that it needs
+			return err
+		}
 		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "entry", record.Seq, "try", r.Tries, "error", err)
 		if r.Tries >= r.app.o.Tries {
 			continue
@@ -247,9 +302,12 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 
 // try has the worker do something about an entry, once. The lease is renewed meanwhile.
 func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Entry) error) error {
-	in := scope{app: r.app, work: &work{prefix: workPrefix + r.name + "/" + strconv.FormatInt(record.Seq, 10) + "/"}}
+	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Entry) })
 }
+
+// keyPrefix begins the idempotency keys of the commands that a piece of work executes.
+func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }
 
 // leased calls f, and renews the lease for as long as it takes. If that is lost, the context of f ends.
 func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A snapshotHead is the first line of a snapshot. The rest is the state as JSON.
+// A snapshotHead is the first line of a snapshot. The state follows as JSON on the second line, and the checksum of both on the third.
 type snapshotHead struct {
 	Seq         int64     `json:"seq"` // of the last entry that is in it
 	ID          string    `json:"id"`  // of that entry
@@ -48,12 +48,15 @@ func (a *App) restore(from source, f *feature) {
 	}
 	head, state, err := a.readSnapshot(from, f)
 	if err != nil {
-		a.o.Logger.Warn("a snapshot is of no use", "feature", f.Name, "error", err)
+		a.o.Logger.Warn("snapshot ignored; the log is replayed from the start", "feature", f.Name, "error", err)
 	}
 	if state != nil {
 		f.state, f.from, f.snapshot = state, head.Seq, head.Seq
 	}
 }
+
+// errUnused says that a snapshot is intact, and of no use.
+var errUnused = errors.New("events before it were amended since")
 
 // readSnapshot is the state of a snapshot, nil if there is none that fits.
 func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state any, err error) {
@@ -62,31 +65,55 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 			state, err = nil, panicked(p)
 		}
 	}()
+	head, text, err := a.storedSnapshot(from, f)
+	if err != nil || text == nil {
+		if errors.Is(err, errUnused) {
+			err = nil
+		}
+		return head, nil, err
+	}
+	made := reflect.New(f.State.kind).Interface()
+	if err := strictjson.NewExactValueDecoder(f.State.kind).Decode(text, made); err != nil {
+		return head, nil, fmt.Errorf("its state does not fit %v: %w", f.State.kind, err)
+	}
+	return head, made, nil
+}
+
+// storedSnapshot is the snapshot of a feature that this build has taken, with the state as JSON, which is nil if there is none. It is checked
+// to be intact, and of this log.
+func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text []byte, err error) {
 	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
 	if err != nil || document == nil {
 		return head, nil, err
 	}
-	line, text, _ := bytes.Cut(document, []byte("\n"))
-	if err := json.Unmarshal(line, &head); err != nil {
-		return head, nil, err
+	end := max(bytes.LastIndexByte(document, '\n'), 0)
+	if string(document[end:]) != "\n"+checksum(document[:end]) {
+		return head, nil, errors.New("its checksum is wrong: it was damaged or changed")
 	}
-	if head.Fingerprint != a.fingerprint() || head.Amended != a.amended(head.Seq) {
-		return head, nil, nil
+	line, text, _ := bytes.Cut(document[:end], []byte("\n"))
+	if err := strictjson.NewExactDecoder[snapshotHead]().Decode(line, &head); err != nil {
+		return head, nil, err
 	}
 	for r, err := range from.Records(head.Seq - 1) {
 		switch {
 		case err != nil:
 			return head, nil, err
+		case head.Fingerprint != a.fingerprint():
+			return head, nil, fmt.Errorf("it is of another build, %s", head.Fingerprint)
 		case r.Seq != head.Seq || r.ID != head.ID:
 			return head, nil, fmt.Errorf("it is of another log: its entry %d is %s, and not %s", head.Seq, head.ID, r.ID)
+		case head.Amended != a.amended(head.Seq):
+			return head, nil, errUnused
 		}
-		made := reflect.New(f.State.kind).Interface()
-		if err := json.Unmarshal(text, made); err != nil {
-			return head, nil, err
-		}
-		return head, made, nil
+		return head, text, nil
 	}
 	return head, nil, fmt.Errorf("it is of another log, which had an entry %d", head.Seq)
+}
+
+// checksum is that of the bytes of a snapshot.
+func checksum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // amended tells the amendments of the first entries from others.
@@ -112,7 +139,7 @@ func (a *App) snapshotDue() bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.sound() && slices.ContainsFunc(a.features, func(f *feature) bool {
-		return a.at-f.snapshot >= max(many, a.at/10) && snapshottable(f.State.kind) == nil
+		return f.stuck == nil && a.at-f.snapshot >= max(many, a.at/10) && snapshottable(f.State.kind) == nil
 	})
 }
 
@@ -159,12 +186,14 @@ func (a *App) Snapshot(ctx context.Context) error {
 func (a *App) snapshot(ctx context.Context, f *feature) error {
 	head, text, err := a.written(ctx, f)
 	if err != nil || head.ID == "" {
-		return err // it has no entry, or began with a snapshot just now
+		return err // it has no entry, began with a snapshot just now, or is stuck
 	}
 	line, err := strictjson.Marshal(head)
 	if err != nil {
 		return err
 	}
+	document := bytes.Join([][]byte{line, text}, []byte("\n"))
+	document = append(append(document, '\n'), checksum(document)...)
 	others, err := a.store.Names(ctx, snapshotPrefix(f))
 	if err != nil {
 		return err
@@ -174,7 +203,7 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 		if err := dropSnapshots(tx, others, name); err != nil {
 			return err
 		}
-		return tx.Put(name, bytes.Join([][]byte{line, text}, []byte("\n")))
+		return tx.Put(name, document)
 	})
 	if err == nil {
 		a.mu.Lock()
@@ -196,6 +225,9 @@ func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text 
 			return err
 		}
 		defer a.mu.RUnlock()
+		if f.stuck != nil {
+			return nil // its state is that of an earlier event, or of none
+		}
 		head = snapshotHead{Seq: a.at, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amended(a.at), Time: storable(a.o.Now())}
 		text, err = strictjson.Marshal(f.state)
 		return err
@@ -209,7 +241,7 @@ func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text 
 // survives reports whether a state is the same after being written down and read.
 func survives(kind reflect.Type, text []byte) error {
 	again := reflect.New(kind).Interface()
-	if err := json.Unmarshal(text, again); err != nil {
+	if err := strictjson.NewExactValueDecoder(kind).Decode(text, again); err != nil {
 		return err
 	}
 	written, err := strictjson.Marshal(again)

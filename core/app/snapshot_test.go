@@ -2,7 +2,11 @@ package app_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"iter"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,17 +86,53 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// A snapshot that is damaged, or of another log, is of no use and does no harm.
+// rewrite changes the snapshot of items in a store. A sealed one has the right checksum.
+func rewrite(t *testing.T, m *app.Memory, sealed bool, change func(string) string) {
+	t.Helper()
+	err := m.Share().Write(t.Context(), func(tx app.Tx) error {
+		text, err := tx.Get("snapshot/items/same")
+		if err != nil {
+			return err
+		}
+		changed := change(string(text))
+		if sealed {
+			changed = changed[:strings.LastIndex(changed, "\n")]
+			changed += fmt.Sprintf("\n%x", sha256.Sum256([]byte(changed)))
+		}
+		if changed == string(text) {
+			t.Fatal("nothing was changed")
+		}
+		return tx.Put("snapshot/items/same", []byte(changed))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A snapshot that is damaged, or of another log, is ignored with a warning that says why.
 func TestBadSnapshot(t *testing.T) {
-	for name, change := range map[string]func(string) string{
-		"cut":     func(text string) string { return text[:len(text)/2] },
-		"shorter": func(text string) string { return text[:len(text)-3] },
-		"typed":   func(text string) string { return strings.Replace(text, `"total":2`, `"total":"2"`, 1) },
-		"empty":   func(string) string { return "" },
-		"another": func(text string) string { return strings.Replace(text, `"id":"`, `"id":"x`, 1) },
-		"later":   func(text string) string { return strings.Replace(text, `"seq":2`, `"seq":7`, 1) },
+	replace := func(old, new string) func(string) string {
+		return func(text string) string { return strings.Replace(text, old, new, 1) }
+	}
+	for _, test := range []struct {
+		name   string
+		sealed bool // with the right checksum
+		change func(string) string
+		says   string
+	}{
+		{"cut", false, func(text string) string { return text[:len(text)/2] }, "checksum"},
+		{"shorter", false, func(text string) string { return text[:len(text)-3] }, "checksum"},
+		{"empty", false, func(string) string { return "" }, "checksum"},
+		{"one bit of the state", false, replace(`"total":2`, `"total":3`), "checksum"},
+		{"one bit of the head", false, replace(`"seq":2`, `"seq":3`), "checksum"},
+		{"one bit of the checksum", false, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) }, "checksum"},
+		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be a whole number"},
+		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
+		{"of another log", true, replace(`"id":"`, `"id":"x`), "it is of another log"},
+		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "it is of another log"},
+		{"of another build", true, replace(`"same"`, `"other"`), "it is of another build"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
 			a := open(t, m)
 			execute(t, a, Count{1})
@@ -100,21 +140,67 @@ func TestBadSnapshot(t *testing.T) {
 			if err := a.Snapshot(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			err := m.Share().Write(t.Context(), func(tx app.Tx) error {
-				text, err := tx.Get("snapshot/items/same")
-				if err != nil {
-					return err
-				}
-				return tx.Put("snapshot/items/same", []byte(change(string(text))))
-			})
-			if err != nil {
-				t.Fatal(err)
+			rewrite(t, m, test.sealed, test.change)
+			var log strings.Builder
+			o := quiet()
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			again, err := app.Open(t.Context(), m.Share(), o, items())
+			if err != nil || total(t, again) != 2 {
+				t.Errorf("the total is %d, %v", total(t, again), err)
 			}
-			if again, _ := withFingerprint(t, m, "same"); total(t, again) != 2 {
-				t.Errorf("the total is %d", total(t, again))
+			if got := strings.ReplaceAll(log.String(), `\`, ``); !strings.Contains(got, test.says) || !strings.Contains(got, "snapshot ignored") {
+				t.Errorf("it warns %s", got)
+			}
+			_, checks, err := app.Replay(t.Context(), m.Share(), quiet(), items())
+			if err != nil || len(checks) != 1 || checks[0].Result == app.SnapshotMatches {
+				t.Errorf("replay says %+v, %v", checks, err)
 			}
 		})
 	}
+}
+
+// Replay compares each snapshot with the state after the same event.
+func TestReplayComparesSnapshots(t *testing.T) {
+	m := app.NewMemory()
+	both := builds()
+	a := open(t, m, both...)
+	check := func(want ...app.SnapshotCheck) *app.App {
+		t.Helper()
+		a, checks, err := app.Replay(t.Context(), m.Share(), quiet(), both...)
+		if err != nil || !slices.Equal(checks, want) {
+			t.Fatalf("it says %+v, %v", checks, err)
+		}
+		return a
+	}
+	check(app.SnapshotCheck{Feature: "items", Result: app.SnapshotNone}, app.SnapshotCheck{Feature: "tags", Result: app.SnapshotNone})
+	for range 10 {
+		execute(t, a, Count{1})
+	}
+	if err := a.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, a, Tag{[]int{1}})
+	execute(t, a, Count{1})
+	matches := []app.SnapshotCheck{{Feature: "items", Seq: 10, Result: app.SnapshotMatches}, {Feature: "tags", Seq: 10, Result: app.SnapshotMatches}}
+	if n := total(t, check(matches...)); n != 11 {
+		t.Errorf("the total is %d", n)
+	}
+
+	rewrite(t, m, true, func(text string) string { return strings.Replace(text, `"total":10`, `"total":99`, 1) })
+	fresh := check(app.SnapshotCheck{Feature: "items", Seq: 10, Result: app.SnapshotDiffers}, matches[1])
+	execute(t, fresh, Count{1})
+	if n := total(t, fresh); n != 12 || total(t, a) != 12 {
+		t.Errorf("the total is %d", n)
+	}
+	if err := fresh.Snapshot(t.Context()); err != nil { // the way out
+		t.Fatal(err)
+	}
+	check(app.SnapshotCheck{Feature: "items", Seq: 13, Result: app.SnapshotMatches}, app.SnapshotCheck{Feature: "tags", Seq: 13, Result: app.SnapshotMatches})
+
+	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	check(app.SnapshotCheck{Feature: "items", Seq: 13, Result: app.SnapshotUnused}, app.SnapshotCheck{Feature: "tags", Seq: 13, Result: app.SnapshotUnused})
 }
 
 // Old builds leave no more than one snapshot behind.

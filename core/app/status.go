@@ -24,6 +24,7 @@ type FeatureStatus struct {
 	Workers  []string `json:"workers"`
 	Snapshot int64    `json:"snapshot"`         // the entry after which there is one; 0 if there is none
 	Unkept   string   `json:"unkept,omitempty"` // why there can be none
+	Stuck    string   `json:"stuck,omitempty"`  // why it answers no calls in this process
 }
 
 // Status tells what there is of the app, after all that is committed.
@@ -47,12 +48,15 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		if err := snapshottable(f.State.kind); err != nil {
 			of.Unkept = err.Error()
 		}
+		if f.stuck != nil {
+			of.Stuck = f.stuck.Error()
+		}
 		s.Features = append(s.Features, of)
 	}
 	return s, nil
 }
 
-// Dump is the states as JSON, by feature, after all that is committed.
+// Dump is the states as JSON, by feature, after all that is committed. It fails if a feature is stuck.
 func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 	if err := a.rlock(ctx); err != nil {
 		return nil, err
@@ -60,6 +64,9 @@ func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 	defer a.mu.RUnlock()
 	all := map[string]json.RawMessage{}
 	for _, f := range a.features {
+		if f.stuck != nil {
+			return nil, f.stuck
+		}
 		text, err := strictjson.Marshal(f.state)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the state of %s: %w", f.Name, err)

@@ -1,44 +1,56 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A StuckError says that a record cannot be applied, and so nothing after it. Every call is answered with it until it is
-// known what the record means: none is ever left out in silence.
+// A StuckError is an event that cannot be applied. At the start it is the error of [Open]. In a running process it
+// is the error of every command and query of the feature that the event is of, until the event is amended or the process restarted.
+// No event is ever skipped silently.
 type StuckError struct {
 	Record  Record
-	Program string  // that has the commands which help
-	Late    bool    // the record came after this process had started
-	Amended []int64 // entries before it that were amended, which may be why
+	Program string  // the program whose log commands help
+	Late    bool    // the event was written after this process had started
+	Amended []int64 // earlier events that were amended, which may be the cause
 	Err     error
 }
 
-// Error names the record and the ways out.
+// Error names the event, the cause and the ways out, one a line.
 func (e *StuckError) Error() string {
 	r := e.Record
 	var text strings.Builder
-	fmt.Fprintf(&text, "entry %d of the log (%s, version %d, of %s) cannot be applied: %v\n", r.Seq, r.Type, r.Version, r.Time.Format("2006-01-02 15:04:05"), e.Err)
 	if e.Late {
-		fmt.Fprintf(&text, "It was written after this process had started, maybe by a newer build of %s: start this one anew, from that build. If that does not help:\n", e.Program)
+		text.WriteString("the event log is newer than this process; restart it\n")
+	}
+	fmt.Fprintf(&text, "event %d of the log (%s, version %d, %s) ", r.Seq, r.Type, r.Version, r.Time.Format("2006-01-02 15:04:05"))
+	if unreadable, ok := errors.AsType[*unreadableError](e.Err); ok {
+		fmt.Fprintf(&text, "%v\n", unreadable)
+		if unreadable.remedy != "" {
+			fmt.Fprintln(&text, unreadable.remedy)
+		}
+	} else {
+		fmt.Fprintf(&text, "cannot be applied: %v\n", e.Err)
 	}
 	if len(e.Amended) > 0 {
-		fmt.Fprintf(&text, "before it:    these entries were amended, which may be why: %v; see %s log show %d, and log restore\n", e.Amended, e.Program, e.Amended[len(e.Amended)-1])
+		fmt.Fprintf(&text, "amended before it: %v; if that is the cause, see %s log show %d and %[2]s log restore\n", e.Amended, e.Program, e.Amended[len(e.Amended)-1])
 	}
-	fmt.Fprintf(&text, `see it:       %s log show %d
-say in code:  func Map in the feature's package, which is asked what such entries mean now
-say here:     %[1]s log map %[2]d --type TYPE --input JSON --reason WHY
-leave it out: %[1]s log skip %[2]d --reason WHY`, e.Program, r.Seq)
+	fmt.Fprintf(&text, `show it:   %s log show %d
+remap it:  %[1]s log map %[2]d --type TYPE --input JSON --reason WHY
+skip it:   %[1]s log skip %[2]d --reason WHY`, e.Program, r.Seq)
 	return text.String()
 }
 
-// Unwrap is why.
+// Unwrap returns the cause.
 func (e *StuckError) Unwrap() error { return e.Err }
 
-// stuckAt is the error for a record that cannot be applied.
-func (a *App) stuckAt(r Record, err error) error {
+// stuckAt is the error for an event that cannot be applied.
+func (a *App) stuckAt(r Record, err error) *StuckError {
 	stuck := &StuckError{Record: r, Program: a.o.Program, Late: a.opened.Load(), Err: err}
 	for seq := range a.amendments {
 		if seq < r.Seq {
@@ -49,4 +61,32 @@ func (a *App) stuckAt(r Record, err error) error {
 	const most = 10
 	stuck.Amended = stuck.Amended[max(0, len(stuck.Amended)-most):]
 	return stuck
+}
+
+// An unreadableError is an event that this build does not know how to read. Its text goes on from the name of the event.
+type unreadableError struct {
+	text   string
+	remedy string // what to change in the code; may be empty
+	err    error  // may be nil
+}
+
+func (e *unreadableError) Error() string {
+	if e.err != nil {
+		return e.text + ": " + e.err.Error()
+	}
+	return e.text
+}
+
+func (e *unreadableError) Unwrap() error { return e.err }
+
+// misfit is the error for the data of an event that is not what its type writes.
+func (t *commandType) misfit(kind reflect.Type, err error) error {
+	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
+	if kind == t.kind {
+		remedy = "if the command changed:  petrock generate version " + t.entry
+		if fields, ok := errors.AsType[*strictjson.TypeError](err); ok && fields.Path == "" && len(fields.Unknown) == 1 && len(fields.Missing) == 1 {
+			remedy += " --rename " + fields.Unknown[0] + "=" + fields.Missing[0]
+		}
+	}
+	return &unreadableError{"does not fit " + kind.String(), remedy, err}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // tick does what is due by the clock.
@@ -22,16 +23,22 @@ func (r *runner) tick(ctx context.Context) error {
 	return nil
 }
 
-// tickOnce does what a worker does by the clock. An error is shown, and it is done again after another interval.
+// tickOnce does what a worker does by the clock. An error is shown, and the next tick follows after another interval.
+//
+// Ticks are numbered, and the number is saved together with the tick. If the process dies before that, the tick is repeated under the
+// same number, so that commands which it has executed already are not executed again. The clock has no part in it: it may be set back, and the
+// interval may be another one in the next build.
 func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if err := r.hold(ctx); err != nil {
 		return err
 	}
-	err := r.leased(ctx, func(ctx context.Context) error { return r.worker.periods[i].do(r.made, With(ctx, r.app)) })
+	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.Ticks[i]+1)), byData: true}}
+	err := r.leased(ctx, func(ctx context.Context) error { return r.worker.periods[i].do(r.made, in.with(ctx)) })
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return errors.Join(ctx.Err(), err)
 	}
 	r.Ticked[i] = storable(r.app.o.Now())
+	r.Ticks[i]++
 	if r.Trying == 0 {
 		r.Error = ""
 	}

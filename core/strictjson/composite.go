@@ -139,5 +139,5 @@ func within[Step string | int](step Step, err error) error {
 	case int:
 		path = path.Index(s)
 	}
-	return &TypeError{Path: path.Join(e.Path), Msg: e.Msg}
+	return &TypeError{Path: path.Join(e.Path), Msg: e.Msg, Unknown: e.Unknown, Missing: e.Missing}
 }

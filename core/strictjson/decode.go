@@ -21,6 +21,15 @@ func NewDecoder[T any]() *Decoder[T] {
 	return &Decoder[T]{*NewValueDecoder(reflect.TypeFor[T]())}
 }
 
+// NewExactDecoder returns a decoder for data that [Marshal] wrote from a T, now or in an earlier build. It is
+// stricter than [NewDecoder]: a key without a field is an error, and so is the absence of a key that Marshal always
+// writes. Fields that are pointers, or have omitempty or omitzero, may be absent. Null is accepted only where Marshal writes
+// it, and an array must have its exact length. These rules hold at every depth. Types with their own UnmarshalJSON or
+// UnmarshalText decide for themselves. The keys at fault are in the [*TypeError].
+func NewExactDecoder[T any]() *Decoder[T] {
+	return &Decoder[T]{*NewExactValueDecoder(reflect.TypeFor[T]())}
+}
+
 // Decode fills v from data, by the rules of encoding/json and its struct tags but
 // for these: keys match exactly, the rules of this package hold throughout, a whole
 // number may be written 3.0 or 3e2, bytes are a base64 string and a json.Number is a
@@ -39,7 +48,10 @@ type ValueDecoder struct {
 }
 
 // NewValueDecoder returns the decoder for t.
-func NewValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{plans{}.of(t)} }
+func NewValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{newPlans(false).of(t)} }
+
+// NewExactValueDecoder is [NewExactDecoder] for a type that is known at run time alone.
+func NewExactValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{newPlans(true).of(t)} }
 
 // Decode is [Decoder.Decode]; v points to a value of the decoder's type.
 func (d *ValueDecoder) Decode(data []byte, v any) error {
@@ -65,7 +77,7 @@ func Unmarshal(data []byte, v any) error {
 	if p.Kind() != reflect.Pointer || p.IsNil() {
 		return fmt.Errorf("decoding into %T: must be a pointer that is not nil", v)
 	}
-	_, err := plans{}.of(p.Type().Elem())(data, skipSpace(data, 0), p.Elem())
+	_, err := newPlans(false).of(p.Type().Elem())(data, skipSpace(data, 0), p.Elem())
 	return err
 }
 
@@ -82,15 +94,20 @@ func whole(decode func(raw []byte, v reflect.Value) error) decoder {
 }
 
 // plans holds the decoders made so far for the parts of one type.
-type plans map[reflect.Type]*decoder
+type plans struct {
+	made  map[reflect.Type]*decoder
+	exact bool // see NewExactDecoder
+}
+
+func newPlans(exact bool) plans { return plans{map[reflect.Type]*decoder{}, exact} }
 
 func (p plans) of(t reflect.Type) decoder {
-	if d, ok := p[t]; ok {
+	if d, ok := p.made[t]; ok {
 		// The type holds itself: its decoder is still being made.
 		return func(data []byte, at int, v reflect.Value) (int, error) { return (*d)(data, at, v) }
 	}
 	d := new(decoder)
-	p[t] = d
+	p.made[t] = d
 	*d = p.make(t)
 	return *d
 }
@@ -101,30 +118,43 @@ func decodesItself(t reflect.Type) bool {
 	return ptr.Implements(reflect.TypeFor[json.Unmarshaler]()) || ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
+// encodesItself reports whether a type brings its own encoding.
+func encodesItself(t reflect.Type) bool {
+	ptr := reflect.PointerTo(t)
+	return ptr.Implements(reflect.TypeFor[json.Marshaler]()) || ptr.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
 func (p plans) make(t reflect.Type) decoder {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return decodePointer(p.of(t.Elem()))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return whole(decodeUnmarshaler)
+	case p.exact && t.Kind() != reflect.Interface && encodesItself(t) && !decodesItself(t):
+		return newPlans(false).of(t) // the keys that it writes are unknown
+	case p.exact && decodesItself(t) && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()):
+		return leaveAtNull(whole(decodeText))
 	case decodesItself(t):
-		return notNull(whole(decodeText))
+		return p.notNull(whole(decodeText))
 	case t == reflect.TypeFor[json.Number]():
-		return notNull(whole(decodeNumber))
+		return p.notNull(whole(decodeNumber))
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return notNull(whole(decodeBool))
+		return p.notNull(whole(decodeBool))
 	case reflect.String:
-		return notNull(whole(decodeString))
+		return p.notNull(whole(decodeString))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return notNull(whole(decodeInt))
+		return p.notNull(whole(decodeInt))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return notNull(whole(decodeUint))
+		return p.notNull(whole(decodeUint))
 	case reflect.Float32, reflect.Float64:
-		return notNull(whole(decodeFloat))
+		return p.notNull(whole(decodeFloat))
 	case reflect.Struct:
-		return notNull(decodeStruct(p.fields(t)))
+		if p.exact {
+			return decodeExactStruct(p.fields(t))
+		}
+		return p.notNull(decodeStruct(p.fields(t)))
 	case reflect.Map:
 		return decodeMap(t, p.of(t.Elem()))
 	case reflect.Slice:
@@ -133,7 +163,10 @@ func (p plans) make(t reflect.Type) decoder {
 		}
 		return decodeSlice(p.of(t.Elem()))
 	case reflect.Array:
-		return notNull(decodeArray(p.of(t.Elem())))
+		if p.exact {
+			return exactLength(t.Len(), decodeArray(p.of(t.Elem())))
+		}
+		return p.notNull(decodeArray(p.of(t.Elem())))
 	case reflect.Interface:
 		return whole(decodeAny)
 	}
@@ -142,8 +175,16 @@ func (p plans) make(t reflect.Type) decoder {
 	})
 }
 
-// notNull leaves the value alone where the input is null, as encoding/json does.
-func notNull(d decoder) decoder {
+// notNull is for the decoder of a type that Marshal never writes as null. The decoder itself refuses null.
+func (p plans) notNull(d decoder) decoder {
+	if p.exact {
+		return d
+	}
+	return leaveAtNull(d)
+}
+
+// leaveAtNull leaves the value alone where the input is null, as encoding/json does.
+func leaveAtNull(d decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		if data[at] == 'n' {
 			return at + len("null"), nil

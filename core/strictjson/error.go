@@ -29,6 +29,9 @@ func (e *Error) Error() string {
 type TypeError struct {
 	Path string // such as items[2].price; empty for the whole value
 	Msg  string // such as "must be a number, got a string"
+
+	// Unknown and Missing are the keys of the object at Path that an exact decoder refuses and lacks.
+	Unknown, Missing []string
 }
 
 func (e *TypeError) Error() string {

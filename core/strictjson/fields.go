@@ -12,6 +12,10 @@ type field struct {
 	index  []int // through embedded structs
 	tagged bool  // its name comes from a tag
 	decode decoder
+
+	// required says that Marshal always writes it: it has neither omitempty nor omitzero, and there is no pointer in
+	// it or on the way to it.
+	required bool
 }
 
 // of returns the field in v, and makes the embedded pointers on the way to it.
@@ -33,7 +37,7 @@ func (f *field) of(v reflect.Value) reflect.Value {
 // else none: encoding/json's rule.
 func (p plans) fields(t reflect.Type) []field {
 	claims := make(map[string][]field)
-	p.collect(t, nil, map[reflect.Type]bool{}, claims)
+	p.collect(t, nil, true, map[reflect.Type]bool{}, claims)
 	fields := make([]field, 0, len(claims))
 	for _, list := range claims {
 		if f, ok := dominant(list); ok {
@@ -44,8 +48,8 @@ func (p plans) fields(t reflect.Type) []field {
 	return fields
 }
 
-// collect adds the fields of t, which is reached by index, and of what it embeds.
-func (p plans) collect(t reflect.Type, index []int, within map[reflect.Type]bool, claims map[string][]field) {
+// collect adds the fields of t, which is reached by index, and of what it embeds. There is always a t if it is required.
+func (p plans) collect(t reflect.Type, index []int, required bool, within map[reflect.Type]bool, claims map[string][]field) {
 	if within[t] {
 		return
 	}
@@ -70,13 +74,14 @@ func (p plans) collect(t reflect.Type, index []int, within map[reflect.Type]bool
 		name, options, _ := strings.Cut(tag, ",")
 		at := append(append([]int(nil), index...), i)
 		if promotes && name == "" {
-			p.collect(inner, at, within, claims)
+			p.collect(inner, at, required && sf.Type == inner, within, claims)
 			continue
 		}
 		if !sf.IsExported() {
 			continue
 		}
 		f := field{name: name, index: at, tagged: name != "", decode: p.of(sf.Type)}
+		f.required = required && sf.Type == inner && !omits(options)
 		if name == "" {
 			f.name = sf.Name
 		}
@@ -110,6 +115,16 @@ func dominant(list []field) (field, bool) {
 		return tagged[0], true
 	}
 	return field{}, false
+}
+
+// omits reports whether a tag's options leave some values out.
+func omits(options string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		if option == "omitempty" || option == "omitzero" {
+			return true
+		}
+	}
+	return false
 }
 
 // quotes reports whether a tag's options put the value into a string.

@@ -137,8 +137,8 @@ func (f *finder) feature(dir string) {
 		name := decl.Name.Name
 		object := p.info.Defs[decl.Name].(*types.Func)
 		switch {
-		case decl.Recv != nil && name == "Apply" && f.takesEntry(object.Signature()):
-			name = receiver(object) + ".Apply"
+		case decl.Recv != nil && f.readsLog(object):
+			name = receiver(object) + "." + name
 		case decl.Recv == nil && (name == "NewState" || name == "Map"):
 		default:
 			continue
@@ -150,9 +150,11 @@ func (f *finder) feature(dir string) {
 		if !ok || declared.IsAlias() || declared.Parent() != declared.Pkg().Scope() {
 			continue
 		}
-		found, _, _ := types.LookupFieldOrMethod(declared.Type(), true, nil, "Apply")
-		if apply, ok := found.(*types.Func); ok && apply.Pkg().Path() != f.home && f.takesEntry(apply.Signature()) {
-			f.root(apply, declared.Name()+".Apply") // it is that of what it embeds, from elsewhere
+		for _, name := range []string{"Apply", "Upgrade"} {
+			found, _, _ := types.LookupFieldOrMethod(declared.Type(), true, nil, name)
+			if method, ok := found.(*types.Func); ok && method.Pkg().Path() != f.home && f.readsLog(method) {
+				f.root(method, declared.Name()+"."+name) // it is that of what it embeds, from elsewhere
+			}
 		}
 	}
 }
@@ -161,6 +163,19 @@ func (f *finder) feature(dir string) {
 func (f *finder) root(object *types.Func, name string) {
 	f.seen, f.way = map[string]bool{}, nil
 	f.function(object, name)
+}
+
+// readsLog reports whether a method is one that a log is read with: Apply of a command, or Upgrade of an older version of
+// one.
+func (f *finder) readsLog(method *types.Func) bool {
+	s := method.Signature()
+	switch method.Name() {
+	case "Apply":
+		return f.takesEntry(s)
+	case "Upgrade":
+		return s.Params().Len() == 0 && s.Results().Len() == 1
+	}
+	return false
 }
 
 // takesEntry reports whether a method is told of the entry that it is to apply.

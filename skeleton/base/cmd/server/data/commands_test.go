@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -170,6 +171,88 @@ func TestReplay(t *testing.T) {
 	}
 	if got := client.CallTool("posts_list", nil).Text(); got != "a, b" {
 		t.Errorf("from a snapshot the posts are %s", got)
+	}
+}
+
+// editSnapshot changes the snapshot of posts by hand. A sealed one has the right checksum.
+func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	names, err := store.Names(t.Context(), "snapshot/posts/")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	err = store.Write(t.Context(), func(tx app.Tx) error {
+		document, err := tx.Get(names[0])
+		if err != nil {
+			return err
+		}
+		changed := strings.Replace(string(document), old, new, 1)
+		if changed == string(document) {
+			t.Errorf("%s is not in %s", old, document)
+		}
+		if sealed {
+			changed = changed[:strings.LastIndexByte(changed, '\n')]
+			changed += fmt.Sprintf("\n%x", sha256.Sum256([]byte(changed)))
+		}
+		return tx.Put(names[0], []byte(changed))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Replay finds a snapshot that is damaged or differs from the log, and replaces it when it is told to.
+func TestReplayVerifiesSnapshots(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		sealed bool
+		says   string
+	}{
+		{"changed", false, "snapshot of posts: damaged: its checksum is wrong"},
+		{"changed with its checksum", true, "snapshot of posts at event 2: differs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filled(t, "a", "b")
+			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts: none\n") {
+				t.Errorf("without a snapshot it says %s", out)
+			}
+			must(t, dir, "replay", "--snapshot")
+			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
+				t.Errorf("it says %s", out)
+			}
+			editSnapshot(t, dir, `["a","b"]`, `["a","c"]`, test.sealed)
+			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
+				out, err := run(t, dir, args...)
+				if terminal.Status(err) != terminal.Failed || err.Error() != "wrong snapshots: posts; to replace them, run weather replay --snapshot" {
+					t.Errorf("%v: %v", args, err)
+				}
+				if len(args) == 1 && !strings.Contains(out, test.says) {
+					t.Errorf("it says %s", out)
+				}
+			}
+			must(t, dir, "replay", "--snapshot")
+			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
+				t.Errorf("then it says %s", out)
+			}
+		})
+	}
+}
+
+// A log that was truncated to nothing is not one without entries.
+func TestTruncatedLog(t *testing.T) {
+	dir := filled(t, "a")
+	if err := os.Truncate(filepath.Join(dir, fileName), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"replay", "log", "workers"} {
+		if _, err := run(t, dir, line); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
+			t.Errorf("%s says %v", line, err)
+		}
 	}
 }
 

@@ -2,8 +2,10 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,21 +14,26 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 )
 
-// A replayReport is what came of a replay.
+// A replayReport is the result of a replay.
 type replayReport struct {
-	Entries   int64   `json:"entries"`
-	Seconds   float64 `json:"seconds"`
-	PerSecond float64 `json:"perSecond"`
-	Snapshot  bool    `json:"snapshot"` // whether snapshots were taken
+	Entries   int64               `json:"entries"`
+	Seconds   float64             `json:"seconds"`
+	PerSecond float64             `json:"perSecond"`
+	Snapshots []app.SnapshotCheck `json:"snapshots"` // those that were there before
+	Snapshot  bool                `json:"snapshot"`  // whether new ones were taken
 }
 
 func (d *Data) newReplay() *cobra.Command {
 	var asJSON, snapshot bool
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Rebuild the state from the whole log, and report the time",
-		Long: `Rebuild the state of all features from the whole log, without snapshots, and report the time. Nothing is
-changed but for --snapshot, and no worker begins. It ends with 1, and says what to do, if there is an entry that cannot be applied.`,
+		Short: "Rebuild the state from the whole log, and verify the snapshots",
+		Long: `Rebuild the state of all features from the whole log, and report the time. Each snapshot that this build
+has taken is compared with the state after the same event. Nothing is changed without --snapshot, and no
+worker runs.
+
+Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged or differs from the log.
+With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -36,21 +43,23 @@ changed but for --snapshot, and no worker begins. It ends with 1, and says what 
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), report)
+					err = printJSON(cmd.OutOrStdout(), report)
+				} else {
+					err = report.print(cmd.OutOrStdout())
 				}
-				return report.print(cmd.OutOrStdout())
+				return errors.Join(err, d.wrongSnapshots(report))
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	cmd.Flags().BoolVar(&snapshot, "snapshot", false, "take snapshots afterwards, from which the next start goes on")
+	cmd.Flags().BoolVar(&snapshot, "snapshot", false, "take new snapshots, from which the next start continues")
 	return cmd
 }
 
 // replay rebuilds the state of all features.
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	began := time.Now()
-	a, err := d.app(ctx, store, app.Options{NoSnapshot: true, Idle: true})
+	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, Idle: true}, d.plain()...)
 	if err != nil {
 		return replayReport{}, err
 	}
@@ -64,7 +73,21 @@ func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (repl
 			return replayReport{}, fmt.Errorf("taking snapshots: %w", err)
 		}
 	}
-	return replayReport{Entries: entries, Seconds: took.Seconds(), PerSecond: float64(entries) / took.Seconds(), Snapshot: snapshot}, nil
+	return replayReport{entries, took.Seconds(), float64(entries) / took.Seconds(), checks, snapshot}, nil
+}
+
+// wrongSnapshots is the error for snapshots that are wrong, and were not replaced.
+func (d *Data) wrongSnapshots(r replayReport) error {
+	var wrong []string
+	for _, s := range r.Snapshots {
+		if s.Result == app.SnapshotDiffers || s.Result == app.SnapshotDamaged {
+			wrong = append(wrong, s.Feature)
+		}
+	}
+	if len(wrong) == 0 || r.Snapshot {
+		return nil
+	}
+	return fmt.Errorf("wrong snapshots: %s; to replace them, run %s replay --snapshot", strings.Join(wrong, ", "), d.program)
 }
 
 // print writes the report for people.
@@ -74,8 +97,22 @@ func (r replayReport) print(out io.Writer) error {
 		entries = "entry"
 	}
 	text := fmt.Sprintf("%d %s in %.3g seconds, %.0f a second.\n", r.Entries, entries, r.Seconds, r.PerSecond)
+	for _, s := range r.Snapshots {
+		switch s.Result {
+		case app.SnapshotNone:
+			text += fmt.Sprintf("snapshot of %s: none\n", s.Feature)
+		case app.SnapshotDamaged:
+			text += fmt.Sprintf("snapshot of %s: damaged: %s\n", s.Feature, s.Detail)
+		case app.SnapshotDiffers:
+			text += fmt.Sprintf("snapshot of %s at event %d: differs from the state that the log leads to\n", s.Feature, s.Seq)
+		case app.SnapshotUnused:
+			text += fmt.Sprintf("snapshot of %s at event %d: not used, as events before it were amended since\n", s.Feature, s.Seq)
+		default:
+			text += fmt.Sprintf("snapshot of %s at event %d: %s\n", s.Feature, s.Seq, s.Result)
+		}
+	}
 	if r.Snapshot {
-		text += "Snapshots are taken.\n"
+		text += "New snapshots were taken.\n"
 	}
 	_, err := io.WriteString(out, text)
 	return err

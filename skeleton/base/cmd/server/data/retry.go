@@ -77,16 +77,29 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	return errors.Join(failed, err)
 }
 
-// aside is what a worker of the program has set aside. The error for one that the program does not have names those
-// that it has.
+// aside is what a worker of the program has set aside.
 func (d *Data) aside(ctx context.Context, store app.Store, worker string) ([]int64, error) {
-	names, err := d.workers(ctx)
+	w, err := d.worker(ctx, store, worker)
 	if err != nil {
 		return nil, err
 	}
+	var seqs []int64
+	for _, a := range w.Aside {
+		seqs = append(seqs, a.Seq)
+	}
+	return seqs, nil
+}
+
+// worker is how a worker of the program stands. The error for one that the program does not have names those that it
+// has.
+func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.WorkerStatus, error) {
+	names, err := d.workers(ctx)
+	if err != nil {
+		return app.WorkerStatus{}, err
+	}
 	all, err := app.Workers(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("reading how the workers stand: %w", err)
+		return app.WorkerStatus{}, fmt.Errorf("reading how the workers stand: %w", err)
 	}
 	i := slices.IndexFunc(all, func(w app.WorkerStatus) bool { return w.Name == worker })
 	if !slices.Contains(names, worker) {
@@ -98,16 +111,12 @@ func (d *Data) aside(ctx context.Context, store app.Store, worker string) ([]int
 		if len(names) > 0 {
 			there = "there are " + strings.Join(names, ", ")
 		}
-		return nil, fmt.Errorf("the worker %s is unknown to this program%s; %s", short(worker, 60), why, there)
+		return app.WorkerStatus{}, fmt.Errorf("the worker %s is unknown to this program%s; %s", short(worker, 60), why, there)
 	}
 	if i < 0 {
-		return nil, nil
+		return app.WorkerStatus{Name: worker}, nil
 	}
-	var seqs []int64
-	for _, a := range all[i].Aside {
-		seqs = append(seqs, a.Seq)
-	}
-	return seqs, nil
+	return all[i], nil
 }
 
 // workers are the names of the workers that the program has, such as posts/digest.

@@ -37,6 +37,8 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 		return fmt.Errorf("looking for the data: %w; %s", err, d.wayOut())
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no file; %s", file, d.wayOut())
+	case info.Size() == 0:
+		return fmt.Errorf("read %s: the file is empty; restore a backup of it, or %s", file, d.wayOut())
 	}
 	store, err := d.open(ctx, file)
 	if err != nil {

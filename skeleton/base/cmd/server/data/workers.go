@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ there are after it, and which process runs it. An entry on which a worker fails 
 time, and set aside in the end; workers retry has it tried again.
 
 A worker that has run on the data, but is not in this program, was renamed or removed.`,
-		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all"),
+		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all", "workers reset posts/digest"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.with(cmd.Context(), func(store *sqlite.Store) error {
@@ -46,7 +47,7 @@ A worker that has run on the data, but is not in this program, was renamed or re
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	cmd.AddCommand(d.newRetry())
+	cmd.AddCommand(d.newRetry(), d.newReset())
 	return cmd
 }
 
@@ -98,12 +99,12 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	text := ""
 	switch {
 	case w.Error != "" && w.Trying != 0:
-		text = fmt.Sprintf("%s fails on entry %d (%d tries so far): %s\n", w.Name, w.Trying, w.Tries, short(w.Error, 300))
+		text = fmt.Sprintf("%s fails on entry %d (%d tries so far): %s\n", w.Name, w.Trying, w.Tries, oneLine(w.Error))
 	case w.Error != "":
-		text = fmt.Sprintf("%s fails: %s\n", w.Name, short(w.Error, 300))
+		text = fmt.Sprintf("%s fails: %s\n", w.Name, oneLine(w.Error))
 	}
 	for _, a := range w.Aside {
-		text += fmt.Sprintf("%s has set entry %d aside after %d tries: %s\n", w.Name, a.Seq, a.Tries, short(a.Error, 300))
+		text += fmt.Sprintf("%s has set entry %d aside after %d tries: %s\n", w.Name, a.Seq, a.Tries, oneLine(a.Error))
 		if !w.Unknown {
 			text += fmt.Sprintf("  try it again with: %s workers retry %s %d\n", d.program, w.Name, a.Seq)
 		}
@@ -111,3 +112,6 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	_, err := io.WriteString(out, text)
 	return err
 }
+
+// oneLine shortens an error that may have several lines.
+func oneLine(text string) string { return short(strings.ReplaceAll(text, "\n", "; "), 300) }

@@ -89,6 +89,53 @@ func TestRetryNothing(t *testing.T) {
 	}
 }
 
+// kept is a worker with a saved field.
+type kept struct {
+	Sent int `json:"sent"`
+}
+
+// Saved fields that fit no more stop the server, which names the command that discards them.
+func TestResetWorker(t *testing.T) {
+	dir := filled(t, "a")
+	for _, test := range []struct{ args, says string }{
+		{"workers reset posts/digest", "posts/digest has no saved fields.\n"},
+		{"workers reset posts/digger", "the worker posts/digger is unknown to this program; there are posts/digest"},
+	} {
+		out, err := run(t, dir, strings.Fields(test.args)...)
+		if err != nil {
+			out = err.Error()
+		}
+		if out != test.says {
+			t.Errorf("%s says %s", test.args, out)
+		}
+	}
+	before := posts()
+	before.Workers = []app.Worker{app.WorkerOf("digest", func(context.Context) (*kept, error) { return &kept{7}, nil })}
+	store, err := New("weather", before).make(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New("weather", before).app(t.Context(), store, app.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.WorkOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = New("weather", posts()).app(t.Context(), store, app.Options{})
+	if err == nil || !strings.Contains(err.Error(), `field "sent" is unknown`) || !strings.HasSuffix(err.Error(), "weather workers reset posts/digest") {
+		t.Errorf("it says %v", err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, dir, "workers", "reset", "posts/digest"); out != "Discarded the saved fields of posts/digest: {\"sent\":7}\nIt continues after event 1.\n" {
+		t.Errorf("it says %s", out)
+	}
+	_, end := serve(t, dir)
+	end()
+}
+
 // untilAside runs an app until a worker has set so many entries aside.
 func untilAside(t *testing.T, a *app.App, store app.Store, many int) {
 	t.Helper()
@@ -134,7 +181,7 @@ func TestPrintWorkers(t *testing.T) {
 posts/digest  7         3       1          host:12
 posts/mail    10        0       0          -
 posts/old     0         0       1          host:13  (not in this program: renamed or removed)
-posts/digest fails on entry 8 (2 tries so far): no�network
+posts/digest fails on entry 8 (2 tries so far): no; network
 posts/digest has set entry 5 aside after 5 tries: no such user
   try it again with: weather workers retry posts/digest 5
 posts/old has set entry 5 aside after 5 tries: no

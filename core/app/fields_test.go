@@ -1,0 +1,100 @@
+package app_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// working has a worker of type W, which does nothing.
+func working[W any]() app.Feature {
+	f := items()
+	f.Workers = []app.Worker{app.WorkerOf("mailer", func(context.Context) (*W, error) { return new(W), nil })}
+	return f
+}
+
+// Saved fields that do not fit the worker stop the start. They can be discarded.
+func TestSavedFieldsAreExact(t *testing.T) {
+	type optional struct {
+		Sent  int    `json:"sent"`
+		Extra string `json:"extra,omitempty"`
+		More  *int   `json:"more"`
+	}
+	type renamed struct {
+		Count int `json:"count"`
+	}
+	type added struct {
+		Sent  int `json:"sent"`
+		Total int `json:"total"`
+	}
+	type retyped struct {
+		Sent string `json:"sent"`
+	}
+	type removed struct{}
+	for _, test := range []struct {
+		name    string
+		feature app.Feature
+		says    string // empty if it is accepted
+	}{
+		{"the same", working[Mailer](), ""},
+		{"optional field added", working[optional](), ""},
+		{"renamed", working[renamed](), `do not fit app_test.renamed: field "sent" is unknown, "count" is missing`},
+		{"added", working[added](), `do not fit app_test.added: field "total" is missing`},
+		{"another type", working[retyped](), "do not fit app_test.retyped: sent: must be a string, got a number"},
+		{"removed", working[removed](), `do not fit app_test.removed: field "sent" is unknown`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := app.NewMemory()
+			before := open(t, m.Share(), working[Mailer]())
+			execute(t, before, Add{Name: "a"})
+			if err := before.WorkOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, idle := range []bool{true, false} {
+				o := quiet()
+				o.Idle = idle
+				a, err := app.Open(t.Context(), m.Share(), o, test.feature)
+				if idle {
+					if err != nil {
+						t.Fatal(err)
+					}
+					err = a.WorkOnce(t.Context()) // its own start finds out too
+				}
+				if (err == nil) != (test.says == "") || err != nil && (!strings.Contains(err.Error(), test.says) ||
+					!strings.Contains(err.Error(), "the saved fields of worker items/mailer") || !strings.Contains(err.Error(), "hello workers reset items/mailer")) {
+					t.Errorf("idle %v: %v", idle, err)
+				}
+			}
+			discarded, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer")
+			if err != nil || !strings.Contains(string(discarded), `"sent":0`) {
+				t.Errorf("discarded %s, %v", discarded, err)
+			}
+			if err := open(t, m.Share(), test.feature).WorkOnce(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if w := worker(t, m); w.Position != 1 {
+				t.Errorf("%+v", w)
+			}
+		})
+	}
+}
+
+func TestResetWorkerRefuses(t *testing.T) {
+	m := app.NewMemory()
+	if _, err := app.ResetWorker(t.Context(), m, "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: it has never run on this data" {
+		t.Errorf("it says %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		p := start(t, m, working[Mailer]())
+		defer p.end()
+		time.Sleep(time.Second)
+		if _, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer"); err == nil || !strings.Contains(err.Error(), "runs it; stop that first") {
+			t.Errorf("it says %v", err)
+		}
+	})
+}

@@ -1,0 +1,247 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// CountMore is Count of a newer build: it has an optional field more.
+type CountMore struct {
+	By   int    `json:"by"`
+	Unit string `json:"unit,omitempty"`
+}
+
+func (c CountMore) Check(context.Context, *State) error { return nil }
+func (c CountMore) Apply(s *State, _ app.Entry) int     { s.Total += c.By; return s.Total }
+
+// Explode panics when it is applied with the data of a newer build.
+type Explode struct {
+	How string `json:"how"`
+}
+
+func (c Explode) Check(context.Context, *State) error { return nil }
+func (c Explode) Apply(s *State, _ app.Entry) string {
+	if s.Total++; c.How == "new" {
+		panic("exploded")
+	}
+	return c.How
+}
+
+// CountItems is a command of another feature whose check asks for the total of items.
+type CountItems struct{}
+
+func (CountItems) Check(ctx context.Context, _ *Tagged) error {
+	_, err := app.Ask(ctx, Total{})
+	return err
+}
+func (CountItems) Apply(s *Tagged, _ app.Entry) int { return len(s.Tags) }
+
+// Tags asks for the tags.
+type Tags struct{}
+
+func (Tags) Answer(_ context.Context, s *Tagged) ([]int, error) { return s.Tags, nil }
+
+// builds are the features of an older build.
+func builds() []app.Feature {
+	f, g := items(), tags()
+	f.Commands = append(f.Commands, app.CommandOf[Explode]("explode", 1))
+	g.Commands = append(g.Commands, app.CommandOf[CountItems]("countitems", 1))
+	g.Queries = []app.Query{app.QueryOf[Tags]("tags")}
+	return []app.Feature{f, g}
+}
+
+// A running process that meets an event which it cannot read stops the feature concerned, in the same words whatever the reason, and serves the
+// others. An amendment lets it go on.
+func TestRunningBuildMeetsNewerEvent(t *testing.T) {
+	const restart = "the event log is newer than this process; restart it\nevent 2 of the log ("
+	for _, test := range []struct {
+		name, kind string
+		version    int
+		data, says string
+	}{
+		{"unknown field", "items/count", 1, `{"by":1,"unit":"kg"}`, "items/count, version 1, 0001-01-01 00:00:00) does not fit app_test.Count: field \"unit\" is unknown"},
+		{"missing field", "items/count", 1, `{}`, `field "by" is missing`},
+		{"newer version", "items/count", 2, `{"by":1}`, "is newer than this build, which knows items/count up to version 1"},
+		{"unknown command", "items/tally", 1, `{"amount":1}`, "has no command: items/tally was removed or renamed"},
+		{"panic in Apply", "items/explode", 1, `{"how":"new"}`, "cannot be applied: panic: exploded"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := app.NewMemory()
+			a := open(t, m.Share(), builds()...)
+			if _, err := app.Execute(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil {
+				t.Fatal(err)
+			}
+			record(t, m, test.kind, test.version, test.data)
+			check := func(what string, err error) {
+				t.Helper()
+				var stuck *app.StuckError
+				if !errors.As(err, &stuck) || !strings.HasPrefix(err.Error(), restart) || !strings.Contains(err.Error(), test.says) || errors.Is(err, app.ErrRefused) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			_, err := app.Read(t.Context(), a, Total{})
+			check("a query", err)
+			_, err = app.Execute(t.Context(), a, Count{1})
+			check("a command", err)
+			_, err = app.Execute(t.Context(), a, CountItems{})
+			check("a command that asks the feature", err)
+			_, err = a.Dump(t.Context())
+			check("a dump", err)
+			if result, err := app.Execute(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil || string(result) != "5" {
+				t.Errorf("a command that was executed before: %s, %v", result, err)
+			}
+
+			execute(t, a, Tag{[]int{1, 2}})
+			record(t, m, "items/count", 1, `{"by":100}`) // not applied: the feature is stuck
+			record(t, m, "others/make", 1, `{}`)         // of a feature that this build does not have
+			execute(t, a, Raise{})
+			if got, err := app.Ask(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
+				t.Errorf("the other feature has %v, %v", got, err)
+			}
+			status, err := a.Status(t.Context())
+			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, restart) || status.Features[1].Stuck != "" || status.Seq != 6 {
+				t.Errorf("%+v, %v", status, err)
+			}
+			if err := a.Snapshot(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if names, err := m.Names(t.Context(), "snapshot/"); err != nil || strings.Join(names, " ") != "snapshot/tags/same" {
+				t.Errorf("there are the snapshots %v, %v", names, err)
+			}
+			if _, err := app.Open(t.Context(), m.Share(), quiet(), builds()...); err == nil || !strings.HasPrefix(err.Error(), "event 2 of the log (") {
+				t.Errorf("at the start: %v", err)
+			}
+
+			if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+				t.Fatal(err)
+			}
+			if n := total(t, a); n != 105 {
+				t.Errorf("after the amendment the total is %d", n)
+			}
+			execute(t, a, Count{1})
+			if got, err := app.Ask(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
+				t.Errorf("then the other feature has %v, %v", got, err)
+			}
+		})
+	}
+}
+
+// A new optional field is one-way: the older build refuses the events that have it, and reads those that do not.
+func TestOptionalFieldIsOneWay(t *testing.T) {
+	m := app.NewMemory()
+	fresh := items()
+	fresh.Commands[1] = app.CommandOf[CountMore]("count", 1)
+	older, newer := open(t, m.Share()), open(t, m.Share(), fresh)
+	execute(t, older, Count{1})
+	execute(t, newer, CountMore{By: 10})
+	if n := total(t, older); n != 11 {
+		t.Errorf("the total is %d", n)
+	}
+	execute(t, newer, CountMore{100, "kg"})
+	_, err := app.Execute(t.Context(), older, Count{1})
+	if err == nil || !strings.HasPrefix(err.Error(), "the event log is newer than this process; restart it\nevent 3 ") || !strings.Contains(err.Error(), `field "unit" is unknown`) {
+		t.Errorf("it says %v", err)
+	}
+	if n := total(t, newer); n != 111 {
+		t.Errorf("in the newer build the total is %d", n)
+	}
+}
+
+// Commands of a stuck feature do not take those down that share their transaction.
+func TestStuckInABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		a := open(t, m.Share(), builds()...)
+		record(t, m, "items/tally", 1, `{}`)
+		hold := make(chan struct{})
+		go m.Write(t.Context(), func(app.Tx) error { <-hold; return nil })
+		synctest.Wait()
+		stuck, fine := make(chan error, 3), make(chan error, 3)
+		for range 3 {
+			go func() { _, err := app.Execute(t.Context(), a, Count{1}); stuck <- err }()
+			synctest.Wait()
+			go func() { _, err := app.Execute(t.Context(), a, Tag{[]int{1}}); fine <- err }()
+			synctest.Wait()
+		}
+		close(hold)
+		for range 3 {
+			var e *app.StuckError
+			if err := <-stuck; !errors.As(err, &e) {
+				t.Errorf("the stuck feature says %v", err)
+			}
+			if err := <-fine; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := last(t, m); n != 4 {
+			t.Errorf("the log has %d events", n)
+		}
+	})
+}
+
+// tagging has a worker that follows the commands of both features, and one that follows only tags.
+func tagging(world *outside) []app.Feature {
+	both := builds()
+	begin := func(context.Context) (*Mailer, error) { return &Mailer{world: world}, nil }
+	onTag := func(m *Mailer, ctx context.Context, _ Tag, _ app.Entry) error { return m.world.send(ctx, "tag") }
+	both[1].Workers = []app.Worker{
+		app.WorkerOf("both", begin, app.FromStart[Mailer](), app.On(onTag),
+			app.On(func(m *Mailer, ctx context.Context, c Count, _ app.Entry) error { return m.world.send(ctx, "count") })),
+		app.WorkerOf("tags", begin, app.FromStart[Mailer](), app.On(func(m *Mailer, ctx context.Context, _ Raise, _ app.Entry) error {
+			_, err := app.Ask(ctx, Total{})
+			return errors.Join(err, m.world.send(ctx, "raise"))
+		})),
+	}
+	return both
+}
+
+// A worker waits at the event at which a feature is stuck whose commands it follows, or that it asks, and goes on after an amendment. Nothing is set aside.
+func TestWorkersWaitForAStuckFeature(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{}
+		a := open(t, m.Share(), tagging(world)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); a.Run(ctx) }()
+		execute(t, a, Count{1})
+		time.Sleep(time.Second)
+		record(t, m, "items/count", 2, `{}`)
+		execute(t, a, Tag{[]int{1}})
+		execute(t, a, Raise{})
+		time.Sleep(time.Hour)
+		if got := strings.ReplaceAll(world.list(), " raise", ""); got != "count" {
+			t.Errorf("they have done %s", got)
+		}
+		all, err := app.Workers(t.Context(), m.Share())
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		for i, seq := range []int64{2, 4} {
+			if w := all[i]; w.Position != seq-1 || w.Trying != seq || len(w.Aside) != 0 || !strings.HasPrefix(w.Error, "the event log is newer than this process; restart it") {
+				t.Errorf("%+v", w)
+			}
+		}
+		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+		world.mu.Lock()
+		world.sent = nil
+		world.mu.Unlock()
+		time.Sleep(time.Minute)
+		if got := world.list(); got != "tag raise" && got != "raise tag" {
+			t.Errorf("after the amendment they have done %s", got)
+		}
+		cancel()
+		<-done
+		all, err = app.Workers(t.Context(), m.Share())
+		if err != nil || all[0].Error+all[1].Error != "" || all[0].Behind+all[1].Behind != 0 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
