@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -94,7 +95,7 @@ func generateAll(t *testing.T, dir, inputs string, all bool) []txtar.File {
 			continue
 		}
 		for _, f := range result.Files {
-			if f.Derived || strings.HasSuffix(f.Path, "_test.go") && !all {
+			if f.Derived || f.Path == contract.File || strings.HasSuffix(f.Path, "_test.go") && !all {
 				continue
 			}
 			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.Path)))

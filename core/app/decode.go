@@ -173,3 +173,16 @@ func (f *feature) mapped(r Recorded) (now Recorded, err error) {
 	}()
 	return f.Map(r)
 }
+
+// Command returns the command that an event stands for, in the version that this program writes; nil if the event is dropped. It does
+// not apply it.
+func (a *App) Command(r Record) (any, error) {
+	d, meant := a.meaning(r)
+	if d.err == nil && d.of != nil {
+		d.read(meant)
+	}
+	if d.err != nil || d.of == nil {
+		return nil, d.err
+	}
+	return d.command.value(), nil
+}

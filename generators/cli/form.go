@@ -11,7 +11,7 @@ import (
 )
 
 // A form is the input of a generator, as it is typed: the properties that must be there are words, in
-// their order, and the first list takes the words that are left. All others are flags, but for a
+// their order, and the first list takes the words that are left, or is a flag. All others are flags, but for a
 // name: it is a word, even where it may be left out.
 type form struct {
 	words  []property
@@ -152,11 +152,19 @@ func (p property) flag() string {
 	return name
 }
 
+// flagged are the properties that are flags. The list that takes the words that are left is one too.
+func (f *form) flagged() []property {
+	if f.rest == nil {
+		return f.others
+	}
+	return append([]property{*f.rest}, f.others...)
+}
+
 // flags declares the properties that are flags.
 func (f *form) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String("input", "", "a `file` with all of the input as a JSON object, - for standard input; words and flags beside it win")
-	for _, p := range f.others {
+	for _, p := range f.flagged() {
 		name := p.flag()
 		switch {
 		case flags.Lookup(name) != nil: // two properties would have it; --input has the other
@@ -203,10 +211,7 @@ func (f *form) fill(cmd *cobra.Command, args []string) (json.RawMessage, error) 
 			input[p.name] = p.Type.value(args[i])
 		}
 	}
-	if len(args) > len(f.words) {
-		input[f.rest.name] = f.rest.Items.Type.values(args[len(f.words):])
-	}
-	for _, p := range f.others {
+	for _, p := range f.flagged() {
 		if !cmd.Flags().Changed(p.flag()) {
 			continue
 		}
@@ -214,6 +219,10 @@ func (f *form) fill(cmd *cobra.Command, args []string) (json.RawMessage, error) 
 		if input[p.name], err = p.value(cmd); err != nil {
 			return nil, err
 		}
+	}
+	if len(args) > len(f.words) {
+		flagged, _ := input[f.rest.name].([]any)
+		input[f.rest.name] = append(f.rest.Items.Type.values(args[len(f.words):]), flagged...)
 	}
 	return strictjson.Marshal(input)
 }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // File is the contract's path from the project's root.
@@ -60,6 +62,7 @@ func Parse(text []byte) (*Contract, error) {
 	if text == nil {
 		return c, nil
 	}
+	c.Format = 0
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, fmt.Errorf("reading %s: %w; restore it from version control", File, err)
 	}
@@ -84,16 +87,57 @@ func Parse(text []byte) (*Contract, error) {
 	return c, nil
 }
 
-// Encode is the contract as the file holds it. Equal contracts have equal bytes.
+// Encode is the contract as the file holds it: a line for each part of an entry and for each field of a command. Equal contracts have
+// equal bytes.
 func (c *Contract) Encode() ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "\t")
-	if err := encoder.Encode(c); err != nil {
+	text, err := strictjson.Marshal(c)
+	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", File, err)
 	}
+	var out bytes.Buffer
+	out.WriteByte('{')
+	separator := ""
+	err = strictjson.Object(text, func(key, value []byte) error {
+		levels := 2 // list entries, and their parts
+		if string(key) == "commands" {
+			levels = 5 // commands, their parts, versions, shapes, and fields
+		}
+		fmt.Fprintf(&out, "%s\n\t%q: ", separator, key)
+		separator = ","
+		return lay(&out, value, "\n\t", levels)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing %s: %w", File, err)
+	}
+	out.WriteString("\n}\n")
 	return out.Bytes(), nil
+}
+
+// lay writes a JSON value with each member on a line of its own, so many levels deep.
+func lay(out *bytes.Buffer, value []byte, indent string, levels int) error {
+	first := strictjson.First(value)
+	if levels == 0 || first != '{' && first != '[' || len(value) == 2 {
+		return json.Compact(out, value)
+	}
+	out.WriteByte(first)
+	separator := ""
+	member := func(key, value []byte) error {
+		out.WriteString(separator + indent + "\t")
+		separator = ","
+		if key != nil {
+			out.Write(strictjson.AppendString(nil, key))
+			out.WriteString(": ")
+		}
+		return lay(out, value, indent+"\t", levels-1)
+	}
+	if first == '{' {
+		err := strictjson.Object(value, member)
+		out.WriteString(indent + "}")
+		return err
+	}
+	err := strictjson.Array(value, func(value []byte) error { return member(nil, value) })
+	out.WriteString(indent + "]")
+	return err
 }
 
 // Clone is a copy that can be changed on its own.

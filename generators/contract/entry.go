@@ -159,6 +159,8 @@ func (b *breaks) compare(path string, was, is map[string]any, depth int) {
 		switch {
 		case existed && !remains:
 			b.note(at, removed)
+		case b.input && slices.Contains(needs, name) && !existed:
+			b.note(at, isNew+" and is required")
 		case b.input && slices.Contains(needs, name) && !slices.Contains(needed, name):
 			b.note(at, "became required")
 		case !b.input && slices.Contains(needed, name) && !slices.Contains(needs, name):

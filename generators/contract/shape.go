@@ -68,7 +68,7 @@ func ParseType(text string) (Type, error) {
 	case strings.HasPrefix(text, "["):
 		length, rest, ok := strings.Cut(text[1:], "]")
 		n, err := strconv.Atoi(length)
-		if !ok || err != nil {
+		if !ok || err != nil || n < 0 {
 			return fail()
 		}
 		return nested(Type{Kind: Array, Len: n}, rest)
@@ -398,8 +398,9 @@ func (s Shape) example(t Type, within map[string]bool) string {
 
 // list is a list of n values of a type.
 func (s Shape) list(n int, elem Type, within map[string]bool) string {
+	const most = 100
 	value := s.example(elem, within)
-	if value == "" {
+	if value == "" || n > most {
 		return ""
 	}
 	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"

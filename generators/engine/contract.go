@@ -34,11 +34,11 @@ func (b brokenCommand) String() string { return b.entry + ": " + contract.Descri
 
 // wayOut names the ways to go on.
 func (b brokenCommand) wayOut() string {
-	accept := fmt.Sprintf("if no stored data matters, accept the change: petrock sync --accept %s (build with accept)", b.entry)
+	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.entry)
 	if b.beingAdded {
-		return fmt.Sprintf("generate %s with its recorded fields and then a new version of it, or %s", b.entry, accept)
+		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.entry, contract.Flags(b.changes), accept)
 	}
-	return fmt.Sprintf("make a new version that still reads old events: petrock generate version %s%s (generate_version), or %s", b.entry, contract.Flags(b.changes), accept)
+	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.entry, contract.Flags(b.changes), accept)
 }
 
 // diagnostic is the same for a list of them.
@@ -49,21 +49,16 @@ func (b brokenCommand) diagnostic() check.Diagnostic {
 // refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one command, or that only takes
 // away, leaves the others for later.
 func (p *plan) refuseBroken() error {
-	var refusal Refusal
-	var ways []string
+	refusal := &Refusal{Reason: "stored events would no longer be read as they were written:", WayOut: "Nothing was changed."}
 	for _, b := range p.broken {
-		if p.lenient || p.settles != "" && p.settles != b.entry {
-			continue
+		if !p.lenient && (p.settles == "" || p.settles == b.entry) {
+			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
 		}
-		refusal.Conflicts = append(refusal.Conflicts, b.String())
-		ways = append(ways, b.wayOut())
 	}
-	if len(ways) == 0 {
+	if len(refusal.Diagnostics) == 0 {
 		return nil
 	}
-	refusal.Reason = "events in existing logs would no longer be read:"
-	refusal.WayOut = "Nothing was changed. Either " + strings.Join(ways, ".\nEither ") + "."
-	return &refusal
+	return refusal
 }
 
 // recorded is the contract that a plan begins with.

@@ -20,7 +20,8 @@ import (
 
 // BuildInput is what build takes.
 type BuildInput struct {
-	Dir string `json:"dir,omitempty"` // Folder of the project
+	Accept []string `json:"accept,omitempty"` // Commands, such as posts/create, whose changed fields are recorded although stored events no longer fit them
+	Dir    string   `json:"dir,omitempty"`    // Folder of the project
 }
 
 // A Built is what came of a build.
@@ -40,7 +41,7 @@ type Built struct {
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
 	return on(ctx, t, in.Dir, func(p *opened) (*Built, error) {
-		built, err := p.build(ctx)
+		built, err := p.build(ctx, in.Accept)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +79,8 @@ func (b *Built) String() string {
 }
 
 // build makes the project's server. What is wrong with the project's Go is in the result.
-func (o *opened) build(ctx context.Context) (*Built, error) {
-	synced, err := o.engine.Sync(ctx, engine.Options{})
+func (o *opened) build(ctx context.Context, accept []string) (*Built, error) {
+	synced, err := o.engine.Sync(ctx, engine.Options{Accept: accept})
 	if refusal := (*engine.Refusal)(nil); errors.As(err, &refusal) {
 		synced, err = &engine.Result{Refused: append(refusal.Diagnostics, conflicts(refusal)...)}, nil
 	}

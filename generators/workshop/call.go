@@ -90,7 +90,7 @@ func (t *Tools) prepare(ctx context.Context, in CallInput) (program, dir string,
 		return "", "", nil, err
 	}
 	defer done()
-	built, err := o.build(ctx)
+	built, err := o.build(ctx, nil)
 	if err != nil {
 		return "", "", nil, err
 	}

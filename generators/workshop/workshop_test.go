@@ -54,7 +54,7 @@ func TestProjectStatus(t *testing.T) {
 	if !sound.Builds || sound.Name != "weather" || sound.Module != "example.com/weather" || sound.Root != root || sound.Petrock != generators.Version || len(sound.Packages) != 1 || sound.Packages[0] != "example.com/weather/tools" {
 		t.Errorf("sound, it says: %+v", sound)
 	}
-	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\nAll packages and tests compile.\n") {
+	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncontract.json is stale\nAll packages and tests compile.\n") {
 		t.Errorf("to people it says:\n%s", text)
 	}
 	if text := broken.String(); !strings.Contains(text, "It does not compile:\ntools/sun.go:3:15: ") {

@@ -1,0 +1,251 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/workshop"
+)
+
+// version generates a new version of a command.
+func (w *world) version(e *engine.Engine, in object) (*engine.Result, error) {
+	w.Helper()
+	text, err := json.Marshal(in)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return e.Generate(w.Context(), "version", text, engine.Options{})
+}
+
+// says fails the test unless an error says all of these.
+func (w *world) says(err error, parts ...string) {
+	w.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			w.Errorf("the error is %v, want %q in it", err, part)
+		}
+	}
+}
+
+// An agent renames a field that has stored data in one call, and the old data reads as it was. It may do so again, and may undo it.
+func TestRenamedFieldsKeepTheirData(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(workshop.Options{})
+	call := func(tool string, arguments object, says string) {
+		t.Helper()
+		if said := client.CallTool("call", object{"name": tool, "arguments": arguments}); !strings.Contains(said.Text(), says) {
+			t.Errorf("%s %v says %s, want %s in it", tool, arguments, said.Text(), says)
+		}
+	}
+	good[engine.Result](w, client, "generate_feature", object{"name": "links", "crud": true, "fields": []string{"url:string:1..80", "tags:[]string?"}})
+	call("links_create", object{"url": "https://go.dev", "tags": []string{"go"}}, `"seq":1`)
+
+	before := w.tree()
+	first := good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"url=href"}})
+	if first.Trial == nil || !first.Trial.Ran {
+		t.Errorf("its test was not run: %+v", first.Trial)
+	}
+	call("links_create", object{"href": "https://pkg.go.dev"}, `"seq":2`)
+	good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=address"}, "drop": []string{}})
+	call("links_create", object{"address": "https://tip.golang.org"}, `"seq":3`)
+	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
+	call("links_list", object{}, `"url":"https://pkg.go.dev"`)
+	call("links_list", object{}, `"url":"https://tip.golang.org"`)
+	w.goCommand("test", "./features/...")
+	for _, part := range []string{"func (old CreateV1) Upgrade() CreateV2", "CreateV2{Href: old.URL, Tags: old.Tags}"} {
+		if text := w.read("features/links/create_v1.go"); !strings.Contains(text, part) {
+			t.Errorf("the first version has no %s:\n%s", part, text)
+		}
+	}
+
+	// An undo leaves a build that is older than the log, and says so.
+	good[engine.Result](w, client, "undo", nil)
+	good[engine.Result](w, client, "undo", object{"id": first.Operation})
+	w.unchanged(before, "undoing the versions")
+	call("links_list", object{}, "is newer than this build, which knows links/create up to version 1")
+}
+
+// A change of a recorded command's fields that stored events do not fit is refused by everything, until it is made explicit.
+func TestIncompatibleChangesAreRefused(t *testing.T) {
+	w := newWorld(t)
+	e := w.engine()
+	w.generate(e, "feature", input{Name: "links", CRUD: true, Fields: []string{"url"}})
+	w.replace("features/links/create.go", `json:"url"`, `json:"href"`)
+	const changed = "links/create: field url was removed, href was added"
+	ways := []string{changed, "petrock generate version links/create --rename url=href", "petrock sync --accept links/create"}
+
+	_, err := e.Sync(t.Context(), engine.Options{})
+	w.says(err, ways...)
+	_, err = e.Generate(t.Context(), "tool", input{Name: "shout"}.json(), engine.Options{})
+	w.says(err, ways...)
+	checked, err := e.Check(t.Context())
+	if err != nil || checked.OK || !strings.Contains(checked.Stale(), changed) {
+		t.Errorf("the check says %+v, %v", checked, err)
+	}
+	client := w.serve(workshop.Options{})
+	for _, tool := range []string{"build", "call"} {
+		if said := client.CallTool(tool, object{"name": "links_list"}); tool == "call" && (!said.IsError || !strings.Contains(said.Text(), changed)) {
+			t.Errorf("%s says %s", tool, said.Text())
+		}
+	}
+	if said := client.CallTool("build", object{}); !said.IsError || !strings.Contains(said.Text(), changed) {
+		t.Errorf("build says %s", said.Text())
+	}
+
+	// It can be accepted, which can be undone.
+	_, err = e.Sync(t.Context(), engine.Options{Accept: []string{"links/nosuch"}})
+	w.says(err, `"links/nosuch": there is no such command; there are links/create, links/delete, links/update`)
+	accepted, err := e.Sync(t.Context(), engine.Options{Accept: []string{"links/create"}})
+	if err != nil || accepted.Operation == "" {
+		t.Fatalf("accepting: %v, %v", accepted, err)
+	}
+	w.fresh(e)
+	w.undo(e, accepted.Operation)
+	_, err = e.Sync(t.Context(), engine.Options{})
+	w.says(err, changed)
+
+	// A new version works after the edit too, and another command that is broken does not stand in its way.
+	w.replace("features/links/update.go", `json:"url,omitempty"`, `json:"href,omitempty"`)
+	_, err = w.version(e, object{"name": "links/create"})
+	w.says(err, "url: no field takes it", "rename url=NEW", "href: it is new and required", "default href=VALUE")
+	if _, err := w.version(e, object{"name": "links/create", "rename": []string{"url=href"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Sync(t.Context(), engine.Options{})
+	w.says(err, "links/update: field url was removed, href was added")
+	if _, err := w.version(e, object{"name": "links/update", "drop": []string{"url"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.fresh(e)
+
+	// Compatible changes are recorded, and can be undone; what breaks clients alone is a warning.
+	w.replace("features/links/delete.go", "ID string", "Why string `json:\"why,omitempty\"` // Reason\n\tID string")
+	synced, err := e.Sync(t.Context(), engine.Options{})
+	if err != nil || len(synced.Warnings) > 0 || synced.Operation == "" {
+		t.Errorf("a new optional field: %v, %v", synced, err)
+	}
+	w.replace("features/links/get.go", `json:"id"`, `json:"key"`)
+	synced, err = e.Sync(t.Context(), engine.Options{})
+	if err != nil || !strings.Contains(synced.String(), "this breaks clients: tool links_get: input property id was removed") {
+		t.Errorf("a query's field: %v, %v", synced, err)
+	}
+	w.fresh(e)
+}
+
+// A command that is destroyed and generated again with other fields would misread its events.
+func TestRegeneratedCommands(t *testing.T) {
+	w := newWorld(t)
+	e := w.engine()
+	w.generate(e, "feature", input{Name: "notes", CRUD: true, Fields: []string{"title:string:1..50"}})
+	w.generate(e, "command", input{Name: "notes/tag", Fields: []string{"tag"}, Body: "return TagOutput{}"})
+	destroyed, err := e.Destroy(t.Context(), "command", "notes/tag", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := destroyed.String(); !strings.Contains(text, "notes/tag") || !strings.Contains(text, "func Map") {
+		t.Errorf("destroying it says nothing of its events:\n%s", text)
+	}
+	_, err = e.Generate(t.Context(), "command", input{Name: "notes/tag", Fields: []string{"label"}, Body: "return TagOutput{}"}.json(), engine.Options{})
+	w.says(err, "notes/tag: field tag was removed, label was added", "generate it with its recorded fields first", "petrock generate version notes/tag --rename tag=label", "petrock sync --accept notes/tag")
+	w.generate(e, "command", input{Name: "notes/tag", Fields: []string{"tag"}, Body: "return TagOutput{}"})
+	if _, err := w.version(e, object{"name": "notes/tag", "rename": []string{"tag=label"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.fresh(e)
+}
+
+// Types inside of types are kept as they were, and converted; what is left undecided is named.
+func TestVersionsOfNestedTypes(t *testing.T) {
+	w := newWorld(t)
+	e := w.engine()
+	w.generate(e, "feature", input{Name: "orders"})
+	const head = `package orders
+
+import (
+	"context"
+	"time"
+
+	"` + module + `/core/app"
+)
+
+// A Level is how urgent something is.
+type Level string
+
+// The levels.
+const (
+	Low  Level = "low"
+	High Level = "high"
+)
+
+`
+	const tail = `
+// Check refuses nothing.
+func (c Place) Check(ctx context.Context, s *State) error { return nil }
+
+// Apply does nothing.
+func (c Place) Apply(s *State, e app.Entry) int { return len(c.Items) }
+`
+	w.write("features/orders/place.go", head+`// An Item is what is ordered.
+type Item struct {
+	URL    string `+"`json:\"url\"`"+` // Where it is
+	Number int32  `+"`json:\"number\"`"+` // How many
+	Parts  []Item `+"`json:\"parts,omitempty\"`"+` // What it is made of
+}
+
+// A Base is what all have.
+type Base struct {
+	By string `+"`json:\"by\"`"+` // Who
+}
+
+// Place places an order.
+type Place struct {
+	Base
+	Items []Item            `+"`json:\"items\"`"+` // What is ordered
+	ByKey map[string]*Item  `+"`json:\"by_key\"`"+` // The same
+	Level Level             `+"`json:\"level\"`"+` // How urgent
+	Due   *time.Time        `+"`json:\"due,omitempty\"`"+` // When
+	Note  *string           `+"`json:\"note,omitempty\"`"+` // What else
+	Old   bool              `+"`json:\"old\"`"+` // Is ignored
+}
+`+tail)
+	if _, err := e.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	// All of it is edited by hand: a renamed field inside of a type, wider numbers, one that is required, one that is new.
+	w.replace("features/orders/place.go", "URL    string `json:\"url\"`", "Href   string `json:\"href\"`")
+	w.replace("features/orders/place.go", "Number int32 ", "Number int64 ")
+	w.replace("features/orders/place.go", "Note  *string           `json:\"note,omitempty\"`", "Note  string `json:\"note\"`")
+	w.replace("features/orders/place.go", "Old   bool              `json:\"old\"`", "Status string `json:\"status\" schema:\"default=open\"`")
+	w.replace("features/orders/place.go", "Level Level             `json:\"level\"`", "Level Level             `json:\"urgency\"`")
+	_, err := w.version(e, object{"name": "orders/place"})
+	w.says(err, "items.url: no field takes it", "items.href: it is new and required", "note: it was optional and is required now", "default note=VALUE", "old: no field takes it", "level: no field takes it")
+	_, err = w.version(e, object{"name": "orders/place", "drop": []string{"nosuch"}})
+	w.says(err, "drop nosuch: version 1 of orders/place has no such field; it has by, items, by_key, level, due, note, old")
+	result, err := w.version(e, object{"name": "orders/place", "rename": []string{"items.url=href", "level=urgency"}, "drop": []string{"old"}, "default": []string{"note=none"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := w.read("features/orders/place_v1.go")
+	for _, part := range []string{
+		"type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level string", "Due   *time.Time",
+		"made.Base.By = old.By", "made.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "made.Level = Level(old.Level)",
+		`made.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
+			t.Errorf("there is no %s in\n%s", part, text)
+		}
+	}
+	w.goCommand("test", "-vet=all", "./features/...")
+	w.fresh(e)
+	w.undo(e, result.Operation)
+	if _, err := e.Sync(t.Context(), engine.Options{}); err == nil {
+		t.Error("after the undo the change is no longer refused")
+	}
+	// A body decides all of it.
+	if _, err := w.version(e, object{"name": "orders/place", "body": "return Place{Base: Base{By: strings.ToUpper(old.By)}}"}); err != nil {
+		t.Fatal(err)
+	}
+	w.goCommand("test", "./features/...")
+}
