@@ -47,7 +47,8 @@ func decodeExactStruct(fields []field) decoder {
 	}
 }
 
-// misfit is the error for the checked object at data[at], which has unknown keys or lacks required ones. It names them all.
+// misfit is the error for the checked object at data[at], which has unknown keys or lacks required
+// ones. It names them all.
 func misfit(fields []field, data []byte, at int) error {
 	e := &TypeError{}
 	for _, f := range fields {
