@@ -152,10 +152,7 @@ func (p plans) make(t reflect.Type) decoder {
 	case reflect.Float32, reflect.Float64:
 		return p.notNull(whole(decodeFloat))
 	case reflect.Struct:
-		if p.exact {
-			return decodeExactStruct(p.fields(t))
-		}
-		return p.notNull(decodeStruct(p.fields(t)))
+		return p.notNull(p.decodeStruct(p.fields(t)))
 	case reflect.Map:
 		return decodeMap(t, p.of(t.Elem()))
 	case reflect.Slice:
@@ -164,10 +161,7 @@ func (p plans) make(t reflect.Type) decoder {
 		}
 		return decodeSlice(p.of(t.Elem()))
 	case reflect.Array:
-		if p.exact {
-			return exactLength(t.Len(), decodeArray(p.of(t.Elem())))
-		}
-		return p.notNull(decodeArray(p.of(t.Elem())))
+		return p.notNull(p.decodeArray(p.of(t.Elem())))
 	case reflect.Interface:
 		return whole(decodeAny)
 	}

@@ -120,12 +120,8 @@ func dominant(list []field) (field, bool) {
 
 // omits reports whether a tag's options leave some values out.
 func omits(options string) bool {
-	for option := range strings.SplitSeq(options, ",") {
-		if option == "omitempty" || option == "omitzero" {
-			return true
-		}
-	}
-	return false
+	all := strings.Split(options, ",")
+	return slices.Contains(all, "omitempty") || slices.Contains(all, "omitzero")
 }
 
 // quotes reports whether a tag's options put the value into a string.
