@@ -116,8 +116,8 @@ const (
 // are for HTTP and who may come in over it, and more than two and a half thousand for the client. What is linked for features alone, and what makes the commands
 // that call servers, is counted by itself.
 const (
-	maxCore    = 15_800
-	maxApp     = 5_000
+	maxCore    = 15_900
+	maxApp     = 5_200
 	maxCallers = 5_000
 )
 

@@ -173,8 +173,8 @@ func readAmendments(from interface{ Get(string) ([]byte, error) }) (map[int64]Am
 	return all, nil
 }
 
-// knowsAmendment returns errAmended for the event of an amendment that the states were made without. One that cannot be
-// read concerns all features.
+// knowsAmendment returns errAmended for the event of an amendment that the states were made
+// without. One that cannot be read concerns all features.
 func (a *App) knowsAmendment(d *decoded) error {
 	var am Amendment
 	if err := json.Unmarshal(d.Data, &am); err != nil {

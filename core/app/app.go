@@ -80,8 +80,8 @@ type feature struct {
 	from     int64 // entries up to here are in the state, which began as a snapshot
 	snapshot int64 // the entry after which there is a snapshot in the store
 
-	// stuck is set, in a running process, from the first event that the state cannot follow. No later event is applied to
-	// it, and nobody sees it.
+	// stuck is set, in a running process, from the first event that the state cannot follow. No
+	// later event is applied to it, and nobody sees it.
 	stuck *StuckError
 }
 
@@ -93,8 +93,8 @@ type commandType struct {
 	upgrades map[int]upgrade // by the older version
 }
 
-// Open replays the log of a store. An event that cannot be applied is a [*StuckError]. The app wants the Store for
-// itself; the caller closes it, when Run is over.
+// Open replays the log of a store. An event that cannot be applied is a [*StuckError]. The app
+// wants the Store for itself; the caller closes it, when Run is over.
 func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
 	a, err := newApp(store, o, features...)
 	if err != nil {

@@ -40,7 +40,8 @@ func (d *decoded) read(meant Recorded) {
 	}
 }
 
-// meaning finds the command of an event, nil if there is none to apply, and the data that it is to read.
+// meaning finds the command of an event, nil if there is none to apply, and the data that it is to
+// read.
 func (a *App) meaning(r Record) (d decoded, meant Recorded) {
 	d.Record = r
 	meant = Recorded{r.Type, r.Version, r.Data}
@@ -64,7 +65,8 @@ func (a *App) meaning(r Record) (d decoded, meant Recorded) {
 	return d, meant
 }
 
-// concerned is the feature of an event that has no command: that of its type, or else the one whose Map has failed.
+// concerned is the feature of an event that has no command: that of its type, or else the one whose
+// Map has failed.
 func (a *App) concerned(eventType string, err error) *feature {
 	name, _, _ := strings.Cut(eventType, "/")
 	for _, f := range a.features {

@@ -24,8 +24,8 @@ type Record struct {
 	Result json.RawMessage `json:"result,omitempty"` // what came of it, if it has a key
 }
 
-// A Recorded is a record that the code does not know as it is: its command was renamed or removed, or its version
-// is an older one. See [Feature].
+// A Recorded is an event that no command reads as it is: its command was renamed or removed, or its
+// version has no type. See [Feature.Map].
 type Recorded struct {
 	Type    string
 	Version int

@@ -56,6 +56,38 @@ func posts() app.Feature {
 	}
 }
 
+// CreateV1 is Create as it was before Name became Title.
+type CreateV1 struct {
+	Name string `json:"name"`
+}
+
+// Upgrade returns the same command as the next version has it.
+func (old CreateV1) Upgrade() Create { return Create{Title: old.Name} }
+
+// Events of an older version are read as the type of that version, and upgraded.
+func ExampleOlderOf() {
+	ctx := context.Background()
+	log := app.NewMemory()
+	err := log.Write(ctx, func(tx app.Tx) error {
+		return tx.Append(app.Record{Entry: app.Entry{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: []byte(`{"name":"Hello"}`)})
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	feature := posts()
+	feature.Commands = []app.Command{app.CommandOf[Create]("create", 2, app.OlderOf[CreateV1](1))}
+	a, err := app.Open(ctx, log, app.Options{}, feature)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	states, err := a.Dump(ctx)
+	fmt.Printf("%s %v\n", states["posts"], err)
+	// Output:
+	// {"by_id":{"a":{"id":"a","title":"Hello"}}} <nil>
+}
+
 // A state outlives the app that it was made in: the next one has it from the log.
 func Example() {
 	ctx := context.Background()

@@ -18,9 +18,11 @@ type Feature struct {
 	Queries  []Query
 	Workers  []Worker
 
-	// Map translates events that no command of the feature can read: those of a removed command, or of a version without
-	// an [Older]. It returns the event that replaces it, which may be of an older version, the same event if it does not know it, or
-	// [ErrDrop] to ignore it. It is asked about the events of its own feature first, then about those that no other feature knows. It may be nil.
+	// Map translates events that no command of the feature can read: those of a removed command, or
+	// of a version without an [Older]. It returns the event that replaces it, which may be of an
+	// older version, the same event if it does not know it, or [ErrDrop] to ignore it. It is asked
+	// about the events of its own feature first, then about those that no other feature knows. It
+	// may be nil.
 	Map func(Recorded) (Recorded, error)
 }
 
@@ -70,10 +72,11 @@ type Command struct {
 	wrap    func(value any) command
 }
 
-// CommandOf is the commands of type C, whose events have the type FEATURE/name in the log. The version goes up whenever
-// the fields of C change so that it cannot read its older events any more: see [OlderOf]. Events are read exactly: an
-// unknown, missing or mistyped field stops the start. A field that C gains may do without a new version if it is
-// optional: a pointer, omitempty or omitzero.
+// CommandOf is the commands of type C, whose events have the type FEATURE/name in the log. The
+// version goes up whenever the fields of C change so that it cannot read its older events any more:
+// see [OlderOf]. Events are read exactly: an unknown, missing or mistyped field stops the start. A
+// field that C gains may do without a new version if it is optional: a pointer, omitempty or
+// omitzero.
 func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
 	decoder := sync.OnceValue(strictjson.NewExactDecoder[C])
 	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,

@@ -90,7 +90,8 @@ func (a *App) checkFields(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ResetWorker discards the saved fields of a worker, and returns them. Its position in the log stays. It refuses while a process runs the worker.
+// ResetWorker discards the saved fields of a worker, and returns them. Its position in the log
+// stays. It refuses while a process runs the worker.
 func ResetWorker(ctx context.Context, s Store, worker string) (discarded json.RawMessage, err error) {
 	err = s.Write(ctx, func(tx Tx) error {
 		document, err := tx.Get(workerName(worker))

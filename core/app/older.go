@@ -8,8 +8,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Upgrader is the type of an older version of a command. Upgrade returns the same command as the next version has
-// it. It depends on its receiver alone: no clock, no randomness, no I/O.
+// An Upgrader is the type of an older version of a command. Upgrade returns the same command as the
+// next version has it. It depends on its receiver alone: no clock, no randomness, no I/O.
 type Upgrader[New any] interface {
 	Upgrade() New
 }
@@ -23,8 +23,8 @@ type Older struct {
 	upgrade func(old any) any
 }
 
-// OlderOf is the version of a command whose events have the fields of Old. Upgrade leads to the type of the
-// command, or to that of a later version, which is upgraded in turn:
+// OlderOf is the version of a command whose events have the fields of Old. Upgrade leads to the
+// type of the command, or to that of a later version, which is upgraded in turn:
 //
 //	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
 func OlderOf[Old Upgrader[New], New any](version int) Older {

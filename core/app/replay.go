@@ -212,8 +212,9 @@ func (a *App) progress(done int64) {
 	a.o.Logger.Info("replaying the log", "entries", done)
 }
 
-// apply applies decoded events. While the app opens, the first event that cannot be applied is the error, and the states
-// are stale or those before it. In a running process such an event stops the feature that it is of, and no other.
+// apply applies decoded events. While the app opens, the first event that cannot be applied is the
+// error, and the states are stale or those before it. In a running process such an event stops the
+// feature that it is of, and no other.
 func (a *App) apply(batch []decoded) error {
 	for len(batch) > 0 {
 		done, err := a.applySome(batch)
@@ -258,7 +259,8 @@ func (a *App) applySome(batch []decoded) (done int, err error) {
 	return done, nil
 }
 
-// block marks a feature, nil if this build does not have it, as stuck at an event. While the app opens it returns that as the error.
+// block marks a feature, nil if this build does not have it, as stuck at an event. While the app
+// opens it returns that as the error.
 func (a *App) block(d *decoded, f *feature, cause error) error {
 	if !a.opened.Load() {
 		return a.stuckAt(d.Record, cause)

@@ -205,8 +205,9 @@ func (r *runner) some(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// concerned is the command of an event and what the worker does about it, nil if that is nothing. A worker that follows
-// commands of a feature waits at the event at which the feature is stuck: the error is that one.
+// concerned is the command of an event and what the worker does about it, nil if that is nothing. A
+// worker that follows commands of a feature waits at the event at which the feature is stuck: the
+// error is that one.
 func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Entry) error, err error) {
 	if err := r.app.rlock(ctx); err != nil {
 		return nil, nil, err

@@ -16,7 +16,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A snapshotHead is the first line of a snapshot. The state follows as JSON on the second line, and the checksum of both on the third.
+// A snapshotHead is the first line of a snapshot. The state follows as JSON on the second line, and
+// the checksum of both on the third.
 type snapshotHead struct {
 	Seq         int64     `json:"seq"` // of the last entry that is in it
 	ID          string    `json:"id"`  // of that entry
@@ -79,8 +80,8 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 	return head, made, nil
 }
 
-// storedSnapshot is the snapshot of a feature that this build has taken, with the state as JSON, which is nil if there is none. It is checked
-// to be intact, and of this log.
+// storedSnapshot is the snapshot of a feature that this build has taken, with the state as JSON,
+// which is nil if there is none. It is checked to be intact, and of this log.
 func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text []byte, err error) {
 	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
 	if err != nil || document == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A StuckError is an event that cannot be applied. At the start it is the error of [Open]. In a running process it
-// is the error of every command and query of the feature that the event is of, until the event is amended or the process restarted.
-// No event is ever skipped silently.
+// A StuckError is an event that cannot be applied. At the start it is the error of [Open]. In a
+// running process it is the error of every command and query of the feature that the event is of,
+// until the event is amended or the process restarted. No event is ever skipped silently.
 type StuckError struct {
 	Record  Record
 	Program string  // the program whose log commands help
@@ -63,7 +63,8 @@ func (a *App) stuckAt(r Record, err error) *StuckError {
 	return stuck
 }
 
-// An unreadableError is an event that this build does not know how to read. Its text goes on from the name of the event.
+// An unreadableError is an event that this build does not know how to read. Its text goes on from
+// the name of the event.
 type unreadableError struct {
 	text   string
 	remedy string // what to change in the code; may be empty

@@ -23,11 +23,13 @@ func (r *runner) tick(ctx context.Context) error {
 	return nil
 }
 
-// tickOnce does what a worker does by the clock. An error is shown, and the next tick follows after another interval.
+// tickOnce does what a worker does by the clock. An error is shown, and the next tick follows after
+// another interval.
 //
-// Ticks are numbered, and the number is saved together with the tick. If the process dies before that, the tick is repeated under the
-// same number, so that commands which it has executed already are not executed again. The clock has no part in it: it may be set back, and the
-// interval may be another one in the next build.
+// Ticks are numbered, and the number is saved together with the tick. If the process dies before
+// that, the tick is repeated under the same number, so that commands which it has executed already
+// are not executed again. The clock has no part in it: it may be set back, and the interval may be
+// another one in the next build.
 func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if err := r.hold(ctx); err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 // Ticker executes commands by the clock.
 type Ticker struct{}
 
-// ticking has a worker that executes commands by the clock: two equal ones every minute, and a tag for each that is missing every hour.
+// ticking has a worker that executes commands by the clock: two equal ones every minute, and a tag
+// for each that is missing every hour.
 func ticking() []app.Feature {
 	both := builds()
 	both[0].Workers = []app.Worker{app.WorkerOf("ticker", func(context.Context) (*Ticker, error) { return &Ticker{}, nil },
@@ -69,7 +70,8 @@ func run(t *testing.T, s app.Store, d time.Duration, features ...app.Feature) {
 	a.Run(ctx)
 }
 
-// A process that dies right after a tick's command was committed leaves the tick to the next process, which does not execute the command again.
+// A process that dies right after a tick's command was committed leaves the tick to the next
+// process, which does not execute the command again.
 func TestTickOnceAcrossACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, dies := range []int{1, 2} {
@@ -108,8 +110,8 @@ func TestTickGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// Intervals that pass while no process runs are made up for by one tick, and a clock that was set back, or an interval that was changed,
-// brings no command twice and leaves none out.
+// Intervals that pass while no process runs are made up for by one tick, and a clock that was set
+// back, or an interval that was changed, brings no command twice and leaves none out.
 func TestTickAndTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

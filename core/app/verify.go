@@ -31,8 +31,8 @@ const (
 	SnapshotNone    SnapshotResult = "none"    // this build has taken none
 )
 
-// Replay is [Open] without snapshots. It compares the snapshots that this build has taken with the states to which the
-// log leads, one for each feature.
+// Replay is [Open] without snapshots. It compares the snapshots that this build has taken with the
+// states to which the log leads, one for each feature.
 func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*App, []SnapshotCheck, error) {
 	o.NoSnapshot = true
 	s := &limited{Store: store}
@@ -72,7 +72,8 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 	return a, checks, nil
 }
 
-// snapshotToCheck is the snapshot of a feature: its state as JSON, or the result if there is nothing to compare.
+// snapshotToCheck is the snapshot of a feature: its state as JSON, or the result if there is
+// nothing to compare.
 func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, []byte) {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
 	if a.fingerprint() == "" {

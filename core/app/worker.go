@@ -34,10 +34,11 @@ type savedFields struct {
 	decode func(state []byte, made any) error // made points to a worker
 }
 
-// WorkerOf is a worker, which is made when its work begins. It is known by its name: one that is new begins with what comes
-// after the program that has it was first opened, see [FromStart]. Its exported fields are saved as JSON with its position in the
-// log, and restored after a restart. Saved fields that do not fit W stop the start: a field that W gains has to be optional, that is a pointer,
-// omitempty or omitzero. See [ResetWorker].
+// WorkerOf is a worker, which is made when its work begins. It is known by its name: one that is
+// new begins with what comes after the program that has it was first opened, see [FromStart]. Its
+// exported fields are saved as JSON with its position in the log, and restored after a restart.
+// Saved fields that do not fit W stop the start: a field that W gains has to be optional, that is a
+// pointer, omitempty or omitzero. See [ResetWorker].
 func WorkerOf[W any](name string, begin func(context.Context) (*W, error), duties ...Duty[W]) Worker {
 	w := Worker{
 		name:  name,
@@ -64,10 +65,11 @@ func On[W, C any](f func(*W, context.Context, C, Entry) error) Duty[W] {
 	}
 }
 
-// Every has a worker called by the clock, one interval after another, across restarts too. Intervals that pass while no process
-// runs are made up for by one call. If the process dies during a call or right after it, the call is repeated. A command that
-// it had executed with [Do] is not executed again then, provided it has the same fields: give a command with fields that differ each time a key,
-// see [WithKey].
+// Every has a worker called by the clock, one interval after another, across restarts too.
+// Intervals that pass while no process runs are made up for by one call. If the process dies during
+// a call or right after it, the call is repeated. A command that it had executed with [Do] is not
+// executed again then, provided it has the same fields: give a command with fields that differ each
+// time a key, see [WithKey].
 func Every[W any](interval time.Duration, f func(*W, context.Context) error) Duty[W] {
 	return func(w *Worker) {
 		w.periods = append(w.periods, period{interval, func(made any, ctx context.Context) error { return f(made.(*W), ctx) }})

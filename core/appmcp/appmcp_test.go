@@ -377,3 +377,33 @@ func TestKeysOfCallers(t *testing.T) {
 		t.Errorf("another caller has %s", other)
 	}
 }
+
+// A tool of a feature that met an event of a newer build says so, and the features say which it is.
+// The log can be read.
+func TestNewerEvent(t *testing.T) {
+	store := app.NewMemory()
+	a, err := app.Open(t.Context(), store, app.Options{Program: "hello"}, posts().Feature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, store, posts()) })
+	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
+		return tx.Append(app.Record{Entry: app.Entry{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const says = "the event log is newer than this process; restart it"
+	for _, tool := range []string{"posts_create", "posts_list"} {
+		result := client.CallTool(tool, map[string]string{"title": "b"})
+		if text := result.Text(); !result.IsError || !strings.HasPrefix(text, says) || !strings.Contains(text, `field "draft" is unknown`) || !strings.Contains(text, "hello log show 1") {
+			t.Errorf("%s says %s", tool, text)
+		}
+	}
+	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) {
+		t.Errorf("the features are %s", text)
+	}
+	if text := client.ReadResource("app://log")[0].Text; !strings.Contains(text, `"draft":true`) {
+		t.Errorf("the log is %s", text)
+	}
+}

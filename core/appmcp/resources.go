@@ -31,7 +31,7 @@ func registerResources(s *mcp.Server, a *app.App, store app.Store, scopes []stri
 		}, readLog(store)),
 		s.AddResource(mcp.Resource{
 			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON,
-			Description: "The features of the application, with their commands, queries and workers.",
+			Description: "The features of the application, with their commands, queries and workers. A feature with stuck answers no calls: it says why.",
 		}, mcp.TypedResource(a.Status)),
 		s.AddResource(mcp.Resource{
 			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON, Scopes: scopes,

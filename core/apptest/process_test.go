@@ -29,6 +29,7 @@ var children = map[string]func(context.Context, *app.App) error{
 	"dump":  dumpChild,
 	"race":  raceChild,
 	"serve": serveChild,
+	"tick":  tickChild,
 }
 
 const childVariable = "APPTEST_CHILD"

@@ -3,33 +3,48 @@ package strictjson
 import (
 	"encoding"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 )
 
-func decodeStruct(fields []field) decoder {
+func (p plans) decodeStruct(fields []field) decoder {
 	byName := make(map[string]int, len(fields))
+	required := 0
 	for i, f := range fields {
-		byName[f.name] = i
+		if byName[f.name] = i; p.exact && f.required {
+			required++
+		}
 	}
 	return func(data []byte, at int, v reflect.Value) (int, error) {
-		next := 0 // keys mostly come in the order of the fields
-		return members(data, at, func(key []byte, at int) (int, error) {
+		next := 0  // keys mostly come in the order of the fields
+		found := 0 // required keys; none comes twice in checked data
+		end, err := members(data, at, func(key []byte, i int) (int, error) {
 			if next >= len(fields) || fields[next].name != string(key) {
-				i, ok := byName[string(key)]
-				if !ok {
-					return skip(data, at), nil
+				known, ok := byName[string(key)]
+				if !ok && p.exact {
+					return i, misfit(fields, data, at)
 				}
-				next = i
+				if !ok {
+					return skip(data, i), nil
+				}
+				next = known
 			}
 			f := &fields[next]
 			next++
-			end, err := f.decode(data, at, f.of(v))
+			if f.required {
+				found++
+			}
+			end, err := f.decode(data, i, f.of(v))
 			if err != nil {
 				err = within(string(key), err)
 			}
 			return end, err
 		})
+		if err == nil && found < required {
+			err = misfit(fields, data, at)
+		}
+		return end, err
 	}
 }
 
@@ -106,7 +121,7 @@ func decodeSlice(elem decoder) decoder {
 	}
 }
 
-func decodeArray(elem decoder) decoder {
+func (p plans) decodeArray(elem decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		n := 0
 		end, err := elements(data, at, func(at int) (int, error) {
@@ -119,6 +134,9 @@ func decodeArray(elem decoder) decoder {
 			}
 			return end, err
 		})
+		if err == nil && p.exact && n != v.Len() {
+			err = &TypeError{Msg: fmt.Sprintf("must have %d elements, has %d", v.Len(), n)}
+		}
 		for ; n < v.Len() && data[at] == '['; n++ {
 			v.Index(n).SetZero()
 		}

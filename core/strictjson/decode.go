@@ -21,11 +21,12 @@ func NewDecoder[T any]() *Decoder[T] {
 	return &Decoder[T]{*NewValueDecoder(reflect.TypeFor[T]())}
 }
 
-// NewExactDecoder returns a decoder for data that [Marshal] wrote from a T, now or in an earlier build. It is
-// stricter than [NewDecoder]: a key without a field is an error, and so is the absence of a key that Marshal always
-// writes. Fields that are pointers, or have omitempty or omitzero, may be absent. Null is accepted only where Marshal writes
-// it, and an array must have its exact length. These rules hold at every depth. Types with their own UnmarshalJSON or
-// UnmarshalText decide for themselves. The keys at fault are in the [*TypeError].
+// NewExactDecoder returns a decoder for data that [Marshal] wrote from a T, now or in an earlier
+// build. It is stricter than [NewDecoder]: a key without a field is an error, and so is the absence
+// of a key that Marshal always writes. Fields that are pointers, or have omitempty or omitzero, may
+// be absent. Null is accepted only where Marshal writes it, and an array must have its exact
+// length. These rules hold at every depth. Types with their own UnmarshalJSON or UnmarshalText
+// decide for themselves. The keys at fault are in the [*TypeError].
 func NewExactDecoder[T any]() *Decoder[T] {
 	return &Decoder[T]{*NewExactValueDecoder(reflect.TypeFor[T]())}
 }
@@ -151,10 +152,7 @@ func (p plans) make(t reflect.Type) decoder {
 	case reflect.Float32, reflect.Float64:
 		return p.notNull(whole(decodeFloat))
 	case reflect.Struct:
-		if p.exact {
-			return decodeExactStruct(p.fields(t))
-		}
-		return p.notNull(decodeStruct(p.fields(t)))
+		return p.notNull(p.decodeStruct(p.fields(t)))
 	case reflect.Map:
 		return decodeMap(t, p.of(t.Elem()))
 	case reflect.Slice:
@@ -163,10 +161,7 @@ func (p plans) make(t reflect.Type) decoder {
 		}
 		return decodeSlice(p.of(t.Elem()))
 	case reflect.Array:
-		if p.exact {
-			return exactLength(t.Len(), decodeArray(p.of(t.Elem())))
-		}
-		return p.notNull(decodeArray(p.of(t.Elem())))
+		return p.notNull(p.decodeArray(p.of(t.Elem())))
 	case reflect.Interface:
 		return whole(decodeAny)
 	}
@@ -175,7 +170,8 @@ func (p plans) make(t reflect.Type) decoder {
 	})
 }
 
-// notNull is for the decoder of a type that Marshal never writes as null. The decoder itself refuses null.
+// notNull is for the decoder of a type that Marshal never writes as null. The decoder itself
+// refuses null.
 func (p plans) notNull(d decoder) decoder {
 	if p.exact {
 		return d

@@ -13,8 +13,8 @@ type field struct {
 	tagged bool  // its name comes from a tag
 	decode decoder
 
-	// required says that Marshal always writes it: it has neither omitempty nor omitzero, and there is no pointer in
-	// it or on the way to it.
+	// required says that Marshal always writes it: it has neither omitempty nor omitzero, and there
+	// is no pointer in it or on the way to it.
 	required bool
 }
 
@@ -48,7 +48,8 @@ func (p plans) fields(t reflect.Type) []field {
 	return fields
 }
 
-// collect adds the fields of t, which is reached by index, and of what it embeds. There is always a t if it is required.
+// collect adds the fields of t, which is reached by index, and of what it embeds. There is always a
+// t if it is required.
 func (p plans) collect(t reflect.Type, index []int, required bool, within map[reflect.Type]bool, claims map[string][]field) {
 	if within[t] {
 		return
@@ -119,12 +120,8 @@ func dominant(list []field) (field, bool) {
 
 // omits reports whether a tag's options leave some values out.
 func omits(options string) bool {
-	for option := range strings.SplitSeq(options, ",") {
-		if option == "omitempty" || option == "omitzero" {
-			return true
-		}
-	}
-	return false
+	all := strings.Split(options, ",")
+	return slices.Contains(all, "omitempty") || slices.Contains(all, "omitzero")
 }
 
 // quotes reports whether a tag's options put the value into a string.

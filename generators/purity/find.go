@@ -165,8 +165,8 @@ func (f *finder) root(object *types.Func, name string) {
 	f.function(object, name)
 }
 
-// readsLog reports whether a method is one that a log is read with: Apply of a command, or Upgrade of an older version of
-// one.
+// readsLog reports whether a method is one that a log is read with: Apply of a command, or Upgrade
+// of an older version of one.
 func (f *finder) readsLog(method *types.Func) bool {
 	s := method.Signature()
 	switch method.Name() {

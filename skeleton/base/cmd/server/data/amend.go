@@ -56,7 +56,8 @@ in.
 
 It is tried before: if the entry cannot be applied like that, or one after it that can be now, nothing is recorded.
 
-If all entries of a type are to be read in another way, write the function Map in the feature instead.`,
+If the fields of the command have changed, run petrock generate version instead, which covers all events of
+the old version. If the command was removed or renamed, write the function Map in the feature.`,
 		Example: d.examples(
 			"log map 17 --type posts/publish --reason 'renamed'",
 			`log map 17 --type posts/create --version 2 --input '{"title":"Hello"}' --reason 'had no title'`,

@@ -90,8 +90,8 @@ func (d *Data) aside(ctx context.Context, store app.Store, worker string) ([]int
 	return seqs, nil
 }
 
-// worker is how a worker of the program stands. The error for one that the program does not have names those that it
-// has.
+// worker is how a worker of the program stands. The error for one that the program does not have
+// names those that it has.
 func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.WorkerStatus, error) {
 	names, err := d.workers(ctx)
 	if err != nil {

@@ -28,7 +28,8 @@ func (d *Data) newWorkers() *cobra.Command {
 		Short: "Show how far the workers are, and what they fail on",
 		Long: `Show how far the workers are, and what they fail on: the last entry that each has dealt with, how many
 there are after it, and which process runs it. An entry on which a worker fails is tried again, later each
-time, and set aside in the end; workers retry has it tried again.
+time, and set aside in the end; workers retry has it tried again. workers reset discards the saved fields of a
+worker whose type has changed.
 
 A worker that has run on the data, but is not in this program, was renamed or removed.`,
 		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all", "workers reset posts/digest"),

@@ -1,0 +1,73 @@
+package apptest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/sqlite"
+)
+
+// tickChild has a worker tick once, by a clock that is some minutes ahead. If it is to die, it does so right after the command of
+// the tick is committed.
+func tickChild(ctx context.Context, _ *app.App) error {
+	var minutes int
+	var die bool
+	if _, err := fmt.Scan(&minutes, &die); err != nil {
+		return err
+	}
+	tick := func(_ *struct{}, ctx context.Context) error {
+		noted, err := app.Do(ctx, Note{Name: "tick"})
+		if err != nil {
+			return err
+		}
+		fmt.Println(noted.Seq)
+		if die {
+			self, err := os.FindProcess(os.Getpid())
+			if err != nil {
+				return err
+			}
+			return errors.Join(self.Kill(), errors.New("it lives"))
+		}
+		return nil
+	}
+	f := tally()
+	f.Workers = []app.Worker{app.WorkerOf("clock", func(context.Context) (*struct{}, error) { return &struct{}{}, nil }, app.Every(time.Hour, tick))}
+	s, err := sqlite.Open(ctx, os.Args[1])
+	if err != nil {
+		return err
+	}
+	ahead := func() time.Time { return time.Now().Add(time.Duration(minutes) * time.Minute) } // no lease of another process lasts so long
+	a, err := app.Open(ctx, s, app.Options{Now: ahead}, f)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.WorkOnce(ctx), s.Close())
+}
+
+// A process that is killed right after the command of a tick was committed repeats the tick, and not the command. The next tick executes another one.
+func TestKilledTick(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	for round := range 3 {
+		want := fmt.Sprint(round + 1)
+		killed := startChild(t, "tick", path)
+		fmt.Fprintln(killed.in, 2*round, true)
+		if got := killed.line(t); got != want {
+			t.Fatalf("its command is entry %s, not %s", got, want)
+		}
+		if err := killed.Wait(); err == nil {
+			t.Fatal("it was not killed")
+		}
+		again := startChild(t, "tick", path)
+		fmt.Fprintln(again.in, 2*round+1, false)
+		if got := again.line(t); got != want {
+			t.Errorf("after the kill its command is entry %s, not %s", got, want)
+		}
+		again.end(t)
+	}
+}
