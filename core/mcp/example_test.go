@@ -14,11 +14,11 @@ import (
 // A server with one tool, and a client that is a few lines of text.
 func Example() {
 	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
-	err := server.AddTool(mcp.Tool{
+	err := mcp.AddTool(server, mcp.Tool{
 		Name:        "add",
 		Description: "Adds two numbers.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
-	}, mcp.Typed(add))
+	}, add)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func ExampleAsk() {
 		return "removed with " + string(sure.Content), nil
 	}
 	server := mcp.NewServer(mcp.Implementation{Name: "notes", Version: "1.0.0"}, mcp.Options{})
-	if err := server.AddTool(mcp.Tool{Name: "remove_all"}, mcp.Typed(remove)); err != nil {
+	if err := mcp.AddTool(server, mcp.Tool{Name: "remove_all"}, remove); err != nil {
 		log.Fatal(err)
 	}
 	client := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove_all","inputResponses":{"sure":{"action":"accept","content":{}}},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}
@@ -108,7 +108,7 @@ func ExampleStart() {
 // A client of a server in the same program.
 func ExampleClientOver() {
 	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
-	if err := server.AddTool(mcp.Tool{Name: "add", Description: "Adds two numbers."}, mcp.Typed(add)); err != nil {
+	if err := mcp.AddTool(server, mcp.Tool{Name: "add", Description: "Adds two numbers."}, add); err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()

@@ -154,7 +154,7 @@ func TestRemove(t *testing.T) {
 	if !s.RemovePrompt("plain") || s.RemovePrompt("plain") {
 		t.Error("RemovePrompt does not tell what was there")
 	}
-	if err := s.AddTool(addTool(), mcp.Typed(add)); err != nil {
+	if err := mcp.AddTool(s, addTool(), add); err != nil {
 		t.Errorf("adding again what was removed: %v", err)
 	}
 	c := mcptest.Connect(t, s)

@@ -1,0 +1,48 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It does the same in structs
+// that v holds, but not behind pointers. A value of another kind is left alone.
+func SetDefaults(v reflect.Value) error {
+	if v.Kind() != reflect.Struct || !hasDefault(v.Type()) {
+		return nil
+	}
+	for _, f := range strictjson.Fields(v.Type(), false) {
+		if f.Indirect || f.Quoted {
+			continue
+		}
+		field := v.FieldByIndex(f.Index)
+		if err := SetDefaults(field); err != nil {
+			return err
+		}
+		if !strings.Contains(f.Tag.Get("schema"), "default") {
+			continue
+		}
+		tag, err := ParseTag(f.Tag)
+		if err == nil && tag.Default != nil {
+			err = setDefault(field, f.Type.Kind(), *tag.Default)
+		}
+		if err != nil {
+			return fmt.Errorf("schema tag of %v.%s: %w", v.Type(), f.Name, err)
+		}
+	}
+	return nil
+}
+
+// hasDefault reports whether a field of a struct, or of one that it holds, may have a default.
+func hasDefault(t reflect.Type) bool {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if strings.Contains(f.Tag.Get("schema"), "default") || f.Type.Kind() == reflect.Struct && hasDefault(f.Type) {
+			return true
+		}
+	}
+	return false
+}
