@@ -25,19 +25,12 @@ func Register(s *mcp.Server) error {
 		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_arguments",
 			Description: "A prompt that is filled in.",
-			Arguments: []mcp.PromptArgument{
-				{Name: "arg1", Description: "The first word", Required: true},
-				{Name: "arg2", Description: "The second word", Required: true},
-			},
 			InputSchema: json.RawMessage(inputSchemaArguments),
 		}, Arguments),
 		s.CompletePrompt("test_prompt_with_arguments", words),
 		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_embedded_resource",
 			Description: "A prompt with a resource in it.",
-			Arguments: []mcp.PromptArgument{
-				{Name: "resourceUri", Description: "The address of the resource", Required: true},
-			},
 			InputSchema: json.RawMessage(inputSchemaEmbedded),
 		}, Embedded),
 		mcp.AddPrompt(s, mcp.Prompt{

@@ -22,12 +22,6 @@ const (
 	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"The conversation: the id of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"The model, or the agent if it gave a name"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"The oldest ones"},"open":{"type":"integer","description":"How many there are in all"}},"required":["items","open"],"additionalProperties":false}`
 )
 
-// defaultsList is what list_questions takes if nothing is said.
-func defaultsList() (in List) {
-	in.Limit = 20
-	return in
-}
-
 // Feature is chats: its state, commands, queries and workers, and the tools that they are.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
