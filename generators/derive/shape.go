@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/core/schema"
 )
 
 // shape checks what a component takes and gives back, and derives its schemas.
@@ -225,7 +227,8 @@ func isText(t any) bool {
 // described warns of fields of an input that say nothing about themselves.
 func (f *finder) described(t types.Type) {
 	for _, m := range members(t.Underlying().(*types.Struct), false) {
-		if field := f.field(m.field.Pos()); field != nil && fieldText(field) == "" {
+		tag, err := schema.ParseTag(m.tag)
+		if field := f.field(m.field.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
 			f.warn(m.field.Pos(), "the field %s has no comment; models fill it in by what that says", m.field.Name())
 		}
 	}
