@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -64,7 +65,7 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 		return nil
 	}
 	if !n.types.mayBe(form) {
-		return fmt.Errorf("%s is %v, its %v schema says %s", at.subject(t), t, f.direction, list(n.types.names(), " or "))
+		return fmt.Errorf("%s is %v, its %v schema says %s", at, t, f.direction, list(n.types.names(), " or "))
 	}
 	for _, other := range n.allOf {
 		if err := f.check(other, t, at, branch); err != nil {
@@ -154,7 +155,7 @@ func (f *fitting) alternatives(branches []*node, form kinds, t reflect.Type, at 
 		possible = append(possible, n)
 	}
 	if len(possible) == 0 && len(branches) > 0 {
-		return fmt.Errorf("%s is %v, its %v schema has no alternative for that", at.subject(t), t, f.direction)
+		return fmt.Errorf("%s is %v, its %v schema has no alternative for that", at, t, f.direction)
 	}
 	for _, n := range possible {
 		if err := f.check(n, t, at, branch || len(possible) > 1); err != nil {
@@ -192,7 +193,7 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 			missing = append(missing, strconv.Quote(fields[i].Key))
 		}
 	}
-	name, has, lacks := at.subject(t), strings.Join(missing, ", "), strings.Join(extra, ", ")
+	name, has, lacks := cmp.Or(t.Name(), at.String()), strings.Join(missing, ", "), strings.Join(extra, ", ")
 	switch {
 	case extra != nil && missing != nil:
 		return fmt.Errorf("%s has %s, its %v schema has %s", name, has, f.direction, lacks)
@@ -225,15 +226,15 @@ func (f *fitting) preset(n *node, field *strictjson.Field, at spot) error {
 	}
 	tag, err := ParseTag(field.Tag)
 	if err != nil {
-		return fmt.Errorf("schema tag of %s: %w", at.subject(field.Type), err)
+		return fmt.Errorf("schema tag of %s: %w", at, err)
 	}
 	announced := n.part.child("default")
 	switch {
 	case tag.Default == nil:
 	case announced == nil:
-		return fmt.Errorf("%s has the default %s, its input schema has none", at.subject(field.Type), *tag.Default)
+		return fmt.Errorf("%s has the default %s, its input schema has none", at, *tag.Default)
 	case string(announced.raw) != *tag.Default && string(announced.raw) != quote(*tag.Default):
-		return fmt.Errorf("%s has the default %s, its input schema has %s", at.subject(field.Type), *tag.Default, announced.raw)
+		return fmt.Errorf("%s has the default %s, its input schema has %s", at, *tag.Default, announced.raw)
 	}
 	return nil
 }
@@ -264,18 +265,10 @@ func (f *fitting) elements(schemas []*node, elem reflect.Type, at spot) error {
 	return nil
 }
 
-// subject names what is compared: a struct by its type, anything else by its place in one.
-func (s spot) subject(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case t.Kind() == reflect.Struct && t.Name() != "":
-		return t.Name()
-	case s.in == "" && s.key == "":
-		return "the type"
-	case s.in == "":
-		return t.String()
+// String names the spot, such as ListInput.tags[].
+func (s spot) String() string {
+	if s.in == "" {
+		return "the type" + s.key
 	}
 	return s.in + "." + s.key
 }
