@@ -22,12 +22,9 @@ func SetDefaults(v reflect.Value) error {
 		if err := SetDefaults(field); err != nil {
 			return err
 		}
-		if !strings.Contains(f.Tag.Get("schema"), "default") {
-			continue
-		}
-		tag, err := ParseTag(f.Tag)
-		if err == nil && tag.Default != nil {
-			err = setDefault(field, f.Type.Kind(), *tag.Default)
+		text, err := defaultIn(f.Tag)
+		if err == nil && text != nil {
+			err = setDefault(field, f.Type.Kind(), *text)
 		}
 		if err != nil {
 			return fmt.Errorf("schema tag of %v.%s: %w", v.Type(), f.Name, err)
@@ -40,7 +37,7 @@ func SetDefaults(v reflect.Value) error {
 func hasDefault(t reflect.Type) bool {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if strings.Contains(f.Tag.Get("schema"), "default") || f.Type.Kind() == reflect.Struct && hasDefault(f.Type) {
+		if strings.Contains(string(f.Tag), "default") || f.Type.Kind() == reflect.Struct && hasDefault(f.Type) {
 			return true
 		}
 	}

@@ -220,21 +220,22 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 
 // preset compares the default of a field with that in its schema.
 func (f *fitting) preset(n *node, field *strictjson.Field, at spot) error {
-	text, tagged := field.Tag.Lookup("schema")
-	if f.direction == Output || !tagged || !strings.Contains(text, "default") {
+	if f.direction == Output {
 		return nil
 	}
-	tag, err := ParseTag(field.Tag)
+	text, err := defaultIn(field.Tag)
 	if err != nil {
 		return fmt.Errorf("schema tag of %s: %w", at, err)
 	}
+	if text == nil {
+		return nil
+	}
 	announced := n.part.child("default")
 	switch {
-	case tag.Default == nil:
 	case announced == nil:
-		return fmt.Errorf("%s has the default %s, its input schema has none", at, *tag.Default)
-	case string(announced.raw) != *tag.Default && string(announced.raw) != quote(*tag.Default):
-		return fmt.Errorf("%s has the default %s, its input schema has %s", at, *tag.Default, announced.raw)
+		return fmt.Errorf("%s has the default %s, its input schema has none", at, *text)
+	case string(announced.raw) != *text && string(announced.raw) != quote(*text):
+		return fmt.Errorf("%s has the default %s, its input schema has %s", at, *text, announced.raw)
 	}
 	return nil
 }

@@ -23,13 +23,16 @@ type Field struct {
 // read: they are listed only if written is true.
 func Fields(t reflect.Type, written bool) []Field {
 	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, written)
-	fields := make([]Field, 0, len(all))
+	var lost []int
 	for i := range all {
-		if dominates(all, i) {
-			fields = append(fields, all[i])
+		if !dominates(all, i) {
+			lost = append(lost, i)
 		}
 	}
-	return fields
+	for _, i := range slices.Backward(lost) {
+		all = slices.Delete(all, i, i+1)
+	}
+	return all
 }
 
 // appendFields appends the fields of t, which is reached through outer, and of what it embeds.
