@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -244,67 +243,4 @@ func (t Tag) Mirror(k Keywords) (Keywords, error) {
 		}
 	}
 	return k.With("x-mcp-header", quote(t.Header)), nil
-}
-
-// DefaultJSON returns the default of the tag as JSON, for a field of a kind whose schema is k. The schema
-// must allow it.
-func (t Tag) DefaultJSON(k Keywords, kind reflect.Kind) (string, error) {
-	text := *t.Default
-	value := text
-	if kind == reflect.String {
-		value = quote(text)
-	} else if err := setDefault(reflect.Value{}, kind, text); err != nil {
-		return "", err
-	}
-	own, err := Compile(k.String())
-	if err != nil {
-		return "", err
-	}
-	if err := own.Validate([]byte(value)); err != nil {
-		return "", fmt.Errorf("default %s: %w", text, err)
-	}
-	return value, nil
-}
-
-// setDefault sets v, a value of a kind, to the default in text. With no v it only checks the text.
-func setDefault(v reflect.Value, kind reflect.Kind, text string) error {
-	bits := map[reflect.Kind]int{
-		reflect.Int8: 8, reflect.Int16: 16, reflect.Int32: 32,
-		reflect.Uint8: 8, reflect.Uint16: 16, reflect.Uint32: 32, reflect.Float32: 32,
-	}[kind]
-	if bits == 0 {
-		bits = 64
-	}
-	var err error
-	var set func()
-	switch kind {
-	case reflect.String:
-		set = func() { v.SetString(text) }
-	case reflect.Bool:
-		if text != "true" && text != "false" {
-			err = strconv.ErrSyntax
-		}
-		set = func() { v.SetBool(text == "true") }
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		var n int64
-		n, err = strconv.ParseInt(text, 10, bits)
-		set = func() { v.SetInt(n) }
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		var n uint64
-		n, err = strconv.ParseUint(text, 10, bits)
-		set = func() { v.SetUint(n) }
-	case reflect.Float32, reflect.Float64:
-		var n float64
-		n, err = strconv.ParseFloat(text, bits)
-		set = func() { v.SetFloat(n) }
-	default:
-		return errors.New("default applies to strings, numbers and booleans only, and not to pointers to them")
-	}
-	switch {
-	case err != nil || kind != reflect.String && !json.Valid([]byte(text)):
-		return fmt.Errorf("default %s: not of type %s", text, kind)
-	case v.IsValid():
-		set()
-	}
-	return nil
 }

@@ -61,17 +61,17 @@ func FuzzParseTag(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for kind, name := range map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Float64: "number", reflect.Bool: "boolean", reflect.Slice: "array"} {
+		for value, name := range map[any]string{"": "string", 0: "integer", 0.5: "number", false: "boolean", [1]int{}: "array"} {
 			made, err := tag.Limit(schema.OfType(name), false)
 			if err != nil {
 				continue
 			}
 			if tag.Default != nil {
-				value, err := tag.DefaultJSON(made, kind)
+				preset, err := tag.DefaultJSON(made, reflect.TypeOf(value))
 				if err != nil {
 					continue
 				}
-				made = made.With("default", value)
+				made = made.With("default", preset)
 			}
 			if _, err := schema.Compile(made.String()); err != nil {
 				t.Errorf("%q on a %s gives %s: %v", text, name, made, err)

@@ -101,23 +101,26 @@ func (s *schemer) member(m member) (made schema.Keywords, optional bool) {
 
 // fallBack is the default of a field, which must be one that can be set before the input is read.
 func (s *schemer) fallBack(made schema.Keywords, m member, tag schema.Tag) (string, error) {
-	if !s.output && !s.direct {
+	switch {
+	case m.text:
+		return "", errors.New(`a value that the json tag puts into a string cannot have a default; remove it, or the option "string"`)
+	case !s.output && !s.direct:
 		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
 	}
 	s.preset = s.preset || !s.output
-	kind := reflect.Invalid
-	if basic, ok := m.field.Type().Underlying().(*types.Basic); ok && !m.text {
-		kind = kindOf(basic)
-	}
-	return tag.DefaultJSON(made, kind)
+	return tag.DefaultJSON(made, reflected(m.field.Type()))
 }
 
-// kindOf is the kind that reflection has for a basic type. Both packages number the kinds alike, but for strings.
-func kindOf(t *types.Basic) reflect.Kind {
-	if t.Kind() == types.String {
-		return reflect.String
+// reflected is the basic type that is under t, or another one that cannot have a default.
+func reflected(t types.Type) reflect.Type {
+	if basic, ok := t.Underlying().(*types.Basic); ok {
+		for _, value := range []any{false, "", 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), 0.0} {
+			if of := reflect.TypeOf(value); of.Name() == types.Typ[basic.Kind()].Name() {
+				return of
+			}
+		}
 	}
-	return reflect.Kind(t.Kind())
+	return reflect.TypeFor[any]()
 }
 
 // header adds the header of a field.
