@@ -113,11 +113,12 @@ const (
 )
 
 // How many lines of code core may have, without blank ones and comments: someone owns it. Of the first, about two and a half thousand
-// are for HTTP and who may come in over it, and more than two and a half thousand for the client. What is linked for features alone, and what makes the commands
+// are for HTTP and who may come in over it, more than two and a half thousand for the client, and twelve hundred for inferring schemas
+// from Go types and comparing them. What is linked for features alone, and what makes the commands
 // that call servers, is counted by itself.
 const (
-	maxCore    = 15_900
-	maxApp     = 5_200
+	maxCore    = 17_200
+	maxApp     = 5_250
 	maxCallers = 5_000
 )
 

@@ -37,18 +37,18 @@ type newProjectOutput struct {
 func offerNew(env cli.Env) func(*workshop.Tools, *mcp.Server) error {
 	return func(tools *workshop.Tools, server *mcp.Server) error {
 		no := false
-		return server.AddTool(mcp.Tool{
+		return mcp.AddTool(server, mcp.Tool{
 			Name:        "new_project",
 			Description: "Makes a project: an MCP server in Go with one example tool, add, which builds, serves and tests itself. Either a whole project is made or nothing; the first time that takes half a minute. It is what the other tools work on from then on.",
 			InputSchema: json.RawMessage(newProjectSchema),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.Typed(func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
+		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
 			made, err := newProject(ctx, env, tools, in)
 			if err != nil {
 				return workshop.Answer(ctx, nil, err)
 			}
 			return workshop.Answer(ctx, made, nil)
-		}))
+		})
 	}
 }
 

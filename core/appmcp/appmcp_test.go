@@ -82,9 +82,9 @@ func posts() appmcp.Feature {
 		},
 		Register: func(s *mcp.Server, a *app.App) error {
 			return errors.Join(
-				s.AddTool(mcp.Tool{Name: "posts_create"}, mcp.Typed(appmcp.Do[create](a))),
-				s.AddTool(mcp.Tool{Name: "posts_title"}, mcp.Typed(appmcp.Ask[title](a))),
-				s.AddTool(mcp.Tool{Name: "posts_list", OutputSchema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}, mcp.Typed(appmcp.Ask[list](a))),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_create"}, appmcp.Do[create](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_title"}, appmcp.Ask[title](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_list", OutputSchema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}, appmcp.Ask[list](a)),
 			)
 		},
 	}
@@ -115,7 +115,7 @@ func TestTools(t *testing.T) {
 func TestOtherTools(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	client.Offer(func(s *mcp.Server) error {
-		return s.AddTool(mcp.Tool{Name: "twice"}, mcp.Typed(func(ctx context.Context, in create) (string, error) {
+		return mcp.AddTool(s, mcp.Tool{Name: "twice"}, func(ctx context.Context, in create) (string, error) {
 			for _, title := range []string{in.Title, in.Title + " again"} {
 				if _, err := app.Do(ctx, create{title}); err != nil {
 					return "", err
@@ -123,7 +123,7 @@ func TestOtherTools(t *testing.T) {
 			}
 			all, err := app.Ask(ctx, list{})
 			return strings.Join(all, ", "), err
-		}))
+		})
 	})
 	client.Given("posts_create", `{"title":"zero"}`)
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
@@ -320,12 +320,12 @@ func newServer(t *testing.T) *mcp.Server {
 	}
 	feature.Register = func(s *mcp.Server, a *app.App) error {
 		return errors.Join(
-			s.AddTool(mcp.Tool{Name: "posts_create", Scopes: []string{"posts:write"}}, mcp.Typed(appmcp.Do[create](a))),
-			s.AddTool(mcp.Tool{Name: "posts_title", Scopes: []string{"posts:read"}}, mcp.Typed(appmcp.Ask[title](a))),
+			mcp.AddTool(s, mcp.Tool{Name: "posts_create", Scopes: []string{"posts:write"}}, appmcp.Do[create](a)),
+			mcp.AddTool(s, mcp.Tool{Name: "posts_title", Scopes: []string{"posts:read"}}, appmcp.Ask[title](a)),
 		)
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
-	other := s.AddTool(mcp.Tool{Name: "mail", Scopes: []string{"mail:send"}}, mcp.Typed(func(context.Context, struct{}) (string, error) { return "", nil }))
+	other := mcp.AddTool(s, mcp.Tool{Name: "mail", Scopes: []string{"mail:send"}}, func(context.Context, struct{}) (string, error) { return "", nil })
 	if err := errors.Join(other, appmcp.Register(s, a, store, feature)); err != nil {
 		t.Fatal(err)
 	}

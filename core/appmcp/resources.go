@@ -29,17 +29,17 @@ func registerResources(s *mcp.Server, a *app.App, store app.Store, scopes []stri
 			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an entry", MIMEType: asJSON, Scopes: scopes,
 			Description: "The commands that were executed after the one with the sequence number after (0 if left out), at most limit of them (100 if left out, never more than 1000, and fewer if they are big).",
 		}, readLog(store)),
-		s.AddResource(mcp.Resource{
+		mcp.AddResource(s, mcp.Resource{
 			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON,
 			Description: "The features of the application, with their commands, queries and workers. A feature with stuck answers no calls: it says why.",
-		}, mcp.TypedResource(a.Status)),
-		s.AddResource(mcp.Resource{
+		}, a.Status),
+		mcp.AddResource(s, mcp.Resource{
 			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON, Scopes: scopes,
 			Description: "How far each worker is, what it fails on, and what was set aside.",
-		}, mcp.TypedResource(func(ctx context.Context) (workersPage, error) {
+		}, func(ctx context.Context) (workersPage, error) {
 			all, err := app.Workers(ctx, store)
 			return workersPage{all}, err
-		})),
+		}),
 	)
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"reflect"
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/auth"
@@ -14,37 +12,25 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Do is a command as a tool, for [mcp.Typed]. A call whose _meta has an idempotencyKey gives the command that key. Callers that are
+// Do returns a command as a function for [mcp.AddTool]. A call whose _meta has an idempotencyKey gives the command that key. Callers that are
 // known have keys of their own: what one came to is not told to another who has chosen the same.
-func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (*mcp.ToolResult, error) {
-	return func(ctx context.Context, c C) (*mcp.ToolResult, error) {
+func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (mcp.Encoded[Out], error) {
+	return func(ctx context.Context, c C) (mcp.Encoded[Out], error) {
 		ctx, err := WithKey(ctx)
 		if err != nil {
-			return nil, err
+			return mcp.Encoded[Out]{}, err
 		}
 		raw, err := app.Execute[S, Out](ctx, a, c)
-		return result(raw, reflect.TypeFor[Out](), err)
+		return mcp.Encoded[Out]{JSON: raw}, err
 	}
 }
 
-// Ask is a query as a tool, for [mcp.Typed].
-func Ask[Q app.Answerer[S, Out], S, Out any](a *app.App) func(context.Context, Q) (*mcp.ToolResult, error) {
-	return func(ctx context.Context, q Q) (*mcp.ToolResult, error) {
+// Ask returns a query as a function for [mcp.AddTool].
+func Ask[Q app.Answerer[S, Out], S, Out any](a *app.App) func(context.Context, Q) (mcp.Encoded[Out], error) {
+	return func(ctx context.Context, q Q) (mcp.Encoded[Out], error) {
 		raw, err := app.Read[S, Out](ctx, a, q)
-		return result(raw, reflect.TypeFor[Out](), err)
+		return mcp.Encoded[Out]{JSON: raw}, err
 	}
-}
-
-// result is an output of a type as the result of a tool, in the form that [mcp.Typed] gives it.
-func result(raw json.RawMessage, t reflect.Type, err error) (*mcp.ToolResult, error) {
-	if err != nil {
-		return nil, err
-	}
-	made := &mcp.ToolResult{StructuredContent: raw}
-	if text, ok := strictjson.Unquote(raw); ok && t == reflect.TypeFor[string]() {
-		made.Content = []mcp.Content{mcp.Text{Text: text}}
-	}
-	return made, nil
 }
 
 // WithKey is ctx with the idempotency key that its call carries, if it does. It is for tools that execute one command, and so

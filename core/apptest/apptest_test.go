@@ -25,8 +25,8 @@ type item struct{ N int }
 // add adds a number. What it does wrong is for the test to find.
 type add struct {
 	N      int  `json:"n"`
-	Random bool `json:"random"` // goes by something outside
-	Shared bool `json:"shared"` // goes by what is one thing in memory and two in a snapshot
+	Random bool `json:"random,omitempty"` // goes by something outside
+	Shared bool `json:"shared,omitempty"` // goes by what is one thing in memory and two in a snapshot
 }
 
 func (c add) Check(context.Context, *state) error {
@@ -100,8 +100,8 @@ func sums() appmcp.Feature {
 		},
 		Register: func(s *mcp.Server, a *app.App) error {
 			return errors.Join(
-				s.AddTool(mcp.Tool{Name: "sums_add"}, mcp.Typed(appmcp.Do[add](a))),
-				s.AddTool(mcp.Tool{Name: "sums_sum"}, mcp.Typed(appmcp.Ask[sum](a))),
+				mcp.AddTool(s, mcp.Tool{Name: "sums_add"}, appmcp.Do[add](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "sums_sum"}, appmcp.Ask[sum](a)),
 			)
 		},
 	}

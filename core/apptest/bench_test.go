@@ -205,9 +205,9 @@ func serveChild(ctx context.Context, a *app.App) error {
 	s := mcp.NewServer(mcp.Implementation{Name: "bench", Version: "1"}, mcp.Options{})
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)
 	output := json.RawMessage(`{"type":"object","properties":{"count":{"type":"integer"},"n":{"type":"integer"}},"required":["count","n"]}`)
-	err := s.AddTool(mcp.Tool{Name: "plain", InputSchema: schema, OutputSchema: output}, mcp.Typed(func(_ context.Context, in Look) (Seen, error) { return Seen{Count: 1, N: in.N}, nil }))
+	err := mcp.AddTool(s, mcp.Tool{Name: "plain", InputSchema: schema, OutputSchema: output}, func(_ context.Context, in Look) (Seen, error) { return Seen{Count: 1, N: in.N}, nil })
 	if err == nil {
-		err = s.AddTool(mcp.Tool{Name: "query", InputSchema: schema, OutputSchema: output}, mcp.Typed(appmcp.Ask[Look](a)))
+		err = mcp.AddTool(s, mcp.Tool{Name: "query", InputSchema: schema, OutputSchema: output}, appmcp.Ask[Look](a))
 	}
 	if err != nil {
 		return err

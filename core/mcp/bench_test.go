@@ -19,7 +19,7 @@ func adders(t testing.TB, n int) *mcp.Server {
 	for i := range n {
 		tool := addTool()
 		tool.Name = fmt.Sprintf("add%d", i)
-		if err := s.AddTool(tool, mcp.Typed(add)); err != nil {
+		if err := mcp.AddTool(s, tool, add); err != nil {
 			t.Fatal(err)
 		}
 	}

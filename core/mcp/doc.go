@@ -1,13 +1,15 @@
 // Package mcp is the Model Context Protocol: a server of it, and a client.
 //
 //	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
-//	err := server.AddTool(mcp.Tool{
-//		Name:        "add",
-//		Description: "Adds two numbers.",
-//		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
-//	}, mcp.Typed(add))
+//	err := mcp.AddTool(server, mcp.Tool{Name: "add", Description: "Adds two numbers."}, Add)
 //	…
 //	err = server.ServeStdio(ctx, os.Stdout)
+//
+// Add is func(context.Context, AddInput) (AddOutput, error). The schemas of its input and output are inferred from
+// the types: see [schema.Infer] for the rules, and [schema.Tag] for limits, defaults, enums and descriptions in struct
+// tags. [AddPrompt], [AddResource] and [AddResourceTemplate] do the same for prompts and resources. A schema that is
+// given is compared with the types instead, so that one which is stale or mistyped is refused at the start. Handlers
+// that take JSON are added by the methods of [Server].
 //
 // [Server.HTTP] puts the same server on HTTP, for any number of clients at once.
 //

@@ -5,56 +5,112 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A server with one tool, and a client that is a few lines of text.
-func Example() {
+// newAdder returns a server with the tool add.
+func newAdder() *mcp.Server {
 	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
-	err := server.AddTool(mcp.Tool{
-		Name:        "add",
-		Description: "Adds two numbers.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
-	}, mcp.Typed(add))
-	if err != nil {
+	if err := mcp.AddTool(server, mcp.Tool{Name: "add", Description: "Adds two numbers."}, add); err != nil {
 		log.Fatal(err)
 	}
-
-	// A program would now call server.ServeStdio(ctx, os.Stdout).
-	client := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
-{"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}
-`)
-	var out strings.Builder
-	if err := server.Serve(context.Background(), jsonrpc.NewLines(client, &out, jsonrpc.LinesOptions{})); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Print(out.String())
-	// Output:
-	// {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"adder","version":"1.0.0"}}}
-	// {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"sum\":5}"}],"structuredContent":{"sum":5}}}
+	return server
 }
 
-// A tool that decides itself what its result looks like, and tells how far it is.
-func ExampleToolHandler() {
-	handler := func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+// A prompt whose arguments are the fields of a struct.
+func ExampleAddPrompt() {
+	type review struct {
+		Code  string `json:"code" schema:"description='What to review'"`
+		Style string `json:"style,omitempty" schema:"enum=brief|thorough"`
+	}
+	server := mcp.NewServer(mcp.Implementation{Name: "reviewer", Version: "1.0.0"}, mcp.Options{})
+	err := mcp.AddPrompt(server, mcp.Prompt{Name: "review"}, func(ctx context.Context, in review) (string, error) {
+		return "Review this code: " + in.Code, nil
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// Resources below one address: the variables of the template are the fields of a struct.
+func ExampleAddResourceTemplate() {
+	type place struct {
+		City string `json:"city" schema:"pattern='^[a-z]+$'"`
+	}
+	type weather struct {
+		Celsius float64 `json:"celsius"`
+	}
+	server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1.0.0"}, mcp.Options{})
+	err := mcp.AddResourceTemplate(server, mcp.ResourceTemplate{URITemplate: "weather://{city}", Name: "weather"},
+		func(ctx context.Context, in place) (weather, error) { return weather{21.5}, nil })
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// A tool that takes its arguments as JSON, makes its result itself, and reports progress.
+func ExampleServer_AddTool() {
+	server := mcp.NewServer(mcp.Implementation{Name: "draw", Version: "1.0.0"}, mcp.Options{})
+	err := server.AddTool(mcp.Tool{
+		Name:        "draw",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"what":{"type":"string"}}}`),
+	}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 		mcp.Progress(ctx, 1, 2, "half-way")
-		mcp.Logger(ctx).Debug("drawing", "arguments", string(arguments))
 		return &mcp.ToolResult{Content: []mcp.Content{
 			mcp.Text{Text: "Here it is:"},
 			mcp.Image{Data: []byte("…"), MIMEType: "image/png"},
 		}}, nil
-	}
-	result, err := handler(context.Background(), json.RawMessage(`{}`))
-	fmt.Println(result.Text(), len(result.Content), err)
-	// Output: Here it is: 2 <nil>
+	})
+	fmt.Println(err)
+	// Output: <nil>
 }
 
-// A tool that asks before it acts. It runs in every revision that knows forms: in a session it
-// waits for the answer, without one it runs again when the answer has come.
+// A server over HTTP in a mux that exists, for callers who have a key.
+func ExampleServer_HTTP() {
+	const key = "0b9d41a7c6f3e85299ab1d70c4e6f812" // from the environment, in a program
+	gate, err := auth.Keys("adder", []string{key})
+	if err != nil {
+		log.Fatal(err)
+	}
+	handler := newAdder().HTTP(mcp.HTTPOptions{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		caller, err := gate.Enter(r)
+		if err != nil || caller == nil {
+			w.Header().Set("WWW-Authenticate", gate.Challenge("", nil))
+			http.Error(w, "send "+gate.Wants(), http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r.WithContext(auth.With(r.Context(), caller)))
+	})
+	web := httptest.NewServer(mux) // or http.ListenAndServe("127.0.0.1:8080", mux)
+	defer web.Close()
+
+	ctx := context.Background()
+	client, err := mcp.Dial(ctx, web.URL+"/mcp", mcp.ClientOptions{Header: http.Header{"X-Api-Token": {key}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	result, err := client.CallTool(ctx, "add", map[string]any{"a": 2, "b": 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Text())
+
+	_, err = mcp.Dial(ctx, web.URL+"/mcp", mcp.ClientOptions{})
+	fmt.Println(strings.Contains(err.Error(), "401"))
+	// Output:
+	// {"sum":5}
+	// true
+}
+
+// A tool that asks the user before it acts. In a session it waits for the answer; in revision 2026-07-28 it
+// runs again when the answer has come.
 func ExampleAsk() {
 	remove := func(ctx context.Context, in struct{}) (string, error) {
 		sure := mcp.Elicitation{
@@ -71,21 +127,34 @@ func ExampleAsk() {
 		return "removed with " + string(sure.Content), nil
 	}
 	server := mcp.NewServer(mcp.Implementation{Name: "notes", Version: "1.0.0"}, mcp.Options{})
-	if err := server.AddTool(mcp.Tool{Name: "remove_all"}, mcp.Typed(remove)); err != nil {
+	if err := mcp.AddTool(server, mcp.Tool{Name: "remove_all"}, remove); err != nil {
 		log.Fatal(err)
 	}
-	client := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove_all","inputResponses":{"sure":{"action":"accept","content":{}}},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}
-`)
-	var out strings.Builder
-	if err := server.Serve(context.Background(), jsonrpc.NewLines(client, &out, jsonrpc.LinesOptions{})); err != nil {
+	ctx := context.Background()
+	ours, theirs := jsonrpc.Pipe()
+	go server.Serve(ctx, theirs)
+	client, err := mcp.ClientOver(ctx, ours, mcp.ClientOptions{
+		Elicit: func(ctx context.Context, e *mcp.Elicitation) error {
+			fmt.Println(e.Message)
+			e.Action = mcp.ActionAccept
+			return nil
+		},
+	})
+	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(out.String())
+	defer client.Close()
+	result, err := client.CallTool(ctx, "remove_all", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Text())
 	// Output:
-	// {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"removed with {\"keepStarred\":true}"}],"structuredContent":"removed with {\"keepStarred\":true}","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"notes","version":"1.0.0"}}}}
+	// Remove all notes?
+	// removed with {"keepStarred":true}
 }
 
-// A client of a server that it starts: what it offers, one of its tools, and what that says.
+// A client of a server that it starts.
 func ExampleStart() {
 	ctx := context.Background()
 	client, err := mcp.Start(ctx, mcp.Command{Program: "weather", Args: []string{"mcp"}}, mcp.ClientOptions{})
@@ -93,11 +162,6 @@ func ExampleStart() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	tool, err := client.Tool(ctx, "forecast")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(tool.Description, string(tool.InputSchema))
 	result, err := client.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
 	if err != nil {
 		log.Fatal(err)
@@ -107,13 +171,9 @@ func ExampleStart() {
 
 // A client of a server in the same program.
 func ExampleClientOver() {
-	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
-	if err := server.AddTool(mcp.Tool{Name: "add", Description: "Adds two numbers."}, mcp.Typed(add)); err != nil {
-		log.Fatal(err)
-	}
 	ctx := context.Background()
 	ours, theirs := jsonrpc.Pipe()
-	go server.Serve(ctx, theirs)
+	go newAdder().Serve(ctx, theirs)
 	client, err := mcp.ClientOver(ctx, ours, mcp.ClientOptions{})
 	if err != nil {
 		log.Fatal(err)

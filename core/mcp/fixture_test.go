@@ -59,11 +59,11 @@ func newFixture(t testing.TB, o mcp.Options) *mcp.Server {
 			t.Fatal(err)
 		}
 	}
-	must(s.AddTool(addTool(), mcp.Typed(add)))
+	must(mcp.AddTool(s, addTool(), add))
 	for name, handler := range fixtureTools() {
 		must(s.AddTool(mcp.Tool{Name: name, Description: "For tests."}, handler))
 	}
-	must(s.AddTool(mcp.Tool{Name: "counts", OutputSchema: json.RawMessage(`{"type":"integer"}`)}, mcp.Typed(func(context.Context, struct{}) (int, error) { return 412, nil })))
+	must(mcp.AddTool(s, mcp.Tool{Name: "counts", OutputSchema: json.RawMessage(`{"type":"integer"}`)}, func(context.Context, struct{}) (int, error) { return 412, nil }))
 	must(s.AddTool(mcp.Tool{Name: "lies", OutputSchema: json.RawMessage(addOutputSchema)}, func(_ context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 		return &mcp.ToolResult{StructuredContent: arguments}, nil
 	}))
@@ -90,7 +90,10 @@ func fixtureTools() map[string]mcp.ToolHandler {
 			return nil, fmt.Errorf("not these: %w", jsonrpc.InvalidParams)
 		},
 		"panics": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { panic("oh") },
-		"greets": mcp.Typed(func(context.Context, struct{}) (string, error) { return "hello <&> “you”", nil }),
+		"greets": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			const text = "hello <&> “you”"
+			return &mcp.ToolResult{Content: []mcp.Content{mcp.Text{Text: text}}, StructuredContent: json.RawMessage(`"` + text + `"`)}, nil
+		},
 		"waits": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 			select {
 			case <-ctx.Done():

@@ -27,7 +27,7 @@ func BenchmarkHTTPCall(b *testing.B) {
 	s := mcp.NewServer(mcp.Implementation{Name: "bench", Version: "1"}, mcp.Options{Logger: quietLogger()})
 	add := func(_ context.Context, in numbers) (numbers, error) { return numbers{A: in.A + in.B}, nil }
 	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`)
-	if err := s.AddTool(mcp.Tool{Name: "add", InputSchema: schema, OutputSchema: schema}, mcp.Typed(add)); err != nil {
+	if err := mcp.AddTool(s, mcp.Tool{Name: "add", InputSchema: schema, OutputSchema: schema}, add); err != nil {
 		b.Fatal(err)
 	}
 	h := s.HTTP(mcp.HTTPOptions{})

@@ -60,7 +60,7 @@ func FuzzHTTP(f *testing.F) {
 func fuzzedHandler(t *testing.T) (*mcp.HTTPHandler, string) {
 	t.Helper()
 	s := newServer(mcp.Options{Logger: quietLogger()})
-	if err := s.AddTool(addTool(), mcp.Typed(add)); err != nil {
+	if err := mcp.AddTool(s, addTool(), add); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)}, nothing); err != nil {

@@ -343,11 +343,11 @@ func TestHTTPIdle(t *testing.T) {
 // What one client is sent is in no other's answer, also when a client that listened has gone.
 func TestHTTPApart(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "apart", Version: "1"}, mcp.Options{})
-	err := server.AddTool(mcp.Tool{Name: "say"}, mcp.Typed(func(_ context.Context, in struct {
+	err := mcp.AddTool(server, mcp.Tool{Name: "say"}, func(_ context.Context, in struct {
 		Text string `json:"text"`
 	}) (string, error) {
 		return in.Text, nil
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,9 @@ type Prompt struct {
 	Meta        Meta             `json:"_meta,omitempty"`
 
 	// InputSchema is what the arguments must be beyond being text: an object's schema whose
-	// properties are strings. Clients are not shown it. What it lists by enum is
-	// offered to complete an argument, unless [Server.CompletePrompt] sets who does that. nil means any text.
+	// properties are strings. Clients are not shown it, but without Arguments the arguments are its
+	// properties. The values of an enum complete an argument, unless [Server.CompletePrompt] sets a
+	// completer. nil means any text.
 	InputSchema json.RawMessage `json:"-"`
 }
 
@@ -101,6 +102,13 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	if h == nil {
 		return nil, errors.New("has no handler")
 	}
+	input, err := newTextInput(p.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	if p.Arguments == nil && input != nil {
+		p.Arguments = input.arguments()
+	}
 	names := make([]string, len(p.Arguments))
 	for i, a := range p.Arguments {
 		if a.Name == "" {
@@ -110,10 +118,6 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 			return nil, fmt.Errorf("argument %q stands there twice", a.Name)
 		}
 		names[i] = a.Name
-	}
-	input, err := newTextInput(p.InputSchema, names)
-	if err != nil {
-		return nil, err
 	}
 	made := &prompt{Prompt: p, names: names, input: input, handler: h}
 	return made, encodable(made)

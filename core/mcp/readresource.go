@@ -54,7 +54,7 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	input, err := newTextInput(t.InputSchema, uri.variables())
+	input, err := newTextInput(t.InputSchema)
 	if err != nil {
 		return nil, err
 	}

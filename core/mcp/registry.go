@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"encoding/base64"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +24,7 @@ func (r *registry[T]) add(name string, item T) error {
 	defer r.mu.Unlock()
 	at, taken := slices.BinarySearch(r.names, name)
 	if taken {
-		return fmt.Errorf("is there already: remove it first to replace it")
+		return errors.New("already exists; remove it first to replace it")
 	}
 	if r.items == nil {
 		r.items = make(map[string]T)

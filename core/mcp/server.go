@@ -104,15 +104,15 @@ func NewServer(info Implementation, o Options) *Server {
 	return s
 }
 
-// AddTool offers a tool. The error says what is wrong with it: its name, a
-// schema that is none, or a tool of that name that is there already.
+// AddTool adds a tool whose handler takes its arguments as JSON. See the function [AddTool] for one that
+// is a Go function. It fails if the name or a schema is invalid, or if a tool of that name exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	made, err := newTool(t, h)
 	if err == nil {
 		err = s.tools.add(t.Name, made)
 	}
 	if err != nil {
-		return fmt.Errorf("tool %q: %w", t.Name, err)
+		return fmt.Errorf("add tool %s: %w", t.Name, err)
 	}
 	s.changed("tools")
 	return nil
@@ -127,14 +127,15 @@ func (s *Server) RemoveTool(name string) bool {
 	return removed
 }
 
-// AddResource offers a resource under its address.
+// AddResource adds a resource under its address. See the function [AddResource] for one that is read by a Go
+// function.
 func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	made, err := newResource(r, h)
 	if err == nil {
 		err = s.resources.add(r.URI, made)
 	}
 	if err != nil {
-		return fmt.Errorf("resource %q: %w", r.URI, err)
+		return fmt.Errorf("add resource %s: %w", r.URI, err)
 	}
 	s.changed("resources")
 	return nil
@@ -149,7 +150,8 @@ func (s *Server) RemoveResource(uri string) bool {
 	return removed
 }
 
-// AddResourceTemplate offers the resources whose addresses fit a pattern. In it,
+// AddResourceTemplate adds the resources whose addresses fit a pattern. See the function [AddResourceTemplate] for those that
+// are read by a Go function. In the pattern,
 // {name} stands for characters other than / ? and # (but %2F is one of them), {+name} for
 // any characters, and {?a,b} at the end for optional parameters of a query.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
@@ -158,7 +160,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) erro
 		err = s.templates.add(t.URITemplate, made)
 	}
 	if err != nil {
-		return fmt.Errorf("resource template %q: %w", t.Name, err)
+		return fmt.Errorf("add resource template %s: %w", t.URITemplate, err)
 	}
 	s.offerChoices(made.input)
 	s.changed("resources")
@@ -174,14 +176,15 @@ func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
 	return removed
 }
 
-// AddPrompt offers a prompt.
+// AddPrompt adds a prompt whose handler takes its arguments as text. See the function [AddPrompt] for one that
+// is a Go function.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	made, err := newPrompt(p, h)
 	if err == nil {
 		err = s.prompts.add(p.Name, made)
 	}
 	if err != nil {
-		return fmt.Errorf("prompt %q: %w", p.Name, err)
+		return fmt.Errorf("add prompt %s: %w", p.Name, err)
 	}
 	s.offerChoices(made.input)
 	s.changed("prompts")

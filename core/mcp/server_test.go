@@ -83,29 +83,29 @@ func TestAddRefuses(t *testing.T) {
 		add  func(*mcp.Server) error
 		want string
 	}{
-		{"no name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{}, nothing) }, `tool "": name must have 1 to 128 characters, got 0`},
+		{"no name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{}, nothing) }, `add tool : name must have 1 to 128 characters, got 0`},
 		{"long name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: strings.Repeat("x", 129)}, nothing) }, "name must have 1 to 128 characters, got 129"},
-		{"odd name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a/b"}, nothing) }, `tool "a/b": name must consist of letters, digits, '_', '-' and '.', got '/'`},
-		{"no handler", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a"}, nil) }, `tool "a": has no handler`},
+		{"odd name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a/b"}, nothing) }, `add tool a/b: name must consist of letters, digits, '_', '-' and '.', got '/'`},
+		{"no handler", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a"}, nil) }, `add tool a: has no handler`},
 		{"broken schema", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"object","required":"x"}`)}, nothing)
-		}, `tool "a": input schema: `},
+		}, `add tool a: input schema: `},
 		{"schema of no object", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"string"}`)}, nothing)
-		}, `tool "a": input schema: must say "type":"object" at its root`},
+		}, `add tool a: input schema: must say "type":"object" at its root`},
 		{"broken output schema", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"objekt"}`)}, nothing)
-		}, `tool "a": output schema: `},
+		}, `add tool a: output schema: `},
 		{"what cannot be sent", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", Meta: mcp.Meta{"f": func() {}}}, nothing)
-		}, `tool "a": cannot be sent to clients: json: unsupported type: func()`},
+		}, `add tool a: cannot be sent to clients: json: unsupported type: func()`},
 		{"the same tool twice", func(s *mcp.Server) error {
 			return errors.Join(s.AddTool(mcp.Tool{Name: "a"}, nothing), s.AddTool(mcp.Tool{Name: "a"}, nothing))
-		}, `tool "a": is there already: remove it first to replace it`},
-		{"resource without scheme", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "x", Name: "x"}, read) }, `resource "x": URI: must begin with a scheme`},
-		{"resource with a broken address", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://%zz", Name: "x"}, read) }, `resource "a://%zz": URI: `},
-		{"resource without name", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://x"}, read) }, `resource "a://x": has no name`},
-		{"resource without handler", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://x", Name: "x"}, nil) }, `resource "a://x": has no handler`},
+		}, `add tool a: already exists; remove it first to replace it`},
+		{"resource without scheme", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "x", Name: "x"}, read) }, `add resource x: URI: must begin with a scheme`},
+		{"resource with a broken address", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://%zz", Name: "x"}, read) }, `add resource a://%zz: URI: `},
+		{"resource without name", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://x"}, read) }, `add resource a://x: has no name`},
+		{"resource without handler", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://x", Name: "x"}, nil) }, `add resource a://x: has no handler`},
 		{"template without variable", func(s *mcp.Server) error {
 			return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "a://x", Name: "x"}, read)
 		}, "has no variable such as {id}"},
@@ -114,20 +114,20 @@ func TestAddRefuses(t *testing.T) {
 		}, "has no name"},
 		{"template with a broken schema", func(s *mcp.Server) error {
 			return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "a://{x}", Name: "x", InputSchema: json.RawMessage(`{"type":"object","required":"x"}`)}, read)
-		}, `resource template "x": input schema: required: `},
+		}, `add resource template a://{x}: input schema: required: `},
 		{"prompt with a broken schema", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", InputSchema: json.RawMessage(`{`)}, get)
-		}, `prompt "p": input schema: `},
+		}, `add prompt p: input schema: `},
 		{"prompt with a schema of no object", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", InputSchema: json.RawMessage(`{"type":"string"}`)}, get)
-		}, `prompt "p": input schema: must say "type":"object" at its root`},
-		{"prompt without handler", func(s *mcp.Server) error { return s.AddPrompt(mcp.Prompt{Name: "p"}, nil) }, `prompt "p": has no handler`},
+		}, `add prompt p: input schema: must say "type":"object" at its root`},
+		{"prompt without handler", func(s *mcp.Server) error { return s.AddPrompt(mcp.Prompt{Name: "p"}, nil) }, `add prompt p: has no handler`},
 		{"prompt with a nameless argument", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {}}}, get)
-		}, `prompt "p": argument 2 has no name`},
+		}, `add prompt p: argument 2 has no name`},
 		{"prompt with an argument twice", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {Name: "a"}}}, get)
-		}, `prompt "p": argument "a" stands there twice`},
+		}, `add prompt p: argument "a" stands there twice`},
 		{"completing no prompt", func(s *mcp.Server) error { return s.CompletePrompt("p", nil) }, `completing prompt "p": there is none`},
 		{"completing no template", func(s *mcp.Server) error { return s.CompleteResource("a://{x}", nil) }, `completing resource template "a://{x}": there is none`},
 	}
@@ -154,7 +154,7 @@ func TestRemove(t *testing.T) {
 	if !s.RemovePrompt("plain") || s.RemovePrompt("plain") {
 		t.Error("RemovePrompt does not tell what was there")
 	}
-	if err := s.AddTool(addTool(), mcp.Typed(add)); err != nil {
+	if err := mcp.AddTool(s, addTool(), add); err != nil {
 		t.Errorf("adding again what was removed: %v", err)
 	}
 	c := mcptest.Connect(t, s)

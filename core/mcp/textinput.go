@@ -32,8 +32,8 @@ type textInput struct {
 	choices map[string][]string // the values of those that have an enum
 }
 
-// newTextInput reads a schema, if there is one. names are those of the arguments.
-func newTextInput(raw json.RawMessage, names []string) (*textInput, error) {
+// newTextInput reads a schema, if there is one.
+func newTextInput(raw json.RawMessage) (*textInput, error) {
 	if raw == nil {
 		return nil, nil
 	}
@@ -42,12 +42,21 @@ func newTextInput(raw json.RawMessage, names []string) (*textInput, error) {
 		return nil, err
 	}
 	in := &textInput{s, make(map[string][]string)}
-	for _, name := range names {
-		if choices := s.Choices(name); choices != nil {
-			in.choices[name] = choices
+	for _, p := range s.Properties() {
+		if choices := s.Choices(p.Name); choices != nil {
+			in.choices[p.Name] = choices
 		}
 	}
 	return in, nil
+}
+
+// arguments are the properties of the schema as arguments of a prompt.
+func (in *textInput) arguments() []PromptArgument {
+	var all []PromptArgument
+	for _, p := range in.schema.Properties() {
+		all = append(all, PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
+	}
+	return all
 }
 
 // check reports what is wrong with values, which are what of name.

@@ -3,57 +3,171 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
+	"runtime"
+	"strings"
 	"sync"
 
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Typed makes a [ToolHandler] of a function of Go types. Its input is decoded
-// from the arguments. Its output is sent as structured content, and as text: a string as
-// it is, anything else as JSON; a nil slice is an empty list and a nil map an empty object. A function
-// whose output is a [ToolResult], or a pointer to one, decides for itself.
-func Typed[In, Out any](f func(context.Context, In) (Out, error)) ToolHandler {
-	var none In
-	return TypedFrom(none, f)
+// AddTool adds a tool that is a Go function. In is a struct or a map, which is decoded from the
+// arguments; fields that the caller leaves out have the defaults in their schema tags. Out is sent as structured
+// content and as text: a string as it is, anything else as JSON. A nil slice is sent as [] and a nil map
+// as {}. If Out is [ToolResult] or a pointer to one, the function makes the whole result.
+//
+// A schema that t does not have is inferred from the type by [schema.Infer]. A schema that it has
+// must fit the type, see [schema.Schema.CheckType]: a stale or mistyped schema is an error here, not a
+// wrong answer later.
+func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
+	made := typedTool{
+		in:   reflect.TypeFor[In](),
+		out:  reflect.TypeFor[Out](),
+		copy: func(in any) any { made := *in.(*In); return &made },
+		call: func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) },
+	}
+	if f == nil {
+		made.call = nil
+	}
+	return s.addTyped(t, made)
 }
 
-// TypedFrom is [Typed] for an input with defaults: what the caller leaves out is as it is in
-// them. Each call has a copy of its own. As in package encoding/json, an object
-// is decoded into the struct or the map that is its default, whose other fields or keys stay.
-func TypedFrom[In, Out any](defaults In, f func(context.Context, In) (Out, error)) ToolHandler {
-	return typedTool{
-		input: func() any { in := defaults; return &in },
-		call:  func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) },
-	}.handler()
+// Encoded is the output of a tool that has been encoded as JSON already. The tool's output schema is
+// that of T.
+type Encoded[T any] struct{ JSON json.RawMessage }
+
+// encoded is implemented by [Encoded].
+type encoded interface {
+	outputType() reflect.Type
+	outputJSON() json.RawMessage
 }
+
+func (Encoded[T]) outputType() reflect.Type      { return reflect.TypeFor[T]() }
+func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 
 // A typedTool is what differs between functions of different types. The compiler makes it
-// anew for each of them, so it is little.
+// anew for each of them, so it is small.
 type typedTool struct {
-	input func() any // points to a copy of the defaults
-	call  func(ctx context.Context, in any) (any, error)
+	in, out reflect.Type
+	copy    func(in any) any // of pointers to In
+	call    func(ctx context.Context, in any) (any, error)
 }
 
-// handler is what the functions have in common.
-func (t typedTool) handler() ToolHandler {
-	defaults := reflect.ValueOf(t.input()).Elem()
-	decoder := sync.OnceValue(func() *strictjson.ValueDecoder { return strictjson.NewValueDecoder(defaults.Type()) })
-	none := defaults.IsZero()
+// addTyped adds a tool for the caller of its caller.
+func (s *Server) addTyped(t Tool, f typedTool) error {
+	made, err := f.tool(t)
+	if err == nil {
+		err = s.tools.add(t.Name, made)
+	}
+	if err != nil {
+		return failed("tool", t.Name, err)
+	}
+	s.changed("tools")
+	return nil
+}
+
+// A misfit is a schema that does not fit the Go type it is for.
+type misfit struct{ error }
+
+// failed says why a component could not be added by the function that called the function of this package that
+// called the caller. If that is derived code, a misfit means that the code is stale.
+func failed(kind, name string, err error) error {
+	if wrong, ok := errors.AsType[misfit](err); ok {
+		if _, file, _, _ := runtime.Caller(3); strings.HasSuffix(file, "_gen.go") {
+			return fmt.Errorf("%s is stale: %w; run petrock sync", filepath.Base(file), wrong)
+		}
+	}
+	return fmt.Errorf("add %s %s: %w", kind, name, err)
+}
+
+// tool is the tool that calls the function.
+func (f typedTool) tool(t Tool) (*tool, error) {
+	if f.in.Kind() != reflect.Struct && f.in.Kind() != reflect.Map {
+		return nil, fmt.Errorf("input %v: must be a struct or a map", f.in)
+	}
+	inferIn, inferOut := t.InputSchema == nil, false
+	out := f.output()
+	var err error
+	if inferIn {
+		if t.InputSchema, err = infer(f.in, schema.Input); err != nil {
+			return nil, err
+		}
+	}
+	if t.OutputSchema == nil && out != nil {
+		inferOut = true
+		if t.OutputSchema, err = infer(out, schema.Output); err != nil {
+			return nil, fmt.Errorf("%w, or return *mcp.ToolResult", err)
+		}
+	}
+	handler, err := f.handler()
+	if err != nil {
+		return nil, err
+	}
+	made, err := newTool(t, handler)
+	if err != nil {
+		return nil, err
+	}
+	if !inferIn {
+		err = fits(made.input, f.in, schema.Input)
+	}
+	if !inferOut && err == nil && out != nil {
+		err = fits(made.output, out, schema.Output)
+	}
+	return made, err
+}
+
+// infer is the schema of a type.
+func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
+	text, err := schema.Infer(t, d)
+	return json.RawMessage(text), err
+}
+
+// fits says why a schema does not fit a type.
+func fits(s *schema.Schema, t reflect.Type, d schema.Direction) error {
+	if err := s.CheckType(t, d); err != nil {
+		return misfit{err}
+	}
+	return nil
+}
+
+// output is the type of the structured content, or nil if the function makes the whole result.
+func (f typedTool) output() reflect.Type {
+	switch f.out {
+	case reflect.TypeFor[ToolResult](), reflect.TypeFor[*ToolResult]():
+		return nil
+	}
+	if f.out.Kind() == reflect.Struct && f.out.Implements(reflect.TypeFor[encoded]()) {
+		return reflect.Zero(f.out).Interface().(encoded).outputType()
+	}
+	return f.out
+}
+
+// handler decodes the input, calls the function and encodes its output.
+func (f typedTool) handler() (ToolHandler, error) {
+	if f.call == nil {
+		return nil, nil
+	}
+	defaults := reflect.New(f.in)
+	if err := schema.SetDefaults(defaults.Elem()); err != nil {
+		return nil, err
+	}
+	initial := defaults.Interface()
+	isText := f.output() == reflect.TypeFor[string]()
+	decoder := sync.OnceValue(func() *strictjson.ValueDecoder { return strictjson.NewValueDecoder(f.in) })
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
 		decode := decoder().Decode
 		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
 			decode = decoder().DecodeChecked // the connection has checked them
 		}
-		in := t.input()
-		if !none {
-			unshare(reflect.ValueOf(in).Elem())
-		}
+		in := f.copy(initial)
 		if err := decode(arguments, in); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
-		output, err := t.call(ctx, in)
+		output, err := f.call(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -63,12 +177,18 @@ func (t typedTool) handler() ToolHandler {
 			return out, nil
 		case ToolResult:
 			return &out, nil
-		case string:
-			result.Content = []Content{Text{Text: out}}
+		case encoded:
+			result.StructuredContent = out.outputJSON()
+		default:
+			if result.StructuredContent, err = strictjson.MarshalOutput(output); err != nil {
+				return nil, fmt.Errorf("encode output: %w", err)
+			}
 		}
-		if result.StructuredContent, err = strictjson.MarshalOutput(output); err != nil {
-			return nil, fmt.Errorf("encoding the output: %w", err)
+		if text, ok := output.(string); ok {
+			result.Content = []Content{Text{Text: text}}
+		} else if text, ok := strictjson.Unquote(result.StructuredContent); ok && isText {
+			result.Content = []Content{Text{Text: text}}
 		}
 		return result, nil
-	}
+	}, nil
 }

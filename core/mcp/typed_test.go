@@ -4,115 +4,96 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
 )
 
-// What a function of Go types returns, and what comes of it.
-func TestTyped(t *testing.T) {
+// addFunc adds a function as the tool "f".
+func addFunc[In, Out any](f func(context.Context, In) (Out, error)) func(*mcp.Server) error {
+	return func(s *mcp.Server) error { return mcp.AddTool(s, mcp.Tool{Name: "f"}, f) }
+}
+
+// What functions of Go types return, and what clients are sent.
+func TestAddTool(t *testing.T) {
 	type point struct {
-		X int8 `json:"x"`
+		X int8 `json:"x,omitempty"`
 	}
 	tests := []struct {
 		name      string
-		handler   mcp.ToolHandler
+		add       func(*mcp.Server) error
 		arguments string
 		text      string
 		structure string
-		err       string
+		isError   bool
 	}{
-		{"struct", mcp.Typed(func(_ context.Context, in point) (point, error) { return point{in.X * 2}, nil }), `{"x":4}`, `{"x":8}`, `{"x":8}`, ""},
-		{"pointer", mcp.Typed(func(_ context.Context, in *point) (*point, error) { return in, nil }), `{"x":4}`, `{"x":4}`, `{"x":4}`, ""},
-		{"string", mcp.Typed(func(context.Context, point) (string, error) { return "<a> & b", nil }), `{}`, `<a> & b`, `"<a> & b"`, ""},
-		{"slice", mcp.Typed(func(context.Context, point) ([]int, error) { return []int{1}, nil }), `{}`, `[1]`, `[1]`, ""},
-		{"map in, any out", mcp.Typed(func(_ context.Context, in map[string]any) (any, error) { return in["k"], nil }), `{"k":[true]}`, `[true]`, `[true]`, ""},
-		{"result", mcp.Typed(func(context.Context, point) (*mcp.ToolResult, error) { return mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
-		{"result by value", mcp.Typed(func(context.Context, point) (mcp.ToolResult, error) { return *mcp.TextResult("mine"), nil }), `{}`, "mine", "", ""},
-		{"error", mcp.Typed(func(context.Context, point) (point, error) { return point{}, errors.New("no") }), `{}`, "", "", "no"},
-		{"nil slice", mcp.Typed(func(context.Context, point) ([]int, error) { return nil, nil }), `{}`, `[]`, `[]`, ""},
-		{"what does not fit", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"x":300}`, "", "", "invalid arguments: x: 300 does not fit in int8"},
-		{"wrong case", mcp.Typed(func(_ context.Context, in point) (point, error) { return in, nil }), `{"X":3}`, `{"x":0}`, `{"x":0}`, ""},
-		{"what cannot be encoded", mcp.Typed(func(context.Context, point) (chan int, error) { return nil, nil }), `{}`, "", "", "encoding the output: json: unsupported type: chan int"},
+		{"struct", addFunc(func(_ context.Context, in point) (point, error) { return point{in.X * 2}, nil }), `{"x":4}`, `{"x":8}`, `{"x":8}`, false},
+		{"pointer", addFunc(func(_ context.Context, in point) (*point, error) { return &in, nil }), `{"x":4}`, `{"x":4}`, `{"x":4}`, false},
+		{"string", addFunc(func(context.Context, point) (string, error) { return "<a> & b", nil }), `{}`, `<a> & b`, `"<a> & b"`, false},
+		{"encoded string", addFunc(func(context.Context, point) (mcp.Encoded[string], error) {
+			return mcp.Encoded[string]{JSON: json.RawMessage(`"a\nb"`)}, nil
+		}), `{}`, "a\nb", `"a\nb"`, false},
+		{"encoded struct", addFunc(func(context.Context, point) (mcp.Encoded[point], error) {
+			return mcp.Encoded[point]{JSON: json.RawMessage(`{"x":7}`)}, nil
+		}), `{}`, `{"x":7}`, `{"x":7}`, false},
+		{"slice", addFunc(func(context.Context, point) ([]int, error) { return []int{1}, nil }), `{}`, `[1]`, `[1]`, false},
+		{"map in, any out", addFunc(func(_ context.Context, in map[string]any) (any, error) { return in["k"], nil }), `{"k":[true]}`, `[true]`, `[true]`, false},
+		{"result", addFunc(func(context.Context, point) (*mcp.ToolResult, error) { return mcp.TextResult("mine"), nil }), `{}`, "mine", "", false},
+		{"result by value", addFunc(func(context.Context, point) (mcp.ToolResult, error) { return *mcp.TextResult("mine"), nil }), `{}`, "mine", "", false},
+		{"error", addFunc(func(context.Context, point) (point, error) { return point{}, errors.New("no") }), `{}`, "no", "", true},
+		{"nil slice", addFunc(func(context.Context, point) ([]int, error) { return nil, nil }), `{}`, `[]`, `[]`, false},
+		{"value too large", addFunc(func(_ context.Context, in point) (point, error) { return in, nil }), `{"x":300}`, "invalid arguments: x: 300 does not fit in int8", "", true},
+		{"wrong case", addFunc(func(_ context.Context, in point) (point, error) { return in, nil }), `{"X":3}`, "invalid arguments for f:\nX: is not a known property; known: x; did you mean \"x\"?", "", true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			result, err := test.handler(t.Context(), json.RawMessage(test.arguments))
-			if err != nil || test.err != "" {
-				if err == nil || err.Error() != test.err {
-					t.Errorf("error = %v, want %q", err, test.err)
-				}
-				return
+			s := newServer(mcp.Options{})
+			if err := test.add(s); err != nil {
+				t.Fatal(err)
 			}
-			if result.Text() != test.text || string(result.StructuredContent) != test.structure {
-				t.Errorf("text %q and structure %s, want %q and %s", result.Text(), result.StructuredContent, test.text, test.structure)
+			var result mcp.ToolResult
+			client := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Latest})
+			if err := client.Call("tools/call", map[string]any{"name": "f", "arguments": json.RawMessage(test.arguments)}, &result); err != nil {
+				t.Fatal(err)
+			}
+			if result.Text() != test.text || string(result.StructuredContent) != test.structure || result.IsError != test.isError {
+				t.Errorf("text %q, structure %s, isError %t; want %q, %s, %t", result.Text(), result.StructuredContent, result.IsError, test.text, test.structure, test.isError)
 			}
 		})
 	}
 }
 
-type defaultsBase struct {
-	Words []string `json:"words"`
+type pageInput struct {
+	Size int    `json:"size" schema:"default=9"`
+	Sort string `json:"sort" schema:"enum=name|date,default=name"`
 }
 
 type defaultsInput struct {
-	defaultsBase
-	Limit  *int               `json:"limit"`
-	Sort   string             `json:"sort"`
-	Range  struct{ A, B int } `json:"range"`
-	Seen   map[string]int     `json:"seen"`
-	Pair   [1]*int            `json:"pair"`
-	Raw    json.RawMessage    `json:"raw"`
-	Logger *slog.Logger       `json:"-"`
+	pageInput
+	Deep struct {
+		On bool    `json:"on" schema:"default=true"`
+		At float32 `json:"at,omitempty"`
+	} `json:"deep,omitempty"`
 }
 
-// What the caller leaves out is as in the defaults, in the second call too, whatever the first
-// one sent and its function did.
-func TestTypedFrom(t *testing.T) {
-	limit, one := 20, 1
-	defaults := defaultsInput{
-		defaultsBase: defaultsBase{[]string{"a"}},
-		Limit:        &limit, Sort: "name", Seen: map[string]int{"x": 1}, Pair: [1]*int{&one}, Raw: json.RawMessage(`{"k":1}`), Logger: slog.Default(),
+// Fields that the caller leaves out have their defaults, whether the schema is inferred or given.
+func TestAddToolDefaults(t *testing.T) {
+	const given = `{"type":"object","properties":{"size":{"type":"integer","default":9},"sort":{"default":"name"},"deep":{"type":"object","properties":{"on":{"type":"boolean","default":true},"at":{}}}}}`
+	echo := func(_ context.Context, in defaultsInput) (defaultsInput, error) {
+		defer func() { in.Size = -1 }()
+		return in, nil
 	}
-	defaults.Range.B = 9
-	handler := mcp.TypedFrom(defaults, func(_ context.Context, in defaultsInput) (defaultsInput, error) {
-		if in.Logger != slog.Default() {
-			t.Error("what JSON cannot reach is another one")
-		}
-		before, err := json.Marshal(in)
-		if err != nil {
-			return in, err
-		}
-		in.Words[0], *in.Limit, in.Seen["y"], *in.Pair[0], in.Raw[0] = "changed", -1, -1, -1, '['
-		var out defaultsInput
-		return out, json.Unmarshal(before, &out)
-	})
-	const unsaid = `{"words":["a"],"limit":20,"sort":"name","range":{"A":0,"B":9},"seen":{"x":1},"pair":[1],"raw":{"k":1}}`
-	for _, test := range []struct{ arguments, want string }{
-		{`{}`, unsaid},
-		{
-			`{"words":["b","c"],"limit":5,"sort":"","range":{"A":3},"seen":{"z":2},"pair":[7],"raw":[2,3]}`,
-			`{"words":["b","c"],"limit":5,"sort":"","range":{"A":3,"B":9},"seen":{"x":1,"z":2},"pair":[7],"raw":[2,3]}`,
-		},
-		{`{}`, unsaid},
-	} {
-		result, err := handler(t.Context(), json.RawMessage(test.arguments))
-		if err != nil || result.Text() != test.want {
-			t.Errorf("%s gives %v, %v\nwant %s", test.arguments, result, err, test.want)
-		}
-	}
-}
-
-// An input may be a pointer; each call has its own.
-func TestTypedFromPointer(t *testing.T) {
-	handler := mcp.TypedFrom(&searchInput{Limit: 20}, func(_ context.Context, in *searchInput) (int, error) {
-		in.Limit++
-		return in.Limit, nil
-	})
-	for range 2 {
-		if result, err := handler(t.Context(), json.RawMessage(`{}`)); err != nil || result.Text() != "21" {
-			t.Errorf("got %v, %v", result, err)
+	for _, schema := range []json.RawMessage{nil, json.RawMessage(given)} {
+		client := mcptest.Serve(t, func(s *mcp.Server) error { return mcp.AddTool(s, mcp.Tool{Name: "f", InputSchema: schema}, echo) })
+		for _, test := range []struct{ arguments, want string }{
+			{`{}`, `{"size":9,"sort":"name","deep":{"on":true}}`},
+			{`{"size":1,"sort":"date","deep":{"at":0.5}}`, `{"size":1,"sort":"date","deep":{"on":true,"at":0.5}}`},
+			{`{"deep":{"on":false}}`, `{"size":9,"sort":"name","deep":{"on":false}}`},
+		} {
+			if got := client.CallTool("f", json.RawMessage(test.arguments)).Text(); got != test.want {
+				t.Errorf("%s gives %s, want %s", test.arguments, got, test.want)
+			}
 		}
 	}
 }
@@ -141,10 +122,10 @@ func FuzzCallTool(f *testing.F) {
 	ran := false
 	var in addInput
 	s := newServer(mcp.Options{})
-	err := s.AddTool(addTool(), mcp.Typed(func(ctx context.Context, got addInput) (addOutput, error) {
+	err := mcp.AddTool(s, addTool(), func(ctx context.Context, got addInput) (addOutput, error) {
 		ran, in = true, got
 		return add(ctx, got)
-	}))
+	})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 type searchInput struct {
 	Query string   `json:"query"`
-	Limit int      `json:"limit,omitempty"`
+	Limit int      `json:"limit,omitempty" schema:"default=20"`
 	Tags  []string `json:"tags,omitempty"`
 }
 
@@ -63,17 +63,17 @@ func addTyped(t *testing.T, s *mcp.Server) {
 		noteIn    = `{"type":"object","properties":{"id":{"type":"string","pattern":"^[a-z]+$"},"kind":{"type":"string","enum":["memo","list"]},"day":{"type":"string","format":"date-time"}},"required":["id"],"additionalProperties":false}`
 	)
 	err := errors.Join(
-		s.AddTool(mcp.Tool{Name: "typed.search", InputSchema: json.RawMessage(searchIn), OutputSchema: json.RawMessage(searchOut)}, mcp.TypedFrom(searchInput{Limit: 20}, search)),
-		s.AddPrompt(mcp.Prompt{
+		mcp.AddTool(s, mcp.Tool{Name: "typed.search", InputSchema: json.RawMessage(searchIn), OutputSchema: json.RawMessage(searchOut)}, search),
+		mcp.AddPrompt(s, mcp.Prompt{
 			Name: "review", Description: "Asks for a review.", InputSchema: json.RawMessage(reviewIn),
 			Arguments: []mcp.PromptArgument{{Name: "code", Required: true}, {Name: "style"}, {Name: "lines"}},
-		}, mcp.TypedPrompt(review)),
-		s.AddResource(mcp.Resource{URI: "typed://text", Name: "text", MIMEType: "text/markdown"}, mcp.TypedResource(func(context.Context) (string, error) { return "# Hi", nil })),
-		s.AddResource(mcp.Resource{URI: "typed://json", Name: "json", MIMEType: "application/json"}, mcp.TypedResource(func(context.Context) ([]int, error) { return []int{1, 2}, nil })),
-		s.AddResource(mcp.Resource{URI: "typed://own", Name: "own", MIMEType: "text/markdown"}, mcp.TypedResource(func(context.Context) ([]mcp.ResourceContents, error) {
+		}, review),
+		mcp.AddResource(s, mcp.Resource{URI: "typed://text", Name: "text", MIMEType: "text/markdown"}, func(context.Context) (string, error) { return "# Hi", nil }),
+		mcp.AddResource(s, mcp.Resource{URI: "typed://json", Name: "json", MIMEType: "application/json"}, func(context.Context) ([]int, error) { return []int{1, 2}, nil }),
+		mcp.AddResource(s, mcp.Resource{URI: "typed://own", Name: "own", MIMEType: "text/markdown"}, func(context.Context) ([]mcp.ResourceContents, error) {
 			return []mcp.ResourceContents{{MIMEType: "text/plain", Text: "own"}, {URI: "typed://own/2", Text: "not"}}, nil
-		})),
-		s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "typed://note/{id}{?kind,day}", Name: "typed note", InputSchema: json.RawMessage(noteIn)}, mcp.TypedTemplate(note)),
+		}),
+		mcp.AddResourceTemplate(s, mcp.ResourceTemplate{URITemplate: "typed://note/{id}{?kind,day}", Name: "typed note", InputSchema: json.RawMessage(noteIn)}, note),
 	)
 	if err != nil {
 		t.Fatal(err)

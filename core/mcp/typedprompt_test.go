@@ -11,43 +11,67 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// What a function of Go types may return for a prompt, and what comes of it.
-func TestTypedPrompt(t *testing.T) {
+func addPromptFunc[In any, Out mcp.PromptOutput](f func(context.Context, In) (Out, error)) func(*mcp.Server) error {
+	return func(s *mcp.Server) error { return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, f) }
+}
+
+// What functions of Go types return for a prompt, and what clients are sent.
+func TestAddPrompt(t *testing.T) {
 	messages := []mcp.PromptMessage{{Role: mcp.RoleAssistant, Content: mcp.Text{Text: "a"}}}
 	whole := mcp.PromptResult{Description: "d", Messages: messages}
 	type in struct{}
 	tests := []struct {
-		name    string
-		handler mcp.PromptHandler
-		want    *mcp.PromptResult
+		name string
+		add  func(*mcp.Server) error
+		want mcp.PromptResult
 	}{
-		{"string", mcp.TypedPrompt(func(context.Context, in) (string, error) { return "u", nil }), &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "u"}}}}},
-		{"messages", mcp.TypedPrompt(func(context.Context, in) ([]mcp.PromptMessage, error) { return messages, nil }), &mcp.PromptResult{Messages: messages}},
-		{"result", mcp.TypedPrompt(func(context.Context, in) (mcp.PromptResult, error) { return whole, nil }), &whole},
-		{"pointer", mcp.TypedPrompt(func(context.Context, *in) (*mcp.PromptResult, error) { return &whole, nil }), &whole},
-		{"nothing", mcp.TypedPrompt(func(context.Context, in) (*mcp.PromptResult, error) { return nil, nil }), nil},
+		{"string", addPromptFunc(func(context.Context, in) (string, error) { return "u", nil }), mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "u"}}}}},
+		{"messages", addPromptFunc(func(context.Context, in) ([]mcp.PromptMessage, error) { return messages, nil }), mcp.PromptResult{Messages: messages}},
+		{"result", addPromptFunc(func(context.Context, in) (mcp.PromptResult, error) { return whole, nil }), whole},
+		{"pointer", addPromptFunc(func(context.Context, in) (*mcp.PromptResult, error) { return &whole, nil }), whole},
+		{"nothing", addPromptFunc(func(context.Context, in) (*mcp.PromptResult, error) { return nil, nil }), mcp.PromptResult{Messages: []mcp.PromptMessage{}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got, err := test.handler(t.Context(), nil); err != nil || !reflect.DeepEqual(got, test.want) {
+			var got mcp.PromptResult
+			if err := mcptest.Serve(t, test.add).Call("prompts/get", map[string]any{"name": "p"}, &got); err != nil || !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
 	}
 }
 
-func TestTypedPromptInput(t *testing.T) {
-	var got reviewInput
-	handler := mcp.TypedPrompt(func(_ context.Context, in reviewInput) (string, error) {
+// The arguments of a prompt are the fields of its input.
+func TestAddPromptArguments(t *testing.T) {
+	type in struct {
+		Code  string `json:"code" schema:"min=3,description='What to review, as it is'"`
+		Style style  `json:"style,omitempty" schema:"enum=brief|brutal"`
+		Lines int    `json:"lines,string"`
+	}
+	var got in
+	client := mcptest.Serve(t, addPromptFunc(func(_ context.Context, in in) (string, error) {
 		got = in
 		return "", nil
-	})
-	want := reviewInput{Code: "\"<a>\"\n\u2028", Style: "brief", Lines: 12}
-	if _, err := handler(t.Context(), map[string]string{"code": want.Code, "style": "brief", "lines": "12", "CODE": "x"}); err != nil || got != want {
-		t.Errorf("got %+v, %v", got, err)
+	}))
+	want := []mcp.PromptArgument{{Name: "code", Description: "What to review, as it is", Required: true}, {Name: "style"}, {Name: "lines", Required: true}}
+	if prompts := client.Prompts(); len(prompts) != 1 || !reflect.DeepEqual(prompts[0].Arguments, want) {
+		t.Errorf("prompts = %+v", prompts)
 	}
-	if _, err := handler(t.Context(), map[string]string{"lines": "1.5"}); !errors.Is(err, jsonrpc.InvalidParams) || err.Error() != "invalid arguments: lines: 1.5 does not fit in int" {
-		t.Errorf("error = %v", err)
+	for _, test := range []struct {
+		arguments map[string]string
+		want      in
+		err       string
+	}{
+		{map[string]string{"code": "\"<a>\"\n\u2028", "style": "brief", "lines": "12"}, in{"\"<a>\"\n\u2028", "brief", 12}, ""},
+		{map[string]string{"code": "abc", "lines": "1.5"}, in{}, "invalid arguments: lines: 1.5 does not fit in int"},
+		{map[string]string{"code": "a", "lines": "1"}, in{}, "invalid arguments for the prompt p:\ncode: must have at least 3 characters, got 1"},
+		{map[string]string{"code": "abc", "lines": "1", "style": "nice"}, in{}, `invalid arguments for the prompt p:` + "\n" + `style: must be one of "brief", "brutal", got "nice"`},
+	} {
+		got = in{}
+		err := client.Call("prompts/get", map[string]any{"name": "p", "arguments": test.arguments}, nil)
+		if got != test.want || test.err == "" && err != nil || test.err != "" && (!errors.Is(err, jsonrpc.InvalidParams) || err.Error() != test.err) {
+			t.Errorf("%v: got %+v, %v", test.arguments, got, err)
+		}
 	}
 }
 

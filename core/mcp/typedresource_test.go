@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,50 +14,76 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// What a function of Go types may return for a resource, and what comes of it.
-func TestTypedResource(t *testing.T) {
+// addResourceOf adds a resource that is out, or fails.
+func addResourceOf[Out any](out Out, err error) func(*mcp.Server) error {
+	return func(s *mcp.Server) error {
+		return mcp.AddResource(s, mcp.Resource{URI: "a://a", Name: "a"}, func(context.Context) (Out, error) { return out, err })
+	}
+}
+
+// What functions of Go types return for a resource, and what clients are sent.
+func TestAddResource(t *testing.T) {
 	one := mcp.ResourceContents{URI: "a://b", Text: "own"}
+	type contents = []mcp.ResourceContents
 	tests := []struct {
-		name    string
-		handler mcp.ResourceHandler
-		want    []mcp.ResourceContents
-		err     string
+		name string
+		add  func(*mcp.Server) error
+		mime string
+		want contents
+		err  string
 	}{
-		{"string", typedResource("<t>"), []mcp.ResourceContents{{Text: "<t>"}}, ""},
-		{"bytes", typedResource([]byte("b")), []mcp.ResourceContents{{Blob: []byte("b")}}, ""},
-		{"no bytes", typedResource([]byte(nil)), []mcp.ResourceContents{{Blob: []byte{}}}, ""},
-		{"contents", typedResource(one), []mcp.ResourceContents{one}, ""},
-		{"pointer to contents", typedResource(&one), []mcp.ResourceContents{one}, ""},
-		{"no contents", typedResource((*mcp.ResourceContents)(nil)), nil, ""},
-		{"several", typedResource([]mcp.ResourceContents{one, one}), []mcp.ResourceContents{one, one}, ""},
-		{"struct", typedResource(addOutput{3}), []mcp.ResourceContents{{MIMEType: "application/json", Text: `{"sum":3}`}}, ""},
-		{"JSON", typedResource(json.RawMessage(`["<"]`)), []mcp.ResourceContents{{MIMEType: "application/json", Text: `["<"]`}}, ""},
-		{"what cannot be encoded", typedResource(func() {}), nil, "encoding the contents: json: unsupported type: func()"},
-		{"error", mcp.TypedResource(func(context.Context) (string, error) { return "x", errors.New("no") }), nil, "no"},
+		{"string", addResourceOf("<t>", nil), "text/plain", contents{{URI: "a://a", MIMEType: "text/plain", Text: "<t>"}}, ""},
+		{"bytes", addResourceOf([]byte("b"), nil), "application/octet-stream", contents{{URI: "a://a", MIMEType: "application/octet-stream", Blob: []byte("b")}}, ""},
+		{"no bytes", addResourceOf([]byte(nil), nil), "application/octet-stream", contents{{URI: "a://a", MIMEType: "application/octet-stream", Blob: []byte{}}}, ""},
+		{"contents", addResourceOf(one, nil), "", contents{one}, ""},
+		{"pointer to contents", addResourceOf(&one, nil), "", contents{one}, ""},
+		{"no contents", addResourceOf((*mcp.ResourceContents)(nil), nil), "", nil, `no resource "a://a"`},
+		{"several", addResourceOf(contents{one, one}, nil), "", contents{one, one}, ""},
+		{"struct", addResourceOf(addOutput{3}, nil), "application/json", contents{{URI: "a://a", MIMEType: "application/json", Text: `{"sum":3}`}}, ""},
+		{"JSON", addResourceOf(json.RawMessage(`["<"]`), nil), "application/json", contents{{URI: "a://a", MIMEType: "application/json", Text: `["<"]`}}, ""},
+		{"not encodable", addResourceOf(func() {}, nil), "application/json", nil, "encode contents: json: unsupported type: func()"},
+		{"error", addResourceOf("x", jsonrpc.Errorf(-7, "no")), "text/plain", nil, "no"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := test.handler(t.Context(), "a://a", nil)
-			if !reflect.DeepEqual(got, test.want) || err != nil && err.Error() != test.err || err == nil && test.err != "" {
+			client := mcptest.Serve(t, test.add)
+			if listed := client.Resources(); len(listed) != 1 || listed[0].MIMEType != test.mime {
+				t.Errorf("listed as %+v", listed)
+			}
+			var got struct {
+				Contents contents `json:"contents"`
+			}
+			err := client.Call("resources/read", map[string]any{"uri": "a://a"}, &got)
+			if !reflect.DeepEqual(got.Contents, test.want) || test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
 	}
 }
 
-func typedResource[Out any](out Out) mcp.ResourceHandler {
-	return mcp.TypedResource(func(context.Context) (Out, error) { return out, nil })
-}
-
-func TestTypedTemplate(t *testing.T) {
-	handler := mcp.TypedTemplate(note)
-	got, err := handler(t.Context(), "a://b", map[string]string{"id": "b", "day": "2026-07-28T10:00:00Z"})
-	want := []mcp.ResourceContents{{MIMEType: "application/json", Text: `{"id":"b","kind":"","day":"2026-07-28T10:00:00Z"}`}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if _, err := handler(t.Context(), "a://b", map[string]string{"day": time.Monday.String()}); !errors.Is(err, jsonrpc.InvalidParams) {
-		t.Errorf("error = %v", err)
+// The variables of a template are the fields of the input.
+func TestAddResourceTemplate(t *testing.T) {
+	client := mcptest.Serve(t, func(s *mcp.Server) error {
+		return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{URITemplate: "a://{id}{?kind,day}", Name: "note"}, func(_ context.Context, in struct {
+			ID   string    `json:"id" schema:"pattern='^[a-z]+$'"`
+			Kind style     `json:"kind,omitempty"`
+			Day  time.Time `json:"day,omitzero"`
+		}) (noteInput, error) {
+			return noteInput{in.ID, in.Kind, in.Day}, nil
+		})
+	})
+	for uri, want := range map[string]string{
+		"a://b?day=2026-07-28T10:00:00Z": `{"id":"b","kind":"","day":"2026-07-28T10:00:00Z"}`,
+		"a://B":                          "",
+		"a://b?day=Monday":               "",
+	} {
+		var got struct {
+			Contents []mcp.ResourceContents `json:"contents"`
+		}
+		err := client.Call("resources/read", map[string]any{"uri": uri}, &got)
+		if want == "" && !errors.Is(err, jsonrpc.InvalidParams) || want != "" && (err != nil || got.Contents[0].Text != want) {
+			t.Errorf("%s: got %+v, %v", uri, got, err)
+		}
 	}
 }
 

@@ -31,12 +31,12 @@ func add(_ context.Context, in addInput) (addOutput, error) {
 // register returns the function that registers add under a name.
 func register(name string) func(*mcp.Server) error {
 	return func(s *mcp.Server) error {
-		return s.AddTool(mcp.Tool{
+		return mcp.AddTool(s, mcp.Tool{
 			Name:         name,
 			Description:  "Adds two numbers.",
 			InputSchema:  json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}`),
 			OutputSchema: json.RawMessage(`{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"],"additionalProperties":false}`),
-		}, mcp.Typed(add))
+		}, add)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestServeFails(t *testing.T) {
 			return nil
 		})
 	}()
-	if <-done; !strings.Contains(f.why, `tool "add": is there already`) {
+	if <-done; !strings.Contains(f.why, "add tool add: already exists") {
 		t.Errorf("the test fails with %q", f.why)
 	}
 }

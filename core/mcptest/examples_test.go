@@ -17,13 +17,13 @@ func (f *failing) Errorf(format string, args ...any) { f.why += fmt.Sprintf(form
 // offer registers a prompt and a resource beside the tools.
 func offer(s *mcp.Server) error {
 	return errors.Join(
-		s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}}}, mcp.TypedPrompt(func(_ context.Context, in struct {
+		mcp.AddPrompt(s, mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}}}, func(_ context.Context, in struct {
 			Who string `json:"who"`
 		}) (string, error) {
 			return "Greet " + in.Who, nil
-		})),
-		s.AddResource(mcp.Resource{URI: "note://one", Name: "one"}, mcp.TypedResource(func(context.Context) (string, error) { return "first", nil })),
-		s.AddTool(mcp.Tool{Name: "fall"}, mcp.Typed(func(context.Context, struct{}) (string, error) { panic("no floor") })),
+		}),
+		mcp.AddResource(s, mcp.Resource{URI: "note://one", Name: "one"}, func(context.Context) (string, error) { return "first", nil }),
+		mcp.AddTool(s, mcp.Tool{Name: "fall"}, func(context.Context, struct{}) (string, error) { panic("no floor") }),
 	)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -41,6 +42,32 @@ func (s *Schema) Text() string { return s.text }
 
 // RootIsObject reports whether the document's root says "type": "object", and that alone.
 func (s *Schema) RootIsObject() bool { return s.object }
+
+// A Property is one that the root of a document lists.
+type Property struct {
+	Name        string
+	Description string
+	Required    bool
+	IsText      bool // its type is string, or string or null
+}
+
+// Properties returns the properties of the document's root, in their order.
+func (s *Schema) Properties() []Property {
+	rules := s.root.object
+	if rules == nil {
+		return nil
+	}
+	var all []Property
+	for _, name := range rules.known {
+		n := rules.properties[name]
+		p := Property{Name: name, Required: slices.Contains(rules.required, name), IsText: n.types&^nullKind == stringKind}
+		if description := n.part.child("description"); description != nil {
+			p.Description, _ = strictjson.Unquote(description.raw)
+		}
+		all = append(all, p)
+	}
+	return all
+}
 
 // Choices returns the strings that the document lists by enum for a property of its root, in
 // their order, or nil if it lists none.

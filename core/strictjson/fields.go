@@ -1,16 +1,110 @@
 package strictjson
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
 )
 
+// A Field is a struct field that JSON has a key for.
+type Field struct {
+	reflect.StructField        // Index leads to it through embedded structs
+	Key                 string // its name in JSON
+	Tagged              bool   // the json tag gives the key
+	Quoted              bool   // the option string of the json tag puts the value into a string
+	Omits               bool   // it has the option omitempty or omitzero
+	Indirect            bool   // an embedded pointer leads to it
+}
+
+// Fields lists the fields of the struct type t in their order, one for each key. Of fields that claim
+// the same key the least embedded one has it, or else the only one with a tag, or else none:
+// encoding/json's rule. Fields of an embedded pointer to an unexported struct can be written, but not
+// read: they are listed only if written is true.
+func Fields(t reflect.Type, written bool) []Field {
+	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, written)
+	var lost []int
+	for i := range all {
+		if !dominates(all, i) {
+			lost = append(lost, i)
+		}
+	}
+	for _, i := range slices.Backward(lost) {
+		all = slices.Delete(all, i, i+1)
+	}
+	return all
+}
+
+// appendFields appends the fields of t, which is reached through outer, and of what it embeds.
+func appendFields(fields []Field, t reflect.Type, outer Field, within []reflect.Type, written bool) []Field {
+	if slices.Contains(within, t) {
+		return fields
+	}
+	within = append(slices.Clip(within), t)
+	for i := range t.NumField() {
+		f := Field{StructField: t.Field(i), Indirect: outer.Indirect}
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		pointer := f.Type.Kind() == reflect.Pointer
+		// An embedded struct may be unexported and still lend its exported fields,
+		// but not behind a pointer that cannot be set.
+		promotes := f.Anonymous && inner.Kind() == reflect.Struct
+		if !f.IsExported() && (!promotes || pointer && !written) {
+			continue
+		}
+		tag := f.Tag.Get("json")
+		if tag == "-" {
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if len(outer.Index) > 0 {
+			f.Index = append(slices.Clip(outer.Index), i)
+		}
+		if promotes && name == "" {
+			f.Indirect = f.Indirect || pointer
+			fields = appendFields(fields, inner, f, within, written)
+			continue
+		}
+		if !f.IsExported() {
+			continue
+		}
+		f.Key, f.Tagged = cmp.Or(name, f.Name), name != ""
+		for option := range strings.SplitSeq(options, ",") {
+			f.Omits = f.Omits || option == "omitempty" || option == "omitzero"
+			f.Quoted = f.Quoted || option == "string" && isQuotable(inner.Kind())
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// dominates reports whether no other field has a better or an equal claim to the key of fields[i].
+func dominates(fields []Field, i int) bool {
+	mine := &fields[i]
+	for j := range fields {
+		other := &fields[j]
+		if j == i || other.Key != mine.Key {
+			continue
+		}
+		switch c := cmp.Compare(len(other.Index), len(mine.Index)); {
+		case c < 0, c == 0 && (other.Tagged || !mine.Tagged):
+			return false
+		}
+	}
+	return true
+}
+
+// isQuotable reports whether the option string of a json tag has an effect.
+func isQuotable(kind reflect.Kind) bool {
+	return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
+}
+
 // A field is where in a struct a key's value goes.
 type field struct {
 	name   string
 	index  []int // through embedded structs
-	tagged bool  // its name comes from a tag
 	decode decoder
 
 	// required says that Marshal always writes it: it has neither omitempty nor omitzero, and there
@@ -32,107 +126,18 @@ func (f *field) of(v reflect.Value) reflect.Value {
 	return v
 }
 
-// fields lists the fields of the struct type t in their order, one for each key. Of fields that claim
-// the same key the least embedded one has it, or else the only one with a tag, or
-// else none: encoding/json's rule.
+// fields are those of the struct type t, ready to be decoded.
 func (p plans) fields(t reflect.Type) []field {
-	claims := make(map[string][]field)
-	p.collect(t, nil, true, map[reflect.Type]bool{}, claims)
-	fields := make([]field, 0, len(claims))
-	for _, list := range claims {
-		if f, ok := dominant(list); ok {
-			fields = append(fields, f)
+	var fields []field
+	for _, f := range Fields(t, false) {
+		made := field{name: f.Key, index: f.Index, decode: p.of(f.Type)}
+		made.required = !f.Omits && !f.Indirect && f.Type.Kind() != reflect.Pointer
+		if f.Quoted {
+			made.decode = decodeQuoted(made.decode)
 		}
+		fields = append(fields, made)
 	}
-	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
 	return fields
-}
-
-// collect adds the fields of t, which is reached by index, and of what it embeds. There is always a
-// t if it is required.
-func (p plans) collect(t reflect.Type, index []int, required bool, within map[reflect.Type]bool, claims map[string][]field) {
-	if within[t] {
-		return
-	}
-	within[t] = true
-	defer delete(within, t)
-	for i := range t.NumField() {
-		sf := t.Field(i)
-		inner := sf.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		// An embedded struct may be unexported and still lend its exported fields,
-		// but not behind a pointer that cannot be set.
-		promotes := sf.Anonymous && inner.Kind() == reflect.Struct
-		if !sf.IsExported() && (!promotes || sf.Type.Kind() == reflect.Pointer) {
-			continue
-		}
-		tag := sf.Tag.Get("json")
-		if tag == "-" {
-			continue
-		}
-		name, options, _ := strings.Cut(tag, ",")
-		at := append(append([]int(nil), index...), i)
-		if promotes && name == "" {
-			p.collect(inner, at, required && sf.Type == inner, within, claims)
-			continue
-		}
-		if !sf.IsExported() {
-			continue
-		}
-		f := field{name: name, index: at, tagged: name != "", decode: p.of(sf.Type)}
-		f.required = required && sf.Type == inner && !omits(options)
-		if name == "" {
-			f.name = sf.Name
-		}
-		if quotes(options, inner.Kind()) {
-			f.decode = decodeQuoted(f.decode)
-		}
-		claims[f.name] = append(claims[f.name], f)
-	}
-}
-
-func dominant(list []field) (field, bool) {
-	var best []field
-	for _, f := range list {
-		switch {
-		case len(best) == 0 || len(f.index) < len(best[0].index):
-			best = []field{f}
-		case len(f.index) == len(best[0].index):
-			best = append(best, f)
-		}
-	}
-	if len(best) == 1 {
-		return best[0], true
-	}
-	var tagged []field
-	for _, f := range best {
-		if f.tagged {
-			tagged = append(tagged, f)
-		}
-	}
-	if len(tagged) == 1 {
-		return tagged[0], true
-	}
-	return field{}, false
-}
-
-// omits reports whether a tag's options leave some values out.
-func omits(options string) bool {
-	all := strings.Split(options, ",")
-	return slices.Contains(all, "omitempty") || slices.Contains(all, "omitzero")
-}
-
-// quotes reports whether a tag's options put the value into a string.
-func quotes(options string, kind reflect.Kind) bool {
-	for option := range strings.SplitSeq(options, ",") {
-		if option != "string" {
-			continue
-		}
-		return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
-	}
-	return false
 }
 
 // decodeQuoted decodes the value that stands inside a string.

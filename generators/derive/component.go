@@ -26,11 +26,9 @@ type Component struct {
 	Entry       string          `json:"entry,omitempty"`        // Of a command: what the log calls it
 	Internal    bool            `json:"internal,omitempty"`     // It is a command or query that is no tool, which only Go code executes
 
-	arguments []argument
-	defaults  []preset // of the input
+	arguments []string // the fields of the input of a prompt or resource
 	hints     []hint
 	scopes    []string // what a caller must be allowed
-	input     string   // the Go type of the input, if it is one of this package
 	version   int      // of a command
 	duties    []duty   // of a worker
 	fromStart bool     // a worker begins with the first entry of the log
@@ -38,18 +36,6 @@ type Component struct {
 
 	stored contract.Shape // of a command: what its events hold
 	olders []older        // of a command: the types of its older versions
-}
-
-// An argument is a field of the input of a prompt.
-type argument struct {
-	name, description string
-	required          bool
-}
-
-// A preset is a field of the input that has a default.
-type preset struct {
-	path  string // such as Page.Size
-	value string // as Go has it
 }
 
 // Tool is what clients are told of a tool.

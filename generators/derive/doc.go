@@ -76,19 +76,24 @@
 //
 // # Schemas
 //
-// A schema says what encoding/json reads and writes. The comment of a field is its description. A field
-// is optional if it is a pointer, has omitempty or omitzero, or a default. A type with constants is
-// an enumeration of them. The tag schema has limits and defaults:
+// A schema describes what encoding/json reads and writes. It is the one that [schema.Infer] infers by reflection, with
+// what only source has: the comment of a field is its description, and a type with constants is an enum
+// of them. A field is optional if it is a pointer, has omitempty or omitzero, or a default. The struct tag schema has
+// limits, defaults, enums and descriptions, which replace the comment; see [schema.Tag]:
 //
 //	Limit int      `json:"limit" schema:"min=1,max=100,default=20"`
 //	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]'"`
+//	Level string   `json:"level" schema:"enum=low|normal|high,description='How urgent, at a glance'"`
 //	Tags  []string `json:"tags" schema:"max=10,unique"`
 //
 // For strings min and max are lengths, for lists and maps numbers of entries; strings also have
-// pattern and format. A default is a field's of the input itself, or of a struct in it. So is a header, which
-// clients send over HTTP beside the arguments, for what stands before the server and reads headers alone:
+// pattern and format. Only fields of the input itself, and of structs in it, have a default or a header. Clients send
+// a header over HTTP in addition to the argument, for proxies that read headers alone:
 //
 //	Region string `json:"region" schema:"header=Region"` // in Mcp-Param-Region
+//
+// The methods JSONSchema and SchemaEnum do not run when code is derived. A type that has one needs the
+// directive schema, or constants.
 //
 // # Derived files
 //

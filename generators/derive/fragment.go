@@ -24,15 +24,14 @@ func NewKept() *Kept {
 // A fragment is what a derived file has of one component. It is the same whatever stands before
 // and after it, so that a new component changes no lines of others.
 type fragment struct {
-	schemas  []byte // lines of constants
-	defaults []byte // a function
-	offers   []byte // lines of the function Register
+	schemas []byte // lines of constants
+	offers  []byte // lines of the function Register
 }
 
 // identity tells a component from all of which other fragments are written.
 func (c Component) identity() string {
-	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %#v %q %d %#v %t %t %q %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
-		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.defaults, c.hints, c.input, c.version, c.duties, c.Internal, c.fromStart, c.completer, c.scopes)
+	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %d %#v %t %t %q %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
+		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.hints, c.version, c.duties, c.Internal, c.fromStart, c.completer, c.scopes)
 }
 
 // fragments are those of the package's components, one each.
@@ -72,11 +71,6 @@ func (e emitter) fragment(c Component) (fragment, error) {
 			return made, err
 		}
 	}
-	if len(c.defaults) > 0 {
-		if made.defaults, err = e.Source(c.presets()); err != nil {
-			return made, err
-		}
-	}
 	join := jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
 	calls := []jen.Code{e.add(c)}
 	if c.completer != "" {
@@ -98,24 +92,6 @@ func between(text []byte) []byte {
 	first := bytes.IndexByte(text, '\n') + 1
 	last := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
 	return text[min(first, last):last]
-}
-
-// presets is the function that says what the input is before it is read.
-//
-//	// defaultsSearch is what search takes if nothing is said.
-//	func defaultsSearch() (in SearchInput) {
-//		in.Limit = 20
-//		return in
-//	}
-func (c Component) presets() *jen.Statement {
-	name := c.constant("defaults")
-	return jen.Commentf("// %s is what %s takes if nothing is said.", name, c.Name).Line().
-		Func().Id(name).Params().Params(jen.Id("in").Id(c.input)).BlockFunc(func(g *jen.Group) {
-		for _, d := range c.defaults {
-			g.Id("in." + d.path).Op("=").Op(d.value)
-		}
-		g.Return(jen.Id("in"))
-	})
 }
 
 // schemas are the schemas of a component as constants, one line each: that compiles quicker than

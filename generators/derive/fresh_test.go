@@ -12,52 +12,68 @@ import (
 	"github.com/petrock/petrock/generators/typing"
 )
 
-// The derived files of this repository, which new projects get, are as they would be derived
-// today: those of the generators, of the workshop, and of the skeleton with its examples.
+// A home is a folder of this repository with packages that have derived files.
+type home struct{ dir, module, name string }
+
+// homes are those of the generators, of the workshop, and of the skeleton with its examples.
+func homes() []home {
+	return []home{
+		{".", petrock, "petrock"},
+		{"skeleton/base", petrock + "/skeleton/base", "server"},
+		{"skeleton/example/everything", petrock + "/skeleton/example/everything", "everything"},
+		{"skeleton/example/tasks", petrock + "/skeleton/example/tasks", "tasks"},
+		{"skeleton/example/moonphase", petrock + "/skeleton/example/moonphase", "moonphase"},
+	}
+}
+
+// opened is a folder to derive from.
+func opened(t *testing.T, dir string, h home, core string) (derive.Project, *source.View) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	cache := exports.New(root)
+	system, err := cache.System(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := source.NewStore(root, system.Context())
+	view, err := store.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checker := typing.NewChecker(typing.Module{Path: h.module, Go: "1.26.0"}, cache, store.Fset())
+	return derive.Project{Name: h.name, Core: core, Checker: checker}, view
+}
+
+// derivedIn derives from the packages in a folder.
+func derivedIn(t *testing.T, dir string, h home, core string) []*derive.Package {
+	t.Helper()
+	project, view := opened(t, dir, h, core)
+	var places []derive.Place
+	for _, place := range derive.Places(view) {
+		if len(view.Files(place.Dir)) > 0 {
+			places = append(places, place)
+		}
+	}
+	packages, err := project.Packages(t.Context(), view, places)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+// The derived files of this repository, which new projects get, are as they would be derived today.
 func TestOursAreFresh(t *testing.T) {
-	module := "github.com/petrock/petrock"
-	for _, home := range []struct {
-		dir, module, name string
-	}{
-		{"../..", module, "petrock"},
-		{"../../skeleton/base", module + "/skeleton/base", "server"},
-		{"../../skeleton/example/everything", module + "/skeleton/example/everything", "everything"},
-		{"../../skeleton/example/tasks", module + "/skeleton/example/tasks", "tasks"},
-		{"../../skeleton/example/moonphase", module + "/skeleton/example/moonphase", "moonphase"},
-	} {
-		dir, err := filepath.Abs(home.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer root.Close()
-		cache := exports.New(root)
-		system, err := cache.System(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		store := source.NewStore(root, system.Context())
-		view, err := store.View()
-		if err != nil {
-			t.Fatal(err)
-		}
-		checker := typing.NewChecker(typing.Module{Path: home.module, Go: "1.26.0"}, cache, store.Fset())
-		project := derive.Project{Name: home.name, Core: module + "/core", Checker: checker}
-		var places []derive.Place
-		for _, place := range derive.Places(view) {
-			if len(view.Files(place.Dir)) > 0 {
-				places = append(places, place)
-			}
-		}
-		packages, err := project.Packages(t.Context(), view, places)
+	for _, home := range homes() {
+		dir, err := filepath.Abs(filepath.Join("../..", home.dir))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var files []derive.File
-		for _, pkg := range packages {
+		for _, pkg := range derivedIn(t, dir, home, petrock+"/core") {
 			for _, d := range append(pkg.Problems, pkg.Warnings...) {
 				t.Errorf("%s", d)
 			}
@@ -66,6 +82,7 @@ func TestOursAreFresh(t *testing.T) {
 			}
 		}
 		if home.name == "server" {
+			project, view := opened(t, dir, home, petrock+"/core")
 			wired, err := project.Wire(view)
 			if err != nil {
 				t.Fatal(err)

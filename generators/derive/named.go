@@ -11,49 +11,62 @@ import (
 	"slices"
 	"strings"
 
-	compiled "github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // ofNamed is the schema of a named type: what is known of it, what it says of itself, what its
 // constants are, or what is under it.
-func (s *schemer) ofNamed(t *types.Named) schema {
+func (s *schemer) ofNamed(t *types.Named) schema.Keywords {
 	if made, ok := known(t); ok {
 		return made
 	}
 	if text, pos, ok := s.finder.schemaDirective(t); ok {
 		return s.given(t, text, pos)
 	}
+	if returnsOnly(t, "JSONSchema", types.Typ[types.String]) {
+		return s.fail("%s has the method JSONSchema, which does not run when code is derived; repeat its schema in its doc comment: //petrock:schema {…}", s.finder.name(t))
+	}
+	values := s.finder.enumeration(t)
+	if len(values) == 0 && returnsOnly(t, "SchemaEnum", types.NewSlice(types.Universe.Lookup("any").Type())) {
+		return s.fail("%s has the method SchemaEnum, which does not run when code is derived; declare its values as constants of the type", s.finder.name(t))
+	}
 	if made, ok := s.ofItself(t); ok {
 		return made
 	}
 	made := s.under(t.Underlying())
-	if values := s.finder.enumeration(t); len(values) > 0 && len(made) > 0 {
-		made = schema{made[0]}.with("enum", "["+strings.Join(values, ",")+"]")
+	if len(values) > 0 && len(made) > 0 {
+		made = schema.Keywords{made[0]}.With("enum", "["+strings.Join(values, ",")+"]")
 	}
 	return made
 }
 
+// returnsOnly reports whether a type has a method that takes nothing and returns one value of type result.
+func returnsOnly(t types.Type, name string, result types.Type) bool {
+	m := method(t, name)
+	return m != nil && m.Signature().Params().Len() == 0 && m.Signature().Results().Len() == 1 && types.Identical(m.Signature().Results().At(0).Type(), result)
+}
+
 // known are types of the standard library that have a form of their own.
-func known(t *types.Named) (schema, bool) {
+func known(t *types.Named) (schema.Keywords, bool) {
 	if t.Obj().Pkg() == nil {
 		return nil, false
 	}
 	switch t.Obj().Pkg().Path() + "." + t.Obj().Name() {
 	case "time.Time":
-		return ofType("string").with("format", `"date-time"`), true
+		return schema.OfType("string").With("format", `"date-time"`), true
 	case "time.Duration":
-		return ofType("integer"), true
+		return schema.OfType("integer"), true
 	case "encoding/json.RawMessage":
-		return schema{}, true
+		return schema.Keywords{}, true
 	case "encoding/json.Number":
-		return ofType("number"), true
+		return schema.OfType("number"), true
 	}
 	return nil, false
 }
 
 // ofItself is the schema of a type that reads or writes itself, if it does.
-func (s *schemer) ofItself(t types.Type) (schema, bool) {
+func (s *schemer) ofItself(t types.Type) (schema.Keywords, bool) {
 	for _, form := range []struct{ reads, writes string }{{"UnmarshalJSON", "MarshalJSON"}, {"UnmarshalText", "MarshalText"}} {
 		switch {
 		case !s.hasMethod(t, form.reads, form.writes):
@@ -61,7 +74,7 @@ func (s *schemer) ofItself(t types.Type) (schema, bool) {
 		case s.output && types.NewMethodSet(t).Lookup(nil, form.writes) == nil:
 			return s.fail("%s has the method %s on its pointer, and encoding/json calls it only now and then; put it on the type itself", s.finder.name(t), form.writes), true
 		case form.reads == "UnmarshalText":
-			return ofType("string"), true
+			return schema.OfType("string"), true
 		}
 		return s.fail("%s has a JSON form of its own, which cannot be derived; %s", s.finder.name(t), s.finder.wayOut(t)), true
 	}
@@ -69,12 +82,12 @@ func (s *schemer) ofItself(t types.Type) (schema, bool) {
 }
 
 // given is a schema that a directive gives a type.
-func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema {
-	_, err := compiled.Compile(text)
+func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema.Keywords {
+	_, err := schema.Compile(text)
 	switch {
 	case err == nil && !strings.HasPrefix(text, "{"):
 		err = errors.New("it must be a JSON object")
-	case err == nil && (len(s.path) > 0 || !s.plain) && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
+	case err == nil && (s.depth > 0 || !s.plain) && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
 		err = errors.New("it becomes a part of others, and so cannot have $ref, $defs or $id; only what a tool takes or gives back as a whole can")
 	}
 	if err != nil {
@@ -82,10 +95,10 @@ func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema {
 		s.finder.problem(pos, "the schema of %s is none: %v", t.Obj().Name(), err)
 		return nil
 	}
-	var made schema
+	var made schema.Keywords
 	strictjson.Object([]byte(text), func(key, value []byte) error { // it has been compiled
 		encoded, err := json.Marshal(json.RawMessage(value))
-		made = append(made, keyword{string(key), string(encoded)})
+		made = made.With(string(key), string(encoded))
 		return err
 	})
 	return made
@@ -126,7 +139,7 @@ func (f *finder) enumeration(t *types.Named) []string {
 		text := c.Val().ExactString()
 		switch c.Val().Kind() {
 		case constant.String:
-			text = quote(constant.StringVal(c.Val()))
+			text = quoted(constant.StringVal(c.Val()))
 		case constant.Float:
 			number, _ := constant.Float64Val(c.Val())
 			encoded, _ := json.Marshal(number)

@@ -1,11 +1,15 @@
 package derive
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"go/types"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/petrock/petrock/core/schema"
 )
 
 // A member is a field that encoding/json reads and writes.
@@ -13,7 +17,7 @@ type member struct {
 	field  *types.Var
 	name   string // the key
 	tag    reflect.StructTag
-	goPath []string // through embedded structs
+	goPath []string // the Go names that lead to it through embedded structs
 	depth  int
 	tagged bool
 	index  []int
@@ -23,79 +27,121 @@ type member struct {
 }
 
 // object is the schema of a struct.
-func (s *schemer) object(t *types.Struct) schema {
-	var properties strings.Builder
+func (s *schemer) object(t *types.Struct) schema.Keywords {
+	var properties schema.Keywords
 	var required []string
-	for i, m := range members(t, s.output) {
-		if i > 0 {
-			properties.WriteByte(',')
-		}
+	for _, m := range members(t, s.output) {
 		made, optional := s.member(m)
 		if s.broken {
 			return nil
 		}
-		properties.WriteString(quote(m.name) + ":" + made.String())
+		properties = properties.With(m.name, made.String())
 		if !optional {
-			required = append(required, quote(m.name))
+			required = append(required, quoted(m.name))
 		}
 	}
-	made := ofType("object")
-	if properties.Len() > 0 {
-		made = made.with("properties", "{"+properties.String()+"}")
+	made := schema.OfType("object")
+	if len(properties) > 0 {
+		made = made.With("properties", properties.String())
 	}
 	if len(required) > 0 {
-		made = made.with("required", "["+strings.Join(required, ",")+"]")
+		made = made.With("required", "["+strings.Join(required, ",")+"]")
 	}
-	return made.with("additionalProperties", "false")
+	return made.With("additionalProperties", "false")
 }
 
-// member is the schema of a field, and whether the field may be left out.
-func (s *schemer) member(m member) (made schema, optional bool) {
-	at, direct, depth := s.at, s.direct, len(s.path)
-	defer func() { s.at, s.direct, s.path = at, direct, s.path[:depth] }()
+// member is the schema of a field, and whether the field may be left out. [schema.Infer] does the same by reflection.
+func (s *schemer) member(m member) (made schema.Keywords, optional bool) {
+	at, direct := s.at, s.direct
+	s.depth++
+	defer func() { s.at, s.direct, s.depth = at, direct, s.depth-1 }()
 	if s.finder.isOurs(m.field) {
 		s.at = m.field.Pos()
 	}
-	if m.tagged && !isKey(m.name) {
+	if m.tagged && !schema.IsKey(m.name) {
 		return s.fail("the tag json of %s has the name %q, which encoding/json does not take; use letters, digits, - and _", m.field.Name(), m.name), false
 	}
-	s.path = append(s.path, m.goPath...)
 	s.direct = direct && m.direct
 	if m.text {
-		made = ofType("string")
+		made = schema.OfType("string")
 	} else {
 		made = s.of(m.field.Type())
 	}
 	if s.broken {
 		return nil, false
 	}
-	limits, err := parseLimits(m.tag)
-	if err != nil {
-		return s.fail("the tag schema of %s: %v", m.field.Name(), err), false
+	tag, err := schema.ParseTag(m.tag)
+	if err == nil {
+		made, err = tag.Limit(made, m.text)
 	}
-	made = s.limit(made, m, limits)
+	preset := ""
+	if err == nil && tag.Default != nil {
+		preset, err = s.fallBack(made, m, tag)
+	}
+	if err != nil {
+		return s.fail("schema tag of %s: %v", m.field.Name(), err), false
+	}
 	_, pointer := types.Unalias(m.field.Type()).(*types.Pointer)
 	switch {
 	case s.output && nilable(m.field.Type()) && !m.omits, !s.output && pointer && !m.omits:
-		made = made.orNull()
+		made = made.OrNull()
 	}
-	if limits.header != "" && !s.output {
-		made = s.header(made, m, limits)
+	if tag.Header != "" && !s.output {
+		if made, err = s.header(made, m, tag); err != nil {
+			return s.fail("schema tag of %s: %v", m.field.Name(), err), false
+		}
 	}
-	if text := s.describe(m); text != "" {
-		made = made.with("description", quote(text))
+	if text := s.describe(m, tag); text != "" {
+		made = made.With("description", quoted(text))
 	}
-	if limits.hasDefault && !s.output { // what is written has none
-		made = made.with("default", limits.asJSON(m.field.Type()))
+	if preset != "" && !s.output { // an output has no defaults
+		made = made.With("default", preset)
 	}
-	return made, m.omits || s.output && !m.direct || !s.output && (pointer || limits.hasDefault) // a nil embedded pointer has no fields
+	return made, m.omits || s.output && !m.direct || !s.output && (pointer || preset != "") // a nil embedded pointer has no fields
 }
 
-// describe is the description of a field.
-func (s *schemer) describe(m member) string {
-	text := fieldText(s.finder.field(m.field.Pos()))
-	if isDuration(m.field.Type()) && !strings.Contains(text, "nanosecond") {
-		text = strings.TrimSpace(strings.TrimSuffix(text, ".") + " (in nanoseconds)")
+// fallBack is the default of a field, which must be one that can be set before the input is read.
+func (s *schemer) fallBack(made schema.Keywords, m member, tag schema.Tag) (string, error) {
+	switch {
+	case m.text:
+		return "", errors.New(`a value that the json tag puts into a string cannot have a default; remove it, or the option "string"`)
+	case !s.output && !s.direct:
+		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
+	}
+	s.preset = s.preset || !s.output
+	return tag.DefaultJSON(made, reflected(m.field.Type()))
+}
+
+// reflected is the basic type that is under t, or another one that cannot have a default.
+func reflected(t types.Type) reflect.Type {
+	if basic, ok := t.Underlying().(*types.Basic); ok {
+		for _, value := range []any{false, "", 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), 0.0} {
+			if of := reflect.TypeOf(value); of.Name() == types.Typ[basic.Kind()].Name() {
+				return of
+			}
+		}
+	}
+	return reflect.TypeFor[any]()
+}
+
+// header adds the header of a field.
+func (s *schemer) header(made schema.Keywords, m member, tag schema.Tag) (schema.Keywords, error) {
+	name := strings.ToLower(tag.Header)
+	if !s.plain {
+		return nil, errors.New("only fields of the input itself, and of structs in it, can have a header")
+	}
+	if other, taken := s.headers[name]; taken {
+		return nil, fmt.Errorf("%s already has the header %s; case does not matter in headers", other, tag.Header)
+	}
+	s.headers[name] = m.field.Name()
+	return tag.Mirror(made)
+}
+
+// describe is the description of a field: that of its tag, or its comment.
+func (s *schemer) describe(m member, tag schema.Tag) string {
+	text := cmp.Or(tag.Description, fieldText(s.finder.field(m.field.Pos())))
+	if isDuration(m.field.Type()) {
+		text = schema.InNanoseconds(text)
 	}
 	return text
 }
@@ -177,13 +223,6 @@ func collect(t *types.Struct, outer member, within []types.Type, output bool, cl
 		}
 		*claims = append(*claims, m)
 	}
-}
-
-// isKey reports whether encoding/json takes a name that a tag gives.
-func isKey(name string) bool {
-	return !strings.ContainsFunc(name, func(r rune) bool {
-		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
 }
 
 // quotable reports whether the option string of a tag has an effect.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/contract"
 )
@@ -86,8 +87,12 @@ func (c Component) listEntry() (json.RawMessage, error) {
 		return strictjson.Marshal(mcp.Resource{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Prompt:
 		made := mcp.Prompt{Name: c.Name, Title: c.Title, Description: c.Description}
-		for _, a := range c.arguments {
-			made.Arguments = append(made.Arguments, mcp.PromptArgument{Name: a.name, Description: a.description, Required: a.required})
+		input, err := schema.Compile(string(c.Input))
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range input.Properties() {
+			made.Arguments = append(made.Arguments, mcp.PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
 		}
 		return strictjson.Marshal(made)
 	}

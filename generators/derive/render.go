@@ -55,11 +55,6 @@ func (f *finder) render() ([]byte, error) {
 		e.Use("encoding/json")
 		fmt.Fprintf(&body, "\nconst (\n%s)\n", schemas.Bytes())
 	}
-	for _, made := range fragments {
-		if made.defaults != nil {
-			fmt.Fprintf(&body, "\n%s\n", bytes.TrimSpace(made.defaults))
-		}
-	}
 	if f.place.Kind == Feature {
 		feature, err := f.renderFeature(e, fragments)
 		if err != nil {
@@ -99,8 +94,8 @@ func (c Component) constant(what string) string { return what + strings.ReplaceA
 //	// Register offers the tools of this package.
 //	func Register(s *mcp.Server) error {
 //		return errors.Join(
-//			s.AddTool(mcp.Tool{…}, mcp.Typed(Add)),
-//			s.AddTool(mcp.Tool{…}, mcp.Typed(Subtract)),
+//			mcp.AddTool(s, mcp.Tool{…}, Add),
+//			mcp.AddTool(s, mcp.Tool{…}, Subtract),
 //		)
 //	}
 func (e emitter) register(all []Component, fragments []fragment, holder string, methods bool) ([]byte, error) {
@@ -183,18 +178,15 @@ func (e emitter) add(c Component) *jen.Statement {
 	if c.MIMEType != "" {
 		lines = append(lines, emit.Key("MIMEType", jen.Lit(c.MIMEType)))
 	}
-	call, kind, typed := "AddTool", "Tool", "Typed"
+	kind := "Tool"
 	switch c.Kind {
 	case Prompt:
-		call, kind, typed = "AddPrompt", "Prompt", "TypedPrompt"
-		if len(c.arguments) > 0 {
-			lines = append(lines, e.arguments(c))
-		}
+		kind = "Prompt"
 	case Resource:
-		call, kind, typed = "AddResource", "Resource", "TypedResource"
+		kind = "Resource"
 		address := "URI"
 		if len(c.arguments) > 0 {
-			call, kind, typed, address = "AddResourceTemplate", "ResourceTemplate", "TypedTemplate", "URITemplate"
+			kind, address = "ResourceTemplate", "URITemplate"
 		}
 		lines = append([]jen.Code{emit.Key(address, jen.Lit(c.URI))}, lines...)
 	}
@@ -218,25 +210,5 @@ func (e emitter) add(c Component) *jen.Statement {
 		}
 		lines = append(lines, emit.Key("Scopes", jen.Index().String().Values(list...)))
 	}
-	handler := e.mcp(typed).Call(function)
-	if len(c.defaults) > 0 {
-		handler = e.mcp("TypedFrom").Call(jen.Id(c.constant("defaults")).Call(), function)
-	}
-	return jen.Id("s").Dot(call).Call(e.mcp(kind).Custom(emit.Multiline(), lines...), handler)
-}
-
-// arguments are those of a prompt.
-func (e emitter) arguments(c Component) *jen.Statement {
-	var list []jen.Code
-	for _, a := range c.arguments {
-		set := []jen.Code{emit.Key("Name", jen.Lit(a.name))}
-		if a.description != "" {
-			set = append(set, emit.Key("Description", jen.Lit(a.description)))
-		}
-		if a.required {
-			set = append(set, emit.Key("Required", jen.True()))
-		}
-		list = append(list, jen.Values(set...))
-	}
-	return jen.Id("Arguments").Op(":").Index().Add(e.mcp("PromptArgument")).Custom(emit.Multiline(), list...)
+	return e.mcp("Add"+kind).Call(jen.Id("s"), e.mcp(kind).Custom(emit.Multiline(), lines...), function)
 }

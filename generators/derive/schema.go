@@ -8,64 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	compiled "github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A schema is a JSON Schema under construction, its keywords in the order in which they are written.
-type schema []keyword
-
-type keyword struct {
-	name string
-	json string
-}
-
-func (s schema) with(name, json string) schema { return append(s, keyword{name, json}) }
-
-func (s schema) String() string {
-	var out strings.Builder
-	out.WriteByte('{')
-	for i, k := range s {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString(quote(k.name) + ":" + k.json)
-	}
-	out.WriteByte('}')
-	return out.String()
-}
-
-// get is what a keyword says, empty if it is not there.
-func (s schema) get(name string) string {
-	for _, k := range s {
-		if k.name == name {
-			return k.json
-		}
-	}
-	return ""
-}
-
-// orNull also allows null.
-func (s schema) orNull() schema {
-	switch kind := s.get("type"); {
-	case len(s) == 0 || strings.HasPrefix(kind, "["):
-		return s
-	case kind == "" || s.get("enum") != "":
-		return schema{{"anyOf", "[" + s.String() + `,{"type":"null"}]`}}
-	default:
-		made := append(schema{}, s...)
-		for i := range made {
-			if made[i].name == "type" {
-				made[i].json = "[" + kind + `,"null"]`
-			}
-		}
-		return made
-	}
-}
-
-func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
-
-func ofType(name string) schema { return schema{{"type", quote(name)}} }
+func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }
 
 // A schemer makes the schema of one type, of what is read or of what is written.
 type schemer struct {
@@ -77,11 +24,11 @@ type schemer struct {
 	shared []types.Type      // types that have a definition, because they contain themselves
 	defs   map[string]string // the definitions, by name
 	names  map[string]types.Type
-	size   int      // how many types have been looked at
-	broken bool     // there were problems
-	preset []preset // the defaults that were found
-	path   []string // Go names from the root to the field in hand
-	direct bool     // path leads there, so that a default can be set
+	size   int  // how many types have been looked at
+	broken bool // there were problems
+	preset bool // a field has a default
+	depth  int  // how many fields lead from the root to the type in hand
+	direct bool // no pointer leads to the field in hand, so that it can have a default
 
 	plain   bool              // the field in hand is reached through properties alone
 	headers map[string]string // the fields that have one, by its name in small letters
@@ -93,7 +40,7 @@ func (s *schemer) root(t types.Type) (string, bool) {
 	s.direct, s.plain, s.headers = true, true, map[string]string{}
 	made := s.of(t)
 	if len(s.defs) > 0 && !s.broken {
-		if made.get("$ref") != "" { // the root contains itself: clients want to see its type there
+		if made.Get("$ref") != "" { // the root contains itself: clients want to see its type there
 			made = s.again(t)
 		}
 		var out strings.Builder
@@ -102,20 +49,20 @@ func (s *schemer) root(t types.Type) (string, bool) {
 			if i > 0 {
 				out.WriteByte(',')
 			}
-			out.WriteString(quote(name) + ":" + s.defs[name])
+			out.WriteString(quoted(name) + ":" + s.defs[name])
 		}
 		out.WriteByte('}')
-		made = made.with("$defs", out.String())
+		made = made.With("$defs", out.String())
 	}
 	text := made.String()
-	if _, err := compiled.Compile(text); err != nil && !s.broken {
+	if _, err := schema.Compile(text); err != nil && !s.broken {
 		s.fail("the schema that was derived is none: %v", err)
 	}
 	return text, !s.broken
 }
 
 // again is the schema of a type that has a definition, or of a pointer to it, written out.
-func (s *schemer) again(t types.Type) schema {
+func (s *schemer) again(t types.Type) schema.Keywords {
 	for {
 		pointer, ok := types.Unalias(t).(*types.Pointer)
 		if !ok {
@@ -130,19 +77,19 @@ func (s *schemer) again(t types.Type) schema {
 			s.shared = append(s.shared, other)
 		}
 	}
-	s.doing, s.preset, s.headers = nil, nil, map[string]string{}
+	s.doing, s.headers = nil, map[string]string{}
 	return s.inline(t)
 }
 
 // fail notes a problem at the place of what is being looked at.
-func (s *schemer) fail(format string, args ...any) schema {
+func (s *schemer) fail(format string, args ...any) schema.Keywords {
 	s.broken = true
 	s.finder.problem(s.at, format, args...)
-	return schema{}
+	return schema.Keywords{}
 }
 
 // of is the schema of a type. A type that contains itself becomes a reference to a definition.
-func (s *schemer) of(t types.Type) schema {
+func (s *schemer) of(t types.Type) schema.Keywords {
 	if s.broken {
 		return nil
 	}
@@ -171,14 +118,14 @@ func (s *schemer) of(t types.Type) schema {
 }
 
 // inline is the schema of a named type, written out.
-func (s *schemer) inline(t types.Type) schema {
+func (s *schemer) inline(t types.Type) schema.Keywords {
 	s.doing = append(s.doing, t)
 	defer func() { s.doing = s.doing[:len(s.doing)-1] }()
 	return s.ofNamed(types.Unalias(t).(*types.Named))
 }
 
 // reference refers to the definition of a type, and makes it if it is not there.
-func (s *schemer) reference(t *types.Named) schema {
+func (s *schemer) reference(t *types.Named) schema.Keywords {
 	name := s.definition(t)
 	if _, made := s.defs[name]; !made && !s.broken {
 		s.defs[name] = "" // so that it is made once
@@ -190,24 +137,12 @@ func (s *schemer) reference(t *types.Named) schema {
 		s.direct, s.plain = direct, plain
 		s.defs[name] = definition.String()
 	}
-	return schema{{"$ref", quote("#/$defs/" + name)}}
+	return schema.Keywords{}.With("$ref", quoted("#/$defs/"+name))
 }
 
 // definition is the name of a type's definition. Types that would have the same one are numbered.
 func (s *schemer) definition(t *types.Named) string {
-	text := types.TypeString(t, func(p *types.Package) string {
-		if s.finder.isHere(p) {
-			return ""
-		}
-		return p.Name()
-	})
-	base := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			return r
-		}
-		return '_'
-	}, text)
+	base := schema.DefinitionName(types.TypeString(t, nil))
 	name := base
 	for n := 2; ; n++ {
 		other, taken := s.names[name]
@@ -229,7 +164,7 @@ func (s *schemer) contains(list []types.Type, t types.Type) bool {
 }
 
 // under is the schema of a type that has no name, or of what is under one that has.
-func (s *schemer) under(t types.Type) schema {
+func (s *schemer) under(t types.Type) schema.Keywords {
 	switch t := t.(type) {
 	case *types.Basic:
 		return s.basic(t)
@@ -247,17 +182,17 @@ func (s *schemer) under(t types.Type) schema {
 		return s.object(t)
 	case *types.Slice:
 		if basic, ok := t.Elem().Underlying().(*types.Basic); ok && basic.Kind() == types.Uint8 {
-			return ofType("string").with("contentEncoding", `"base64"`)
+			return schema.OfType("string").With("contentEncoding", `"base64"`)
 		}
-		return ofType("array").with("items", s.element(t.Elem()).String())
+		return schema.OfType("array").With("items", s.element(t.Elem()).String())
 	case *types.Array:
 		length := strconv.FormatInt(t.Len(), 10)
-		return ofType("array").with("items", s.element(t.Elem()).String()).with("minItems", length).with("maxItems", length)
+		return schema.OfType("array").With("items", s.element(t.Elem()).String()).With("minItems", length).With("maxItems", length)
 	case *types.Map:
 		return s.dictionary(t)
 	case *types.Interface:
 		if t.Empty() {
-			return schema{}
+			return schema.Keywords{}
 		}
 		return s.fail("%s is an interface: JSON cannot tell which type is meant; use a struct, or any", s.what(t))
 	}
@@ -275,13 +210,13 @@ func (s *schemer) what(t types.Type) string {
 }
 
 // element is the schema of what a list or a map holds.
-func (s *schemer) element(t types.Type) schema {
+func (s *schemer) element(t types.Type) schema.Keywords {
 	direct, plain := s.direct, s.plain
 	s.direct, s.plain = false, false
 	defer func() { s.direct, s.plain = direct, plain }()
 	made := s.of(t)
 	if s.output && nilable(t) {
-		made = made.orNull()
+		made = made.OrNull()
 	}
 	return made
 }
@@ -295,20 +230,20 @@ func nilable(t types.Type) bool {
 	return false
 }
 
-func (s *schemer) basic(t *types.Basic) schema {
+func (s *schemer) basic(t *types.Basic) schema.Keywords {
 	switch info := t.Info(); {
 	case info&types.IsBoolean != 0:
-		return ofType("boolean")
+		return schema.OfType("boolean")
 	case info&types.IsInteger != 0 && t.Kind() != types.Uintptr:
-		made := ofType("integer")
+		made := schema.OfType("integer")
 		if info&types.IsUnsigned != 0 {
-			made = made.with("minimum", "0")
+			made = made.With("minimum", "0")
 		}
 		return made
 	case info&types.IsFloat != 0:
-		return ofType("number")
+		return schema.OfType("number")
 	case info&types.IsString != 0:
-		return ofType("string")
+		return schema.OfType("string")
 	case t.Kind() == types.Invalid:
 		return s.fail("the type of %s is not known: something that it refers to is missing or does not compile", s.where())
 	}
@@ -324,8 +259,8 @@ func (s *schemer) where() string {
 }
 
 // dictionary is the schema of a map, whose keys encoding/json writes as text.
-func (s *schemer) dictionary(t *types.Map) schema {
-	made := ofType("object").with("additionalProperties", s.element(t.Elem()).String())
+func (s *schemer) dictionary(t *types.Map) schema.Keywords {
+	made := schema.OfType("object").With("additionalProperties", s.element(t.Elem()).String())
 	key := types.Unalias(t.Key())
 	basic, _ := key.Underlying().(*types.Basic)
 	switch {
@@ -334,14 +269,14 @@ func (s *schemer) dictionary(t *types.Map) schema {
 	case basic != nil && basic.Info()&types.IsString != 0:
 		if named, ok := key.(*types.Named); ok {
 			if values := s.finder.enumeration(named); len(values) > 0 {
-				made = made.with("propertyNames", schema{{"enum", "[" + strings.Join(values, ",") + "]"}}.String())
+				made = made.With("propertyNames", schema.Keywords{}.With("enum", "["+strings.Join(values, ",")+"]").String())
 			}
 		}
 		return made
 	case basic != nil && basic.Info()&types.IsUnsigned != 0:
-		return made.with("propertyNames", `{"pattern":"^[0-9]+$"}`)
+		return made.With("propertyNames", `{"pattern":"^[0-9]+$"}`)
 	case basic != nil && basic.Info()&types.IsInteger != 0:
-		return made.with("propertyNames", `{"pattern":"^-?[0-9]+$"}`)
+		return made.With("propertyNames", `{"pattern":"^-?[0-9]+$"}`)
 	}
 	return s.fail("a map with keys of type %s cannot be written as JSON; use string keys", s.finder.name(key))
 }

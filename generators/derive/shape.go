@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/core/schema"
 )
 
 // shape checks what a component takes and gives back, and derives its schemas.
@@ -171,14 +173,8 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 		f.problem(name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", name.Name, f.name(t))
 		return false
 	}
-	c.Input, c.defaults = json.RawMessage(text), s.preset
-	if named, ok := types.Unalias(t).(*types.Named); ok && f.isHere(named.Obj().Pkg()) && named.TypeArgs() == nil {
-		c.input = named.Obj().Name()
-	}
-	if len(c.defaults) > 0 && c.input == "" {
-		f.problem(name.Pos(), "the input of %s has defaults, and so has to be a plain type of this package", name.Name)
-	}
-	if len(c.defaults) > 0 && !c.Kind.IsTool() {
+	c.Input = json.RawMessage(text)
+	if s.preset && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", name.Name)
 	}
 	if len(s.headers) > 0 && !c.Kind.IsTool() {
@@ -204,26 +200,21 @@ func isObject(text string) bool {
 // texts checks that all fields of an input are text, which is all that prompts and resources are given.
 func (f *finder) texts(c *Component, name *ast.Ident, t types.Type) {
 	var document struct {
-		Properties map[string]struct {
-			Type        any
-			Description string
-		}
-		Required []string
+		Properties map[string]struct{ Type any }
 	}
 	if err := json.Unmarshal(c.Input, &document); err != nil {
 		f.problem(name.Pos(), "reading the schema of %s again: %v", name.Name, err)
 		return
 	}
 	for _, m := range members(t.Underlying().(*types.Struct), false) {
-		property := document.Properties[m.name]
-		if !isText(property.Type) {
+		if !isText(document.Properties[m.name].Type) {
 			at := name.Pos()
 			if f.isOurs(m.field) {
 				at = m.field.Pos()
 			}
 			f.problem(at, "%s is %s, and a %s is given text alone; make it a string, and read the text in the function", m.field.Name(), f.name(m.field.Type()), c.Kind)
 		}
-		c.arguments = append(c.arguments, argument{m.name, property.Description, slices.Contains(document.Required, m.name)})
+		c.arguments = append(c.arguments, m.name)
 	}
 }
 
@@ -236,7 +227,8 @@ func isText(t any) bool {
 // described warns of fields of an input that say nothing about themselves.
 func (f *finder) described(t types.Type) {
 	for _, m := range members(t.Underlying().(*types.Struct), false) {
-		if field := f.field(m.field.Pos()); field != nil && fieldText(field) == "" {
+		tag, err := schema.ParseTag(m.tag)
+		if field := f.field(m.field.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
 			f.warn(m.field.Pos(), "the field %s has no comment; models fill it in by what that says", m.field.Name())
 		}
 	}
@@ -264,11 +256,7 @@ func (f *finder) resource(c *Component, decl *ast.FuncDecl, in, out types.Type) 
 		f.problem(decl.Name.Pos(), "%s: %v", name, err)
 		return
 	}
-	var fields []string
-	for _, a := range c.arguments {
-		fields = append(fields, a.name)
-	}
-	slices.Sort(fields)
+	fields := slices.Sorted(slices.Values(c.arguments))
 	sorted := slices.Sorted(slices.Values(variables))
 	switch {
 	case len(variables) == 0 && in != nil:

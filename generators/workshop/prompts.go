@@ -9,16 +9,16 @@ import (
 
 // registerPrompts offers what leads through longer work.
 func (t *Tools) registerPrompts(s *mcp.Server) error {
-	return s.AddPrompt(mcp.Prompt{
+	return mcp.AddPrompt(s, mcp.Prompt{
 		Name:        "add_feature",
 		Title:       "Add a feature",
 		Description: "Leads through adding a feature to the project: from an idea to tools that are tested and have been called.",
 		Arguments:   []mcp.PromptArgument{{Name: "feature", Description: "What the server should be able to do, in a sentence or two", Required: true}},
-	}, mcp.TypedPrompt(func(_ context.Context, in struct {
+	}, func(_ context.Context, in struct {
 		Feature string `json:"feature"`
 	}) (string, error) {
 		return fmt.Sprintf(addFeature, in.Feature), nil
-	}))
+	})
 }
 
 // addFeature is the text of the prompt add_feature.

@@ -28,9 +28,9 @@ var pages embed.FS
 // registerResources offers what can be read: the project, its history, and the documentation.
 func (t *Tools) registerResources(s *mcp.Server) error {
 	all := []error{
-		s.AddResource(mcp.Resource{URI: projectURI, Name: "project", Description: "The project: its layout, and what its server offers.", MIMEType: "text/markdown"},
+		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "The project: its layout, and what its server offers.", MIMEType: "text/markdown"},
 			t.read(t.describe)),
-		s.AddResource(mcp.Resource{URI: historyURI, Name: "history", Description: "What was done to the project in this clone of it, as JSON, the oldest first. The ids are for undo.", MIMEType: "application/json"},
+		mcp.AddResource(s, mcp.Resource{URI: historyURI, Name: "history", Description: "What was done to the project in this clone of it, as JSON, the oldest first. The ids are for undo.", MIMEType: "application/json"},
 			t.read(func(ctx context.Context, o *opened) (string, error) {
 				history, err := o.engine.History(ctx)
 				if err != nil {
@@ -55,16 +55,16 @@ func (t *Tools) registerResources(s *mcp.Server) error {
 	return errors.Join(all...)
 }
 
-// read makes a handler of a function that looks at the project that is meant if none is named.
-func (t *Tools) read(look func(context.Context, *opened) (string, error)) mcp.ResourceHandler {
-	return mcp.TypedResource(func(ctx context.Context) (string, error) {
+// read returns a function that reads the project that is meant if none is named.
+func (t *Tools) read(look func(context.Context, *opened) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
 		o, done, err := t.take(ctx, "")
 		if err != nil {
 			return "", err
 		}
 		defer done()
 		return look(ctx, o)
-	})
+	}
 }
 
 // describe says what there is in a project.

@@ -19,12 +19,12 @@ func registerSoaked(s *mcp.Server) error {
 	}
 	return errors.Join(
 		registerWaits(s),
-		s.AddTool(mcp.Tool{Name: "count", Description: "Counts, and tells how far it is."}, mcp.Typed(count)),
-		s.AddTool(mcp.Tool{Name: "ask", Description: "Asks for a name."}, mcp.Typed(ask)),
-		s.AddTool(mcp.Tool{Name: "touch", Description: "Says that a resource has changed."}, mcp.Typed(func(_ context.Context, in work.Touched) (string, error) {
+		mcp.AddTool(s, mcp.Tool{Name: "count", Description: "Counts, and tells how far it is."}, count),
+		mcp.AddTool(s, mcp.Tool{Name: "ask", Description: "Asks for a name."}, ask),
+		mcp.AddTool(s, mcp.Tool{Name: "touch", Description: "Says that a resource has changed."}, func(_ context.Context, in work.Touched) (string, error) {
 			s.ResourceUpdated(in.URI)
 			return "touched", nil
-		})),
+		}),
 		s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{id}", Name: "note"}, note),
 	)
 }

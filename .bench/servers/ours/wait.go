@@ -12,21 +12,21 @@ const waitSchema = `{"type":"object","properties":{"ms":{"type":"integer"}},"req
 
 // registerWaits offers the tools that take their time.
 func registerWaits(s *mcp.Server) error {
-	err := s.AddTool(mcp.Tool{
+	err := mcp.AddTool(s, mcp.Tool{
 		Name:         "slow",
 		Description:  "Waits.",
 		InputSchema:  json.RawMessage(waitSchema),
 		OutputSchema: json.RawMessage(waitSchema),
-	}, mcp.Typed(work.Slow))
+	}, work.Slow)
 	if err != nil {
 		return err
 	}
-	return s.AddTool(mcp.Tool{
+	return mcp.AddTool(s, mcp.Tool{
 		Name:         "busy",
 		Description:  "Computes.",
 		InputSchema:  json.RawMessage(waitSchema),
 		OutputSchema: json.RawMessage(waitSchema),
-	}, mcp.Typed(func(_ context.Context, in work.WaitInput) (work.WaitOutput, error) {
+	}, func(_ context.Context, in work.WaitInput) (work.WaitOutput, error) {
 		return work.Busy(in), nil
-	}))
+	})
 }

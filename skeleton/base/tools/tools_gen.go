@@ -17,11 +17,11 @@ const (
 // Register offers the tools of this package.
 func Register(s *mcp.Server) error {
 	return errors.Join(
-		s.AddTool(mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "add",
 			Description:  "Adds two numbers.",
 			InputSchema:  json.RawMessage(inputSchemaAdd),
 			OutputSchema: json.RawMessage(outputSchemaAdd),
-		}, mcp.Typed(Add)),
+		}, Add),
 	)
 }

@@ -18,36 +18,29 @@ const (
 // Register offers the prompts of this package.
 func Register(s *mcp.Server) error {
 	return errors.Join(
-		s.AddPrompt(mcp.Prompt{
+		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_input_required_result_prompt",
 			Description: "A prompt that asks the person something before it is filled in, as tools can.",
-		}, mcp.TypedPrompt(Asking)),
-		s.AddPrompt(mcp.Prompt{
+		}, Asking),
+		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_arguments",
 			Description: "A prompt that is filled in.",
-			Arguments: []mcp.PromptArgument{
-				{Name: "arg1", Description: "The first word", Required: true},
-				{Name: "arg2", Description: "The second word", Required: true},
-			},
 			InputSchema: json.RawMessage(inputSchemaArguments),
-		}, mcp.TypedPrompt(Arguments)),
+		}, Arguments),
 		s.CompletePrompt("test_prompt_with_arguments", words),
-		s.AddPrompt(mcp.Prompt{
+		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_embedded_resource",
 			Description: "A prompt with a resource in it.",
-			Arguments: []mcp.PromptArgument{
-				{Name: "resourceUri", Description: "The address of the resource", Required: true},
-			},
 			InputSchema: json.RawMessage(inputSchemaEmbedded),
-		}, mcp.TypedPrompt(Embedded)),
-		s.AddPrompt(mcp.Prompt{
+		}, Embedded),
+		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_image",
 			Description: "A prompt with a picture in it.",
-		}, mcp.TypedPrompt(Image)),
-		s.AddPrompt(mcp.Prompt{
+		}, Image),
+		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_simple_prompt",
 			Title:       "A simple prompt",
 			Description: "A prompt that is always the same.",
-		}, mcp.TypedPrompt(Simple)),
+		}, Simple),
 	)
 }

@@ -16,32 +16,32 @@ const (
 // Register offers the resources of this package.
 func Register(s *mcp.Server) error {
 	return errors.Join(
-		s.AddResource(mcp.Resource{
+		mcp.AddResource(s, mcp.Resource{
 			URI:         "test://static-binary",
 			Name:        "static_binary",
 			Description: "A picture.",
 			MIMEType:    "image/png",
-		}, mcp.TypedResource(StaticBinary)),
-		s.AddResource(mcp.Resource{
+		}, StaticBinary),
+		mcp.AddResource(s, mcp.Resource{
 			URI:         "test://static-text",
 			Name:        "static_text",
 			Title:       "A text",
 			Description: "A text that is always the same.",
 			MIMEType:    "text/plain",
-		}, mcp.TypedResource(StaticText)),
-		s.AddResourceTemplate(mcp.ResourceTemplate{
+		}, StaticText),
+		mcp.AddResourceTemplate(s, mcp.ResourceTemplate{
 			URITemplate: "test://template/{id}/data",
 			Name:        "template",
 			Description: "The data of one of many things.",
 			MIMEType:    "application/json",
 			InputSchema: json.RawMessage(inputSchemaTemplate),
-		}, mcp.TypedTemplate(Template)),
+		}, Template),
 		s.CompleteResource("test://template/{id}/data", templateIDs),
-		s.AddResource(mcp.Resource{
+		mcp.AddResource(s, mcp.Resource{
 			URI:         "test://watched-resource",
 			Name:        "watched_resource",
 			Description: "Tells what time it is. Clients can subscribe to it, as to every resource, and are told when the server says that it has changed.",
 			MIMEType:    "text/plain",
-		}, mcp.TypedResource(WatchedResource)),
+		}, WatchedResource),
 	)
 }

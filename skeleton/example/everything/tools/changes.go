@@ -24,9 +24,9 @@ func (t *Tools) ChangeTools(context.Context, struct{}) (string, error) {
 	if t.server.RemoveTool(name) {
 		return name + " has gone", nil
 	}
-	err := t.server.AddTool(mcp.Tool{Name: name, Description: "Is here at times."}, mcp.Typed(func(context.Context, struct{}) (string, error) {
+	err := mcp.AddTool(t.server, mcp.Tool{Name: name, Description: "Is here at times."}, func(context.Context, struct{}) (string, error) {
 		return "I am here.", nil
-	}))
+	})
 	return name + " has come", err
 }
 
@@ -39,9 +39,9 @@ func (t *Tools) ChangePrompts(context.Context, struct{}) (string, error) {
 	if t.server.RemovePrompt(name) {
 		return name + " has gone", nil
 	}
-	err := t.server.AddPrompt(mcp.Prompt{Name: name, Description: "Is here at times."}, mcp.TypedPrompt(func(context.Context, struct{}) (string, error) {
+	err := mcp.AddPrompt(t.server, mcp.Prompt{Name: name, Description: "Is here at times."}, func(context.Context, struct{}) (string, error) {
 		return "Say that you are here.", nil
-	}))
+	})
 	return name + " has come", err
 }
 

@@ -110,211 +110,211 @@ func Register(s *mcp.Server) error {
 	yes := true
 	no := false
 	return errors.Join(
-		s.AddTool(mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "about",
 			Title:        "Who is calling",
 			Description:  "Tells who is calling, and how. All of it is in the context of a call.",
 			InputSchema:  json.RawMessage(inputSchemaAbout),
 			OutputSchema: json.RawMessage(outputSchemaAbout),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(About)),
-		s.AddTool(mcp.Tool{
+		}, About),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "add",
 			Description:  "Adds two numbers.",
 			InputSchema:  json.RawMessage(inputSchemaAdd),
 			OutputSchema: json.RawMessage(outputSchemaAdd),
-		}, mcp.Typed(Add)),
-		s.AddTool(mcp.Tool{
+		}, Add),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "json_schema_2020_12_tool",
 			Description:  "Tells how a person can be reached.",
 			InputSchema:  json.RawMessage(inputSchemaContact),
 			OutputSchema: json.RawMessage(outputSchemaContact),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(Contact)),
-		s.AddTool(mcp.Tool{
+		}, Contact),
+		mcp.AddTool(s, mcp.Tool{
 			Name:        "test_audio_content",
 			Description: "Gives back a sound.",
 			InputSchema: json.RawMessage(inputSchemaAudioContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(AudioContent)),
-		s.AddTool(mcp.Tool{
+		}, AudioContent),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_custom_header",
 			Description:  "Tells where the work would be done.",
 			InputSchema:  json.RawMessage(inputSchemaRegion),
 			OutputSchema: json.RawMessage(outputSchemaRegion),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(Region)),
-		s.AddTool(mcp.Tool{
+		}, Region),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_elicitation",
 			Description:  "Asks the person for a name and an address.",
 			InputSchema:  json.RawMessage(inputSchemaElicitation),
 			OutputSchema: json.RawMessage(outputSchemaElicitation),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(Elicitation)),
-		s.AddTool(mcp.Tool{
+		}, Elicitation),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_elicitation_sep1034_defaults",
 			Description:  "Asks the person to fill in a form that is filled in already.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationDefaults),
 			OutputSchema: json.RawMessage(outputSchemaElicitationDefaults),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(ElicitationDefaults)),
-		s.AddTool(mcp.Tool{
+		}, ElicitationDefaults),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_elicitation_sep1330_enums",
 			Description:  "Asks the person to choose: one of several or several of them, with titles or without.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationChoices),
 			OutputSchema: json.RawMessage(outputSchemaElicitationChoices),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(ElicitationChoices)),
-		s.AddTool(mcp.Tool{
+		}, ElicitationChoices),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_elicitation_url",
 			Description:  "Asks the person to open a page, for what must not go through the client.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationPage),
 			OutputSchema: json.RawMessage(outputSchemaElicitationPage),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(ElicitationPage)),
-		s.AddTool(mcp.Tool{
+		}, ElicitationPage),
+		mcp.AddTool(s, mcp.Tool{
 			Name:        "test_embedded_resource",
 			Description: "Gives back a resource, in full.",
 			InputSchema: json.RawMessage(inputSchemaEmbeddedResource),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(EmbeddedResource)),
-		s.AddTool(mcp.Tool{
+		}, EmbeddedResource),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_error_handling",
 			Description:  "Fails. The model is told why, and may try something else.",
 			InputSchema:  json.RawMessage(inputSchemaErrorHandling),
 			OutputSchema: json.RawMessage(outputSchemaErrorHandling),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(ErrorHandling)),
-		s.AddTool(mcp.Tool{
+		}, ErrorHandling),
+		mcp.AddTool(s, mcp.Tool{
 			Name:        "test_image_content",
 			Description: "Gives back a picture.",
 			InputSchema: json.RawMessage(inputSchemaImageContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(ImageContent)),
-		s.AddTool(mcp.Tool{
+		}, ImageContent),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_capabilities",
 			Description:  "Asks the person for a name, or the model where the client cannot ask a person.",
 			InputSchema:  json.RawMessage(inputSchemaAskSomebody),
 			OutputSchema: json.RawMessage(outputSchemaAskSomebody),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(AskSomebody)),
-		s.AddTool(mcp.Tool{
+		}, AskSomebody),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_elicitation",
 			Description:  "Asks the person for a name, and greets.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationName),
 			OutputSchema: json.RawMessage(outputSchemaElicitationName),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(ElicitationName)),
-		s.AddTool(mcp.Tool{
+		}, ElicitationName),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_list_roots",
 			Description:  "Asks the client what the person works on.",
 			InputSchema:  json.RawMessage(inputSchemaListRoots),
 			OutputSchema: json.RawMessage(outputSchemaListRoots),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(ListRoots)),
-		s.AddTool(mcp.Tool{
+		}, ListRoots),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_multi_round",
 			Description:  "Asks for a name, and then for a color.",
 			InputSchema:  json.RawMessage(inputSchemaAskTwice),
 			OutputSchema: json.RawMessage(outputSchemaAskTwice),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(AskTwice)),
-		s.AddTool(mcp.Tool{
+		}, AskTwice),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_multiple_inputs",
 			Description:  "Asks for a name, for a greeting and for the roots, all at once.",
 			InputSchema:  json.RawMessage(inputSchemaAskAll),
 			OutputSchema: json.RawMessage(outputSchemaAskAll),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(AskAll)),
-		s.AddTool(mcp.Tool{
+		}, AskAll),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_request_state",
 			Description:  "Asks the person to confirm, and goes on where it was.",
 			InputSchema:  json.RawMessage(inputSchemaAskConfirmation),
 			OutputSchema: json.RawMessage(outputSchemaAskConfirmation),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(AskConfirmation)),
-		s.AddTool(mcp.Tool{
+		}, AskConfirmation),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_sampling",
 			Description:  "Asks the client's model for the capital of France.",
 			InputSchema:  json.RawMessage(inputSchemaSamplingCapital),
 			OutputSchema: json.RawMessage(outputSchemaSamplingCapital),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(SamplingCapital)),
-		s.AddTool(mcp.Tool{
+		}, SamplingCapital),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_input_required_result_tampered_state",
 			Description:  "Asks the person to confirm. A client that has changed the state is refused before the tool is called.",
 			InputSchema:  json.RawMessage(inputSchemaAskSealed),
 			OutputSchema: json.RawMessage(outputSchemaAskSealed),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(AskSealed)),
-		s.AddTool(mcp.Tool{
+		}, AskSealed),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_logging_tool",
 			Description:  "Logs one message. A client that did not ask for it is not sent it.",
 			InputSchema:  json.RawMessage(inputSchemaLoggingOnce),
 			OutputSchema: json.RawMessage(outputSchemaLoggingOnce),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(LoggingOnce)),
-		s.AddTool(mcp.Tool{
+		}, LoggingOnce),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_missing_capability",
 			Description:  "Cannot do without the client's model. A client that has not declared one is told so.",
 			InputSchema:  json.RawMessage(inputSchemaSamplingRequired),
 			OutputSchema: json.RawMessage(outputSchemaSamplingRequired),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(SamplingRequired)),
-		s.AddTool(mcp.Tool{
+		}, SamplingRequired),
+		mcp.AddTool(s, mcp.Tool{
 			Name:        "test_multiple_content_types",
 			Description: "Gives back a text, a picture and a resource.",
 			InputSchema: json.RawMessage(inputSchemaMultipleContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(MultipleContent)),
-		s.AddTool(mcp.Tool{
+		}, MultipleContent),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_reconnection",
 			Description:  "Works for a moment, and lets the client hang up and ask again, where the protocol has that.",
 			InputSchema:  json.RawMessage(inputSchemaReconnection),
 			OutputSchema: json.RawMessage(outputSchemaReconnection),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(Reconnection)),
-		s.AddTool(mcp.Tool{
+		}, Reconnection),
+		mcp.AddTool(s, mcp.Tool{
 			Name:        "test_resource_link",
 			Description: "Gives back where a resource is, for the client to read it or not.",
 			InputSchema: json.RawMessage(inputSchemaResourceLink),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(ResourceLink)),
-		s.AddTool(mcp.Tool{
+		}, ResourceLink),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_sampling",
 			Description:  "Asks the client's model something, and gives back what it says.",
 			InputSchema:  json.RawMessage(inputSchemaSampling),
 			OutputSchema: json.RawMessage(outputSchemaSampling),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(Sampling)),
-		s.AddTool(mcp.Tool{
+		}, Sampling),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_simple_text",
 			Description:  "Gives back a text.",
 			InputSchema:  json.RawMessage(inputSchemaSimpleText),
 			OutputSchema: json.RawMessage(outputSchemaSimpleText),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(SimpleText)),
-		s.AddTool(mcp.Tool{
+		}, SimpleText),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_streaming_elicitation",
 			Description:  "Tells how far it is, and then asks the person for a name.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationStream),
 			OutputSchema: json.RawMessage(outputSchemaElicitationStream),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, mcp.Typed(ElicitationStream)),
-		s.AddTool(mcp.Tool{
+		}, ElicitationStream),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_tool_with_logging",
 			Description:  "Works for a moment, and logs what it does.",
 			InputSchema:  json.RawMessage(inputSchemaLogging),
 			OutputSchema: json.RawMessage(outputSchemaLogging),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(Logging)),
-		s.AddTool(mcp.Tool{
+		}, Logging),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_tool_with_progress",
 			Description:  "Works for a moment, and tells how far it is.",
 			InputSchema:  json.RawMessage(inputSchemaProgress),
 			OutputSchema: json.RawMessage(outputSchemaProgress),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(Progress)),
+		}, Progress),
 	)
 }
 
@@ -322,26 +322,26 @@ func Register(s *mcp.Server) error {
 func (t *Tools) Register(s *mcp.Server) error {
 	no := false
 	return errors.Join(
-		s.AddTool(mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_trigger_prompt_change",
 			Description:  "Offers one more prompt, or takes it back.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangePrompts),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangePrompts),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.Typed(t.ChangePrompts)),
-		s.AddTool(mcp.Tool{
+		}, t.ChangePrompts),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_trigger_resource_change",
 			Description:  "Tells those who have subscribed to the watched resource that it has changed.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeResource),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangeResource),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.Typed(t.ChangeResource)),
-		s.AddTool(mcp.Tool{
+		}, t.ChangeResource),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "test_trigger_tool_change",
 			Description:  "Offers one more tool, or takes it back.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeTools),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangeTools),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.Typed(t.ChangeTools)),
+		}, t.ChangeTools),
 	)
 }

@@ -19,13 +19,13 @@ func (t *Tools) Register(s *mcp.Server) error {
 	yes := true
 	no := false
 	return errors.Join(
-		s.AddTool(mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "moonphase",
 			Title:        "Phase of the moon",
 			Description:  "Tells the moon's age in days, its illumination in percent and the name of its phase, now or at any time from 1600 to 2400.",
 			InputSchema:  json.RawMessage(inputSchemaTools_Moonphase),
 			OutputSchema: json.RawMessage(outputSchemaTools_Moonphase),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(t.Moonphase)),
+		}, t.Moonphase),
 	)
 }

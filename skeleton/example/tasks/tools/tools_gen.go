@@ -17,29 +17,23 @@ const (
 	outputSchemaGetNextTask = `{"type":"object","properties":{"task":{"type":["object","null"],"properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Place in the order of creation"},"title":{"type":"string","description":"What is to be done, in a line"},"description":{"type":"string","description":"All that there is to know about it"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often it was handed out"},"lease":{"type":"string","description":"What report_task_done has to be given, by the agent that was handed the task last"},"lease_until":{"type":"string","format":"date-time","description":"When the task goes back to the queue, unless it is reported before"},"agent":{"type":"string","description":"Who has it, or had it last, if they gave a name"},"result":{"type":"string","description":"What came of it"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false,"description":"The task; null if there is none to do"}},"required":["task"],"additionalProperties":false}`
 )
 
-// defaultsGetNextTask is what get_next_task takes if nothing is said.
-func defaultsGetNextTask() (in GetNextTaskInput) {
-	in.LeaseSeconds = 600
-	return in
-}
-
 // Register offers the tools of this package.
 func Register(s *mcp.Server) error {
 	no := false
 	return errors.Join(
-		s.AddTool(mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "ask_question",
 			Description:  "Asks the client's model a question, with the conversation so far if it has a chat_id. If the client has no model to ask, or refuses, the question is kept for another agent to answer.",
 			InputSchema:  json.RawMessage(inputSchemaAskQuestion),
 			OutputSchema: json.RawMessage(outputSchemaAskQuestion),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no},
-		}, mcp.Typed(AskQuestion)),
-		s.AddTool(mcp.Tool{
+		}, AskQuestion),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "get_next_task",
 			Description:  "Takes the oldest task of the queue, which no other agent gets then. Do it, and call report_task_done with its id and lease before the lease runs out, or it goes back to the queue. If there is none, call again later.",
 			InputSchema:  json.RawMessage(inputSchemaGetNextTask),
 			OutputSchema: json.RawMessage(outputSchemaGetNextTask),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.TypedFrom(defaultsGetNextTask(), GetNextTask)),
+		}, GetNextTask),
 	)
 }

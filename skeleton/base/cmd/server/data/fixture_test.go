@@ -78,8 +78,8 @@ func posts() appmcp.Feature {
 		},
 		Register: func(s *mcp.Server, a *app.App) error {
 			return errors.Join(
-				s.AddTool(mcp.Tool{Name: "posts_create"}, mcp.Typed(appmcp.Do[create](a))),
-				s.AddTool(mcp.Tool{Name: "posts_list"}, mcp.Typed(appmcp.Ask[list](a))),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_create"}, appmcp.Do[create](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_list"}, appmcp.Ask[list](a)),
 			)
 		},
 	}

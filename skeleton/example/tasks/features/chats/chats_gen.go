@@ -22,12 +22,6 @@ const (
 	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"The conversation: the id of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"The model, or the agent if it gave a name"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"The oldest ones"},"open":{"type":"integer","description":"How many there are in all"}},"required":["items","open"],"additionalProperties":false}`
 )
 
-// defaultsList is what list_questions takes if nothing is said.
-func defaultsList() (in List) {
-	in.Limit = 20
-	return in
-}
-
 // Feature is chats: its state, commands, queries and workers, and the tools that they are.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
@@ -52,26 +46,26 @@ func register(s *mcp.Server, a *app.App) error {
 	yes := true
 	no := false
 	return errors.Join(
-		s.AddTool(mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "answer_question",
 			Description:  "Answers a question that another agent has asked, and that is open: list_questions has those. Who asked reads the answer with get_chat.",
 			InputSchema:  json.RawMessage(inputSchemaAnswer),
 			OutputSchema: json.RawMessage(outputSchemaAnswer),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.Typed(appmcp.Do[Answer](a))),
-		s.AddTool(mcp.Tool{
+		}, appmcp.Do[Answer](a)),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "get_chat",
 			Description:  "Gives back a conversation: the questions so far, with their answers.",
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.Typed(appmcp.Ask[Get](a))),
-		s.AddTool(mcp.Tool{
+		}, appmcp.Ask[Get](a)),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "list_questions",
 			Description:  "Lists questions that nobody has answered yet, the oldest first: answer_question answers them.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.TypedFrom(defaultsList(), appmcp.Ask[List](a))),
+		}, appmcp.Ask[List](a)),
 	)
 }

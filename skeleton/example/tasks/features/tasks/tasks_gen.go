@@ -24,12 +24,6 @@ const (
 	outputSchemaReport = `{"type":"object","properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Place in the order of creation"},"title":{"type":"string","description":"What is to be done, in a line"},"description":{"type":"string","description":"All that there is to know about it"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often it was handed out"},"lease":{"type":"string","description":"What report_task_done has to be given, by the agent that was handed the task last"},"lease_until":{"type":"string","format":"date-time","description":"When the task goes back to the queue, unless it is reported before"},"agent":{"type":"string","description":"Who has it, or had it last, if they gave a name"},"result":{"type":"string","description":"What came of it"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false}`
 )
 
-// defaultsList is what list_tasks takes if nothing is said.
-func defaultsList() (in List) {
-	in.Limit = 20
-	return in
-}
-
 // Feature is tasks: its state, commands, queries and workers, and the tools that they are.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
@@ -61,26 +55,26 @@ func register(s *mcp.Server, a *app.App) error {
 	yes := true
 	no := false
 	return errors.Join(
-		s.AddTool(mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "create_task",
 			Description:  "Puts a task into the queue, for the next agent that asks for one.",
 			InputSchema:  json.RawMessage(inputSchemaCreate),
 			OutputSchema: json.RawMessage(outputSchemaCreate),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.Typed(appmcp.Do[Create](a))),
-		s.AddTool(mcp.Tool{
+		}, appmcp.Do[Create](a)),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "list_tasks",
 			Description:  "Lists tasks in the order in which they were created, a page at a time, with who has them and what came of them.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
-		}, mcp.TypedFrom(defaultsList(), appmcp.Ask[List](a))),
-		s.AddTool(mcp.Tool{
+		}, appmcp.Ask[List](a)),
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "report_task_done",
 			Description:  "Says that a task is done, or that it cannot be done. It takes the lease that get_next_task gave with the task. A report may be late, as long as the task was not handed to another agent.",
 			InputSchema:  json.RawMessage(inputSchemaReport),
 			OutputSchema: json.RawMessage(outputSchemaReport),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
-		}, mcp.Typed(appmcp.Do[Report](a))),
+		}, appmcp.Do[Report](a)),
 	)
 }

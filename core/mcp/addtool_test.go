@@ -1,0 +1,201 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/schema"
+)
+
+type listInput struct {
+	Label string `json:"label"`
+	Limit int    `json:"limit" schema:"min=1,default=20"`
+}
+
+type listOutput struct {
+	Items []string `json:"items"`
+}
+
+func list(context.Context, listInput) (listOutput, error) { return listOutput{}, nil }
+
+const (
+	listIn  = `{"type":"object","properties":{"label":{"type":"string"},"limit":{"type":"integer","minimum":1,"default":20}},"required":["label"],"additionalProperties":false}`
+	listOut = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"string"}}},"required":["items"],"additionalProperties":false}`
+	staleIn = `{"type":"object","properties":{"tag":{"type":"string"},"limit":{"type":"integer","minimum":1,"default":20}},"required":["tag"],"additionalProperties":false}`
+)
+
+// A schema that does not fit its Go type, or that cannot be inferred, is refused before anyone calls.
+func TestTypedAddRefuses(t *testing.T) {
+	type texts struct {
+		ID string `json:"id"`
+	}
+	prompt := func(context.Context, texts) (string, error) { return "", nil }
+	read := func(context.Context, texts) (string, error) { return "", nil }
+	typo := json.RawMessage(`{"type":"object","properties":{"qurey":{"type":"string"}},"required":["qurey"],"additionalProperties":false}`)
+	query := func(_ context.Context, in struct {
+		Query string `json:"query"`
+	}) (string, error) {
+		return in.Query, nil
+	}
+	for _, test := range []struct {
+		name string
+		add  func(*mcp.Server) error
+		want string
+	}{
+		{"good", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "f", InputSchema: json.RawMessage(listIn), OutputSchema: json.RawMessage(listOut)}, list)
+		}, ""},
+		{"mistyped property", func(s *mcp.Server) error { return mcp.AddTool(s, mcp.Tool{Name: "search", InputSchema: typo}, query) },
+			`add tool search: the type has "query", its input schema has "qurey"`},
+		{"renamed field", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "list", InputSchema: json.RawMessage(staleIn)}, list)
+		}, `add tool list: listInput has "label", its input schema has "tag"`},
+		{"output", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "list", OutputSchema: json.RawMessage(`{"type":"object","properties":{"items":{"type":"string"}}}`)}, list)
+		}, `add tool list: listOutput.items is []string, its output schema says a string`},
+		{"encoded output", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "list", OutputSchema: json.RawMessage(`{"type":"object","properties":{"entries":{}}}`)},
+				func(context.Context, struct{}) (mcp.Encoded[listOutput], error) {
+					return mcp.Encoded[listOutput]{}, nil
+				})
+		}, `add tool list: listOutput does not have "entries", its output schema does`},
+		{"result made by the function", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "f", OutputSchema: json.RawMessage(listOut)}, func(context.Context, struct{}) (*mcp.ToolResult, error) { return nil, nil })
+		}, ""},
+		{"input without JSON form", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "f"}, func(context.Context, struct{ Done chan int }) (string, error) { return "", nil })
+		}, `add tool f: infer input schema of struct { Done chan int }: field Done: chan int has no JSON form; use another type, or exclude the field with json:"-"`},
+		{"output without JSON form", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "f"}, func(context.Context, struct{}) (func(), error) { return nil, nil })
+		}, `add tool f: infer output schema of func(): func() has no JSON form; use another type, or exclude the field with json:"-", or return *mcp.ToolResult`},
+		{"pointer input", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "f"}, func(context.Context, *listInput) (string, error) { return "", nil })
+		}, `add tool f: input *mcp_test.listInput: must be a struct or a map`},
+		{"no function", func(s *mcp.Server) error {
+			return mcp.AddTool[struct{}, string](s, mcp.Tool{Name: "f"}, nil)
+		}, `add tool f: has no handler`},
+		{"bad default", func(s *mcp.Server) error {
+			return mcp.AddTool(s, mcp.Tool{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, struct {
+				A int `schema:"default=x"`
+			}) (string, error) {
+				return "", nil
+			})
+		}, `add tool f: schema tag of struct { A int "schema:\"default=x\"" }.A: default x: not of type int`},
+
+		{"argument of a prompt", func(s *mcp.Server) error {
+			return mcp.AddPrompt(s, mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "di"}}}, prompt)
+		}, `add prompt p: texts has ["id"], the prompt has ["di"]`},
+		{"schema of a prompt", func(s *mcp.Server) error { return mcp.AddPrompt(s, mcp.Prompt{Name: "p", InputSchema: typo}, prompt) },
+			`add prompt p: texts has "id", its input schema has "qurey"`},
+		{"number in a prompt", func(s *mcp.Server) error {
+			return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, func(context.Context, struct{ N int }) (string, error) { return "", nil })
+		}, `add prompt p: struct { N int }.N is int, but arguments are text; use a string, or the option "string" in its json tag`},
+		{"default in a prompt", func(s *mcp.Server) error {
+			return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, func(context.Context, listInput) (string, error) { return "", nil })
+		}, `add prompt p: mcp_test.listInput.Limit has a default, which only tools support; set it in the function`},
+		{"variable of a template", func(s *mcp.Server) error {
+			return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "t", URITemplate: "a://{name}"}, read)
+		}, `add resource template a://{name}: texts has ["id"], a://{name} has ["name"]`},
+		{"field without a variable", func(s *mcp.Server) error {
+			return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "t", URITemplate: "a://{id}"}, func(context.Context, struct{ ID, Extra string }) (string, error) { return "", nil })
+		}, `add resource template a://{id}: the input has ["ID" "Extra"], a://{id} has ["id"]`},
+		{"MIME type", func(s *mcp.Server) error {
+			return mcp.AddResource(s, mcp.Resource{Name: "r", URI: "a://b", MIMEType: "text/html"}, func(context.Context) (listOutput, error) { return listOutput{}, nil })
+		}, `add resource a://b: mcp_test.listOutput is sent as application/json, not as text/html; return a string`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := ""
+			if err := test.add(mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// In a derived file, a schema that does not fit means that the file is stale. The error names it, and
+// the command that derives it again.
+func TestStaleDerivedCode(t *testing.T) {
+	s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})
+	type query struct {
+		Label string `json:"label,omitempty"`
+	}
+	prompt := func(context.Context, query) (string, error) { return "", nil }
+	tag := json.RawMessage(`{"type":"object","properties":{"tag":{"type":"string"}},"additionalProperties":false}`)
+	for _, err := range []error{
+//line /project/tools/tools_gen.go:7
+		mcp.AddTool(s, mcp.Tool{Name: "list", InputSchema: tag}, prompt),
+		mcp.AddPrompt(s, mcp.Prompt{Name: "list", InputSchema: tag}, prompt),
+		mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "list", URITemplate: "a://{tag}", InputSchema: tag}, prompt),
+//line addtool_test.go:140
+	} {
+		const want = `tools_gen.go is stale: query has "label", its input schema has "tag"; run petrock sync`
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+type searchTool struct {
+	Query  string   `json:"query" schema:"min=1,max=200"`
+	Limit  int      `json:"limit" schema:"min=1,max=100,default=20"`
+	Tags   []string `json:"tags,omitempty" schema:"max=10"`
+	After  string   `json:"after,omitempty"`
+	Sort   string   `json:"sort" schema:"enum=name|date,default=name"`
+	Drafts bool     `json:"drafts,omitempty"`
+}
+
+type searchFound struct {
+	Items []struct {
+		ID    string   `json:"id"`
+		Title string   `json:"title"`
+		Score float64  `json:"score"`
+		Tags  []string `json:"tags,omitempty"`
+	} `json:"items"`
+	Total int    `json:"total"`
+	Next  string `json:"next,omitempty"`
+	Took  int64  `json:"took"`
+}
+
+// What it costs to add a tool of six fields in and eight out: as JSON handler, which compares nothing; as function with its
+// schemas; and as function without.
+func BenchmarkAddTool(b *testing.B) {
+	find := func(context.Context, searchTool) (searchFound, error) { return searchFound{}, nil }
+	bare := mcp.Tool{Name: "search", Description: "Searches."}
+	derived := bare
+	for d, to := range map[schema.Direction]*json.RawMessage{schema.Input: &derived.InputSchema, schema.Output: &derived.OutputSchema} {
+		of := reflect.TypeFor[searchTool]()
+		if d == schema.Output {
+			of = reflect.TypeFor[searchFound]()
+		}
+		text, err := schema.Infer(of, d)
+		if err != nil {
+			b.Fatal(err)
+		}
+		*to = json.RawMessage(text)
+	}
+	for _, run := range []struct {
+		name string
+		add  func(*mcp.Server) error
+	}{
+		{"JSON", func(s *mcp.Server) error { return s.AddTool(derived, nothing) }},
+		{"given", func(s *mcp.Server) error { return mcp.AddTool(s, derived, find) }},
+		{"inferred", func(s *mcp.Server) error { return mcp.AddTool(s, bare, find) }},
+	} {
+		b.Run(run.name, func(b *testing.B) {
+			s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := run.add(s); err != nil {
+					b.Fatal(err)
+				}
+				s.RemoveTool("search")
+			}
+		})
+	}
+}

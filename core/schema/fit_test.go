@@ -1,0 +1,113 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/schema"
+)
+
+type base struct {
+	ID string `json:"id"`
+}
+
+type listInput struct {
+	base
+	Label string          `json:"label"`
+	Limit int             `json:"limit" schema:"default=20"`
+	Tags  []string        `json:"tags,omitempty"`
+	When  time.Time       `json:"when,omitzero"`
+	From  netip.Addr      `json:"from,omitzero"`
+	Raw   json.RawMessage `json:"raw,omitempty"`
+	Any   any             `json:"any,omitempty"`
+	Own   own             `json:"own,omitempty"`
+	Price money           `json:"price,omitempty"`
+	Quote int             `json:"quote,omitempty,string"`
+	Data  []byte          `json:"data,omitempty"`
+	Ratio float32         `json:"ratio,omitempty"`
+	Inner *struct {
+		Deep bool `json:"deep"`
+	} `json:"inner,omitempty"`
+	By map[string]item `json:"by,omitempty"`
+}
+
+type item struct {
+	Name string `json:"name"`
+}
+
+func TestCheckType(t *testing.T) {
+	list, out := reflect.TypeFor[listInput](), reflect.TypeFor[item]()
+	for _, test := range []struct {
+		name      string
+		of        reflect.Type
+		direction schema.Direction
+		schema    string
+		want      string
+	}{
+		{"everything allowed", list, schema.Input, `{}`, ""},
+		{"narrower", list, schema.Input, `{"type":"object","properties":{"label":{"type":"string","enum":["a"]}},"required":["label"]}`, ""},
+		{"opaque types", list, schema.Input, `{"properties":{"raw":{"type":"object","properties":{"x":{}}},"any":{"type":"integer"},"own":{"type":"array"},"price":{"type":"number"}}}`, ""},
+		{"text", list, schema.Input, `{"properties":{"when":{"type":"string"},"from":{"type":"string"},"data":{"type":"string"},"quote":{"type":"string"}}}`, ""},
+		{"nullable", list, schema.Input, `{"properties":{"inner":{"anyOf":[{"type":"object","properties":{"deep":{"type":"boolean"}},"additionalProperties":false},{"type":"null"}]},"tags":{"type":["array","null"]}}}`, ""},
+		{"numbers", list, schema.Input, `{"properties":{"limit":{"type":"number","default":20},"ratio":{"type":"integer"}}}`, ""},
+		{"forbidden property", list, schema.Input, `{"properties":{"gone":false}}`, ""},
+		{"alternatives", list, schema.Input, `{"oneOf":[{"properties":{"id":{}},"additionalProperties":false},{"properties":{"label":{}},"additionalProperties":false}]}`, ""},
+		{"references", reflect.TypeFor[tree](), schema.Input, `{"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"below":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"additionalProperties":false}}}`, ""},
+		{"pointer", reflect.TypeFor[*item](), schema.Output, `{"type":"object","properties":{"name":{"type":"string"}},"additionalProperties":false}`, ""},
+		{"scalar", reflect.TypeFor[int](), schema.Output, `{"type":"integer"}`, ""},
+
+		{"mistyped", out, schema.Input, `{"type":"object","properties":{"nmae":{"type":"string"}},"additionalProperties":false}`, `item has "name", its input schema has "nmae"`},
+		{"unknown property", list, schema.Input, `{"properties":{"tag":{}}}`, `listInput does not have "tag", its input schema does`},
+		{"unknown property in an alternative", list, schema.Input, `{"anyOf":[{"properties":{"tag":{}}},{"required":["label"]}]}`, `listInput does not have "tag", its input schema does`},
+		{"unknown property in all of several", list, schema.Input, `{"allOf":[{"properties":{"tag":{}}}]}`, `listInput does not have "tag", its input schema does`},
+		{"unknown required", list, schema.Input, `{"required":["tag"]}`, `listInput does not have "tag", its input schema does`},
+		{"missing property", out, schema.Output, `{"type":"object","additionalProperties":false}`, `item has "name", its output schema does not`},
+		{"type", list, schema.Input, `{"properties":{"limit":{"type":"string"}}}`, `listInput.limit is int, its input schema says a string`},
+		{"type of an element", list, schema.Input, `{"properties":{"tags":{"items":{"type":"integer"}}}}`, `listInput.tags[] is string, its input schema says an integer`},
+		{"type of text", list, schema.Input, `{"properties":{"from":{"type":["object","array"]}}}`, `listInput.from is netip.Addr, its input schema says an array or an object`},
+		{"type of a quoted number", list, schema.Input, `{"properties":{"quote":{"type":"integer"}}}`, `listInput.quote is int, its input schema says an integer`},
+		{"type of the whole", reflect.TypeFor[[]int](), schema.Output, `{"type":"object"}`, `the type is []int, its output schema says an object`},
+		{"no alternative", list, schema.Input, `{"properties":{"limit":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `listInput.limit is int, its input schema has no alternative for that`},
+		{"inside a struct", list, schema.Input, `{"properties":{"inner":{"properties":{"depth":{}}}}}`, `listInput.inner does not have "depth", its input schema does`},
+		{"inside a map", list, schema.Input, `{"properties":{"by":{"additionalProperties":{"properties":{"nmae":{}}}}}}`, `item does not have "nmae", its input schema does`},
+		{"inside a recursion", reflect.TypeFor[tree](), schema.Input, `{"$ref":"#/$defs/tree","$defs":{"tree":{"properties":{"name":{},"below":{"items":{"$ref":"#/$defs/tree"}},"above":{}}}}}`, `tree does not have "above", its input schema does`},
+		{"another default", list, schema.Input, `{"properties":{"limit":{"default":10}}}`, `listInput.limit has the default 20, its input schema has 10`},
+		{"no default", list, schema.Input, `{"properties":{"limit":{"type":"integer"}}}`, `listInput.limit has the default 20, its input schema has none`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := schema.Compile(test.schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := s.CheckType(test.of, test.direction); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// An inferred schema fits the type that it was inferred from.
+func TestInferredFits(t *testing.T) {
+	for _, of := range []reflect.Type{reflect.TypeFor[tree](), reflect.TypeFor[item](), reflect.TypeFor[map[level][]*tree](), reflect.TypeFor[money]()} {
+		for _, d := range []schema.Direction{schema.Input, schema.Output} {
+			text, err := schema.Infer(of, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := schema.Compile(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.CheckType(of, d); err != nil {
+				t.Errorf("%v %v: %v", of, d, err)
+			}
+		}
+	}
+}

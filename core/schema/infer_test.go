@@ -1,0 +1,138 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/schema"
+)
+
+type level string
+
+func (level) SchemaEnum() []any         { return []any{level("low"), level("high")} }
+func (level) SchemaDescription() string { return "How loud" }
+
+type own struct{}
+
+func (own) MarshalJSON() ([]byte, error)  { return []byte("1"), nil }
+func (*own) UnmarshalJSON(_ []byte) error { return nil }
+
+type money struct{ own }
+
+func (money) JSONSchema() string { return `{"type": "string", "pattern": "^[0-9]+$"}` }
+
+type badSchema struct{}
+
+func (badSchema) JSONSchema() string { return `{"type": 7}` }
+
+type refSchema struct{}
+
+func (refSchema) JSONSchema() string { return `{"$ref": "#/$defs/a", "$defs": {"a": {}}}` }
+
+type byPointer struct{}
+
+func (*byPointer) MarshalText() ([]byte, error) { return nil, nil }
+
+type tree struct {
+	Name  string  `json:"name"`
+	Below []*tree `json:"below"`
+}
+
+func TestInfer(t *testing.T) {
+	const node = `{"type":"object","properties":{"name":{"type":"string"},"below":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name","below"],"additionalProperties":false}`
+	for _, test := range []struct {
+		of        any
+		direction schema.Direction
+		want      string
+	}{
+		{struct{}{}, schema.Input, `{"type":"object","additionalProperties":false}`},
+		{struct {
+			Level level `json:"level"`
+		}{}, schema.Input, `{"type":"object","properties":{"level":{"type":"string","enum":["low","high"],"description":"How loud"}},"required":["level"],"additionalProperties":false}`},
+		{struct {
+			Level *level `json:"level" schema:"description=Mine"`
+		}{}, schema.Input, `{"type":"object","properties":{"level":{"anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}],"description":"Mine"}},"additionalProperties":false}`},
+		{struct {
+			Mode string        `json:"mode" schema:"enum=fast|deep,default=fast"`
+			Wait time.Duration `json:"wait" schema:"description='How long.'"`
+		}{}, schema.Input, `{"type":"object","properties":{"mode":{"type":"string","enum":["fast","deep"],"default":"fast"},"wait":{"type":"integer","description":"How long (in nanoseconds)"}},"required":["wait"],"additionalProperties":false}`},
+		{money{}, schema.Output, `{"type":"string","pattern":"^[0-9]+$"}`},
+		{tree{}, schema.Input, strings.TrimSuffix(node, "}") + `,"$defs":{"tree":` + node + `}}`},
+		{map[level]int{}, schema.Output, `{"type":"object","additionalProperties":{"type":"integer"},"propertyNames":{"enum":["low","high"]}}`},
+		{[]*int{}, schema.Output, `{"type":"array","items":{"type":["integer","null"]}}`},
+		{json.RawMessage{}, schema.Output, `{}`},
+	} {
+		got, err := schema.Infer(reflect.TypeOf(test.of), test.direction)
+		if err != nil || got != test.want {
+			t.Errorf("%T: %v\ngot  %s\nwant %s", test.of, err, got, test.want)
+		}
+		if _, err := schema.Compile(got); err != nil {
+			t.Errorf("%T: %v", test.of, err)
+		}
+	}
+}
+
+// What cannot be inferred is an error that names the type, the field and the way out.
+func TestInferErrors(t *testing.T) {
+	type deep struct{ C chan int }
+	for _, test := range []struct {
+		of        any
+		direction schema.Direction
+		want      string
+	}{
+		{struct{ Deep []deep }{}, schema.Input, `field Deep.C: chan int has no JSON form; use another type, or exclude the field with json:"-"`},
+		{struct{ F func() }{}, schema.Output, `field F: func() has no JSON form; use another type, or exclude the field with json:"-"`},
+		{struct{ E error }{}, schema.Output, "field E: error is an interface, so its JSON form is unknown; use a struct, or any"},
+		{struct{ M map[bool]int }{}, schema.Input, "field M: a map with keys of type bool has no JSON form; use string keys"},
+		{struct{ O own }{}, schema.Input, "field O: schema_test.own has its own JSON encoding; give it a method JSONSchema() string, or use another type"},
+		{own{}, schema.Output, "infer output schema of schema_test.own: schema_test.own has its own JSON encoding"},
+		{struct{ P byPointer }{}, schema.Output, "field P: MarshalText of schema_test.byPointer has a pointer receiver"},
+		{struct{ B badSchema }{}, schema.Input, "field B: JSONSchema of schema_test.badSchema: type: must be string, number"},
+		{struct{ R refSchema }{}, schema.Input, "field R: JSONSchema of schema_test.refSchema: becomes part of another schema, so it cannot have $ref, $defs or $id"},
+		{struct {
+			A int `schema:"default=x"`
+		}{}, schema.Input, "field A: schema tag: default x: not of type int"},
+		{struct {
+			A []struct {
+				B int `schema:"default=1"`
+			}
+		}{}, schema.Input, "field A.B: schema tag: only fields of the input itself, and of structs in it, can have a default; set it in the function"},
+		{struct {
+			A *int `schema:"default=1"`
+		}{}, schema.Input, "field A: schema tag: default applies to strings, numbers and booleans only, and not to pointers to them"},
+		{struct {
+			A int `schema:"enum=1|x"`
+		}{}, schema.Input, `field A: schema tag: enum: "x" is not of type integer`},
+		{struct {
+			A string `schema:"enum=a|b,default=c"`
+		}{}, schema.Input, `field A: schema tag: default c: must be one of "a", "b", got "c"`},
+		{reflect.Zero(reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"it's"`}})).Interface(), schema.Input, `field A: encoding/json does not accept the name "it's" in its json tag; use letters, digits, - and _`},
+		{struct {
+			A string `schema:"header=Region"`
+			B string `schema:"header=region"`
+		}{}, schema.Input, "field B: schema tag: A already has the header region; case does not matter in headers"},
+	} {
+		if _, err := schema.Infer(reflect.TypeOf(test.of), test.direction); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%T: got  %v\nwant %s", test.of, err, test.want)
+		}
+	}
+}
+
+func TestDefinitionName(t *testing.T) {
+	for name, want := range map[string]string{
+		"Node":                                    "Node",
+		"example.com/hello.Node":                  "Node",
+		"Page[example.com/my-model/v2.Item]":      "Page_Item",
+		"Pair[string,[]gopkg.in/yaml.v3.Node]":    "Pair_string_Node",
+		"Pair[byte,interface {}]":                 "Pair_uint8_any",
+		"Pair[uint8,any]":                         "Pair_uint8_any",
+		"List[a.com/b.Pair[rune,*a.com/c.Thing]]": "List_Pair_int32_Thing",
+	} {
+		if got := schema.DefinitionName(name); got != want {
+			t.Errorf("%s gives %s, want %s", name, got, want)
+		}
+	}
+}

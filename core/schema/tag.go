@@ -1,0 +1,246 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// A Tag is what the struct tag "schema" says about a field: settings separated by commas. A value with
+// a comma stands in single quotes, in which two quotes are one.
+//
+//	Limit int      `json:"limit" schema:"min=1,max=100,default=20"`
+//	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]',description='Shown above the text, in bold.'"`
+//	Level string   `json:"level" schema:"enum=low|normal|high"`
+//	Tags  []string `json:"tags" schema:"max=10,unique"`
+type Tag struct {
+	Min, Max    string   // bounds of a number, or of the length of a string, a list or a map
+	Pattern     string   // of a string
+	Format      string   // of a string
+	Unique      bool     // the elements of a list differ
+	Enum        []string // the values of a string or a number
+	Description string
+	Default     *string // the value of an argument that the caller leaves out
+	Header      string  // the HTTP header that repeats an argument, without its prefix Mcp-Param-
+}
+
+// ParseTag reads the tag "schema" of a field. Without one it returns the zero Tag.
+func ParseTag(tag reflect.StructTag) (Tag, error) {
+	var t Tag
+	err := eachSetting(tag, t.set)
+	return t, err
+}
+
+// defaultIn returns the default in the tag "schema" of a field, or nil. It reads no other setting, which takes less
+// time than [ParseTag].
+func defaultIn(tag reflect.StructTag) (*string, error) {
+	if !strings.Contains(string(tag), "default") {
+		return nil, nil
+	}
+	var found *string
+	err := eachSetting(tag, func(name, value string) error {
+		if name == "default" {
+			found = &value
+		}
+		return nil
+	})
+	return found, err
+}
+
+// eachSetting calls set for each setting in the tag "schema" of a field.
+func eachSetting(tag reflect.StructTag, set func(name, value string) error) error {
+	rest := tag.Get("schema")
+	for rest != "" {
+		name, value := rest, ""
+		end := strings.IndexAny(rest, "=,")
+		switch {
+		case end < 0:
+			rest = ""
+		case rest[end] == ',':
+			name, rest = rest[:end], rest[end+1:]
+		default:
+			var err error
+			name = rest[:end]
+			if value, rest, err = cutValue(rest[end+1:]); err != nil {
+				return fmt.Errorf("%s: %w", strings.TrimSpace(name), err)
+			}
+		}
+		if err := set(strings.TrimSpace(name), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutValue cuts the value that text begins with, and the comma after it.
+func cutValue(text string) (value, rest string, err error) {
+	if !strings.HasPrefix(text, "'") {
+		value, rest, _ = strings.Cut(text, ",")
+		return value, rest, nil
+	}
+	for {
+		part, after, closed := strings.Cut(text[1:], "'")
+		value += part
+		switch {
+		case !closed:
+			return "", "", errors.New("a ' is not closed")
+		case strings.HasPrefix(after, "'"):
+			value, text = value+"'", after
+		case after != "" && after[0] != ',':
+			return "", "", fmt.Errorf("a comma is missing before %q", after)
+		default:
+			return value, strings.TrimPrefix(after, ","), nil
+		}
+	}
+}
+
+func (t *Tag) set(name, value string) error {
+	switch name {
+	case "min", "max":
+		if _, ok := new(big.Rat).SetString(value); !ok || !json.Valid([]byte(value)) {
+			return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
+		}
+		if name == "min" {
+			t.Min = value
+		} else {
+			t.Max = value
+		}
+	case "pattern":
+		if _, err := regexp.Compile(value); err != nil {
+			return fmt.Errorf("pattern: %w", err)
+		}
+		t.Pattern = value
+	case "format":
+		t.Format = value
+	case "unique":
+		t.Unique = true
+	case "enum":
+		t.Enum = strings.Split(value, "|")
+	case "description":
+		t.Description = value
+	case "default":
+		t.Default = &value
+	case "header":
+		t.Header = value
+		return checkHeader(value)
+	default:
+		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
+	}
+	return nil
+}
+
+// checkHeader says what is wrong with the name of a header.
+func checkHeader(name string) error {
+	if name == "" {
+		return errors.New("header has no name; write header=Region")
+	}
+	for _, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("!#$%&'*+-.^_`|~", r):
+		default:
+			return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", name, r)
+		}
+	}
+	return nil
+}
+
+// Limit adds the bounds, the pattern, the format and the enum of the tag to the schema of its field. quoted
+// says that the field stands in a string because of its json tag.
+func (t Tag) Limit(k Keywords, quoted bool) (Keywords, error) {
+	kind := strings.Trim(k.Get("type"), `"`)
+	limited := t.Min+t.Max+t.Pattern+t.Format != "" || t.Unique || t.Enum != nil
+	if quoted && limited {
+		return nil, errors.New(`limits do not apply to a value that the json tag puts into a string; remove them, or the option "string"`)
+	}
+	least, most, counts := "minimum", "maximum", kind != "integer" && kind != "number"
+	switch kind {
+	case "string":
+		least, most = "minLength", "maxLength"
+	case "array":
+		least, most = "minItems", "maxItems"
+	case "object":
+		least, most = "minProperties", "maxProperties"
+	case "integer", "number":
+	default:
+		if t.Min+t.Max != "" {
+			return nil, errors.New("min and max apply to numbers, strings, lists and maps only")
+		}
+	}
+	switch {
+	case t.Pattern != "" && kind != "string":
+		return nil, errors.New("pattern applies to strings only")
+	case t.Format != "" && kind != "string":
+		return nil, errors.New("format applies to strings only")
+	case t.Unique && kind != "array":
+		return nil, errors.New("unique applies to lists only")
+	case t.Enum != nil && kind != "string" && kind != "integer" && kind != "number":
+		return nil, errors.New("enum applies to strings and numbers only")
+	}
+	for _, bound := range []struct{ value, keyword string }{{t.Min, least}, {t.Max, most}} {
+		if bound.value == "" {
+			continue
+		}
+		number, _ := new(big.Rat).SetString(bound.value)
+		if (counts || kind == "integer") && !number.IsInt() || counts && number.Sign() < 0 {
+			return nil, fmt.Errorf("%s cannot be %s", bound.keyword, bound.value)
+		}
+		k = k.Replace(bound.keyword, bound.value)
+	}
+	if low, ok := new(big.Rat).SetString(t.Min); ok && t.Max != "" {
+		if high, _ := new(big.Rat).SetString(t.Max); low.Cmp(high) > 0 {
+			return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
+		}
+	}
+	if t.Pattern != "" {
+		k = k.With("pattern", quote(t.Pattern))
+	}
+	if t.Format != "" {
+		k = k.Replace("format", quote(t.Format))
+	}
+	if t.Unique {
+		k = k.With("uniqueItems", "true")
+	}
+	if t.Enum == nil {
+		return k, nil
+	}
+	values, err := t.enum(kind)
+	return k.Replace("enum", values), err
+}
+
+// enum is the enum of a field as JSON.
+func (t Tag) enum(kind string) (string, error) {
+	values := make([]string, len(t.Enum))
+	for i, text := range t.Enum {
+		values[i] = text
+		number, isNumber := new(big.Rat).SetString(text)
+		switch {
+		case kind == "string":
+			values[i] = quote(text)
+		case !isNumber || !json.Valid([]byte(text)) || kind == "integer" && !number.IsInt():
+			return "", fmt.Errorf("enum: %q is not of type %s", text, kind)
+		}
+	}
+	return "[" + strings.Join(values, ",") + "]", nil
+}
+
+// Mirror adds the header of the tag to the schema of its field.
+func (t Tag) Mirror(k Keywords) (Keywords, error) {
+	kind := strings.Trim(k.Get("type"), `"`)
+	switch {
+	case strings.HasPrefix(kind, "[") || kind == "" && strings.Contains(k.Get("anyOf"), `"null"`):
+		return nil, errors.New("a field with a header cannot be null; add omitempty to its json tag, or use a type that is not a pointer")
+	case kind != "string" && kind != "integer" && kind != "boolean":
+		return nil, errors.New("header applies to strings, integers and booleans only")
+	}
+	const most = 1<<53 - 1
+	for _, bound := range []string{k.Get("minimum"), k.Get("maximum")} {
+		if number, ok := new(big.Rat).SetString(bound); ok && number.Abs(number).Cmp(big.NewRat(most, 1)) > 0 {
+			return nil, fmt.Errorf("an integer in a header is between -%d and %[1]d; limit the field to that", int64(most))
+		}
+	}
+	return k.With("x-mcp-header", quote(t.Header)), nil
+}

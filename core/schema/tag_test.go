@@ -1,0 +1,81 @@
+package schema_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/schema"
+)
+
+func TestParseTag(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for _, test := range []struct {
+		tag  string
+		want schema.Tag
+		err  string
+	}{
+		{"", schema.Tag{}, ""},
+		{"min=1,max=100,default=20", schema.Tag{Min: "1", Max: "100", Default: text("20")}, ""},
+		{"unique, max=3", schema.Tag{Unique: true, Max: "3"}, ""},
+		{"pattern='^[A-Z]{1,2}',format=email", schema.Tag{Pattern: "^[A-Z]{1,2}", Format: "email"}, ""},
+		{"enum=low|normal|high", schema.Tag{Enum: []string{"low", "normal", "high"}}, ""},
+		{"enum='a,b|c'", schema.Tag{Enum: []string{"a,b", "c"}}, ""},
+		{"description='How many, at most.',header=X-1", schema.Tag{Description: "How many, at most.", Header: "X-1"}, ""},
+		{"description='it''s one',min=1", schema.Tag{Description: "it's one", Min: "1"}, ""},
+		{"description=''''", schema.Tag{Description: "'"}, ""},
+		{"description=a=b", schema.Tag{Description: "a=b"}, ""},
+		{"default=", schema.Tag{Default: text("")}, ""},
+		{"min=x", schema.Tag{}, `min=x: "x" is not a number`},
+		{"min=0x1", schema.Tag{}, `min=0x1: "0x1" is not a number`},
+		{"pattern=(", schema.Tag{}, "pattern: error parsing regexp: missing closing ): `(`"},
+		{"pattern='a", schema.Tag{}, "pattern: a ' is not closed"},
+		{"pattern='a'b", schema.Tag{}, `pattern: a comma is missing before "b"`},
+		{"minimum=1", schema.Tag{}, `unknown setting "minimum"; the settings are min, max, pattern, format, unique, enum, description, default and header`},
+		{"header=", schema.Tag{}, "header has no name; write header=Region"},
+		{"header=a b", schema.Tag{}, "header=a b: ' ' cannot be part of a header's name; use letters, digits and -"},
+	} {
+		got, err := schema.ParseTag(reflect.StructTag(`schema:"` + test.tag + `"`))
+		if err != nil || test.err != "" {
+			if err == nil || err.Error() != test.err {
+				t.Errorf("%s: error %v, want %q", test.tag, err, test.err)
+			}
+			continue
+		}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: got %+v", test.tag, got)
+		}
+	}
+}
+
+// A tag that can be read gives a schema that compiles, or an error.
+func FuzzParseTag(f *testing.F) {
+	for _, tag := range []string{"min=1,max=2", "pattern='a,b'", "enum=1|2,default=1", "description='a''b'", "unique", "format=date,default=2006-01-02", "=,", "'", "min=1e9999"} {
+		f.Add(tag)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.ContainsAny(text, "\"\\`") {
+			return // they would have to be escaped in a Go struct tag
+		}
+		tag, err := schema.ParseTag(reflect.StructTag(`schema:"` + text + `"`))
+		if err != nil {
+			return
+		}
+		for value, name := range map[any]string{"": "string", 0: "integer", 0.5: "number", false: "boolean", [1]int{}: "array"} {
+			made, err := tag.Limit(schema.OfType(name), false)
+			if err != nil {
+				continue
+			}
+			if tag.Default != nil {
+				preset, err := tag.DefaultJSON(made, reflect.TypeOf(value))
+				if err != nil {
+					continue
+				}
+				made = made.With("default", preset)
+			}
+			if _, err := schema.Compile(made.String()); err != nil {
+				t.Errorf("%q on a %s gives %s: %v", text, name, made, err)
+			}
+		}
+	})
+}
