@@ -8,22 +8,31 @@ import (
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Example is what a component is given and what comes of it.
+// An Example is the input of a component and the result that a test expects.
+//
+// The input of a tool or a prompt and the output of a tool are JSON: a string is JSON text, and any other value is
+// encoded. A Go value is the better choice, because renaming one of its fields also renames it in the test. JSON text is for
+// what no Go value encodes to, such as a missing field or one of the wrong type.
 type Example struct {
 	Name   string // what it shows, for [testing.T.Run]
-	Input  string // what a tool or a prompt is given, as a JSON object; the address of a resource
-	Output string // what a tool gives back, as JSON; the text of a prompt or a resource; empty if anything will do
-	Error  string // a part of the error, if there is to be one
+	Input  any    // arguments of a tool or a prompt; the URI of a resource, as a string
+	Output any    // result of a tool; text of a prompt or a resource, as a string; nil or "" if any result will do
+	Error  string // a part of the expected error; "" if the call has to succeed
 }
 
 // CheckTool calls a tool as an example says, and fails t if something else comes of it. The output is
 // compared as JSON: the order of properties and the way in which numbers are written do not matter.
 func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	t.Helper()
+	want, err := jsonText(e.Output)
+	if err != nil {
+		t.Fatalf("encode the output of example %q: %v", e.Name, err)
+	}
 	var result mcp.ToolResult
-	err := c.Call("tools/call", map[string]any{"name": name, "arguments": json.RawMessage(e.Input)}, &result)
+	err = c.Call("tools/call", callParams(name, e.Input), &result)
 	if err == nil && result.IsError {
 		err = fmt.Errorf("%s", result.Text())
 	}
@@ -31,21 +40,21 @@ func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	if got == "" {
 		got = result.Text()
 	}
-	e.check(t, name, got, err, sameJSON)
+	e.check(t, name, got, want, err, sameJSON)
 }
 
 // CheckPrompt fills in a prompt as an example says, and fails t if something else comes of it.
 func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 	t.Helper()
 	var result mcp.PromptResult
-	err := c.Call("prompts/get", map[string]any{"name": name, "arguments": json.RawMessage(e.Input)}, &result)
+	err := c.Call("prompts/get", callParams(name, e.Input), &result)
 	var texts []string
 	for _, message := range result.Messages {
 		if text, ok := message.Content.(mcp.Text); ok {
 			texts = append(texts, text.Text)
 		}
 	}
-	e.check(t, name, strings.Join(texts, "\n"), err, sameText)
+	e.check(t, name, strings.Join(texts, "\n"), plainText(e.Output), err, sameText)
 }
 
 // CheckResource reads what is at the address that an example says, and fails t if something else
@@ -55,16 +64,17 @@ func (c *Client) CheckResource(t testing.TB, e Example) {
 	var result struct {
 		Contents []mcp.ResourceContents `json:"contents"`
 	}
-	err := c.Call("resources/read", map[string]any{"uri": e.Input}, &result)
+	uri := plainText(e.Input)
+	err := c.Call("resources/read", map[string]any{"uri": uri}, &result)
 	var texts []string
 	for _, contents := range result.Contents {
 		texts = append(texts, contents.Text)
 	}
-	e.check(t, e.Input, strings.Join(texts, "\n"), err, sameText)
+	e.check(t, uri, strings.Join(texts, "\n"), plainText(e.Output), err, sameText)
 }
 
-// check compares what came of it with what the example says.
-func (e Example) check(t testing.TB, name, got string, err error, same func(got, want string) bool) {
+// check compares a result with the one that the example expects.
+func (e Example) check(t testing.TB, name, got, want string, err error, same func(got, want string) bool) {
 	t.Helper()
 	switch {
 	case e.Error != "" && err == nil:
@@ -72,14 +82,47 @@ func (e Example) check(t testing.TB, name, got string, err error, same func(got,
 	case e.Error != "" && !strings.Contains(err.Error(), e.Error):
 		t.Errorf("%s says: %v\nwant an error with %q in it", name, err, e.Error)
 	case e.Error == "" && err != nil:
-		want := ""
-		if e.Output != "" {
-			want = "\nwant " + e.Output
+		expected := ""
+		if want != "" {
+			expected = "\nwant " + want
 		}
-		t.Errorf("%s says: %v%s", name, err, want)
-	case e.Error == "" && e.Output != "" && !same(got, e.Output):
-		t.Errorf("%s gives %s\nwant %s", name, got, e.Output)
+		t.Errorf("%s says: %v%s", name, err, expected)
+	case e.Error == "" && want != "" && !same(got, want):
+		t.Errorf("%s gives %s\nwant %s", name, got, want)
 	}
+}
+
+// callParams are the parameters of a call with arguments, which are left out if they are nil.
+func callParams(name string, arguments any) map[string]any {
+	params := map[string]any{"name": name}
+	switch v := arguments.(type) {
+	case nil:
+	case string:
+		params["arguments"] = json.RawMessage(v)
+	default:
+		params["arguments"] = v
+	}
+	return params
+}
+
+// jsonText returns the output of an example as JSON text.
+func jsonText(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	}
+	text, err := strictjson.MarshalOutput(v)
+	return string(text), err
+}
+
+// plainText returns a value of an example that is text and not JSON.
+func plainText(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
 }
 
 func sameText(got, want string) bool { return got == want }
