@@ -253,7 +253,7 @@ func (n named) inputOf(p kit.Project, tool string) shape {
 	}
 	for _, part := range slices.Concat(known.Commands, known.Queries) {
 		if part.Name == tool {
-			return shape{path: p.Import(known.Dir), name: part.Type, fields: part.Fields}
+			return shape{path: p.Import(known.Dir), name: part.Type, fields: part.Fields, strings: known.Strings}
 		}
 	}
 	return shape{}

@@ -203,12 +203,14 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 	p := kit.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts", "features/client": "client"}}
 	p.Feature = func(name string) *kit.Feature {
 		asked++
-		create := kit.Part{Type: "Create", Name: name + "_create", Fields: []kit.Field{{Name: "Title", Type: "string", Tag: `json:"title"`}}}
-		return &kit.Feature{Name: name, Dir: "features/" + name, Commands: []kit.Part{create}}
+		create := kit.Part{Type: "Create", Name: name + "_create", Fields: []kit.Field{
+			{Name: "Title", Type: "string", Tag: `json:"title"`}, {Name: "Mood", Type: "*Mood", Tag: `json:"mood,omitempty"`},
+		}}
+		return &kit.Feature{Name: name, Dir: "features/" + name, Strings: []string{"Mood"}, Commands: []kit.Part{create}}
 	}
 	draft, err := Command(p, CommandInput{Name: "posts/publish", Fields: []string{"id"}, Body: "return PublishOutput{}", Examples: []Step{
 		{Tool: "posts_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`"a"`)}},
-		{Tool: "client_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`"b"`)}},
+		{Tool: "client_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`"b"`), "mood": json.RawMessage(`"good"`)}},
 		{Tool: "posts_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`7`)}, Error: "invalid arguments"},
 		{Tool: "posts_unknown"},
 		{Input: map[string]json.RawMessage{"id": json.RawMessage(`"id1"`)}, Output: json.RawMessage(`{}`)},
@@ -219,7 +221,7 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 	test := string(draft.Files[1].Text)
 	for _, want := range []string{
 		`client.Given("posts_create", posts.Create{Title: "a"})`,
-		`client.Given("client_create", clientfeature.Create{Title: "b"})`,
+		`client.Given("client_create", clientfeature.Create{Title: "b", Mood: new(clientfeature.Mood("good"))})`,
 		`clientfeature "example.com/hello/features/client"`,
 		"{\"posts_create\", mcptest.Example{Name: \"example 1\", Input: `{\"title\":7}`, Error: `invalid arguments`}},",
 		"{\"posts_unknown\", mcptest.Example{Name: \"example 2\", Input: `{}`}},",
