@@ -39,6 +39,9 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	e := w.engine()
 	w.links(e)
 	w.goCommand("test", "-vet=all", "./features/...")
+	if test := w.read("features/links/star_test.go"); !strings.Contains(test, `links.Create{URL: "a", Kind: "page"}`) {
+		t.Errorf("the test of star calls create without a Go value:\n%s", test)
+	}
 	before := w.tree()
 	for _, test := range []struct {
 		kind, name string
