@@ -27,12 +27,8 @@ type Example struct {
 // compared as JSON: the order of properties and the way in which numbers are written do not matter.
 func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	t.Helper()
-	want, err := jsonText(e.Output)
-	if err != nil {
-		t.Fatalf("encode the output of example %q: %v", e.Name, err)
-	}
 	var result mcp.ToolResult
-	err = c.Call("tools/call", callParams(name, e.Input), &result)
+	err := c.Call("tools/call", callParams(name, e.Input), &result)
 	if err == nil && result.IsError {
 		err = fmt.Errorf("%s", result.Text())
 	}
@@ -40,7 +36,7 @@ func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	if got == "" {
 		got = result.Text()
 	}
-	e.check(t, name, got, want, err, sameJSON)
+	e.check(t, name, got, err, sameJSON)
 }
 
 // CheckPrompt fills in a prompt as an example says, and fails t if something else comes of it.
@@ -54,7 +50,7 @@ func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 			texts = append(texts, text.Text)
 		}
 	}
-	e.check(t, name, strings.Join(texts, "\n"), plainText(e.Output), err, sameText)
+	e.check(t, name, strings.Join(texts, "\n"), err, sameText)
 }
 
 // CheckResource reads what is at the address that an example says, and fails t if something else
@@ -64,29 +60,35 @@ func (c *Client) CheckResource(t testing.TB, e Example) {
 	var result struct {
 		Contents []mcp.ResourceContents `json:"contents"`
 	}
-	uri := plainText(e.Input)
-	err := c.Call("resources/read", map[string]any{"uri": uri}, &result)
+	err := c.Call("resources/read", map[string]any{"uri": e.Input}, &result)
 	var texts []string
 	for _, contents := range result.Contents {
 		texts = append(texts, contents.Text)
 	}
-	e.check(t, uri, strings.Join(texts, "\n"), plainText(e.Output), err, sameText)
+	e.check(t, fmt.Sprint(e.Input), strings.Join(texts, "\n"), err, sameText)
 }
 
 // check compares a result with the one that the example expects.
-func (e Example) check(t testing.TB, name, got, want string, err error, same func(got, want string) bool) {
+func (e Example) check(t testing.TB, name, got string, err error, same func(got, want string) bool) {
 	t.Helper()
+	want, isText := e.Output.(string)
+	if e.Output != nil && !isText {
+		encoded, err := strictjson.MarshalOutput(e.Output)
+		if err != nil {
+			t.Fatalf("encode the output of example %q: %v", e.Name, err)
+		}
+		want = string(encoded)
+	}
 	switch {
 	case e.Error != "" && err == nil:
 		t.Errorf("%s gives %s\nwant an error with %q in it", name, got, e.Error)
 	case e.Error != "" && !strings.Contains(err.Error(), e.Error):
 		t.Errorf("%s says: %v\nwant an error with %q in it", name, err, e.Error)
 	case e.Error == "" && err != nil:
-		expected := ""
 		if want != "" {
-			expected = "\nwant " + want
+			want = "\nwant " + want
 		}
-		t.Errorf("%s says: %v%s", name, err, expected)
+		t.Errorf("%s says: %v%s", name, err, want)
 	case e.Error == "" && want != "" && !same(got, want):
 		t.Errorf("%s gives %s\nwant %s", name, got, want)
 	}
@@ -94,35 +96,13 @@ func (e Example) check(t testing.TB, name, got, want string, err error, same fun
 
 // callParams are the parameters of a call with arguments, which are left out if they are nil.
 func callParams(name string, arguments any) map[string]any {
-	params := map[string]any{"name": name}
-	switch v := arguments.(type) {
-	case nil:
-	case string:
-		params["arguments"] = json.RawMessage(v)
-	default:
-		params["arguments"] = v
+	if text, ok := arguments.(string); ok {
+		arguments = json.RawMessage(text)
 	}
-	return params
-}
-
-// jsonText returns the output of an example as JSON text.
-func jsonText(v any) (string, error) {
-	switch v := v.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return v, nil
+	if arguments == nil {
+		return map[string]any{"name": name}
 	}
-	text, err := strictjson.MarshalOutput(v)
-	return string(text), err
-}
-
-// plainText returns a value of an example that is text and not JSON.
-func plainText(v any) string {
-	if v == nil {
-		return ""
-	}
-	return fmt.Sprint(v)
+	return map[string]any{"name": name, "arguments": arguments}
 }
 
 func sameText(got, want string) bool { return got == want }

@@ -9,11 +9,11 @@ import (
 
 func TestAdd(t *testing.T) {
 	client := mcptest.Serve(t, tools.Register)
-	result := client.CallTool("add", tools.AddInput{A: 2, B: 3})
+	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` || result.IsError {
 		t.Errorf("add says %s", got)
 	}
-	if wrong := client.CallTool("add", `{"a":2}`); !wrong.IsError {
+	if wrong := client.CallTool("add", map[string]any{"a": 2}); !wrong.IsError {
 		t.Errorf("add without b says %s", wrong.Text())
 	}
 }
