@@ -54,7 +54,7 @@ func Command(p kit.Project, in CommandInput) (kit.Draft, error) {
 	n.checkMethod(file)
 	n.applyMethod(p, file, given.name)
 
-	test, err := n.toolTest(p, taken.fields)
+	test, err := n.toolTest(p, taken, given)
 	if err != nil {
 		return kit.Draft{}, err
 	}

@@ -33,6 +33,9 @@ type named struct {
 	given   []call   // what its test begins with
 	tools   []string // that the examples call
 	others  []string // features that its test needs beside those of what it calls
+
+	input, output shape                   // types of a tool; without a name if they are not known
+	features      map[string]*kit.Feature // that its test calls, by name
 }
 
 // names makes the names of a component.
@@ -127,10 +130,11 @@ func (n named) declare(file emit.File, params []jen.Code, result *jen.Statement,
 func (n named) test(p kit.Project, body func(*jen.Group)) emit.File {
 	imported := p.Import(n.dir)
 	file := emit.NewFile(imported+"_test", p.Package(n.dir)+"_test")
-	file.ImportName(imported, p.Package(n.dir))
 	file.ImportName(p.Import("core/mcptest"), "mcptest")
 	if n.feature != "" {
 		n.importFeatures(p, file)
+	} else {
+		file.ImportName(imported, p.Package(n.dir))
 	}
 	file.Func().Id("Test" + n.goName).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
 		if n.feature != "" {

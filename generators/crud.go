@@ -35,24 +35,18 @@ func crudFeature(p kit.Project, draft kit.Draft, in FeatureInput, fields []field
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	test, err := c.test()
+	tests, err := c.tests()
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	replay, err := c.replay()
-	if err != nil {
-		return kit.Draft{}, err
-	}
-	draft.Files, err = rendered(featureDir(c.feature),
-		source{"state.go", c.state()},
-		source{"create.go", c.create()},
-		source{"update.go", c.update()},
-		source{"delete.go", c.remove()},
-		source{"get.go", c.get()},
-		source{"list.go", c.list()},
-		source{"state_test.go", replay},
-		source{"crud_test.go", test},
-	)
+	draft.Files, err = rendered(featureDir(c.feature), append([]source{
+		{"state.go", c.state()},
+		{"create.go", c.create()},
+		{"update.go", c.update()},
+		{"delete.go", c.remove()},
+		{"get.go", c.get()},
+		{"list.go", c.list()},
+	}, tests...)...)
 	if err != nil {
 		return kit.Draft{}, err
 	}
@@ -172,7 +166,7 @@ func (c crud) state() emit.File {
 		g.Id("Seq").Int64().Op("`json:\"seq\"`").Comment("// Place in the order of creation")
 		for _, f := range c.fields {
 			f.Min, f.Max = "", "" // they are checked where it is made and changed
-			g.Id(f.Go).Add(bare.fieldType(f)).Op("`" + bare.tags(f) + "`").Do(func(s *jen.Statement) {
+			g.Id(f.Go).Add(bare.typeCode(f)).Op("`" + bare.tags(f) + "`").Do(func(s *jen.Statement) {
 				if f.Description != "" {
 					s.Comment("// " + f.Description)
 				}

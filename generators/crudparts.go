@@ -60,15 +60,20 @@ func (c crud) create() emit.File {
 	return file
 }
 
-// update is the command that changes an item.
-func (c crud) update() emit.File {
-	file := c.file()
+// updateFields are the fields of the command that changes an item.
+func (c crud) updateFields() []field.Field {
 	fields := []field.Field{c.idField()}
 	for _, f := range c.fields {
 		f.Optional = true
 		fields = append(fields, f)
 	}
-	c.command(file, "Update", fmt.Sprintf("changes %s: the fields that are given, and no others.", c.a()), []string{"hints idempotent"}, fields...)
+	return fields
+}
+
+// update is the command that changes an item.
+func (c crud) update() emit.File {
+	file := c.file()
+	c.command(file, "Update", fmt.Sprintf("changes %s: the fields that are given, and no others.", c.a()), []string{"hints idempotent"}, c.updateFields()...)
 	c.checks(file, "Update", "refuses an id that is not known.", jen.Id("s").Dot("known").Call(jen.Id("c").Dot("ID")))
 	c.applies(file, "Update", fmt.Sprintf("changes the %s.", c.one), func(g *jen.Group) {
 		g.Id(c.item).Op(":=").Add(c.items()).Index(jen.Id("c").Dot("ID"))

@@ -69,7 +69,7 @@ func plainFeature(p kit.Project, feature string) ([]kit.File, error) {
 
 	test := replayTest(p, feature, func(g *jen.Group) {
 		serveFeature(p, g, feature)
-		g.Comment("// Call here what changes the state: client.Given(\"" + feature + "_create\", `{\"title\":\"example\"}`).")
+		g.Comment("// Call here what changes the state: client.Given(\"" + feature + "_create\", " + feature + ".Create{Title: \"example\"}).")
 		g.Id("client").Dot("Work").Call(jen.Id("t").Dot("Context").Call())
 	})
 	return rendered(dir, source{"state.go", file}, source{"state_test.go", test})
@@ -90,7 +90,7 @@ func replayTest(p kit.Project, feature string, body func(*jen.Group)) emit.File 
 func featureTest(p kit.Project, feature string) emit.File {
 	imported := p.Import(featureDir(feature))
 	test := emit.NewFile(imported+"_test", feature+"_test")
-	test.ImportName(imported, feature)
+	importFeature(p, test, feature)
 	test.ImportName(p.Import("core/apptest"), "apptest")
 	test.ImportName(p.Import("core/mcptest"), "mcptest")
 	return test

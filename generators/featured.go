@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/token"
@@ -93,7 +94,7 @@ func inFeature(p kit.Project, kind, text, description string) (named, error) {
 	if err != nil {
 		return named{}, err
 	}
-	n := named{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go()}
+	n := named{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go(), features: map[string]*kit.Feature{}}
 	n.wire = feature + "_" + name.Wire()
 	if kind == "worker" {
 		n.wire = feature + "/" + name.Wire() // no client sees it
@@ -157,7 +158,18 @@ func (n named) begin(p kit.Project, draft kit.Draft) (kit.Draft, error) {
 func (n named) importFeatures(p kit.Project, file emit.File) {
 	file.ImportName(p.Import("core/apptest"), "apptest")
 	for _, feature := range n.served(p) {
-		file.ImportName(p.Import(featureDir(feature)), feature)
+		importFeature(p, file, feature)
+	}
+}
+
+// importFeature tells a test the name of the package of a feature. It is that of the feature, unless tests have a
+// variable of that name.
+func importFeature(p kit.Project, file emit.File, feature string) {
+	switch imported := p.Import(featureDir(feature)); feature {
+	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
+		file.ImportAlias(imported, feature+"feature")
+	default:
+		file.ImportName(imported, feature)
 	}
 }
 
@@ -201,7 +213,7 @@ func featureOf(p kit.Project, tool string) string {
 // serve begins a test with a client of the features, and with what was done before.
 //
 //	client := apptest.Serve(t, posts.Feature())
-//	client.Given("posts_create", `{"title":"example"}`)
+//	client.Given("posts_create", posts.Create{Title: "example"})
 func (n named) serve(p kit.Project, g *jen.Group) {
 	arguments := []jen.Code{jen.Id("t")}
 	for _, feature := range n.served(p) {
@@ -209,6 +221,40 @@ func (n named) serve(p kit.Project, g *jen.Group) {
 	}
 	g.Id("client").Op(":=").Qual(p.Import("core/apptest"), "Serve").Call(arguments...)
 	for _, c := range n.given {
-		g.Id("client").Dot("Given").Call(jen.Lit(c.tool), emit.Raw(c.input))
+		g.Id("client").Dot("Given").Call(jen.Lit(c.tool), n.argument(p, c.tool, c.input))
 	}
+}
+
+// argument is the input of a call of a tool: a Go value, or JSON text if no Go value is known that encodes to it.
+func (n named) argument(p kit.Project, tool string, input json.RawMessage) *jen.Statement {
+	if made, ok := n.inputOf(p, tool).literal(input); ok {
+		return made
+	}
+	return emit.Raw(string(input))
+}
+
+// inputOf is the type of the input of a tool: the component itself, or a command or query of a feature. It has no name
+// if it is not known.
+func (n named) inputOf(p kit.Project, tool string) shape {
+	if tool == n.wire {
+		return n.input
+	}
+	feature := featureOf(p, tool)
+	if feature == "" || p.Feature == nil {
+		return shape{}
+	}
+	known, ok := n.features[feature]
+	if !ok {
+		known = p.Feature(feature)
+		n.features[feature] = known
+	}
+	if known == nil {
+		return shape{}
+	}
+	for _, part := range slices.Concat(known.Commands, known.Queries) {
+		if part.Name == tool {
+			return shape{path: p.Import(known.Dir), name: part.Type, fields: part.Fields, strings: known.Strings}
+		}
+	}
+	return shape{}
 }

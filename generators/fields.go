@@ -1,13 +1,18 @@
 package generators
 
 import (
+	"encoding/json"
 	"fmt"
+	"go/parser"
+	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/emit"
 	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/kit"
 )
 
 // A structure is a struct type that a generator writes, with the types of its enumerations.
@@ -44,7 +49,7 @@ func (s structure) write(file emit.File) {
 
 // member is a field of the type.
 func (s structure) member(f field.Field) *jen.Statement {
-	return jen.Id(f.Go).Add(s.fieldType(f)).Op("`" + s.tags(f) + "`").Comment("// " + describe(f))
+	return jen.Id(f.Go).Add(s.typeCode(f)).Op("`" + s.tags(f) + "`").Comment("// " + describe(f))
 }
 
 // enumerations writes the types of its fields that have one of several values.
@@ -127,11 +132,31 @@ func enumOf(t field.Type) (field.Type, bool) {
 	return t, t.Kind == field.Enum
 }
 
-// fieldType is the Go type of a field. An optional field is a pointer, unless nothing is
-// nothing in its type anyway.
-func (s structure) fieldType(f field.Field) *jen.Statement {
+// shape is the type as literals of it are written. path is the import path of its package.
+func (s structure) shape(path string) shape {
+	made := shape{path: path, name: s.name}
+	for _, f := range s.fields {
+		made.fields = append(made.fields, kit.Field{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
+		if _, ok := enumOf(f.Type); ok {
+			made.strings = append(made.strings, s.prefix+f.Go)
+		}
+	}
+	return made
+}
+
+// typeCode is the Go type of a field, with the imports that it needs.
+func (s structure) typeCode(f field.Field) *jen.Statement {
+	t, err := parser.ParseExpr(s.fieldType(f))
+	if err != nil {
+		panic(err) // fieldType writes types alone
+	}
+	return shape{}.typeCode(t)
+}
+
+// fieldType is the Go type of a field. An optional field is a pointer, unless its type has nil anyway.
+func (s structure) fieldType(f field.Field) string {
 	if f.Optional && !mayBeNil(f.Type) {
-		return jen.Op("*").Add(s.goType(f, f.Type))
+		return "*" + s.goType(f, f.Type)
 	}
 	return s.goType(f, f.Type)
 }
@@ -145,35 +170,35 @@ func mayBeNil(t field.Type) bool {
 	return false
 }
 
-func (s structure) goType(f field.Field, t field.Type) *jen.Statement {
+func (s structure) goType(f field.Field, t field.Type) string {
 	switch t.Kind {
 	case field.Int:
-		return jen.Int()
+		return "int"
 	case field.Int64:
-		return jen.Int64()
+		return "int64"
 	case field.Float:
-		return jen.Float64()
+		return "float64"
 	case field.Bool:
-		return jen.Bool()
+		return "bool"
 	case field.Time:
-		return jen.Qual("time", "Time")
+		return "time.Time"
 	case field.Duration:
-		return jen.Qual("time", "Duration")
+		return "time.Duration"
 	case field.Bytes:
-		return jen.Index().Byte()
+		return "[]byte"
 	case field.Any:
 		if s.logged { // what any was would not come back
-			return jen.Qual("encoding/json", "RawMessage")
+			return "json.RawMessage"
 		}
-		return jen.Any()
+		return "any"
 	case field.Enum:
-		return jen.Id(s.prefix + f.Go)
+		return s.prefix + f.Go
 	case field.List:
-		return jen.Index().Add(s.goType(f, *t.Elem))
+		return "[]" + s.goType(f, *t.Elem)
 	case field.Map:
-		return jen.Map(jen.String()).Add(s.goType(f, *t.Elem))
+		return "map[string]" + s.goType(f, *t.Elem)
 	}
-	return jen.String()
+	return "string"
 }
 
 // tags are the tags of a field.
@@ -208,34 +233,45 @@ func describe(f field.Field) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// literal is a sample as Go writes it.
-func literal(value any) *jen.Statement {
-	switch v := value.(type) {
-	case []any:
-		var items []jen.Code
-		for _, item := range v {
-			items = append(items, literal(item))
+// encodeFields is an object of JSON: the fields that value has something for, in their order.
+func encodeFields(fields []field.Field, value func(field.Field) (any, bool)) (json.RawMessage, error) {
+	var members []string
+	for _, f := range fields {
+		v, ok := value(f)
+		if !ok {
+			continue
 		}
-		return jen.Index().Any().Values(items...)
-	case map[string]any:
-		values := jen.Dict{}
-		for key, item := range v {
-			values[jen.Lit(key)] = literal(item)
+		text, err := strictjson.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("encode field %q: %w", f.Name, err)
 		}
-		return jen.Map(jen.String()).Any().Values(values)
-	case int64:
-		return jen.Lit(int(v))
+		members = append(members, strconv.Quote(f.Name)+":"+string(text))
 	}
-	return jen.Lit(value)
+	return json.RawMessage("{" + strings.Join(members, ",") + "}"), nil
 }
 
-// sample is an input that has what it must have.
-func sample(fields []field.Field) *jen.Statement {
-	var set []jen.Code
+// requiredSample is a sample of a field that has to be given.
+func requiredSample(f field.Field) (any, bool) { return f.Sample(), !f.Optional }
+
+// anySample is a sample of any field.
+func anySample(f field.Field) (any, bool) { return f.Sample(), true }
+
+// samplesWith is requiredSample, but for one field, which has a value of its own.
+func samplesWith(other field.Field, value any) func(field.Field) (any, bool) {
+	return func(f field.Field) (any, bool) {
+		if f.Name == other.Name {
+			return value, true
+		}
+		return requiredSample(f)
+	}
+}
+
+// wrongField is the first field that must not have some value, with that value.
+func wrongField(fields []field.Field) (field.Field, any, bool) {
 	for _, f := range fields {
-		if !f.Optional {
-			set = append(set, jen.Lit(f.Name).Op(":").Add(literal(f.Sample())))
+		if wrong, ok := f.Wrong(); ok {
+			return f, wrong, true
 		}
 	}
-	return jen.Map(jen.String()).Any().Values(set...)
+	return field.Field{}, nil, false
 }

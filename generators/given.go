@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/petrock/petrock/core/strictjson"
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/emit"
 	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/naming"
@@ -22,7 +23,10 @@ type Step struct {
 }
 
 // A call is that of a tool which has to succeed.
-type call struct{ tool, input string }
+type call struct {
+	tool  string
+	input json.RawMessage
+}
 
 // tried notes what is written of a component, and the calls that show that it works. Those at the beginning that are of other
 // tools, and of which nothing is said but that they are made, are what is given.
@@ -42,11 +46,11 @@ func (n *named) tried(body string, steps []Step) error {
 			w.Examples = append(w.Examples, Example{Name: s.Name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
 		}
-		made, err := inputOf(s.Input)
+		made, err := Example{Input: s.Input}.check(i)
 		if err != nil {
 			return err
 		}
-		n.given = append(n.given, call{tool, made})
+		n.given = append(n.given, call{tool, made.Input})
 	}
 	if body == "" && len(steps) > 0 && len(w.Examples) == 0 {
 		return errors.New("there are examples and no body: nothing could come of them; send the statements of the function as its body too")
@@ -54,33 +58,32 @@ func (n *named) tried(body string, steps []Step) error {
 	return n.take(w, false)
 }
 
-// inputOf is what a tool is given, in one line.
-func inputOf(input map[string]json.RawMessage) (string, error) {
-	if input == nil {
-		return "{}", nil
-	}
-	text, err := strictjson.Marshal(input)
-	if err != nil {
-		return "", err
-	}
-	return compact(text)
-}
-
 // steps are the examples of a component as its test has them.
-func (n named) steps() ([]step, error) {
+func (n named) steps(p kit.Project) ([]step, error) {
 	var all []step
 	for i, e := range n.examples {
-		input, output, err := jsonRow(e)
+		input, output, err := n.toolRow(p, n.tools[i], e)
 		if err != nil {
 			return nil, err
 		}
-		s := step{tool: n.tools[i], name: e.Name, input: input, error: e.Error}
-		if output != "" {
-			s.output = emit.Raw(output)
-		}
-		all = append(all, s)
+		all = append(all, step{tool: n.tools[i], name: e.Name, input: input, output: output, error: e.Error})
 	}
 	return all, nil
+}
+
+// toolRow is an example of a tool: Go values where they are known, and JSON text otherwise.
+func (n named) toolRow(p kit.Project, tool string, e kit.Example) (input, output *jen.Statement, err error) {
+	if e.Output != nil {
+		text, err := compact(e.Output)
+		if err != nil {
+			return nil, nil, err
+		}
+		output = emit.Raw(text)
+		if made, ok := n.output.literal(e.Output); ok && tool == n.wire {
+			output = made
+		}
+	}
+	return n.argument(p, tool, e.Input), output, nil
 }
 
 // alone reports whether all examples are of the component itself.

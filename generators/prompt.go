@@ -40,7 +40,7 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 			return kit.Draft{}, fmt.Errorf("the argument %s is of type %s, and a prompt is given text alone; make it string, enum(a,b) or time, and read the text in the function", f.Name, f.Type)
 		}
 		if !f.Optional {
-			given = append(given, jen.Lit(f.Name).Op(":").Add(literal(f.Sample())))
+			given = append(given, jen.Lit(f.Name).Op(":").Lit(f.Sample()))
 		}
 	}
 

@@ -44,7 +44,7 @@ func Query(p kit.Project, in QueryInput) (kit.Draft, error) {
 	file.Func().Params(jen.Id("q").Id(n.goName)).Id("Answer").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).
 		Params(jen.Id(given.name), jen.Error()).Block(n.block(jen.Id(given.name).Values()))
 
-	test, err := n.toolTest(p, asked.fields)
+	test, err := n.toolTest(p, asked, given)
 	if err != nil {
 		return kit.Draft{}, err
 	}

@@ -70,12 +70,12 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 func (n named) resourceTest(p kit.Project, uri string, variables []string) (emit.File, error) {
 	switch {
 	case len(n.examples) > 0:
-		return n.exampleTest(p, jen.Id("client").Dot("CheckResource").Call(jen.Id("t"), jen.Id("example")), func(e kit.Example) (input, output string, err error) {
+		return n.exampleTest(p, jen.Id("client").Dot("CheckResource").Call(jen.Id("t"), jen.Id("example")), func(e kit.Example) (input, output *jen.Statement, err error) {
 			if _, output, err = textRow(e); err != nil {
-				return "", "", err
+				return nil, nil, err
 			}
-			input, err = addressOf(uri, variables, e)
-			return input, output, err
+			address, err := addressOf(uri, variables, e)
+			return emit.Raw(address), output, err
 		})
 	case n.isWritten() && len(variables) > 0:
 		return n.listedTest(p, "ResourceTemplates"), nil

@@ -8,9 +8,10 @@ import (
 
 // A step is a call of a tool in a test, and what comes of it.
 type step struct {
-	tool, name, input string
-	output            *jen.Statement // nil if any will do
-	error             string
+	tool, name string
+	input      *jen.Statement
+	output     *jen.Statement // nil if any will do
+	error      string
 }
 
 // calls is a loop over calls that are made one after the other, with what follows each of them.
@@ -19,21 +20,14 @@ type step struct {
 //		tool string
 //		mcptest.Example
 //	}{
-//		{"posts_get", mcptest.Example{Name: "get", Input: `{"id":"id1"}`, Output: `{"id":"id1"}`}},
+//		{"posts_get", mcptest.Example{Name: "get", Input: posts.Get{ID: "id1"}, Output: `{"id":"id1"}`}},
 //	} {
 //		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, step.tool, step.Example) })
 //	}
 func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
 	var rows []jen.Code
 	for _, s := range all {
-		set := []jen.Code{emit.Key("Name", jen.Lit(s.name)), emit.Key("Input", emit.Raw(s.input))}
-		if s.output != nil {
-			set = append(set, emit.Key("Output", s.output))
-		}
-		if s.error != "" {
-			set = append(set, emit.Key("Error", emit.Raw(s.error)))
-		}
-		rows = append(rows, jen.Values(jen.Lit(s.tool), jen.Qual(mcptest, "Example").Values(set...)))
+		rows = append(rows, jen.Values(jen.Lit(s.tool), jen.Qual(mcptest, "Example").Add(s.example())))
 	}
 	table := jen.Index().Struct(jen.Id("tool").String(), jen.Qual(mcptest, "Example")).Custom(emit.Multiline(), rows...)
 	g.For(jen.List(jen.Id("_"), jen.Id("step")).Op(":=").Range().Add(table)).Block(
@@ -41,4 +35,38 @@ func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
 			jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Id("step").Dot("tool"), jen.Id("step").Dot("Example")),
 		}, then...)...)),
 	)
+}
+
+// checks is a loop over calls of one tool.
+//
+//	for _, example := range []mcptest.Example{
+//		{Name: "two numbers", Input: tools.AddInput{A: 2, B: 3}, Output: tools.AddOutput{Sum: 5}},
+//	} {
+//		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
+//	}
+func checks(g *jen.Group, mcptest string, all []step, call *jen.Statement) {
+	var rows []jen.Code
+	for _, s := range all {
+		rows = append(rows, s.example())
+	}
+	g.For(jen.List(jen.Id("_"), jen.Id("example")).Op(":=").Range().Index().Qual(mcptest, "Example").Custom(emit.Multiline(), rows...)).Block(
+		jen.Id("t").Dot("Run").Call(jen.Id("example").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(call)),
+	)
+}
+
+// checkTool is the call of a tool in such a loop.
+func checkTool(tool string) *jen.Statement {
+	return jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Lit(tool), jen.Id("example"))
+}
+
+// example is the step as an example, in braces.
+func (s step) example() *jen.Statement {
+	set := []jen.Code{emit.Key("Name", jen.Lit(s.name)), emit.Key("Input", s.input)}
+	if s.output != nil {
+		set = append(set, emit.Key("Output", s.output))
+	}
+	if s.error != "" {
+		set = append(set, emit.Key("Error", emit.Raw(s.error)))
+	}
+	return jen.Values(set...)
 }

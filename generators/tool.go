@@ -62,7 +62,7 @@ func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")},
 		jen.Id(n.goName+"Output"), jen.Id(n.goName+"Output").Values())
 
-	test, err := n.toolTest(p, input)
+	test, err := n.toolTest(p, taken, given)
 	if err != nil {
 		return kit.Draft{}, err
 	}
@@ -70,57 +70,48 @@ func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 }
 
 // toolTest is the test of a tool, which talks to it as a client would.
-func (n named) toolTest(p kit.Project, input []field.Field) (emit.File, error) {
+func (n named) toolTest(p kit.Project, taken, given structure) (emit.File, error) {
+	n.input, n.output = taken.shape(p.Import(n.dir)), given.shape(p.Import(n.dir))
 	switch {
 	case len(n.examples) > 0:
 		return n.toolExamples(p)
 	case n.isWritten():
-		at := slices.IndexFunc(input, func(f field.Field) bool { return !f.Optional })
+		at := slices.IndexFunc(taken.fields, func(f field.Field) bool { return !f.Optional })
 		if at < 0 {
 			return n.refusedTest(p, ""), nil
 		}
-		return n.refusedTest(p, input[at].Name), nil
+		return n.refusedTest(p, taken.fields[at].Name), nil
 	}
+	right, err := encodeFields(taken.fields, requiredSample)
+	if err != nil {
+		return emit.File{}, err
+	}
+	bad, value, ok := wrongField(taken.fields)
+	wrong, err := encodeFields(taken.fields, samplesWith(bad, value))
 	return n.test(p, func(g *jen.Group) {
-		g.Id("result").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), sample(input))
+		g.Id("result").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), n.argument(p, n.wire, right))
 		g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s gives back.", n.wire))
 		g.If(jen.Op("!").Id("result").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("result").Dot("Text").Call(), jen.Lit(n.where()))).Block(
 			jen.Id("t").Dot("Errorf").Call(jen.Lit(n.wire+" says %s"), jen.Id("result").Dot("Text").Call()),
 		)
-		for _, f := range input {
-			wrong, ok := f.Wrong()
-			if !ok {
-				continue
-			}
-			g.Comment(fmt.Sprintf("// What %s must not be is refused before the function runs.", f.Name))
-			g.Id("wrong").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), wrongSample(input, f, wrong))
-			g.If(jen.Op("!").Id("wrong").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("wrong").Dot("Text").Call(), jen.Lit("invalid arguments"))).Block(
-				jen.Id("t").Dot("Errorf").Call(jen.Lit("with a wrong "+f.Name+", "+n.wire+" says %s"), jen.Id("wrong").Dot("Text").Call()),
-			)
+		if !ok {
 			return
 		}
-	}), nil
+		g.Comment(fmt.Sprintf("// What %s must not be is refused before the function runs.", bad.Name))
+		g.Id("wrong").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), n.argument(p, n.wire, wrong))
+		g.If(jen.Op("!").Id("wrong").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("wrong").Dot("Text").Call(), jen.Lit("invalid arguments"))).Block(
+			jen.Id("t").Dot("Errorf").Call(jen.Lit("with a wrong "+bad.Name+", "+n.wire+" says %s"), jen.Id("wrong").Dot("Text").Call()),
+		)
+	}), err
 }
 
 // toolExamples is the test of a tool that has examples.
 func (n named) toolExamples(p kit.Project) (emit.File, error) {
 	if !n.alone() {
-		all, err := n.steps()
+		all, err := n.steps(p)
 		return n.test(p, func(g *jen.Group) { calls(g, p.Import("core/mcptest"), all) }), err
 	}
-	return n.exampleTest(p, jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Lit(n.wire), jen.Id("example")), jsonRow)
-}
-
-// wrongSample is an input that is right but for one field.
-func wrongSample(fields []field.Field, bad field.Field, wrong any) *jen.Statement {
-	var set []jen.Code
-	for _, f := range fields {
-		switch {
-		case f.Name == bad.Name:
-			set = append(set, jen.Lit(f.Name).Op(":").Add(literal(wrong)))
-		case !f.Optional:
-			set = append(set, jen.Lit(f.Name).Op(":").Add(literal(f.Sample())))
-		}
-	}
-	return jen.Map(jen.String()).Any().Values(set...)
+	return n.exampleTest(p, checkTool(n.wire), func(e kit.Example) (input, output *jen.Statement, err error) {
+		return n.toolRow(p, n.wire, e)
+	})
 }

@@ -219,7 +219,7 @@ func (n named) workerTest(p kit.Project, duties []duty) (emit.File, error) {
 	for _, d := range duties {
 		n.others = add(n.others, d.feature)
 	}
-	all, err := n.steps()
+	all, err := n.steps(p)
 	work := jen.Id("client").Dot("Work").Call(jen.Id("t").Dot("Context").Call())
 	return n.test(p, func(g *jen.Group) {
 		switch {

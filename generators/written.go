@@ -103,35 +103,18 @@ func (n named) unwritten() *jen.Statement {
 	return jen.Qual("errors", "New").Call(jen.Lit(n.called() + " is " + n.where()))
 }
 
-// exampleTest is the test of a component that has examples: a table of them. Given one of its
-// rows, input and output are what it has for them, and call is how it is checked.
-//
-//	for _, example := range []mcptest.Example{
-//		{Name: "two numbers", Input: `{"a":2,"b":3}`, Output: `{"sum":5}`},
-//	} {
-//		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
-//	}
-func (n named) exampleTest(p kit.Project, call *jen.Statement, row func(kit.Example) (input, output string, err error)) (emit.File, error) {
-	var rows []jen.Code
+// exampleTest is the test of a component that has examples: a table of them. row is what the table has of an
+// example, and call is how it is checked.
+func (n named) exampleTest(p kit.Project, call *jen.Statement, row func(kit.Example) (input, output *jen.Statement, err error)) (emit.File, error) {
+	var all []step
 	for _, e := range n.examples {
 		input, output, err := row(e)
 		if err != nil {
 			return emit.File{}, err
 		}
-		set := []jen.Code{emit.Key("Name", jen.Lit(e.Name)), emit.Key("Input", emit.Raw(input))}
-		if output != "" {
-			set = append(set, emit.Key("Output", emit.Raw(output)))
-		}
-		if e.Error != "" {
-			set = append(set, emit.Key("Error", emit.Raw(e.Error)))
-		}
-		rows = append(rows, jen.Values(set...))
+		all = append(all, step{name: e.Name, input: input, output: output, error: e.Error})
 	}
-	return n.test(p, func(g *jen.Group) {
-		g.For(jen.List(jen.Id("_"), jen.Id("example")).Op(":=").Range().Index().Qual(p.Import("core/mcptest"), "Example").Custom(emit.Multiline(), rows...)).Block(
-			jen.Id("t").Dot("Run").Call(jen.Id("example").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(call)),
-		)
-	}), nil
+	return n.test(p, func(g *jen.Group) { checks(g, p.Import("core/mcptest"), all, call) }), nil
 }
 
 // compact is JSON in one line.
@@ -144,34 +127,26 @@ func compact(raw json.RawMessage) (string, error) {
 	return out.String(), err
 }
 
-// jsonRow is an example of a component that takes and gives JSON.
-func jsonRow(e kit.Example) (input, output string, err error) {
-	if input, err = compact(e.Input); err != nil {
-		return "", "", err
-	}
-	output, err = compact(e.Output)
-	return input, output, err
-}
-
 // textRow is an example of a component that takes texts and gives one.
-func textRow(e kit.Example) (input, output string, err error) {
+func textRow(e kit.Example) (input, output *jen.Statement, err error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(e.Input, &given); err != nil {
-		return "", "", err
+		return nil, nil, err
 	}
 	for name, value := range given {
 		if len(value) == 0 || value[0] != '"' {
-			return "", "", fmt.Errorf("the example %q gives %s the value %s, and only texts can be given; write it in double quotes", e.Name, name, value)
+			return nil, nil, fmt.Errorf("the example %q gives %s the value %s, and only texts can be given; write it in double quotes", e.Name, name, value)
 		}
 	}
 	if e.Output != nil {
-		if json.Unmarshal(e.Output, &output) != nil {
-			return "", "", fmt.Errorf("the example %q has the output %s, and what comes back is a text; write it in double quotes", e.Name, e.Output)
+		var text string
+		if json.Unmarshal(e.Output, &text) != nil {
+			return nil, nil, fmt.Errorf("the example %q has the output %s, and what comes back is a text; write it in double quotes", e.Name, e.Output)
 		}
-		if output == "" {
-			return "", "", fmt.Errorf("the example %q has no text as its output, which its test would take for any; leave the output out, and say in the test what comes back", e.Name)
+		if text == "" {
+			return nil, nil, fmt.Errorf("the example %q has no text as its output, which its test would take for any; leave the output out, and say in the test what comes back", e.Name)
 		}
+		output = emit.Raw(text)
 	}
-	input, err = compact(e.Input)
-	return input, output, err
+	return emit.Raw(string(e.Input)), output, nil
 }

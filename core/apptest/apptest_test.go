@@ -110,7 +110,7 @@ func sums() appmcp.Feature {
 func TestServe(t *testing.T) {
 	client := apptest.Serve(t, sums())
 	client.Given("sums_add", `{"n":2}`)
-	client.Given("sums_add", `{"n":3}`)
+	client.Given("sums_add", add{N: 3})
 	if got := client.CallTool("sums_sum", nil).Text(); got != "5 and 0" {
 		t.Errorf("the sums are %s", got)
 	}
@@ -125,6 +125,9 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		times = append(times, record.ID+" "+record.Time.Format("15:04:05"))
+		if !record.Time.Equal(apptest.Time(record.Seq)) {
+			t.Errorf("entry %d has the time %v, not %v", record.Seq, record.Time, apptest.Time(record.Seq))
+		}
 	}
 	if got := strings.Join(times, ", "); got != "id1 00:00:00, id2 00:00:01, id3 00:00:02, id4 00:00:03" {
 		t.Errorf("the log has %s", got)

@@ -2,7 +2,6 @@ package apptest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -29,7 +28,7 @@ type Client struct {
 }
 
 // Serve is a client of a server that has the features, on an empty log in memory. Entries have the ids id1, id2, and so
-// on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later (see [Client.Later]). Workers do nothing unless
+// on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later (see [Time] and [Client.Later]). Workers do nothing unless
 // [Client.Work] says so. When the test ends, the log is replayed twice, and from snapshots, and
 // each has to give the state that the test has left. Other features of the program need not be there.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
@@ -76,17 +75,23 @@ func (c *Client) newOptions() app.Options {
 		Fingerprint: "test",
 		Now: func() time.Time {
 			before := max(0, entries.Load()-1) // an entry has its id first
-			return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(before)*time.Second + time.Duration(c.later.Load()))
+			return Time(before + 1).Add(time.Duration(c.later.Load()))
 		},
 		NewID: func() string { return fmt.Sprintf("id%d", entries.Add(1)) },
 	}
 }
 
-// Given calls a tool with input, which is JSON. It fails the test if the tool does.
-func (c *Client) Given(tool, input string) {
+// Time returns the time of an entry of a test's log, by its sequence number, as long as [Client.Later] has not moved the
+// clock.
+func Time(seq int64) time.Time {
+	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
+}
+
+// Given calls a tool, and fails the test if the tool fails. The input is a Go value or, as a string, JSON text.
+func (c *Client) Given(tool string, input any) {
 	c.t.Helper()
-	if result := c.CallTool(tool, json.RawMessage(input)); result.IsError {
-		c.t.Fatalf("%s %s: %s", tool, input, result.Text())
+	if result := c.CallTool(tool, input); result.IsError {
+		c.t.Fatalf("%s %+v: %s", tool, input, result.Text())
 	}
 }
 

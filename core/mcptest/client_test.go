@@ -57,6 +57,9 @@ func TestServe(t *testing.T) {
 		t.Errorf("add said %s", got)
 	}
 
+	if got := client.CallTool("add", `{"a":2,"b":4}`).Text(); got != `{"sum":6}` {
+		t.Errorf("add of JSON text said %s", got)
+	}
 	if tools := client.Tools(); len(tools) != 2 || client.Server.Name != "test" {
 		t.Errorf("%s offers %+v", client.Server.Name, tools)
 	}

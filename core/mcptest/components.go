@@ -8,15 +8,11 @@ import (
 )
 
 // CallTool calls a tool. A result with IsError set is a result; an error of the
-// protocol fails the test. nil arguments are left out.
+// protocol fails the test. Arguments are a Go value or, as a string, JSON text; nil leaves them out.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
 	c.t.Helper()
-	params := map[string]any{"name": name}
-	if arguments != nil {
-		params["arguments"] = arguments
-	}
 	var result mcp.ToolResult
-	c.must("tools/call", params, &result)
+	c.must("tools/call", callParams(name, arguments), &result)
 	return &result
 }
 

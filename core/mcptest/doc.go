@@ -1,7 +1,7 @@
 // Package mcptest lets a test talk to a server as a client would, in memory.
 //
 //	client := mcptest.Serve(t, tools.Register)
-//	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
+//	result := client.CallTool("add", tools.AddInput{A: 2, B: 3})
 //	if got := result.Text(); got != `{"sum":5}` {
 //		t.Errorf("add said %s", got)
 //	}
@@ -9,7 +9,7 @@
 // An [Example] says the same as a row of a table.
 //
 //	for _, example := range []mcptest.Example{
-//		{Name: "two numbers", Input: `{"a":2,"b":3}`, Output: `{"sum":5}`},
+//		{Name: "two numbers", Input: tools.AddInput{A: 2, B: 3}, Output: tools.AddOutput{Sum: 5}},
 //		{Name: "one number", Input: `{"a":2}`, Error: "invalid arguments"},
 //	} {
 //		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -13,6 +14,9 @@ import (
 
 // Errorf notes why the test failed.
 func (f *failing) Errorf(format string, args ...any) { f.why += fmt.Sprintf(format, args...) }
+
+// Fatalf notes why the test failed, and ends its goroutine.
+func (f *failing) Fatalf(format string, args ...any) { f.Fatal(fmt.Sprintf(format, args...)) }
 
 // offer registers a prompt and a resource beside the tools.
 func offer(s *mcp.Server) error {
@@ -39,6 +43,12 @@ func TestExamples(t *testing.T) {
 	}{
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: ` { "sum" : 5.0 } `}, ""},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`}, ""},
+		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{5}}, ""},
+		{tool, mcptest.Example{Input: &addInput{2, 3}, Output: map[string]any{"sum": 5}}, ""},
+		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{6}}, "add gives {\"sum\":5}\nwant {\"sum\":6}"},
+		{tool, mcptest.Example{Input: map[string]int{"a": 2}, Error: "invalid arguments"}, ""},
+		{tool, mcptest.Example{Error: "invalid arguments"}, ""},
+		{tool, mcptest.Example{Name: "odd", Input: addInput{2, 3}, Output: func() {}}, `encode the output of example "odd"`},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":6}`}, "add gives {\"sum\":5}\nwant {\"sum\":6}"},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":5,"more":null}`}, "want"},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{`}, "want {"},
@@ -53,7 +63,9 @@ func TestExamples(t *testing.T) {
 		{resource, mcptest.Example{Input: "note://two", Error: "note://two"}, ""},
 	} {
 		f := &failing{TB: t}
-		test.check(f, test.example)
+		var checking sync.WaitGroup
+		checking.Go(func() { test.check(f, test.example) }) // it may end its goroutine
+		checking.Wait()
 		if f.why == "" != (test.why == "") || !strings.Contains(f.why, test.why) {
 			t.Errorf("%+v fails with %q, want %q", test.example, f.why, test.why)
 		}
@@ -65,7 +77,7 @@ func TestExamplePanics(t *testing.T) {
 	client := mcptest.Serve(t, offer)
 	f := &failing{TB: t}
 	client.CheckTool(f, "fall", mcptest.Example{Input: `{}`})
-	if !strings.Contains(f.why, "fall says: internal error in tools/call: it panicked: no floor (mcptest/examples_test.go:26)") {
+	if !strings.Contains(f.why, "fall says: internal error in tools/call: it panicked: no floor (mcptest/examples_test.go:30)") {
 		t.Errorf("it fails with %q", f.why)
 	}
 }

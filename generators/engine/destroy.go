@@ -12,18 +12,20 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Destroy removes a component: its file and the test beside it, or the folder of a feature. Work that somebody has put into them
-// is in the way, unless it is forced. It can be undone.
+// Destroy removes a component: its file and its test, or the folder of a feature, and what uses it in other tests. It refuses
+// to remove what has been edited since it was generated, unless that is forced. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
 	if !slices.Contains(Kinds(), kind) {
 		return nil, terminal.Usagef("%q is no kind of component; there are %s", kind, strings.Join(Kinds(), ", "))
 	}
 	op := journal.Operation{Action: actionDestroy, Title: actionDestroy + " " + kind + " " + name}
-	return e.transact(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
-		place, component, err := e.choose(ctx, derive.Kind(kind), name)
+	var component derive.Component
+	result, err := e.transact(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
+		place, chosen, err := e.choose(ctx, derive.Kind(kind), name)
 		if err != nil {
 			return nil, err
 		}
+		component = chosen
 		p := newPlan()
 		p.lenient, p.destroys = true, true
 		if place.Kind == derive.Generator && e.cameWith(component) {
@@ -47,8 +49,15 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		for _, file := range files {
 			p.texts[file] = nil
 		}
-		return p, e.derive(ctx, p, []derive.Place{place}, true)
+		if err := e.derive(ctx, p, []derive.Place{place}, true); err != nil {
+			return nil, err
+		}
+		return p, e.dropTests(ctx, p, component, opened, history, o)
 	})
+	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.before {
+		e.nameUsers(refusal, component)
+	}
+	return result, err
 }
 
 // Kinds are the kinds of components that a project adds.
@@ -69,38 +78,46 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 	if o.Force {
 		return nil
 	}
-	edited := &Refusal{
+	refusal := &Refusal{
 		Reason: "there is work in what would be removed:",
 		WayOut: "Nothing was changed. With force it is removed all the same, and undo brings it back.",
 	}
 	for _, file := range files {
-		now, err := e.root.ReadFile(file)
+		f, edited, err := e.edited(opened, history, file)
 		if err != nil {
 			return err
 		}
-		hash := change.Hash(now)
-		if e.project.Files[file] == hash {
-			continue
+		if edited {
+			refusal.Files = append(refusal.Files, fileChange(f))
 		}
-		var last *journal.Record
-		for _, op := range history {
-			for _, record := range op.Files {
-				if record.Path == file {
-					last = &record
-				}
-			}
-		}
-		if last != nil && last.After == hash {
-			continue
-		}
-		f := change.File{Path: file, After: now}
-		if last != nil {
-			f.Before, _ = opened.Contents(last.After) // without it, all of the file is shown
-		}
-		edited.Files = append(edited.Files, fileChange(f))
 	}
-	if len(edited.Files) > 0 {
-		return edited
+	if len(refusal.Files) > 0 {
+		return refusal
 	}
 	return nil
+}
+
+// edited reports whether a file is not as it was generated or as the project was made, with what was changed.
+func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, file string) (change.File, bool, error) {
+	now, err := e.root.ReadFile(file)
+	if err != nil {
+		return change.File{}, false, err
+	}
+	hash := change.Hash(now)
+	var last *journal.Record
+	for _, op := range history {
+		for _, record := range op.Files {
+			if record.Path == file {
+				last = &record
+			}
+		}
+	}
+	if e.project.Files[file] == hash || last != nil && last.After == hash {
+		return change.File{}, false, nil
+	}
+	f := change.File{Path: file, After: now}
+	if last != nil {
+		f.Before, _ = opened.Contents(last.After) // without it, all of the file is shown
+	}
+	return f, true, nil
 }

@@ -22,6 +22,7 @@ func (e *Engine) feature(ctx context.Context, name string) *kit.Feature {
 	for _, file := range e.before.Files(place.Dir) {
 		if !file.IsTest() && !file.IsDerived() {
 			feature.Declared = append(feature.Declared, file.Names()...)
+			feature.Strings = append(feature.Strings, stringTypes(file.Syntax)...)
 		}
 	}
 	slices.Sort(feature.Declared)
@@ -39,6 +40,23 @@ func (e *Engine) feature(ctx context.Context, name string) *kit.Feature {
 		}
 	}
 	return feature
+}
+
+// stringTypes are the types that a file declares as strings: type Status string.
+func stringTypes(file *ast.File) []string {
+	var names []string
+	for _, decl := range file.Decls {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range group.Specs {
+			if spec, ok := spec.(*ast.TypeSpec); ok && spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
+				names = append(names, spec.Name.Name)
+			}
+		}
+	}
+	return names
 }
 
 // fields are those of the type that a component is.

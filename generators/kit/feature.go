@@ -6,6 +6,7 @@ type Feature struct {
 	Name     string
 	Dir      string   // from the project's root
 	Declared []string // all names that its package declares, sorted, without those of derived files and tests
+	Strings  []string // declared types that are strings, such as those of enumerations
 	Commands []Part
 	Queries  []Part
 }

@@ -53,7 +53,7 @@ func hostileFeatures() []hostile {
 	}
 
 	// Features whose names mean something elsewhere, and are fine here: the program's, the suffixes of files, variables of tests.
-	for _, name := range []string{"hello", "windows", "orders", "client", "fmt"} {
+	for _, name := range []string{"hello", "windows", "orders", "client", "first", "fmt"} {
 		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
 	}
 	add(hostile{"feature", input{Name: "orders"}, "there is a feature orders already"}, hostile{"feature", input{Name: "orders", CRUD: true, Fields: title}, "there is a feature orders already"})
@@ -82,7 +82,7 @@ func hostileFeatures() []hostile {
 		add(hostile{"worker", input{Name: "posts/" + name, On: []string{"posts/create"}}, ""})
 	}
 	add(hostile{"worker", input{Name: "posts/other", On: []string{"posts/create-draft", "orders/create"}, Every: "1h30m", Fields: []string{"last:time?"}}, ""})
-	for _, name := range []string{"create", "Create", "GET", "CreateDraft", "state", "post", "list_output", "crud"} {
+	for _, name := range []string{"create", "Create", "GET", "CreateDraft", "state", "post", "list_output", "list_after_delete"} {
 		add(hostile{"command", input{Name: "posts/" + name}, "*"})
 	}
 

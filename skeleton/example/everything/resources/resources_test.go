@@ -10,12 +10,12 @@ import (
 func TestResources(t *testing.T) {
 	client := mcptest.Serve(t, resources.Register)
 	for _, example := range []mcptest.Example{
-		{Input: "test://static-text", Output: "This is the content of the static text resource."},
-		{Input: "test://watched-resource"},
-		{Input: "test://template/123/data", Output: `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`},
-		{Input: "test://nothing", Error: "test://nothing"},
+		{Name: "static text", Input: "test://static-text", Output: "This is the content of the static text resource."},
+		{Name: "watched", Input: "test://watched-resource"},
+		{Name: "template", Input: "test://template/123/data", Output: `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`},
+		{Name: "unknown", Input: "test://nothing", Error: "test://nothing"},
 	} {
-		t.Run(example.Input, func(t *testing.T) { client.CheckResource(t, example) })
+		t.Run(example.Name, func(t *testing.T) { client.CheckResource(t, example) })
 	}
 	if read := client.ReadResource("test://static-binary"); len(read) != 1 || read[0].MIMEType != "image/png" || len(read[0].Blob) == 0 {
 		t.Errorf("the picture is %+v", read)

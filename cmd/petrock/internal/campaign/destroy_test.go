@@ -1,0 +1,184 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// links generates a feature with crud, and a command, a query and a worker whose tests call other components.
+func (w *world) links(e *engine.Engine) {
+	w.Helper()
+	const created = `{"tool":"links_create","input":{"url":"a","kind":"page"}}`
+	for _, made := range []struct {
+		kind string
+		in   input
+	}{
+		{"feature", input{Name: "links", CRUD: true, Fields: []string{"url:string:1..200", "kind:enum(page,file)", "tags:[]string?"}}},
+		{"command", input{Name: "links/star", Fields: []string{"id"}, Body: "s.Links[c.ID].Tags = []string{\"star\"}\nreturn StarOutput{}",
+			Examples: []json.RawMessage{json.RawMessage(created), json.RawMessage(`{"name":"star","input":{"id":"id1"},"output":{}}`)}}},
+		{"query", input{Name: "links/count", Output: []string{"n:int"}, Body: "return CountOutput{N: len(s.Links)}, nil",
+			Examples: []json.RawMessage{json.RawMessage(created), json.RawMessage(`{"name":"one","output":{"n":1}}`),
+				json.RawMessage(`{"name":"delete it","tool":"links_delete","input":{"id":"id1"}}`), json.RawMessage(`{"name":"none","output":{"n":0}}`)}}},
+		{"worker", input{Name: "links/digest", On: []string{"links/create"}, Body: "_, err := app.Do(ctx, Star{ID: e.ID})\nreturn err",
+			Examples: []json.RawMessage{json.RawMessage(created), json.RawMessage(`{"name":"starred","tool":"links_get","input":{"id":"id1"}}`)}}},
+	} {
+		if _, err := e.Generate(w.Context(), made.kind, made.in.json(), engine.Options{NoExec: true}); err != nil {
+			w.Fatalf("generating the %s %s: %v", made.kind, made.in.json(), err)
+		}
+	}
+}
+
+// Whichever component of a feature is destroyed, the tests that are left pass, and undo restores every file.
+func TestDestroyLeavesNoFailingTests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine()
+	w.links(e)
+	w.goCommand("test", "-vet=all", "./features/...")
+	if test := w.read("features/links/star_test.go"); !strings.Contains(test, `links.Create{URL: "a", Kind: "page"}`) {
+		t.Errorf("the test of star calls create without a Go value:\n%s", test)
+	}
+	before := w.tree()
+	for _, test := range []struct {
+		kind, name string
+		first      string   // a worker that is destroyed before
+		refused    string   // why it is refused; empty if it is not
+		gone       []string // tests that go with it, besides its own
+		changed    []string // tests of which a part goes
+	}{
+		{kind: "command", name: "links/create", refused: "destroy command links_create: still used by Digest.OnCreate (features/links/digest.go:"},
+		{kind: "command", name: "links/create", first: "links/digest", gone: []string{"count_test.go", "delete_test.go", "get_test.go", "list_test.go", "star_test.go", "update_test.go"}},
+		{kind: "command", name: "links/update"},
+		{kind: "command", name: "links/delete", gone: []string{"count_test.go"}},
+		{kind: "query", name: "links/get", gone: []string{"digest_test.go"}},
+		{kind: "query", name: "links/list", changed: []string{"delete_test.go"}},
+		{kind: "command", name: "links/star", refused: "destroy command links_star: still used by Digest.OnCreate (features/links/digest.go:"},
+		{kind: "query", name: "links/count"},
+		{kind: "worker", name: "links/digest"},
+	} {
+		var ids []string
+		if test.first != "" {
+			result, err := e.Destroy(t.Context(), "worker", test.first, engine.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, result.Operation)
+		}
+		result, err := e.Destroy(t.Context(), test.kind, test.name, engine.Options{})
+		if test.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), test.refused) {
+				t.Errorf("destroying %s: the error is %v, not one about %q", test.name, err, test.refused)
+			}
+			w.unchanged(before, "after a refusal")
+			continue
+		}
+		if err != nil {
+			t.Fatalf("destroying %s: %v", test.name, err)
+		}
+		w.toldOf(result, test.gone, test.changed)
+		w.goCommand("test", "-vet=all", "./features/...")
+		w.formatted("features")
+		w.fresh(e)
+		for _, id := range slices.Backward(append(ids, result.Operation)) {
+			w.undo(e, id)
+		}
+		w.unchanged(before, "after destroying "+test.name+" and undoing it")
+	}
+}
+
+// toldOf fails the test unless a result says of these tests of links, and no others, that they go or change.
+func (w *world) toldOf(result *engine.Result, gone, changed []string) {
+	w.Helper()
+	own := strings.TrimPrefix(strings.TrimPrefix(result.Name, "links_"), "links/") + "_test.go"
+	var wentNow, changedNow []string
+	for _, f := range result.Files {
+		name, ok := strings.CutPrefix(f.Path, "features/links/")
+		switch {
+		case !ok || !strings.HasSuffix(name, "_test.go") || name == own:
+		case f.Action == "delete":
+			wentNow = append(wentNow, name)
+		default:
+			changedNow = append(changedNow, name)
+		}
+	}
+	if !slices.Equal(wentNow, gone) || !slices.Equal(changedNow, changed) {
+		w.Errorf("with %s, %q go and %q change, not %q and %q", result.Name, wentNow, changedNow, gone, changed)
+	}
+	for _, name := range gone {
+		if want := "features/links/" + name + ": removed this file, because it used "; !strings.Contains(result.String(), want) {
+			w.Errorf("the result does not say %q:\n%s", want, result)
+		}
+	}
+	for _, name := range changed {
+		if want := "features/links/" + name + ": removed Test"; !strings.Contains(result.String(), want) {
+			w.Errorf("the result does not say %q:\n%s", want, result)
+		}
+	}
+}
+
+// Tests that have been edited are not changed without force, and force removes no more than what uses the component.
+func TestDestroyRefusesEditedTests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine()
+	w.generate(e, "feature", input{Name: "notes", CRUD: true, Fields: []string{"title:string:1..50"}})
+	w.write("tools/notes_test.go", `package tools_test
+
+import (
+	"strings"
+	"testing"
+
+	"hello/core/apptest"
+	"hello/features/notes"
+)
+
+// deleted is what a helper needs.
+const deleted = "notes_delete"
+
+func remove(client *apptest.Client) {
+	client.Given(deleted, notes.Delete{ID: "id1"})
+}
+
+// TestRemove uses the component through a helper.
+func TestRemove(t *testing.T) {
+	client := apptest.Serve(t, notes.Feature())
+	client.Given("notes_create", notes.Create{Title: strings.Repeat("a", 3)})
+	remove(client)
+}
+
+func TestKept(t *testing.T) {
+	client := apptest.Serve(t, notes.Feature())
+	client.Given("notes_create", notes.Create{Title: "a"})
+}
+`)
+	before := w.tree()
+	_, err := e.Destroy(t.Context(), "command", "notes/delete", engine.Options{})
+	refused := w.refusal(err)
+	if len(refused.Diagnostics) != 1 || refused.Diagnostics[0].File != "tools/notes_test.go" || refused.Diagnostics[0].Line != 12 || !strings.Contains(refused.WayOut, "force") {
+		t.Errorf("it is refused with %v", err)
+	}
+	w.unchanged(before, "after a refusal")
+
+	dry, err := e.Destroy(t.Context(), "command", "notes/delete", engine.Options{Force: true, DryRun: true})
+	if err != nil || !strings.Contains(dry.String(), "tools/notes_test.go: removed ") {
+		t.Errorf("a dry run says %v, %v", dry, err)
+	}
+	result, err := e.Destroy(t.Context(), "command", "notes/delete", engine.Options{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := result.String(); !strings.Contains(said, "tools/notes_test.go: removed deleted, remove, TestRemove, because it used Delete") {
+		t.Errorf("it says %s", said)
+	}
+	if left := w.read("tools/notes_test.go"); strings.Contains(left, "TestRemove") || strings.Contains(left, "strings") || !strings.Contains(left, "TestKept") {
+		t.Errorf("the test is now\n%s", left)
+	}
+	w.goCommand("test", "-vet=all", "./features/...", "./tools")
+	w.formatted("tools", "features")
+	w.undo(e, result.Operation)
+	w.unchanged(before, "after undo")
+}

@@ -1,0 +1,345 @@
+package generators
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/kit"
+)
+
+// A shape is a struct type of the project, of which tests write values: posts.Create{Title: "a"}.
+type shape struct {
+	path    string // import path of its package
+	name    string
+	fields  []kit.Field
+	strings []string // types of its package whose values are strings
+}
+
+// literal is the Go value that encodes to object. It reports false if there is none: the object lacks what is
+// required, has what the type does not know, or has a value of another type.
+func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
+	set, ok := s.members(object)
+	return jen.Qual(s.path, s.name).Values(set...), ok
+}
+
+// members are the fields of the literal of an object.
+func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
+	var given map[string]json.RawMessage
+	if !ast.IsExported(s.name) || strictjson.Unmarshal(object, &given) != nil || given == nil {
+		return nil, false
+	}
+	var set []jen.Code
+	for _, f := range s.fields {
+		key, options, ok := encodedAs(f)
+		if ok && key == "" {
+			continue
+		}
+		t, err := parser.ParseExpr(f.Type)
+		if !ok || err != nil {
+			return nil, false
+		}
+		raw, isGiven := given[key]
+		delete(given, key)
+		if !isGiven {
+			if !slices.Contains(options, "omitzero") && !(slices.Contains(options, "omitempty") && s.canBeEmpty(t)) {
+				return nil, false
+			}
+			continue
+		}
+		v, ok := s.value(t, raw, false)
+		if !ok || v.empty && slices.Contains(options, "omitempty") || v.zero && slices.Contains(options, "omitzero") {
+			return nil, false
+		}
+		set = append(set, emit.Key(f.Name, v.code))
+	}
+	return set, len(given) == 0
+}
+
+// encodedAs is the key of a field in JSON, empty if it is left out, with the options of its tag. It reports false for
+// a field that is encoded in another way.
+func encodedAs(f kit.Field) (key string, options []string, ok bool) {
+	tag := reflect.StructTag(f.Tag).Get("json")
+	if tag == "-" || f.Name != "" && !ast.IsExported(f.Name) {
+		return "", nil, true
+	}
+	key, rest, _ := strings.Cut(tag, ",")
+	if key == "" {
+		key = f.Name
+	}
+	options = strings.Split(rest, ",")
+	return key, options, f.Name != "" && !slices.Contains(options, "string")
+}
+
+// canBeEmpty reports whether omitempty leaves out the zero value of a type.
+func (s shape) canBeEmpty(t ast.Expr) bool {
+	switch t := t.(type) {
+	case *ast.StarExpr, *ast.MapType:
+		return true
+	case *ast.ArrayType:
+		return t.Len == nil
+	case *ast.Ident:
+		return isPredeclared(t.Name) || slices.Contains(s.strings, t.Name)
+	case *ast.SelectorExpr:
+		switch name := typeText(t); name {
+		case "time.Duration", "json.RawMessage":
+			return true
+		}
+	}
+	return false
+}
+
+// isPredeclared reports whether a name is a type of Go that literals can have.
+func isPredeclared(name string) bool {
+	switch name {
+	case "any", "string", "bool", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64":
+		return true
+	}
+	return false
+}
+
+// A goValue is a value as Go writes it.
+type goValue struct {
+	code        *jen.Statement
+	empty, zero bool // omitempty or omitzero would leave it out
+	converts    bool // by itself it is of another type, such as an int that is to be an int64
+}
+
+// value is the value of a type that encodes to raw. One that is elided stands in a list or map that says its type.
+func (s shape) value(t ast.Expr, raw json.RawMessage, elided bool) (goValue, bool) {
+	if strictjson.First(raw) == 'n' {
+		return goValue{}, false
+	}
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		v, ok := s.value(t.X, raw, false)
+		if v.converts {
+			v.code = s.typeCode(t.X).Call(v.code)
+		}
+		return goValue{code: jen.New(v.code)}, ok
+	case *ast.ArrayType:
+		return s.list(t, raw, elided)
+	case *ast.MapType:
+		return s.dictionary(t, raw, elided)
+	case *ast.SelectorExpr:
+		return special(typeText(t), raw)
+	case *ast.Ident:
+		switch {
+		case t.Name == "any":
+			return s.anyValue(raw)
+		case isPredeclared(t.Name):
+			return basic(t.Name, raw)
+		case slices.Contains(s.strings, t.Name):
+			v, ok := basic("string", raw)
+			v.converts = true
+			return v, ok
+		}
+	}
+	return goValue{}, false
+}
+
+// list is a slice.
+func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue, bool) {
+	if t.Len != nil {
+		return goValue{}, false
+	}
+	if name := typeText(t.Elt); name == "byte" || name == "uint8" {
+		var text string
+		data, err := []byte(nil), strictjson.Unmarshal(raw, &text)
+		if err == nil {
+			data, err = base64.StdEncoding.DecodeString(text)
+		}
+		code := jen.Index().Byte().Call(jen.Lit(string(data)))
+		return goValue{code: code, empty: len(data) == 0}, err == nil && base64.StdEncoding.EncodeToString(data) == text
+	}
+	var list []json.RawMessage
+	if strictjson.First(raw) != '[' || strictjson.Unmarshal(raw, &list) != nil {
+		return goValue{}, false
+	}
+	var items []jen.Code
+	for _, item := range list {
+		v, ok := s.value(t.Elt, item, true)
+		if !ok {
+			return goValue{}, false
+		}
+		items = append(items, v.code)
+	}
+	return goValue{code: s.composite(t, elided).Values(items...), empty: len(items) == 0}, true
+}
+
+// dictionary is a map whose keys are strings.
+func (s shape) dictionary(t *ast.MapType, raw json.RawMessage, elided bool) (goValue, bool) {
+	var entries map[string]json.RawMessage
+	if typeText(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
+		return goValue{}, false
+	}
+	var items []jen.Code
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		v, ok := s.value(t.Value, entries[key], true)
+		if !ok {
+			return goValue{}, false
+		}
+		items = append(items, jen.Lit(key).Op(":").Add(v.code))
+	}
+	return goValue{code: s.composite(t, elided).Values(items...), empty: len(items) == 0}, true
+}
+
+// composite begins a composite literal.
+func (s shape) composite(t ast.Expr, elided bool) *jen.Statement {
+	if elided {
+		return jen.Null()
+	}
+	return s.typeCode(t)
+}
+
+// anyValue is a value of whatever type JSON has for it.
+func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
+	kind := ""
+	switch strictjson.First(raw) {
+	case '"':
+		kind = "string"
+	case 't', 'f':
+		kind = "bool"
+	case '[':
+		return s.value(&ast.ArrayType{Elt: ast.NewIdent("any")}, raw, false)
+	case '{':
+		return s.value(&ast.MapType{Key: ast.NewIdent("string"), Value: ast.NewIdent("any")}, raw, false)
+	default:
+		kind = "float64"
+	}
+	v, ok := basic(kind, raw)
+	return goValue{code: v.code}, ok // an interface that holds something is neither empty nor zero
+}
+
+// basic is a value of a predeclared type.
+func basic(name string, raw json.RawMessage) (goValue, bool) {
+	text := strings.TrimSpace(string(raw))
+	switch name {
+	case "string":
+		var v string
+		ok := strictjson.Unmarshal(raw, &v) == nil && !strings.ContainsRune(v, utf8.RuneError)
+		return goValue{code: jen.Lit(v), empty: v == "", zero: v == ""}, ok
+	case "bool":
+		v := text == "true"
+		return goValue{code: jen.Lit(v), empty: !v, zero: !v}, v || text == "false"
+	case "float64":
+		v, err := strconv.ParseFloat(text, 64)
+		again, _ := json.Marshal(v)
+		literal := text
+		if !strings.ContainsAny(literal, ".e") {
+			literal += ".0"
+		}
+		return goValue{code: jen.Id(literal), empty: v == 0, zero: v == 0}, err == nil && string(again) == text && text != "-0"
+	}
+	bits := map[string]int{"int8": 8, "int16": 16, "int32": 32, "rune": 32, "uint8": 8, "byte": 8, "uint16": 16, "uint32": 32}[name]
+	if bits == 0 {
+		bits = 64
+	}
+	var again string
+	var err error
+	if strings.HasPrefix(name, "u") || name == "byte" {
+		var v uint64
+		v, err = strconv.ParseUint(text, 10, bits)
+		again = strconv.FormatUint(v, 10)
+	} else {
+		var v int64
+		v, err = strconv.ParseInt(text, 10, bits)
+		again = strconv.FormatInt(v, 10)
+	}
+	return goValue{code: jen.Id(text), empty: text == "0", zero: text == "0", converts: name != "int"}, err == nil && again == text
+}
+
+// special is a value of a type of the standard library.
+func special(name string, raw json.RawMessage) (goValue, bool) {
+	switch name {
+	case "time.Time":
+		var text string
+		if strictjson.Unmarshal(raw, &text) != nil {
+			return goValue{}, false
+		}
+		at, err := time.Parse(time.RFC3339Nano, text)
+		ok := err == nil && strings.HasSuffix(text, "Z") && at.Format(time.RFC3339Nano) == text
+		return goValue{code: timeCode(at), zero: at.IsZero()}, ok
+	case "time.Duration":
+		v, ok := basic("int64", raw)
+		n, _ := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+		v.code, v.converts = durationCode(time.Duration(n)), false
+		return v, ok
+	case "json.RawMessage":
+		text, err := compact(raw)
+		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(emit.Raw(text))}, err == nil
+	}
+	return goValue{}, false
+}
+
+// timeCode is a time in UTC: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC).
+func timeCode(at time.Time) *jen.Statement {
+	return jen.Qual("time", "Date").Call(
+		jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
+		jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"),
+	)
+}
+
+// durationCode is a duration in the largest unit of which it is a multiple: 5 * time.Minute.
+func durationCode(d time.Duration) *jen.Statement {
+	for _, unit := range []struct {
+		name string
+		is   time.Duration
+	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
+		switch n := d / unit.is; {
+		case d == unit.is:
+			return jen.Qual("time", unit.name)
+		case n != 0 && d%unit.is == 0:
+			return jen.Lit(int(n)).Op("*").Qual("time", unit.name)
+		}
+	}
+	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
+}
+
+// typeCode is a type as jennifer writes it, with the imports that it needs. It knows the types that values can have.
+func (s shape) typeCode(t ast.Expr) *jen.Statement {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return jen.Op("*").Add(s.typeCode(t.X))
+	case *ast.ArrayType:
+		return jen.Index().Add(s.typeCode(t.Elt))
+	case *ast.MapType:
+		return jen.Map(s.typeCode(t.Key)).Add(s.typeCode(t.Value))
+	case *ast.SelectorExpr:
+		if t.Sel.Name == "RawMessage" {
+			return jen.Qual("encoding/json", t.Sel.Name)
+		}
+		return jen.Qual("time", t.Sel.Name)
+	case *ast.Ident:
+		if s.path != "" && !isPredeclared(t.Name) {
+			return jen.Qual(s.path, t.Name)
+		}
+		return jen.Id(t.Name)
+	}
+	return jen.Null()
+}
+
+// typeText is a type of one or two words as it is written, such as time.Time; it is empty for others.
+func typeText(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.Ident:
+		return t.Name
+	case *ast.SelectorExpr:
+		if x, ok := t.X.(*ast.Ident); ok {
+			return x.Name + "." + t.Sel.Name
+		}
+	}
+	return ""
+}
