@@ -73,7 +73,8 @@ func TestOursAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		var files []derive.File
-		for _, pkg := range derivedIn(t, dir, home, petrock+"/core") {
+		packages := derivedIn(t, dir, home, petrock+"/core")
+		for _, pkg := range packages {
 			for _, d := range append(pkg.Problems, pkg.Warnings...) {
 				t.Errorf("%s", d)
 			}

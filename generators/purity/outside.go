@@ -62,7 +62,7 @@ func (f *finder) outsideOf(object types.Object) string {
 	}
 	where := object.Pkg().Path()
 	if f.isCore(where) {
-		if function, ok := object.(*types.Func); ok && where == f.Core+"/app" && function.Signature().Recv() == nil {
+		if function, ok := object.(*types.Func); ok && where == f.Core+"/app" && function.Signature().Recv() == nil && !strings.HasPrefix(function.Name(), "Upgrade") {
 			return useWorker // it executes and asks
 		}
 		return ""
