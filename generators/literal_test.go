@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -104,6 +106,26 @@ func TestLiteral(t *testing.T) {
 	if _, ok := (shape{path: "example.com/notes", name: "note"}).literal(json.RawMessage(`{}`)); ok {
 		t.Error("a test writes a value of a type that it cannot name")
 	}
+}
+
+// Whatever is sent as an example, a literal is an expression of Go that has every key of the object.
+func FuzzLiteral(f *testing.F) {
+	f.Add(`{"id":"a","n":3,"size":-4,"mood":"good","tags":["\\u0000"],"deep":{"a":["b"]},"wait":-1,"raw":[1],"any":{"x":[1e3]},"data":"/w=="}`)
+	f.Add(`{"id":"a","at":"2026-01-02T03:04:05.5Z","price":1e-7,"small":0,"Plain":"\\n"}`)
+	f.Fuzz(func(t *testing.T, object string) {
+		made, ok := note().literal(json.RawMessage(object))
+		if !ok {
+			return
+		}
+		expr, err := parser.ParseExpr(fmt.Sprintf("%#v", made))
+		if err != nil {
+			t.Fatalf("%s is %#v: %v", object, made, err)
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(object), &members); err != nil || len(expr.(*ast.CompositeLit).Elts) != len(members) {
+			t.Errorf("%s is %#v (%v)", object, made, err)
+		}
+	})
 }
 
 // Whatever fields a component has, its samples are Go values: compiled and encoded, they are the JSON that they were

@@ -45,7 +45,12 @@ func TestUndo(t *testing.T) {
 		}},
 		{"keep", func(s state) {
 			s.write("tools/a_test.go", strings.Replace(s.read("tools/a_test.go"), "func TestA(", "// It is mine.\nfunc TestA(", 1))
-			edited := s.read("tools/a_test.go")
+			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{Keep: true})))
+			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/a_test.go" {
+				s.Errorf("a test is kept that does not compile without the tool: %v", refused)
+			}
+			edited := "package tools_test\n\n// Kept is mine.\nconst Kept = 1\n"
+			s.write("tools/a_test.go", edited)
 			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{Keep: true}); err != nil {
 				s.Fatal(err)
 			}
