@@ -26,6 +26,9 @@ type Prompt struct {
 	// properties. The values of an enum complete an argument, unless [Server.CompletePrompt] sets a
 	// completer. nil means any text.
 	InputSchema json.RawMessage `json:"-"`
+	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code sets it, and which properties are
+	// required is then not compared with the Go type.
+	OwnSchema bool `json:"-"`
 }
 
 // A PromptArgument is a blank to fill in; its value is text.

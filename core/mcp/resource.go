@@ -45,6 +45,9 @@ type ResourceTemplate struct {
 	// properties are strings. Clients are not shown it. What it lists by enum is
 	// offered to complete a variable, unless [Server.CompleteResource] sets who does that. nil means any text.
 	InputSchema json.RawMessage `json:"-"`
+	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code sets it, and which properties are
+	// required is then not compared with the Go type.
+	OwnSchema bool `json:"-"`
 }
 
 // ResourceContents is a resource, or a part of one, as it is read: text or a blob.

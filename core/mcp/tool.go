@@ -24,6 +24,9 @@ type Tool struct {
 	// Scopes are what a caller must be allowed who is known by a token. Others are not asked for any, and clients are
 	// not told of them.
 	Scopes []string `json:"-"`
+	// OwnSchema says that a //petrock:schema directive gives a part of the schemas. Derived code sets it, and which properties are
+	// required is then not compared with the Go types.
+	OwnSchema bool `json:"-"`
 }
 
 // AppendJSON appends the tool as JSON.

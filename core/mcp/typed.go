@@ -59,7 +59,7 @@ type typedTool struct {
 
 // addTyped adds a tool for the caller of its caller.
 func (s *Server) addTyped(t Tool, f typedTool) error {
-	made, err := f.tool(t)
+	made, err := f.tool(t, isDerived(t.OwnSchema))
 	if err == nil {
 		err = s.tools.add(t.Name, made)
 	}
@@ -68,6 +68,16 @@ func (s *Server) addTyped(t Tool, f typedTool) error {
 	}
 	s.changed("tools")
 	return nil
+}
+
+// isDerived reports whether the function that called the function of this package that called the caller is derived code whose schemas
+// follow from Go types alone.
+func isDerived(ownSchema bool) bool {
+	if ownSchema {
+		return false
+	}
+	_, file, _, _ := runtime.Caller(3)
+	return strings.HasSuffix(file, "_gen.go")
 }
 
 // A misfit is a schema that does not fit the Go type it is for.
@@ -84,8 +94,8 @@ func failed(kind, name string, err error) error {
 	return fmt.Errorf("add %s %s: %w", kind, name, err)
 }
 
-// tool is the tool that calls the function.
-func (f typedTool) tool(t Tool) (*tool, error) {
+// tool is the tool that calls the function. exact says that its schemas are derived from the types.
+func (f typedTool) tool(t Tool, exact bool) (*tool, error) {
 	if f.in.Kind() != reflect.Struct && f.in.Kind() != reflect.Map {
 		return nil, fmt.Errorf("input %v: must be a struct or a map", f.in)
 	}
@@ -112,10 +122,10 @@ func (f typedTool) tool(t Tool) (*tool, error) {
 		return nil, err
 	}
 	if !inferIn {
-		err = fits(made.input, f.in, schema.Input)
+		err = fits(made.input, f.in, schema.Input, exact)
 	}
 	if !inferOut && err == nil && out != nil {
-		err = fits(made.output, out, schema.Output)
+		err = fits(made.output, out, schema.Output, exact)
 	}
 	return made, err
 }
@@ -127,8 +137,8 @@ func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
 }
 
 // fits says why a schema does not fit a type.
-func fits(s *schema.Schema, t reflect.Type, d schema.Direction) error {
-	if err := s.CheckType(t, d); err != nil {
+func fits(s *schema.Schema, t reflect.Type, d schema.Direction, exact bool) error {
+	if err := s.CheckType(t, d, exact); err != nil {
 		return misfit{err}
 	}
 	return nil

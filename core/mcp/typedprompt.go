@@ -45,7 +45,7 @@ func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) erro
 		made, err = newPrompt(p, h)
 	}
 	if err == nil && given {
-		err = fits(made.input.schema, in, schema.Input)
+		err = fits(made.input.schema, in, schema.Input, isDerived(p.OwnSchema))
 	}
 	if err == nil {
 		err = sameNames(in, fields, "the prompt", made.names)

@@ -74,7 +74,7 @@ func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h Re
 		made, err = newTemplate(t, h)
 	}
 	if err == nil && given {
-		err = fits(made.input.schema, in, schema.Input)
+		err = fits(made.input.schema, in, schema.Input, isDerived(t.OwnSchema))
 	}
 	if err == nil {
 		err = sameNames(in, fields, t.URITemplate, made.uri.variables())

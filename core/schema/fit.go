@@ -24,16 +24,18 @@ import (
 //   - The default in a field's tag must be the default in the schema.
 //
 // This holds for properties, items and values of maps too. Otherwise the schema may be narrower or
-// wider than the type: which properties are required, and how values are limited, is up to the schema. Types with
+// wider than the type: how values are limited is up to the schema, and so is which properties are required, unless exact says that
+// it has to be those that [Infer] would require. Types with
 // their own JSON encoding or a method JSONSchema, json.RawMessage and interfaces fit every schema.
-func (s *Schema) CheckType(t reflect.Type, d Direction) error {
-	f := fitting{direction: d}
+func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
+	f := fitting{direction: d, exact: exact}
 	return f.check(s.root, t, spot{}, false)
 }
 
 // A fitting is one comparison of a schema with a type.
 type fitting struct {
 	direction Direction
+	exact     bool
 	done      map[pair]bool // what has been compared through a reference
 }
 
@@ -214,8 +216,27 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 		if err := f.preset(property, field, here); err != nil {
 			return err
 		}
+		if required := slices.Contains(r.required, key); f.exact && !branch && required == f.optional(field) {
+			return fmt.Errorf("%s is %s, its %v schema says %s", here, presence(!required), f.direction, presence(required))
+		}
 	}
 	return nil
+}
+
+// optional reports whether a field may be left out.
+func (f *fitting) optional(field *strictjson.Field) bool {
+	if f.direction == Output {
+		return field.Omits || field.Indirect
+	}
+	preset, _ := defaultIn(field.Tag) // what is wrong with it was said before
+	return field.Omits || preset != nil || field.Type.Kind() == reflect.Pointer
+}
+
+func presence(required bool) string {
+	if required {
+		return "required"
+	}
+	return "optional"
 }
 
 // preset compares the default of a field with that in its schema.

@@ -47,6 +47,8 @@ func TestCheckType(t *testing.T) {
 		schema    string
 		want      string
 	}{
+		{"optional and not derived", out, schema.Input, `{"type":"object","properties":{"name":{"type":"string"}},"additionalProperties":false}`, ""},
+
 		{"everything allowed", list, schema.Input, `{}`, ""},
 		{"narrower", list, schema.Input, `{"type":"object","properties":{"label":{"type":"string","enum":["a"]}},"required":["label"]}`, ""},
 		{"opaque types", list, schema.Input, `{"properties":{"raw":{"type":"object","properties":{"x":{}}},"any":{"type":"integer"},"own":{"type":"array"},"price":{"type":"number"}}}`, ""},
@@ -83,7 +85,7 @@ func TestCheckType(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			if err := s.CheckType(test.of, test.direction); err != nil {
+			if err := s.CheckType(test.of, test.direction, false); err != nil {
 				got = err.Error()
 			}
 			if got != test.want {
@@ -105,9 +107,44 @@ func TestInferredFits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.CheckType(of, d); err != nil {
+			if err := s.CheckType(of, d, true); err != nil {
 				t.Errorf("%v %v: %v", of, d, err)
 			}
+		}
+	}
+}
+
+// A derived schema requires what the Go type requires.
+func TestCheckRequired(t *testing.T) {
+	type input struct {
+		Plain   string  `json:"plain"`
+		Pointer *string `json:"pointer"`
+		Omitted string  `json:"omitted,omitempty"`
+		Preset  int     `json:"preset" schema:"default=1"`
+	}
+	const properties = `{"type":"object","properties":{"plain":{"type":"string"},"pointer":{"type":["string","null"]},"omitted":{"type":"string"},"preset":{"type":"integer","default":1}},"additionalProperties":false,"required":[`
+	for _, test := range []struct {
+		direction      schema.Direction
+		required, want string
+	}{
+		{schema.Input, `"plain"`, ""},
+		{schema.Input, ``, "input.plain is required, its input schema says optional"},
+		{schema.Input, `"plain","pointer"`, "input.pointer is optional, its input schema says required"},
+		{schema.Input, `"plain","omitted"`, "input.omitted is optional, its input schema says required"},
+		{schema.Input, `"plain","preset"`, "input.preset is optional, its input schema says required"},
+		{schema.Output, `"plain","pointer","preset"`, ""},
+		{schema.Output, `"plain","preset"`, "input.pointer is required, its output schema says optional"},
+	} {
+		s, err := schema.Compile(properties + test.required + "]}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := s.CheckType(reflect.TypeFor[input](), test.direction, true); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%v, required %s: got %q, want %q", test.direction, test.required, got, test.want)
 		}
 	}
 }

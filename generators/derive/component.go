@@ -27,6 +27,7 @@ type Component struct {
 	Internal    bool            `json:"internal,omitempty"`     // It is a command or query that is no tool, which only Go code executes
 
 	arguments []string // the fields of the input of a prompt or resource
+	ownSchema bool     // a directive gives a part of its schemas
 	hints     []hint
 	scopes    []string // what a caller must be allowed
 	version   int      // of a command

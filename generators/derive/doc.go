@@ -70,9 +70,21 @@
 //	//petrock:title Send a mail    of a command or query
 //	//petrock:hints additive       of a command; and: destructive, idempotent
 //	//petrock:scopes posts:write   of a command or query: what a token must allow whoever calls it
-//	//petrock:version 2            of a command, when older entries mean something else: Map is asked about those
+//	//petrock:version 2            of a command whose fields changed; see Versions
 //	//petrock:every 5m             on the method Every: how often
 //	//petrock:pure it only counts  on a function that Apply uses: that it does no harm, and why; see package purity
+//
+// # Versions
+//
+// Events of older versions of a command are read as a type with the fields that they have, and upgraded:
+//
+//	//petrock:version 2
+//	type Create struct{ … }
+//
+//	type CreateV1 struct{ … }                      // named after the command and the version
+//	func (old CreateV1) Upgrade() Create           // or CreateV2, which is upgraded in turn
+//
+// Map is asked about versions that have no such type.
 //
 // # Schemas
 //

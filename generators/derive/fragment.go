@@ -30,7 +30,7 @@ type fragment struct {
 
 // identity tells a component from all of which other fragments are written.
 func (c Component) identity() string {
-	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %#v %#v %d %#v %t %t %q %q", c.Kind, c.Name, c.Title, c.Description, c.Func,
+	return fmt.Sprintf("%t %q %q %q %q %q %q %q %q %q %#v %#v %d %#v %t %t %q %q", c.ownSchema, c.Kind, c.Name, c.Title, c.Description, c.Func,
 		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.hints, c.version, c.duties, c.Internal, c.fromStart, c.completer, c.scopes)
 }
 

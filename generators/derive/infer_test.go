@@ -184,10 +184,10 @@ func (p *program) run(t *testing.T, root string) map[string]answer {
 	for _, key := range slices.Sorted(maps.Keys(p.twins)) {
 		twin := p.twins[key]
 		if twin.derived.Input != nil {
-			fmt.Fprintf(&calls, "\tadd(%q, %s, schema.Input, %q)\n", key+" input", twin.in, twin.derived.Input)
+			fmt.Fprintf(&calls, "\tadd(%q, %s, schema.Input, %q, %t)\n", key+" input", twin.in, twin.derived.Input, twin.directive)
 		}
 		if twin.derived.Output != nil {
-			fmt.Fprintf(&calls, "\tadd(%q, %s, schema.Output, %q)\n", key+" output", twin.out, twin.derived.Output)
+			fmt.Fprintf(&calls, "\tadd(%q, %s, schema.Output, %q, %t)\n", key+" output", twin.out, twin.derived.Output, twin.directive)
 		}
 	}
 	p.lay(t, "main.go", fmt.Appendf(nil, `package main
@@ -205,7 +205,7 @@ type answer struct{ Schema, Error, Misfit string }
 
 func main() {
 	all := map[string]answer{}
-	add := func(key string, t reflect.Type, d schema.Direction, derived string) {
+	add := func(key string, t reflect.Type, d schema.Direction, derived string, own bool) {
 		var a answer
 		text, err := schema.Infer(t, d)
 		if a.Schema = text; err != nil {
@@ -213,7 +213,7 @@ func main() {
 		}
 		compiled, err := schema.Compile(derived)
 		if err == nil {
-			err = compiled.CheckType(t, d)
+			err = compiled.CheckType(t, d, !own)
 		}
 		if err != nil {
 			a.Misfit = err.Error()

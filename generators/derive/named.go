@@ -83,6 +83,7 @@ func (s *schemer) ofItself(t types.Type) (schema.Keywords, bool) {
 
 // given is a schema that a directive gives a type.
 func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema.Keywords {
+	s.own = true
 	_, err := schema.Compile(text)
 	switch {
 	case err == nil && !strings.HasPrefix(text, "{"):

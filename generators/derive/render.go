@@ -196,6 +196,9 @@ func (e emitter) add(c Component) *jen.Statement {
 	if c.Output != nil {
 		lines = append(lines, emit.Key("OutputSchema", e.rawMessage(c.constant("outputSchema"))))
 	}
+	if c.ownSchema {
+		lines = append(lines, emit.Key("OwnSchema", jen.True()))
+	}
 	if len(c.hints) > 0 {
 		var set []jen.Code
 		for _, h := range c.hints {

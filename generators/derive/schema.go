@@ -27,6 +27,7 @@ type schemer struct {
 	size   int  // how many types have been looked at
 	broken bool // there were problems
 	preset bool // a field has a default
+	own    bool // a directive gives a part of it
 	depth  int  // how many fields lead from the root to the type in hand
 	direct bool // no pointer leads to the field in hand, so that it can have a default
 

@@ -173,7 +173,7 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 		f.problem(name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", name.Name, f.name(t))
 		return false
 	}
-	c.Input = json.RawMessage(text)
+	c.Input, c.ownSchema = json.RawMessage(text), s.own
 	if s.preset && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", name.Name)
 	}
@@ -241,7 +241,7 @@ func (f *finder) output(c *Component, name *ast.Ident, t types.Type) {
 	if !ok {
 		return
 	}
-	c.Output = json.RawMessage(made)
+	c.Output, c.ownSchema = json.RawMessage(made), c.ownSchema || s.own
 }
 
 // resource checks the address of a resource and what is read there.

@@ -191,9 +191,9 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
 		{"worker", "posts/digest", "and under another name it begins anew"},
-		{"command", "posts_create", "posts/create cannot be read any more: keep the type, with //petrock:internal in its doc comment, so that they apply and clients do not see it, or write func Map in features/posts"},
+		{"command", "posts_create", "events posts/create stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
-		{"feature", "users", "users/create cannot be read any more: skip them with hello log skip"},
+		{"feature", "users", "events users/create stops the server at startup; skip them with hello log skip"},
 		{"feature", "posts", ""},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
@@ -252,7 +252,7 @@ func TestApplyIsPure(t *testing.T) {
 	if checked, err := b.Check(t.Context()); err != nil || checked.OK || checked.Stale() != "" || !strings.Contains(checked.Impurities(), "Worse.Apply → time.Now") {
 		t.Errorf("a check says %s (%v)", checked, err)
 	}
-	if undone, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil || !strings.Contains(strings.Join(undone.Next, " "), "entries posts/good") {
+	if undone, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil || !strings.Contains(strings.Join(undone.Next, " "), "events posts/good") {
 		t.Errorf("undoing says %s (%v)", undone, err)
 	}
 	if _, err := b.generate("features/posts/other.go", command("Other", "return e.Time")); err != nil {

@@ -5,29 +5,47 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
 )
 
-// forLogs says what to do about the entries of commands that would be gone after a plan: a log that has some cannot be
-// read without them. Of workers it says how they keep their place in the log.
+// forLogs says what happens to stored events of commands that would be gone after a plan, and to workers under other names.
 func (e *Engine) forLogs(p *plan) []string {
 	var said []string
 	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
 		before, after := e.before.File(file), p.after.File(file)
 		if gone := without(derive.Entries(before), derive.Entries(after)); len(gone) > 0 {
-			kept := fmt.Sprintf("keep the type, with //petrock:internal in its doc comment, so that they apply and clients do not see it, or write func Map in %s, which says what they stand for now, or ", path.Dir(file))
-			if after == nil {
-				kept = ""
-			}
-			said = append(said, fmt.Sprintf("A log that has entries %s cannot be read any more: %sskip them with %s log skip.", strings.Join(gone, ", "), kept, e.project.Name))
+			said = append(said, e.orphaned(gone, path.Dir(file), after != nil))
 		}
 		if after != nil {
 			said = append(said, renamed(derive.Workers(before), derive.Workers(after))...)
 		}
 	}
 	return said
+}
+
+// orphaned says what to do about stored events whose commands are gone, and offers the function that drops them, if the feature remains.
+func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
+	events := strings.Join(gone, ", ")
+	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
+	if !remains {
+		return fmt.Sprintf("A log that has events %s stops the server at startup; %s.", events, skip)
+	}
+	var quoted []string
+	for _, name := range gone {
+		quoted = append(quoted, strconv.Quote(name))
+	}
+	return fmt.Sprintf(`A log that has events %s stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
+    // Map drops the events of removed commands.
+    func Map(r app.Recorded) (app.Recorded, error) {
+        switch r.Type {
+        case %s:
+            return r, app.ErrDrop // or return the event that replaces it
+        }
+        return r, nil
+    }`, events, skip, dir, strings.Join(quoted, ", "))
 }
 
 // renamed says what becomes of the workers of a feature that are gone, and may be there under other names.

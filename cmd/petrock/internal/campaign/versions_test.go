@@ -48,11 +48,9 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		t.Errorf("its test was not run: %+v", first.Trial)
 	}
 	call("links_create", object{"href": "https://pkg.go.dev"}, `"seq":2`)
-	good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=address"}, "drop": []string{}})
-	call("links_create", object{"address": "https://tip.golang.org"}, `"seq":3`)
+	good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=address"}})
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_list", object{}, `"url":"https://pkg.go.dev"`)
-	call("links_list", object{}, `"url":"https://tip.golang.org"`)
 	w.goCommand("test", "./features/...")
 	for _, part := range []string{"func (old CreateV1) Upgrade() CreateV2", "CreateV2{Href: old.URL, Tags: old.Tags}"} {
 		if text := w.read("features/links/create_v1.go"); !strings.Contains(text, part) {
@@ -62,7 +60,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 
 	// An undo leaves a build that is older than the log, and says so.
 	good[engine.Result](w, client, "undo", nil)
-	good[engine.Result](w, client, "undo", object{"id": first.Operation})
+	good[engine.Result](w, client, "undo", object{"operation": first.Operation})
 	w.unchanged(before, "undoing the versions")
 	call("links_list", object{}, "is newer than this build, which knows links/create up to version 1")
 }
@@ -85,13 +83,10 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 		t.Errorf("the check says %+v, %v", checked, err)
 	}
 	client := w.serve(workshop.Options{})
-	for _, tool := range []string{"build", "call"} {
-		if said := client.CallTool(tool, object{"name": "links_list"}); tool == "call" && (!said.IsError || !strings.Contains(said.Text(), changed)) {
+	for tool, arguments := range map[string]object{"build": {}, "call": {"name": "links_list"}} {
+		if said := client.CallTool(tool, arguments); !said.IsError || !strings.Contains(said.Text(), changed) {
 			t.Errorf("%s says %s", tool, said.Text())
 		}
-	}
-	if said := client.CallTool("build", object{}); !said.IsError || !strings.Contains(said.Text(), changed) {
-		t.Errorf("build says %s", said.Text())
 	}
 
 	// It can be accepted, which can be undone.

@@ -129,6 +129,7 @@ func Register(s *mcp.Server) error {
 			Description:  "Tells how a person can be reached.",
 			InputSchema:  json.RawMessage(inputSchemaContact),
 			OutputSchema: json.RawMessage(outputSchemaContact),
+			OwnSchema:    true,
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, Contact),
 		mcp.AddTool(s, mcp.Tool{
