@@ -19,15 +19,14 @@ import (
 // VersionInput is the input of the generator of command versions.
 type VersionInput struct {
 	Name    string   `json:"name"`                              // Feature and command, such as posts/create
-	Rename  []string `json:"rename,omitempty"`                  // Fields with new names: url=href
-	Drop    []string `json:"drop,omitempty"`                    // Fields of old events that are ignored from now on
-	Default []string `json:"default,omitempty"`                 // What new fields are in old events: status=open
-	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command by old, the old one, instead of what follows from the other flags
+	Rename  []string `json:"rename,omitempty"`                  // url=href
+	Drop    []string `json:"drop,omitempty"`                    // Fields to ignore in old events
+	Default []string `json:"default,omitempty"`                 // Values of new fields in old events: status=open
+	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command, by old, instead
 }
 
-// NewVersion makes a new version of a command whose fields change, so that stored events still mean what they meant: it keeps
-// the old fields as a type of their own, with a function that upgrades it. Run it before or after you change the Go type; fields that it is told
-// to rename or drop are edited with all references.
+// NewVersion makes a new version of a command whose fields change: stored events are read as a type with the old fields, and upgraded. It works before
+// or after the Go type is edited, and renames fields with all references.
 //
 //petrock:name version
 func NewVersion(p kit.Project, in VersionInput) (kit.Draft, error) {

@@ -166,6 +166,17 @@ func (c *Contract) Add(other *Contract) {
 	}
 }
 
+// Drop removes the list entries that were added between before and after.
+func (c *Contract) Drop(before, after *Contract) {
+	for i, list := range c.lists() {
+		for name := range *after.lists()[i] {
+			if _, existed := (*before.lists()[i])[name]; !existed {
+				delete(*list, name)
+			}
+		}
+	}
+}
+
 // Revert takes the change from before to after back out of the contract, entry by entry. What has changed again since
 // stays as it is.
 func (c *Contract) Revert(before, after *Contract) *Contract {

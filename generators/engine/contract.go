@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -81,7 +80,7 @@ func (e *Engine) promise(ctx context.Context, p *plan) error {
 	}
 	after := before.Clone()
 	if p.undone != nil {
-		err = p.restoreEntries(after)
+		err = e.restoreEntries(ctx, p, after)
 	} else {
 		err = e.keepPromises(ctx, p, before, after)
 	}
@@ -237,26 +236,29 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	return err
 }
 
-// restoreEntries brings the list entries of the packages that an undo changes up to date: somebody may have edited them since.
-func (p *plan) restoreEntries(after *contract.Contract) error {
-	added := func(list, before, now map[string]json.RawMessage) {
-		for name := range now {
-			if _, existed := before[name]; !existed {
-				delete(list, name)
-			}
-		}
+// restoreEntries brings the list entries of the packages that an undo changes up to date, because they may have been edited since, and
+// the capabilities, which follow from all packages.
+func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Contract) error {
+	if len(p.packages) == 0 {
+		return nil
 	}
-	if len(p.packages) > 0 {
-		added(after.Tools, p.undone.before.Tools, p.undone.after.Tools)
-		added(after.Resources, p.undone.before.Resources, p.undone.after.Resources)
-		added(after.ResourceTemplates, p.undone.before.ResourceTemplates, p.undone.after.ResourceTemplates)
-		added(after.Prompts, p.undone.before.Prompts, p.undone.after.Prompts)
-	}
-	now, err := derive.Contract(p.packages)
+	packages, err := e.offered(ctx, p, e.before.With(p.texts))
 	if err != nil {
 		return err
 	}
-	after.Add(now)
+	all, err := derive.Contract(packages)
+	if err != nil {
+		return err
+	}
+	touched, err := derive.Contract(p.packages)
+	if err != nil {
+		return err
+	}
+	after.Drop(p.undone.before, p.undone.after)
+	after.Add(touched)
+	if !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }) {
+		after.Capabilities = all.Capabilities
+	}
 	return nil
 }
 

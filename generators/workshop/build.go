@@ -20,7 +20,7 @@ import (
 
 // BuildInput is what build takes.
 type BuildInput struct {
-	Accept []string `json:"accept,omitempty"` // Commands, such as posts/create, whose changed fields are recorded although stored events no longer fit them
+	Accept []string `json:"accept,omitempty"` // Commands whose changed fields are recorded although stored events do not fit them
 	Dir    string   `json:"dir,omitempty"`    // Folder of the project
 }
 

@@ -12,7 +12,7 @@ import (
 const (
 	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string","description":"Folder of the project"}},"required":["plan"],"additionalProperties":false}`
 
-	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands, such as posts/create, whose changed fields are recorded although stored events no longer fit them"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose changed fields are recorded although stored events do not fit them"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Name of a tool, prompt or resource of the project, or the address of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"What it is given"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"What the name is of; tool, or resource for an address, if it is left out"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
