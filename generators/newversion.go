@@ -164,6 +164,9 @@ func (u *upgrade) draft() (kit.Draft, error) {
 			fmt.Sprintf("go test ./%s", u.Dir),
 		},
 	}
+	for _, name := range u.Unbuilt {
+		draft.Next = append(draft.Next, fmt.Sprintf("This system does not build %s, which may use a renamed field; rename it there.", name))
+	}
 	if u.body != nil {
 		draft.Files[0].Seek, draft.Files[0].Imports = true, u.body.imports
 	}

@@ -124,13 +124,17 @@ func (u *upgrade) typeOf(t types.Type) *jen.Statement {
 //
 //	return Create{Href: old.URL, Tags: old.Tags}
 func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Statement, fields []contract.Field, structure *types.Struct) {
-	used := map[string]bool{}
+	used, embeds := map[string]bool{}, false
 	var values []assigned
 	for _, f := range derive.JSONFields(structure) {
 		at := prefix + f.Name
 		was, found := u.sourceOf(prefix, fields, f.Name)
 		fallback, hasDefault := u.defaultOf(at)
-		made := assigned{path: f.Path}
+		made := assigned{name: f.Var.Name()}
+		if promoted, _, _ := types.LookupFieldOrMethod(structure, true, f.Var.Pkg(), made.name); promoted != f.Var {
+			made.name = strings.Join(f.Path, ".") // an embedded struct hides it
+		}
+		embeds = embeds || len(f.Path) > 1
 		switch {
 		case found:
 			used[was.Name] = true
@@ -153,28 +157,28 @@ func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Stateme
 			u.leave(at, fmt.Sprintf("no field takes it; say what it is called now (rename %s=NEW), or that it is ignored (drop %[1]s)", at))
 		}
 	}
-	write(g, target, values)
+	write(g, target, values, embeds)
 }
 
 // assigned is a field of a struct with its value.
 type assigned struct {
-	path  []string // Go names, through embedded structs
+	name  string
 	value *jen.Statement
 }
 
-// write returns a struct with fields: as a literal, or field by field where structs are embedded.
-func write(g *jen.Group, target *jen.Statement, values []assigned) {
-	if slices.ContainsFunc(values, func(a assigned) bool { return len(a.path) > 1 }) {
+// write returns a struct with fields: as a literal, or field by field if it embeds others.
+func write(g *jen.Group, target *jen.Statement, values []assigned, embeds bool) {
+	if embeds {
 		g.Var().Id("made").Add(target)
 		for _, a := range values {
-			g.Id("made." + strings.Join(a.path, ".")).Op("=").Add(a.value)
+			g.Id("made." + a.name).Op("=").Add(a.value)
 		}
 		g.Return(jen.Id("made"))
 		return
 	}
 	var set []jen.Code
 	for _, a := range values {
-		set = append(set, emit.Key(a.path[0], a.value))
+		set = append(set, emit.Key(a.name, a.value))
 	}
 	if len(set) > 3 {
 		g.Return(target.Custom(emit.Multiline(), set...))

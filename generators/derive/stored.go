@@ -128,7 +128,7 @@ func (s *storer) of(name string, t types.Type) string {
 	t = types.Unalias(t)
 	named, isNamed := t.(*types.Named)
 	if isNamed {
-		if readsItself(named) {
+		if IsOpaque(named) {
 			return s.opaque(named)
 		}
 		name = s.typeName(named)
@@ -199,7 +199,7 @@ func (s *storer) opaque(t *types.Named) string {
 	return text + "[" + strings.Join(arguments, ",") + "]"
 }
 
-// readsItself reports whether values of a type decide how they are read.
-func readsItself(t *types.Named) bool {
+// IsOpaque reports whether values of a type decide themselves how they are read.
+func IsOpaque(t *types.Named) bool {
 	return t.Obj().Pkg() != nil && (method(t, "UnmarshalJSON") != nil || method(t, "UnmarshalText") != nil)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -32,6 +33,8 @@ type migration struct {
 	named    *types.Named          // the command's type
 	edits    map[string][]textEdit // by file
 	renamed  map[token.Pos]string  // new Go names of fields, by the place where they are declared
+	oldNames []string              // what those are called now
+	tidy     map[string]bool       // files that may no longer use all that they import
 }
 
 // A textEdit replaces a part of a file.
@@ -57,7 +60,7 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit kit.Edit) (*kit
 	case version < recorded.Version || version > recorded.Version+1:
 		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", entry, recorded.Version, version, recorded.Version)
 	}
-	m := &migration{engine: e, recorded: recorded, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}}
+	m := &migration{engine: e, recorded: recorded, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string]bool{}}
 	m.made = &kit.Migration{
 		Entry:    entry,
 		Dir:      path.Dir(component.File),
@@ -127,7 +130,7 @@ func (m *migration) plan(edit kit.Edit, dirs []string) error {
 	if err := m.bump(); err != nil {
 		return err
 	}
-	m.redirect()
+	m.redirect(dirs)
 	return m.references(dirs)
 }
 
@@ -201,6 +204,7 @@ func (m *migration) rename(old, name string) error {
 		return err
 	}
 	m.renamed[before.Pos()] = made.Go()
+	m.oldNames = append(m.oldNames, before.Name())
 	m.replace(file, field.Names[0].Pos(), field.Names[0].End(), made.Go())
 	m.retag(file, field, short)
 	return nil
@@ -265,6 +269,7 @@ func (m *migration) drop(name string) error {
 		end = field.Comment.End()
 	}
 	m.replace(file, start, end, "")
+	m.tidy[file.Path] = true
 	return nil
 }
 
@@ -304,10 +309,11 @@ func (m *migration) bump() error {
 }
 
 // redirect makes the upgrade of the version before lead to the recorded version, whose fields become a type of their own.
-func (m *migration) redirect() {
+func (m *migration) redirect(dirs []string) {
 	if m.made.Version < 2 {
 		return
 	}
+	m.chainCalls(dirs)
 	inspected := m.pass.Inspect(m.made.Dir)
 	if inspected == nil {
 		return
@@ -331,16 +337,61 @@ func (m *migration) redirect() {
 	}
 }
 
-// redirectFunction replaces types in a function, and the fields of the command by the names that they had.
+// chainCalls upgrades once more where somebody upgrades an older version to the command, as tests do: old.Upgrade() becomes
+// old.Upgrade().Upgrade().
+func (m *migration) chainCalls(dirs []string) {
+	for _, dir := range dirs {
+		for _, inspected := range m.pass.InspectTests(dir) {
+			for _, file := range inspected.Files {
+				if file.IsDerived() {
+					continue
+				}
+				for node := range ast.Preorder(file.Syntax) {
+					call, ok := node.(*ast.CallExpr)
+					if !ok || m.inOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
+						continue
+					}
+					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
+				}
+			}
+		}
+	}
+}
+
+// upgradesToCommand reports whether a call is that of Upgrade of an older version, and returns the command.
+func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Upgrade" {
+		return false
+	}
+	isOurs := func(t types.Type, is func(name string) bool) bool {
+		named, ok := types.Unalias(t).(*types.Named)
+		return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == m.named.Obj().Pkg().Path() && is(named.Obj().Name())
+	}
+	receiver, result := info.Types[selector.X].Type, info.Types[call].Type
+	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.made.Type })
+}
+
+// redirectFunction replaces types in a function, and the fields of the command by the names that they had. Named types of strings and numbers become
+// what they are made of, as recorded types have them.
 func (m *migration) redirectFunction(file *source.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
 	for node := range ast.Preorder(function) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if name := plainType(info.Uses[selector.Sel]); name != "" {
+				m.replace(file, selector.Pos(), selector.End(), name)
+			}
+			continue
+		}
 		ident, ok := node.(*ast.Ident)
-		if !ok {
+		if !ok || m.isPlanned(file, ident.Pos()) {
 			continue
 		}
 		switch object := info.Uses[ident].(type) {
 		case *types.TypeName:
-			if name := names[ident.Name]; name != "" && object.Parent() == object.Pkg().Scope() {
+			ours := object.Pkg() != nil && object.Pkg().Path() == m.named.Obj().Pkg().Path()
+			if name := names[ident.Name]; name != "" && ours {
+				m.replace(file, ident.Pos(), ident.End(), name)
+			} else if name := plainType(object); name != "" && ours {
 				m.replace(file, ident.Pos(), ident.End(), name)
 			}
 		case *types.Var:
@@ -351,6 +402,24 @@ func (m *migration) redirectFunction(file *source.File, function *ast.FuncDecl, 
 			}
 		}
 	}
+	m.tidy[file.Path] = true
+}
+
+// plainType is the basic type that a named type without its own marshalling is made of, empty for everything else.
+func plainType(object types.Object) string {
+	name, ok := object.(*types.TypeName)
+	if !ok || name.Pkg() == nil {
+		return ""
+	}
+	named, ok := name.Type().(*types.Named)
+	if !ok || derive.IsOpaque(named) {
+		return ""
+	}
+	basic, ok := named.Underlying().(*types.Basic)
+	if !ok {
+		return ""
+	}
+	return types.Typ[basic.Kind()].Name()
 }
 
 // recordedName is the Go name that a field of the command had in the recorded version, empty if it is not known.
@@ -365,7 +434,7 @@ func (m *migration) recordedName(v *types.Var) string {
 		}
 		for _, old := range m.made.Old.Fields {
 			if old.Name == field.Name {
-				return old.Go
+				return old.Go[strings.LastIndex(old.Go, ".")+1:]
 			}
 		}
 	}
@@ -379,8 +448,10 @@ func (m *migration) references(dirs []string) error {
 	}
 	seen := map[token.Pos]bool{}
 	for _, dir := range dirs {
+		left := slices.Clone(m.engine.before.Files(dir))
 		for _, inspected := range m.pass.InspectTests(dir) {
 			for _, file := range inspected.Files {
+				left = slices.DeleteFunc(left, func(f *source.File) bool { return f == file })
 				if file.IsDerived() {
 					continue
 				}
@@ -400,8 +471,21 @@ func (m *migration) references(dirs []string) error {
 				}
 			}
 		}
+		m.noteUnbuilt(left)
 	}
 	return nil
+}
+
+// noteUnbuilt names files that this system does not build and that use names of renamed fields.
+func (m *migration) noteUnbuilt(files []*source.File) {
+	for _, file := range files {
+		for node := range ast.Preorder(file.Syntax) {
+			if ident, ok := node.(*ast.Ident); ok && slices.Contains(m.oldNames, ident.Name) {
+				m.made.Unbuilt = append(m.made.Unbuilt, file.Path)
+				break
+			}
+		}
+	}
 }
 
 // inOlder reports whether a place is in a method of an older version of the command.
@@ -446,6 +530,9 @@ func (m *migration) result(ctx context.Context) error {
 		for _, e := range edits {
 			text = slices.Concat(text[:e.start], []byte(e.text), text[e.end:])
 		}
+		if m.tidy[name] {
+			text = withoutUnusedImports(name, text)
+		}
 		texts[name] = text
 		m.made.Changes = append(m.made.Changes, kit.File{Path: name, Text: text})
 	}
@@ -468,6 +555,44 @@ func (m *migration) result(ctx context.Context) error {
 	pkg, _ := pass.Package(m.made.Dir)
 	m.made.Struct, _ = pkg.Scope().Lookup(m.made.Type).Type().Underlying().(*types.Struct)
 	return nil
+}
+
+// withoutUnusedImports is a file without those packages of the standard library that it imports and does not use. A file that does
+// not parse stays as it is.
+func withoutUnusedImports(name string, text []byte) []byte {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return text
+	}
+	used := map[string]bool{}
+	for node := range ast.Preorder(file) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if pkg, ok := selector.X.(*ast.Ident); ok {
+				used[pkg.Name] = true
+			}
+		}
+	}
+	for _, decl := range slices.Backward(file.Decls) {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok || group.Tok != token.IMPORT {
+			continue
+		}
+		for _, spec := range slices.Backward(group.Specs) {
+			imported := spec.(*ast.ImportSpec)
+			from, err := strconv.Unquote(imported.Path.Value)
+			first, _, _ := strings.Cut(from, "/")
+			if err != nil || imported.Name != nil || strings.Contains(first, ".") || used[path.Base(from)] {
+				continue
+			}
+			start, end := fset.Position(spec.Pos()).Offset, fset.Position(spec.End()).Offset
+			if len(group.Specs) == 1 {
+				start, end = fset.Position(group.Pos()).Offset, fset.Position(group.End()).Offset
+			}
+			text = slices.Concat(text[:start], text[end:])
+		}
+	}
+	return text
 }
 
 // unmade says why the command cannot be derived after the edits.

@@ -23,6 +23,7 @@ type Migration struct {
 	// Changes are files that are edited for the new version: renamed and dropped fields with all references, the version in
 	// the type's doc comment, and the upgrade of the version before, which now leads to the recorded one.
 	Changes []File
+	Unbuilt []string // files that may use renamed fields, and that this system does not build
 }
 
 // An Edit is what is to become of the fields of a command. Fields are named by their JSON names, joined by dots for those of structs

@@ -238,15 +238,26 @@ type Place struct {
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
 		"type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level string", "Due   *time.Time",
-		"made.Base.By = old.By", "made.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "made.Level = Level(old.Level)",
+		"made.By = old.By", "made.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "made.Level = Level(old.Level)",
 		`made.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
 			t.Errorf("there is no %s in\n%s", part, text)
 		}
 	}
+	// The next version changes the types inside again, before the Go is edited.
+	second, err := w.version(e, object{"name": "orders/place", "rename": []string{"items.href=link"}, "drop": []string{"due"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var made PlaceV2", "made.By = old.By"} {
+		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
+			t.Errorf("there is no %s in\n%s", part, text)
+		}
+	}
 	w.goCommand("test", "-vet=all", "./features/...")
 	w.fresh(e)
+	w.undo(e, second.Operation)
 	w.undo(e, result.Operation)
 	if _, err := e.Sync(t.Context(), engine.Options{}); err == nil {
 		t.Error("after the undo the change is no longer refused")
