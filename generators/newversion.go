@@ -54,6 +54,7 @@ func NewVersion(p kit.Project, in VersionInput) (kit.Draft, error) {
 	if err := u.check(); err != nil {
 		return kit.Draft{}, err
 	}
+	u.canonical()
 	if in.Body != "" {
 		if u.body, err = parseBody(in.Body); err != nil {
 			return kit.Draft{}, err
@@ -92,6 +93,9 @@ func (u *upgrade) check() error {
 		}
 	}
 	for _, name := range u.edit.Drop {
+		if _, renamed := u.edit.Rename[name]; renamed {
+			return fmt.Errorf("drop %s: it is renamed too; give one of them", name)
+		}
 		if !known(u.Old, name) {
 			return fmt.Errorf("drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.Entry, u.Old.Names())
 		}
@@ -108,6 +112,21 @@ func (u *upgrade) check() error {
 		return fmt.Errorf("%s: the package declares %s already; remove it, or rename it", u.Entry, taken)
 	}
 	return nil
+}
+
+// canonical names all fields by the path under which the command first has them.
+func (u *upgrade) canonical() {
+	renamed, defaults := map[string]string{}, map[string]string{}
+	for old, name := range u.edit.Rename {
+		renamed[u.Old.Canonical(old)] = name[strings.LastIndex(name, ".")+1:]
+	}
+	for name, value := range u.defaults {
+		defaults[u.New.Canonical(name)] = value
+	}
+	for i, name := range u.edit.Drop {
+		u.edit.Drop[i] = u.Old.Canonical(name)
+	}
+	u.edit.Rename, u.defaults = renamed, defaults
 }
 
 // draft is the old version with its test.
@@ -129,6 +148,9 @@ func (u *upgrade) draft() (kit.Draft, error) {
 		u.convertStruct(g, "", jen.Id(u.Type), u.Old.Fields, u.Struct)
 	})
 	for _, name := range slices.Sorted(maps.Keys(u.Old.Types)) {
+		if name == u.Type {
+			continue // the command contains itself
+		}
 		file.Commentf("// %s is what version %d of %s had as %s.", u.OldType(name), u.Version, u.Type, name)
 		u.declare(file, u.OldType(name), u.Old.Types[name])
 	}
@@ -160,7 +182,7 @@ func (u *upgrade) draft() (kit.Draft, error) {
 		},
 		Trial: kit.Trial{Test: "Test" + old},
 		Next: []string{
-			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; builds of before do not read the new events.", u.Version, old, source),
+			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, source),
 			fmt.Sprintf("go test ./%s", u.Dir),
 		},
 	}

@@ -191,7 +191,7 @@ func write(g *jen.Group, target *jen.Statement, values []assigned, embeds bool) 
 func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) (contract.Field, bool) {
 	for _, was := range fields {
 		renamed, ok := u.edit.Rename[prefix+was.Name]
-		if ok && (renamed == name || renamed == prefix+name) || !ok && was.Name == name {
+		if ok && renamed == name || !ok && was.Name == name {
 			return was, true
 		}
 	}
@@ -304,6 +304,9 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 		if old.Kind != contract.Struct || !isNamed {
 			return nil, false
 		}
+		if old.Name == u.Type {
+			return value.Dot("Upgrade").Call(), named.Obj().Name() == u.Type
+		}
 		if known := u.queued[old.Name]; known != nil && !types.Identical(known, target) {
 			return nil, false
 		}
@@ -323,6 +326,9 @@ func (u *upgrade) each(function string, value *jen.Statement, old contract.Type,
 
 // function is one that converts v, a value of a recorded type, to a Go type.
 func (u *upgrade) function(old contract.Type, target types.Type, made *jen.Statement) *jen.Statement {
+	if old.Kind == contract.Struct && old.Name == u.Type {
+		return jen.Id(u.OldType("")).Dot("Upgrade")
+	}
 	if old.Kind == contract.Struct {
 		return jen.Id(u.OldType(old.Name)).Dot("upgrade")
 	}

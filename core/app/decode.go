@@ -179,6 +179,8 @@ func (f *feature) mapped(r Recorded) (now Recorded, err error) {
 // Command returns the command that an event stands for, in the version that this program writes; nil if the event is dropped. It does
 // not apply it.
 func (a *App) Command(r Record) (any, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
 	d, meant := a.meaning(r)
 	if d.err == nil && d.of != nil {
 		d.read(meant)

@@ -69,6 +69,9 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 	if !n.types.mayBe(form) {
 		return fmt.Errorf("%s is %v, its %v schema says %s", at, t, f.direction, list(n.types.names(), " or "))
 	}
+	if f.exact && (f.direction == Input && form == integerKind && n.types&numberKind != 0 || f.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind) {
+		return fmt.Errorf("%s is %v, its %v schema says %s", at, t, f.direction, list(n.types.names(), " or "))
+	}
 	for _, other := range n.allOf {
 		if err := f.check(other, t, at, branch); err != nil {
 			return err
@@ -229,7 +232,7 @@ func (f *fitting) optional(field *strictjson.Field) bool {
 		return field.Omits || field.Indirect
 	}
 	preset, _ := defaultIn(field.Tag) // what is wrong with it was said before
-	return field.Omits || preset != nil || field.Type.Kind() == reflect.Pointer
+	return field.Omits || preset != nil || field.Type.Kind() == reflect.Pointer && field.Type.Name() == ""
 }
 
 func presence(required bool) string {

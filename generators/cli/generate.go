@@ -109,6 +109,12 @@ func example(kind string, f *form) []string {
 		return []string{`generate query posts/count --output 'count:int' --body 'return CountOutput{Count: len(s.Posts)}, nil'`}
 	case "worker":
 		return []string{`generate worker posts/digest --on posts/create`, `generate worker posts/sweep --every 5m`}
+	case "version":
+		return []string{
+			`generate version posts/create --rename body=text`,
+			`generate version posts/create --drop draft --default status=open`,
+			`generate version orders/place --rename items.url=items.href`,
+		}
 	case "generator":
 		return []string{`generate generator handler --description 'Makes a handler.'`, `generate handler first`}
 	}

@@ -159,26 +159,33 @@ func (c *Contract) lists() []*map[string]json.RawMessage {
 	return []*map[string]json.RawMessage{&c.Tools, &c.Resources, &c.ResourceTemplates, &c.Prompts, &c.Capabilities}
 }
 
-// Add takes the list entries and capabilities of another contract in.
+// Add merges the list entries and capabilities of another contract.
 func (c *Contract) Add(other *Contract) {
 	for i, list := range c.lists() {
 		maps.Copy(*list, *other.lists()[i])
 	}
 }
 
-// Drop removes the list entries that were added between before and after.
-func (c *Contract) Drop(before, after *Contract) {
+// Restore brings list entries up to date after the change from before to after was reverted: those that the change did not concern, and
+// those that had changed again since, become what the source has now. Entries that the change had added go, unless the source still has them.
+func (c *Contract) Restore(before, after, was, source *Contract) {
 	for i, list := range c.lists() {
-		for name := range *after.lists()[i] {
-			if _, existed := (*before.lists()[i])[name]; !existed {
+		old, made, now := *before.lists()[i], *after.lists()[i], *was.lists()[i]
+		for name := range made {
+			if _, existed := old[name]; !existed {
 				delete(*list, name)
+			}
+		}
+		for name, entry := range *source.lists()[i] {
+			isReverted := old[name] != nil && string(old[name]) != string(made[name]) && string(now[name]) == string(made[name])
+			if !isReverted {
+				(*list)[name] = entry
 			}
 		}
 	}
 }
 
-// Revert takes the change from before to after back out of the contract, entry by entry. What has changed again since
-// stays as it is.
+// Revert undoes the change from before to after, entry by entry. What has changed again since stays as it is.
 func (c *Contract) Revert(before, after *Contract) *Contract {
 	made := c.Clone()
 	if made.Instructions == after.Instructions {
@@ -191,7 +198,7 @@ func (c *Contract) Revert(before, after *Contract) *Contract {
 	return made
 }
 
-// revert takes the change from before to after back out of now.
+// revert undoes the change from before to after in now.
 func revert[T any](now, before, after map[string]T) {
 	for name := range maps.Keys(joined(before, after)) {
 		was, existed := before[name]

@@ -204,6 +204,8 @@ func (c *comparer) fields(path string, old, now []Field) {
 			c.note(at, "is no longer optional", true)
 		case was.Quoted != is.Quoted || !c.fits(at, was.Type, is.Type):
 			c.note(at, "changed from "+was.written()+" to "+is.written(), true)
+		case was.Go != is.Go && slices.ContainsFunc(old, func(f Field) bool { return f.Go == is.Go && f.Name != was.Name }):
+			c.note(at, "is now read as "+is.Go+", which was another field", true)
 		case was.Optional != is.Optional:
 			c.note(at, "became optional", false)
 		}
@@ -431,4 +433,30 @@ func (s Shape) recurs(t Type, within map[string]bool) bool {
 		t = *t.Elem
 	}
 	return t.Kind == Struct && within[t.Name]
+}
+
+// StructAt is the name of the struct type that a path leads to; empty if it leads to none. The empty path leads to the shape itself.
+func (s Shape) StructAt(path string) string {
+	fields, name := s.Fields, ""
+	for part := range strings.SplitSeq(path, ".") {
+		at := slices.IndexFunc(fields, func(f Field) bool { return f.Name == part })
+		if at < 0 {
+			return ""
+		}
+		name = s.structOf(fields[at])
+		fields = s.Types[name]
+	}
+	return name
+}
+
+// Canonical is the path under which the shape first has a field: structs that are used twice have one.
+func (s Shape) Canonical(path string) string {
+	at := strings.LastIndex(path, ".")
+	if at < 0 {
+		return path
+	}
+	if structure := s.StructAt(path[:at]); structure != "" {
+		return s.PathOf(structure) + path[at:]
+	}
+	return path
 }

@@ -39,6 +39,7 @@ type finder struct {
 	fields map[*source.File]map[token.Pos]ast.Node // declarations by the place of their name
 
 	constants map[*types.Package]map[*types.TypeName][]*types.Const // by their type
+	passing   bool                                                  // an older version leads to a type that is not declared yet: what was found does not last
 }
 
 // Packages derives from the packages in places, those that are there, without their derived files.

@@ -106,7 +106,7 @@ func (f *finder) components(pass *typing.Pass, files []*source.File) {
 		return
 	}
 	delete(f.Kept.packages, f.place.Dir)
-	if len(f.found.Problems) == 0 {
+	if len(f.found.Problems) == 0 && !f.passing {
 		now.deps = pass.Deps(f.place.Dir, files)
 		f.Kept.packages[f.place.Dir] = now
 	}

@@ -39,6 +39,7 @@ func (f *finder) older(file string, line int, t *types.Named) {
 	}
 	next, ok := types.Unalias(s.Results().At(0).Type()).(*types.Named)
 	if !ok || !f.isHere(next.Obj().Pkg()) {
+		f.passing = f.passing || isInvalid(s.Results().At(0).Type())
 		return
 	}
 	f.found.olders = append(f.found.olders, older{
@@ -139,7 +140,8 @@ func (s *storer) of(name string, t types.Type) string {
 	case *types.Pointer:
 		return "*" + s.of(name, under.Elem())
 	case *types.Slice:
-		if basic, ok := under.Elem().Underlying().(*types.Basic); ok && basic.Kind() == types.Uint8 {
+		elem, isNamed := types.Unalias(under.Elem()).(*types.Named)
+		if basic, ok := under.Elem().Underlying().(*types.Basic); ok && basic.Kind() == types.Uint8 && !(isNamed && IsOpaque(elem)) {
 			return "[]byte"
 		}
 		return "[]" + s.of(name, under.Elem())
@@ -201,5 +203,7 @@ func (s *storer) opaque(t *types.Named) string {
 
 // IsOpaque reports whether values of a type decide themselves how they are read.
 func IsOpaque(t *types.Named) bool {
-	return t.Obj().Pkg() != nil && (method(t, "UnmarshalJSON") != nil || method(t, "UnmarshalText") != nil)
+	pkg := t.Obj().Pkg()
+	isNumber := pkg != nil && pkg.Path() == "encoding/json" && t.Obj().Name() == "Number"
+	return isNumber || pkg != nil && (method(t, "UnmarshalJSON") != nil || method(t, "UnmarshalText") != nil)
 }

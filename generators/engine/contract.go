@@ -34,6 +34,9 @@ func (b brokenCommand) String() string { return b.entry + ": " + contract.Descri
 // wayOut names the ways to go on.
 func (b brokenCommand) wayOut() string {
 	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.entry)
+	if slices.ContainsFunc(b.changes, func(c contract.Change) bool { return c.Path == "" }) {
+		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
+	}
 	if b.beingAdded {
 		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.entry, contract.Flags(b.changes), accept)
 	}
@@ -50,7 +53,13 @@ func (b brokenCommand) diagnostic() check.Diagnostic {
 func (p *plan) refuseBroken() error {
 	refusal := &Refusal{Reason: "stored events would no longer be read as they were written:", WayOut: "Nothing was changed."}
 	for _, b := range p.broken {
-		if !p.lenient && (p.settles == "" || p.settles == b.entry) {
+		switch {
+		case p.lenient, p.settles != "" && p.settles != b.entry && slices.Contains(p.brokenBefore, b.entry):
+		case p.settles != "" && p.settles != b.entry:
+			d := b.diagnostic()
+			d.Message = fmt.Sprintf("%s: it uses the same type; edit the type by hand first, and then make a new version of %s and of %s", b, p.settles, b.entry)
+			refusal.Diagnostics = append(refusal.Diagnostics, d)
+		default:
 			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
 		}
 	}
@@ -70,6 +79,12 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 		}
 	}
 	return contract.Parse(text)
+}
+
+// isContractMissing reports whether the project was made with a contract and has none now.
+func (e *Engine) isContractMissing() bool {
+	_, err := e.root.Stat(contract.File)
+	return isMissing(err) && e.project.Files[contract.File] != ""
 }
 
 // promise brings the contract up to date with what was derived, and notes what it would break.
@@ -119,11 +134,38 @@ func (e *Engine) keepPromises(ctx context.Context, p *plan, before, after *contr
 	if err := checkAccepted(p.accepts, now, before); err != nil {
 		return err
 	}
+	if e.isContractMissing() && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
+		p.conflicts = append(p.conflicts, fmt.Sprintf("%s is missing, so nothing tells whether stored events still fit; restore it from version control, or record the fields as they are: petrock sync --accept %s", contract.File, slices.Sorted(maps.Keys(now.Commands))[0]))
+		return nil
+	}
 	p.keepCommands(packages, now, before, after, whole)
+	if p.settles != "" && len(p.broken) > 0 {
+		if err := e.noteBrokenBefore(ctx, p, before); err != nil {
+			return err
+		}
+	}
 	if p.whole {
 		if text, known := e.instructions(ctx, view); known {
 			after.Instructions = text
 		}
+	}
+	return nil
+}
+
+// noteBrokenBefore notes the commands that were broken before the plan.
+func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
+	packages, err := e.deriver.Packages(ctx, e.before, e.there())
+	if err != nil {
+		return err
+	}
+	was, err := derive.Contract(packages)
+	if err != nil {
+		return err
+	}
+	old := newPlan()
+	old.keepCommands(packages, was, recorded, recorded.Clone(), true)
+	for _, b := range old.broken {
+		p.brokenBefore = append(p.brokenBefore, b.entry)
 	}
 	return nil
 }
@@ -206,8 +248,17 @@ func listOr(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// An undone is the contract before and after an operation that is to be undone.
-type undone struct{ before, after *contract.Contract }
+// An undone is the contract before and after an operation that is to be undone, and as it is now.
+type undone struct{ before, after, now *contract.Contract }
+
+// removes reports whether the plan derives from the feature of a command, or removes it.
+func (p *plan) removes(entry string) bool {
+	feature, _, _ := strings.Cut(entry, "/")
+	dir := path.Join(derive.Features, feature)
+	return slices.Contains(p.dirs(), dir) && !slices.ContainsFunc(p.packages, func(pkg *derive.Package) bool {
+		return pkg.Dir == dir && len(pkg.Problems) > 0
+	})
+}
 
 // revertContract plans the contract without what an operation changed in it. Operations after it may have changed it too.
 func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
@@ -230,7 +281,7 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	if err != nil {
 		return err
 	}
-	p.undone = &undone{before, after}
+	p.undone = &undone{before, after, now}
 	text, err := now.Revert(before, after).Encode()
 	p.texts[contract.File] = text
 	return err
@@ -254,8 +305,18 @@ func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Co
 	if err != nil {
 		return err
 	}
-	after.Drop(p.undone.before, p.undone.after)
-	after.Add(touched)
+	after.Restore(p.undone.before, p.undone.after, p.undone.now, touched)
+	for entry, recorded := range after.Commands {
+		_, exists := touched.Commands[entry]
+		if !exists && !recorded.Removed && p.removes(entry) {
+			if _, existed := p.undone.before.Commands[entry]; !existed {
+				delete(after.Commands, entry)
+				continue
+			}
+			recorded.Removed = true
+			after.Commands[entry] = recorded
+		}
+	}
 	if !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }) {
 		after.Capabilities = all.Capabilities
 	}

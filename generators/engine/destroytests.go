@@ -99,6 +99,9 @@ func (e *Engine) testsUsing(ctx context.Context, view *source.View, c derive.Com
 				continue
 			}
 			ast.Inspect(file.Syntax, func(n ast.Node) bool {
+				if _, ok := n.(*ast.ImportSpec); ok {
+					return false
+				}
 				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
 					if value, err := strconv.Unquote(text.Value); err == nil && value == c.Name {
 						found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -34,7 +33,9 @@ type migration struct {
 	edits    map[string][]textEdit // by file
 	renamed  map[token.Pos]string  // new Go names of fields, by the place where they are declared
 	oldNames []string              // what those are called now
-	tidy     map[string]bool       // files that may no longer use all that they import
+	tidy     map[string][]string   // by file, names of packages that it may no longer use
+
+	recordedGo map[token.Pos]string // Go names that fields had in the recorded version, by the place where they are declared
 }
 
 // A textEdit replaces a part of a file.
@@ -60,7 +61,7 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit kit.Edit) (*kit
 	case version < recorded.Version || version > recorded.Version+1:
 		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", entry, recorded.Version, version, recorded.Version)
 	}
-	m := &migration{engine: e, recorded: recorded, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string]bool{}}
+	m := &migration{engine: e, recorded: recorded, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
 	m.made = &kit.Migration{
 		Entry:    entry,
 		Dir:      path.Dir(component.File),
@@ -130,6 +131,7 @@ func (m *migration) plan(edit kit.Edit, dirs []string) error {
 	if err := m.bump(); err != nil {
 		return err
 	}
+	m.recordedGo = m.recordedNames(edit)
 	m.redirect(dirs)
 	return m.references(dirs)
 }
@@ -187,6 +189,8 @@ func (m *migration) rename(old, name string) error {
 	switch {
 	case !strings.HasPrefix(name, prefix) || strings.Contains(strings.TrimPrefix(name, prefix), "."):
 		return fmt.Errorf("rename %s=%s: a field stays in its struct; name it %sNAME", old, name, prefix)
+	case old == name:
+		return fmt.Errorf("rename %s=%s: both names are the same", old, name)
 	case before != nil && after != nil:
 		return fmt.Errorf("rename %s=%s: %s has both fields; remove one of them", old, name, m.made.Type)
 	case after != nil:
@@ -269,7 +273,11 @@ func (m *migration) drop(name string) error {
 		end = field.Comment.End()
 	}
 	m.replace(file, start, end, "")
-	m.tidy[file.Path] = true
+	for node := range ast.Preorder(field.Type) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			m.mayDrop(file, selector)
+		}
+	}
 	return nil
 }
 
@@ -306,139 +314,6 @@ func (m *migration) bump() error {
 		}
 	}
 	return fmt.Errorf("%s does not declare %s", file.Path, m.made.Type)
-}
-
-// redirect makes the upgrade of the version before lead to the recorded version, whose fields become a type of their own.
-func (m *migration) redirect(dirs []string) {
-	if m.made.Version < 2 {
-		return
-	}
-	m.chainCalls(dirs)
-	inspected := m.pass.Inspect(m.made.Dir)
-	if inspected == nil {
-		return
-	}
-	types := map[string]string{m.made.Type: m.made.OldType("")}
-	for name := range m.made.Old.Types {
-		types[name] = m.made.OldType(name)
-	}
-	for _, file := range inspected.Files {
-		for _, decl := range file.Syntax.Decls {
-			function, ok := decl.(*ast.FuncDecl)
-			if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
-				continue
-			}
-			receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-			if !ok || !m.isOlder(receiver.Name) {
-				continue
-			}
-			m.redirectFunction(file, function, inspected.Info, types)
-		}
-	}
-}
-
-// chainCalls upgrades once more where somebody upgrades an older version to the command, as tests do: old.Upgrade() becomes
-// old.Upgrade().Upgrade().
-func (m *migration) chainCalls(dirs []string) {
-	for _, dir := range dirs {
-		for _, inspected := range m.pass.InspectTests(dir) {
-			for _, file := range inspected.Files {
-				if file.IsDerived() {
-					continue
-				}
-				for node := range ast.Preorder(file.Syntax) {
-					call, ok := node.(*ast.CallExpr)
-					if !ok || m.inOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
-						continue
-					}
-					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
-				}
-			}
-		}
-	}
-}
-
-// upgradesToCommand reports whether a call is that of Upgrade of an older version, and returns the command.
-func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool {
-	selector, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || selector.Sel.Name != "Upgrade" {
-		return false
-	}
-	isOurs := func(t types.Type, is func(name string) bool) bool {
-		named, ok := types.Unalias(t).(*types.Named)
-		return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == m.named.Obj().Pkg().Path() && is(named.Obj().Name())
-	}
-	receiver, result := info.Types[selector.X].Type, info.Types[call].Type
-	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.made.Type })
-}
-
-// redirectFunction replaces types in a function, and the fields of the command by the names that they had. Named types of strings and numbers become
-// what they are made of, as recorded types have them.
-func (m *migration) redirectFunction(file *source.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
-	for node := range ast.Preorder(function) {
-		if selector, ok := node.(*ast.SelectorExpr); ok {
-			if name := plainType(info.Uses[selector.Sel]); name != "" {
-				m.replace(file, selector.Pos(), selector.End(), name)
-			}
-			continue
-		}
-		ident, ok := node.(*ast.Ident)
-		if !ok || m.isPlanned(file, ident.Pos()) {
-			continue
-		}
-		switch object := info.Uses[ident].(type) {
-		case *types.TypeName:
-			ours := object.Pkg() != nil && object.Pkg().Path() == m.named.Obj().Pkg().Path()
-			if name := names[ident.Name]; name != "" && ours {
-				m.replace(file, ident.Pos(), ident.End(), name)
-			} else if name := plainType(object); name != "" && ours {
-				m.replace(file, ident.Pos(), ident.End(), name)
-			}
-		case *types.Var:
-			if object.IsField() {
-				if name := m.recordedName(object.Origin()); name != "" && name != ident.Name {
-					m.replace(file, ident.Pos(), ident.End(), name)
-				}
-			}
-		}
-	}
-	m.tidy[file.Path] = true
-}
-
-// plainType is the basic type that a named type without its own marshalling is made of, empty for everything else.
-func plainType(object types.Object) string {
-	name, ok := object.(*types.TypeName)
-	if !ok || name.Pkg() == nil {
-		return ""
-	}
-	named, ok := name.Type().(*types.Named)
-	if !ok || derive.IsOpaque(named) {
-		return ""
-	}
-	basic, ok := named.Underlying().(*types.Basic)
-	if !ok {
-		return ""
-	}
-	return types.Typ[basic.Kind()].Name()
-}
-
-// recordedName is the Go name that a field of the command had in the recorded version, empty if it is not known.
-func (m *migration) recordedName(v *types.Var) string {
-	structure, ok := m.named.Underlying().(*types.Struct)
-	if !ok {
-		return ""
-	}
-	for _, field := range derive.JSONFields(structure) {
-		if field.Var.Origin().Pos() != v.Pos() {
-			continue
-		}
-		for _, old := range m.made.Old.Fields {
-			if old.Name == field.Name {
-				return old.Go[strings.LastIndex(old.Go, ".")+1:]
-			}
-		}
-	}
-	return ""
 }
 
 // references plans the renames of all uses of renamed fields. The functions of older versions speak of other types from now on.
@@ -488,29 +363,13 @@ func (m *migration) noteUnbuilt(files []*source.File) {
 	}
 }
 
-// inOlder reports whether a place is in a method of an older version of the command.
-func (m *migration) inOlder(file *source.File, pos token.Pos) bool {
-	for _, decl := range file.Syntax.Decls {
-		function, ok := decl.(*ast.FuncDecl)
-		if !ok || pos < function.Pos() || pos > function.End() || function.Recv == nil || len(function.Recv.List) != 1 {
-			continue
-		}
-		receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-		return ok && m.isOlder(receiver.Name)
-	}
-	return false
-}
-
-// isOlder reports whether a type is that of an older version of the command, or one that such a type uses.
-func (m *migration) isOlder(name string) bool {
-	rest, ok := strings.CutPrefix(name, m.made.Type+"V")
-	return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
-}
-
 // replace plans a textEdit.
 func (m *migration) replace(file *source.File, start, end token.Pos, text string) {
 	at := m.engine.before.Fset().File(start)
-	m.edits[file.Path] = append(m.edits[file.Path], textEdit{at.Offset(start), at.Offset(end), text})
+	edit := textEdit{at.Offset(start), at.Offset(end), text}
+	if !slices.Contains(m.edits[file.Path], edit) { // two paths may lead to one field
+		m.edits[file.Path] = append(m.edits[file.Path], edit)
+	}
 }
 
 // isPlanned reports whether a place is edited already.
@@ -530,9 +389,7 @@ func (m *migration) result(ctx context.Context) error {
 		for _, e := range edits {
 			text = slices.Concat(text[:e.start], []byte(e.text), text[e.end:])
 		}
-		if m.tidy[name] {
-			text = withoutUnusedImports(name, text)
-		}
+		text = withoutUnused(text, m.tidy[name])
 		texts[name] = text
 		m.made.Changes = append(m.made.Changes, kit.File{Path: name, Text: text})
 	}
@@ -555,44 +412,6 @@ func (m *migration) result(ctx context.Context) error {
 	pkg, _ := pass.Package(m.made.Dir)
 	m.made.Struct, _ = pkg.Scope().Lookup(m.made.Type).Type().Underlying().(*types.Struct)
 	return nil
-}
-
-// withoutUnusedImports is a file without those packages of the standard library that it imports and does not use. A file that does
-// not parse stays as it is.
-func withoutUnusedImports(name string, text []byte) []byte {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
-	if err != nil {
-		return text
-	}
-	used := map[string]bool{}
-	for node := range ast.Preorder(file) {
-		if selector, ok := node.(*ast.SelectorExpr); ok {
-			if pkg, ok := selector.X.(*ast.Ident); ok {
-				used[pkg.Name] = true
-			}
-		}
-	}
-	for _, decl := range slices.Backward(file.Decls) {
-		group, ok := decl.(*ast.GenDecl)
-		if !ok || group.Tok != token.IMPORT {
-			continue
-		}
-		for _, spec := range slices.Backward(group.Specs) {
-			imported := spec.(*ast.ImportSpec)
-			from, err := strconv.Unquote(imported.Path.Value)
-			first, _, _ := strings.Cut(from, "/")
-			if err != nil || imported.Name != nil || strings.Contains(first, ".") || used[path.Base(from)] {
-				continue
-			}
-			start, end := fset.Position(spec.Pos()).Offset, fset.Position(spec.End()).Offset
-			if len(group.Specs) == 1 {
-				start, end = fset.Position(group.Pos()).Offset, fset.Position(group.End()).Offset
-			}
-			text = slices.Concat(text[:start], text[end:])
-		}
-	}
-	return text
 }
 
 // unmade says why the command cannot be derived after the edits.

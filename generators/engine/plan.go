@@ -36,14 +36,15 @@ type plan struct {
 	warnings  []check.Diagnostic // of how it does
 	from      *saved             // what it was made from, of which a plan that is kept is made
 
-	broken   []brokenCommand // commands whose stored events would no longer be read
-	breaks   []string        // what would break clients
-	accepts  []string        // commands whose recorded fields are given up
-	settles  string          // the command whose versions it settles; those of others are left as they are
-	lenient  bool            // it only takes away: what is broken is left as it is
-	destroys bool            // it removes a component, and so what clients were offered
-	whole    bool            // it is made of all of the project
-	undone   *undone         // what is undone of the contract
+	broken       []brokenCommand // commands whose stored events would no longer be read
+	brokenBefore []string        // those that were broken before the plan
+	breaks       []string        // what would break clients
+	accepts      []string        // commands whose recorded fields are given up
+	settles      string          // the command whose versions it settles; those of others are left as they are
+	lenient      bool            // it only takes away: what is broken is left as it is
+	destroys     bool            // it removes a component, and so what clients were offered
+	whole        bool            // it is made of all of the project
+	undone       *undone         // what is undone of the contract
 }
 
 func newPlan() *plan {

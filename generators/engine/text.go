@@ -58,6 +58,8 @@ func (r *Result) Headline() string {
 	}
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
+	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
+		return "Some packages could not be derived from; nothing was changed:"
 	case r.Action == "sync" && len(r.Files) == 0:
 		return "All derived files are fresh."
 	case r.Action == "sync":

@@ -35,5 +35,14 @@ type Edit struct {
 
 // OldType is the Go type that keeps the fields of the recorded version, such as CreateV1, or those of a struct type that they use.
 func (m *Migration) OldType(structure string) string {
-	return m.Type + "V" + strconv.Itoa(m.Version) + strings.TrimPrefix(structure, m.Type)
+	base := m.Type + "V" + strconv.Itoa(m.Version)
+	if structure == m.Type { // the command contains itself
+		return base
+	}
+	if short := strings.TrimPrefix(structure, m.Type); short != structure {
+		if _, taken := m.Old.Types[short]; !taken {
+			return base + short
+		}
+	}
+	return base + structure
 }

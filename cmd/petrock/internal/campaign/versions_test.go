@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		t.Errorf("its test was not run: %+v", first.Trial)
 	}
 	call("links_create", object{"href": "https://pkg.go.dev"}, `"seq":2`)
-	good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=address"}})
+	good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=link"}})
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_list", object{}, `"url":"https://pkg.go.dev"`)
 	w.goCommand("test", "./features/...")
@@ -127,6 +128,39 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.fresh(e)
+
+	// The Go name is edited too, everywhere, before the next version.
+	w.replace("features/links/create.go", "URL string `json:\"href\"", "Address string `json:\"addr\"")
+	w.replace("features/links/create.go", "c.URL", "c.Address")
+	for _, file := range []string{"create_v1.go", "create_v1_test.go", "create_test.go", "update_test.go", "delete_test.go", "get_test.go", "list_test.go"} {
+		text := w.read("features/links/" + file)
+		for _, head := range []string{"Create{", "return Create{"} {
+			text = strings.ReplaceAll(text, head+"URL: ", head+"Address: ")
+		}
+		w.write("features/links/"+file, text)
+	}
+	third, err := w.version(e, object{"name": "links/create", "rename": []string{"href=addr"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := w.read("features/links/create_v1.go"); !strings.Contains(text, "return CreateV2{URL: old.URL}") {
+		t.Errorf("the first version is\n%s", text)
+	}
+	w.goCommand("test", "./features/...")
+	w.undo(e, third.Operation)
+	w.replace("features/links/create.go", "Address string `json:\"addr\"", "Address string `json:\"href\"")
+	if _, err := e.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+
+	// Swapped names read old events otherwise, and a lost contract hides that.
+	contractText := w.read("contract.json")
+	if err := os.Remove(w.path("contract.json")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Sync(t.Context(), engine.Options{})
+	w.says(err, "contract.json is missing", "restore it from version control")
+	w.write("contract.json", contractText)
 
 	// Compatible changes are recorded, and can be undone; what breaks clients alone is a warning.
 	w.replace("features/links/delete.go", "ID string", "Why string `json:\"why,omitempty\"` // Reason\n\tID string")

@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/source"
+)
+
+// redirect makes the upgrade of the version before lead to the recorded version, whose fields become a type of their own.
+func (m *migration) redirect(dirs []string) {
+	if m.made.Version < 2 {
+		return
+	}
+	m.chainCalls(dirs)
+	inspected := m.pass.Inspect(m.made.Dir)
+	if inspected == nil {
+		return
+	}
+	types := map[string]string{m.made.Type: m.made.OldType("")}
+	for name := range m.made.Old.Types {
+		types[name] = m.made.OldType(name)
+	}
+	for _, file := range inspected.Files {
+		for _, decl := range file.Syntax.Decls {
+			function, ok := decl.(*ast.FuncDecl)
+			if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
+				continue
+			}
+			receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
+			if !ok || !m.isOlder(receiver.Name) {
+				continue
+			}
+			m.redirectFunction(file, function, inspected.Info, types)
+		}
+	}
+}
+
+// chainCalls upgrades once more where somebody upgrades an older version to the command, as tests do: old.Upgrade() becomes
+// old.Upgrade().Upgrade().
+func (m *migration) chainCalls(dirs []string) {
+	for _, dir := range dirs {
+		for _, inspected := range m.pass.InspectTests(dir) {
+			for _, file := range inspected.Files {
+				if file.IsDerived() {
+					continue
+				}
+				for node := range ast.Preorder(file.Syntax) {
+					call, ok := node.(*ast.CallExpr)
+					if !ok || m.inOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
+						continue
+					}
+					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
+				}
+			}
+		}
+	}
+}
+
+// upgradesToCommand reports whether a call is that of Upgrade of an older version, and returns the command.
+func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Upgrade" {
+		return false
+	}
+	isOurs := func(t types.Type, is func(name string) bool) bool {
+		named, ok := types.Unalias(t).(*types.Named)
+		return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == m.named.Obj().Pkg().Path() && is(named.Obj().Name())
+	}
+	receiver, result := info.Types[selector.X].Type, info.Types[call].Type
+	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.made.Type })
+}
+
+// redirectFunction replaces types in a function, and the fields of the command by the names that they had. Named types of strings and numbers become
+// what they are made of, as recorded types have them.
+func (m *migration) redirectFunction(file *source.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
+	for node := range ast.Preorder(function) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if name := plainType(info.Uses[selector.Sel]); name != "" {
+				m.replace(file, selector.Pos(), selector.End(), name)
+				m.mayDrop(file, selector)
+			}
+			continue
+		}
+		ident, ok := node.(*ast.Ident)
+		if !ok || m.isPlanned(file, ident.Pos()) {
+			continue
+		}
+		switch object := info.Uses[ident].(type) {
+		case *types.TypeName:
+			ours := object.Pkg() != nil && object.Pkg().Path() == m.named.Obj().Pkg().Path()
+			if name := names[ident.Name]; name != "" && ours {
+				m.replace(file, ident.Pos(), ident.End(), name)
+			} else if name := plainType(object); name != "" && ours {
+				m.replace(file, ident.Pos(), ident.End(), name)
+			}
+		case *types.Var:
+			if object.IsField() {
+				if name := m.recordedGo[object.Origin().Pos()]; name != "" && name != ident.Name {
+					m.replace(file, ident.Pos(), ident.End(), name)
+				}
+			}
+		}
+	}
+}
+
+// mayDrop notes a package that a file may no longer use without a selector.
+func (m *migration) mayDrop(file *source.File, selector *ast.SelectorExpr) {
+	if pkg, ok := selector.X.(*ast.Ident); ok {
+		m.tidy[file.Path] = append(m.tidy[file.Path], pkg.Name)
+	}
+}
+
+// plainType is the basic type that a named type without its own marshalling is made of, empty for everything else.
+func plainType(object types.Object) string {
+	name, ok := object.(*types.TypeName)
+	if !ok || name.Pkg() == nil {
+		return ""
+	}
+	named, ok := name.Type().(*types.Named)
+	if !ok || derive.IsOpaque(named) {
+		return ""
+	}
+	basic, ok := named.Underlying().(*types.Basic)
+	if !ok {
+		return ""
+	}
+	return types.Typ[basic.Kind()].Name()
+}
+
+// recordedNames are the Go names that fields had in the recorded version, by the place where they are declared now.
+func (m *migration) recordedNames(edit kit.Edit) map[token.Pos]string {
+	names, seen := map[token.Pos]string{}, map[string]bool{}
+	var walk func(prefix string, t types.Type, fields []contract.Field)
+	walk = func(prefix string, t types.Type, fields []contract.Field) {
+		structure, ok := structIn(t)
+		if !ok {
+			return
+		}
+		for _, now := range derive.JSONFields(structure) {
+			for _, old := range fields {
+				renamed, ok := edit.Rename[prefix+old.Name]
+				if old.Name != now.Name && !(ok && strings.TrimPrefix(renamed, prefix) == now.Name) {
+					continue
+				}
+				names[now.Var.Origin().Pos()] = old.Go[strings.LastIndex(old.Go, ".")+1:]
+				if inside := m.made.Old.StructAt(prefix + old.Name); inside != "" && !seen[inside] {
+					seen[inside] = true
+					walk(prefix+old.Name+".", now.Var.Type(), m.made.Old.Types[inside])
+				}
+			}
+		}
+	}
+	walk("", m.named, m.made.Old.Fields)
+	return names
+}
+
+// inOlder reports whether a place is in a method of an older version of the command.
+func (m *migration) inOlder(file *source.File, pos token.Pos) bool {
+	for _, decl := range file.Syntax.Decls {
+		function, ok := decl.(*ast.FuncDecl)
+		if !ok || pos < function.Pos() || pos > function.End() || function.Recv == nil || len(function.Recv.List) != 1 {
+			continue
+		}
+		receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
+		return ok && m.isOlder(receiver.Name)
+	}
+	return false
+}
+
+// isOlder reports whether a type is that of an older version of the command, or one that such a type uses.
+func (m *migration) isOlder(name string) bool {
+	rest, ok := strings.CutPrefix(name, m.made.Type+"V")
+	return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+}
+
+// withoutUnused is a file without its imports of packages, by their names, that it no longer uses.
+func withoutUnused(text []byte, packages []string) []byte {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return text
+	}
+	used := map[string]bool{}
+	for node := range ast.Preorder(file) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if pkg, ok := selector.X.(*ast.Ident); ok {
+				used[pkg.Name] = true
+			}
+		}
+	}
+	for _, spec := range slices.Backward(file.Imports) {
+		name := path.Base(strings.Trim(spec.Path.Value, `"`))
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		if slices.Contains(packages, name) && !used[name] {
+			start, end := fset.Position(spec.Pos()).Offset, fset.Position(spec.End()).Offset
+			if bytes.HasSuffix(text[:start], []byte("import ")) {
+				start -= len("import ")
+			}
+			text = slices.Concat(text[:start], text[end:])
+		}
+	}
+	return text
+}
