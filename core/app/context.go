@@ -27,6 +27,8 @@ type work struct {
 	prefix string // of its commands' idempotency keys
 	byData bool   // commands with different data have different keys
 
+	due time.Time // of a tick
+
 	mu   sync.Mutex
 	done map[string]int // how many commands it has executed so far, by type or by type and data
 }
@@ -68,6 +70,15 @@ func Now(ctx context.Context) time.Time {
 		return s.app.o.Now()
 	}
 	return time.Now()
+}
+
+// Due is when a call of [Every] was due. It is the same when the call is repeated after a crash, so commands that hold it
+// are executed once. For other callers it is [Now].
+func Due(ctx context.Context) time.Time {
+	if s := scopeOf(ctx); s.work != nil && !s.work.due.IsZero() {
+		return s.work.due
+	}
+	return Now(ctx)
 }
 
 // WithKey gives a key to the command that is executed with the context. Of several commands with the same key one is

@@ -34,7 +34,11 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if err := r.hold(ctx); err != nil {
 		return err
 	}
-	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.Ticks[i]+1)), byData: true}}
+	due := r.Ticked[i].Add(r.worker.periods[i].interval)
+	if now := storable(r.app.o.Now()); due.After(now) { // WorkOnce does not wait
+		due = now
+	}
+	in := scope{app: r.app, work: &work{due: due, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.Ticks[i]+1)), byData: true}}
 	err := r.leased(ctx, func(ctx context.Context) error { return r.worker.periods[i].do(r.made, in.with(ctx)) })
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return errors.Join(ctx.Err(), err)

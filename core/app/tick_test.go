@@ -159,3 +159,24 @@ func TestWorkOnceTicksAgain(t *testing.T) {
 		}
 	}
 }
+
+// A command that holds the due time is executed once, however late the tick is repeated.
+func TestDueIsTheSameAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type clock struct{}
+		features := ticking()
+		features[0].Workers = []app.Worker{app.WorkerOf("clock", func(context.Context) (*clock, error) { return &clock{}, nil },
+			app.Every(time.Minute, func(_ *clock, ctx context.Context) error {
+				_, err := app.Do(ctx, Add{Name: app.Due(ctx).Format(time.RFC3339Nano)})
+				return err
+			}))}
+		m := app.NewMemory()
+		run(t, m.Share(), 61*time.Second, features...)
+		before := last(t, m)
+		run(t, &killed{m.Share(), 1}, 2*time.Minute, features...)
+		run(t, m.Share(), 20*time.Second, features...)
+		if n := last(t, m); n != before+1 {
+			t.Errorf("the interrupted tick has added %d events", n-before)
+		}
+	})
+}

@@ -68,8 +68,8 @@ func On[W, C any](f func(*W, context.Context, C, Entry) error) Duty[W] {
 // Every has a worker called by the clock, one interval after another, across restarts too.
 // Intervals that pass while no process runs are made up for by one call. If the process dies during
 // a call or right after it, the call is repeated. A command that it had executed with [Do] is not
-// executed again then, provided it has the same fields: give a command with fields that differ each
-// time a key, see [WithKey].
+// executed again then, provided it has the same fields: take times from [Due], and give a command with other fields that
+// differ each time a key, see [WithKey].
 func Every[W any](interval time.Duration, f func(*W, context.Context) error) Duty[W] {
 	return func(w *Worker) {
 		w.periods = append(w.periods, period{interval, func(made any, ctx context.Context) error { return f(made.(*W), ctx) }})
