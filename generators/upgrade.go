@@ -28,7 +28,7 @@ func (u *upgrade) declare(file emit.File, name string, fields []contract.Field) 
 			}
 			parsed, err := contract.ParseType(f.Type)
 			if err != nil {
-				u.leave(f.Name, err.Error())
+				u.addUndecided(f.Name, err.Error())
 			}
 			g.Id(recordedGo(f)).Add(u.goType(parsed)).Tag(map[string]string{"json": tag})
 		}
@@ -76,8 +76,10 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 	return made
 }
 
-// leave notes what flags have to say.
-func (u *upgrade) leave(field, what string) { u.undecided = append(u.undecided, field+": "+what) }
+// addUndecided notes a field that the flags do not decide.
+func (u *upgrade) addUndecided(field, what string) {
+	u.undecided = append(u.undecided, field+": "+what)
+}
 
 // convertNamed writes the method that upgrades a struct type which the command uses.
 //
@@ -144,17 +146,17 @@ func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Stateme
 		case f.Omits || isPointer(f.Var.Type()):
 			continue // old events do not say it
 		default:
-			u.leave(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Name))
+			u.addUndecided(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Name))
 			continue
 		}
 		if !f.Direct {
-			u.leave(at, "it is in an embedded pointer, which only a body can make")
+			u.addUndecided(at, "it is in an embedded pointer, which only a body can make")
 		}
 		values = append(values, made)
 	}
 	for _, was := range fields {
 		if at := prefix + was.Name; !used[was.Name] && !slices.Contains(u.edit.Drop, at) {
-			u.leave(at, fmt.Sprintf("no field takes it; say what it is called now (rename %s=NEW), or that it is ignored (drop %[1]s)", at))
+			u.addUndecided(at, fmt.Sprintf("no field takes it; say what it is called now (rename %s=NEW), or that it is ignored (drop %[1]s)", at))
 		}
 	}
 	write(g, target, values, embeds)
@@ -211,7 +213,7 @@ func (u *upgrade) defaultOf(at string) (string, bool) {
 func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField, fallback string, hasDefault bool) *jen.Statement {
 	old, err := contract.ParseType(was.Type)
 	if err != nil {
-		u.leave(at, err.Error())
+		u.addUndecided(at, err.Error())
 		return jen.Nil()
 	}
 	value, target := jen.Id("old").Dot(recordedGo(was)), f.Var.Type()
@@ -224,10 +226,10 @@ func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField
 	}
 	switch {
 	case !hasDefault:
-		u.leave(at, fmt.Sprintf("it was optional and is required now; say what it is in events that lack it (default %s=VALUE)", at))
+		u.addUndecided(at, fmt.Sprintf("it was optional and is required now; say what it is in events that lack it (default %s=VALUE)", at))
 		return jen.Nil()
 	case old.Kind != contract.Pointer:
-		u.leave(at, "it was optional and is required now, and an empty one is stored like none; only a body can tell what is meant")
+		u.addUndecided(at, "it was optional and is required now, and an empty one is stored like none; only a body can tell what is meant")
 		return jen.Nil()
 	}
 	made, ok := u.convert(jen.Id("v"), *old.Elem, target)
@@ -239,7 +241,7 @@ func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField
 
 // mismatch notes a field that no rule converts.
 func (u *upgrade) mismatch(at string, was contract.Field, f derive.JSONField) *jen.Statement {
-	u.leave(at, fmt.Sprintf("it changed from %s to %s", was.Type, types.TypeString(f.Var.Type(), func(p *types.Package) string { return p.Name() })))
+	u.addUndecided(at, fmt.Sprintf("it changed from %s to %s", was.Type, types.TypeString(f.Var.Type(), func(p *types.Package) string { return p.Name() })))
 	return jen.Nil()
 }
 
@@ -375,7 +377,7 @@ func (u *upgrade) literal(at, text string, t types.Type) *jen.Statement {
 		made, ok = literalOf(json.RawMessage(strconv.Quote(text)), t)
 	}
 	if !ok {
-		u.leave(at, fmt.Sprintf("the default %s is not a %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))
+		u.addUndecided(at, fmt.Sprintf("the default %s is not a %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))
 		return jen.Nil()
 	}
 	return made

@@ -70,8 +70,7 @@ func (s *Server) addTyped(t Tool, f typedTool) error {
 	return nil
 }
 
-// isDerived reports whether the function that called the function of this package that called the caller is derived code whose schemas
-// follow from Go types alone.
+// isDerived reports whether AddTool, or a function like it, was called by derived code whose schemas follow from Go types alone.
 func isDerived(ownSchema bool) bool {
 	if ownSchema {
 		return false
@@ -83,8 +82,7 @@ func isDerived(ownSchema bool) bool {
 // A misfit is a schema that does not fit the Go type it is for.
 type misfit struct{ error }
 
-// failed says why a component could not be added by the function that called the function of this package that
-// called the caller. If that is derived code, a misfit means that the code is stale.
+// failed is the error of AddTool, or of a function like it. If derived code called that, a misfit means that the code is stale.
 func failed(kind, name string, err error) error {
 	if wrong, ok := errors.AsType[misfit](err); ok {
 		if _, file, _, _ := runtime.Caller(3); strings.HasSuffix(file, "_gen.go") {

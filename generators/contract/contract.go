@@ -104,7 +104,7 @@ func (c *Contract) Encode() ([]byte, error) {
 		}
 		fmt.Fprintf(&out, "%s\n\t%q: ", separator, key)
 		separator = ","
-		return lay(&out, value, "\n\t", levels)
+		return writeIndented(&out, value, "\n\t", levels)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", File, err)
@@ -113,8 +113,8 @@ func (c *Contract) Encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// lay writes a JSON value with each member on a line of its own, so many levels deep.
-func lay(out *bytes.Buffer, value []byte, indent string, levels int) error {
+// writeIndented writes a JSON value with each member on a line of its own, so many levels deep.
+func writeIndented(out *bytes.Buffer, value []byte, indent string, levels int) error {
 	first := strictjson.First(value)
 	if levels == 0 || first != '{' && first != '[' || len(value) == 2 {
 		return json.Compact(out, value)
@@ -128,7 +128,7 @@ func lay(out *bytes.Buffer, value []byte, indent string, levels int) error {
 			out.Write(strictjson.AppendString(nil, key))
 			out.WriteString(": ")
 		}
-		return lay(out, value, indent+"\t", levels-1)
+		return writeIndented(out, value, indent+"\t", levels-1)
 	}
 	if first == '{' {
 		err := strictjson.Object(value, member)

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Breaking lists the changes from one contract to another that break clients: what was offered is gone, wants more, or answers
-// otherwise.
+// Breaking lists the changes from one contract to another that break clients: removed entries, stricter inputs, changed outputs.
 func Breaking(before, after *Contract) []string {
 	var found []string
 	for _, list := range []struct {

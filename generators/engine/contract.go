@@ -87,8 +87,8 @@ func (e *Engine) isContractMissing() bool {
 	return isMissing(err) && e.project.Files[contract.File] != ""
 }
 
-// promise brings the contract up to date with what was derived, and notes what it would break.
-func (e *Engine) promise(ctx context.Context, p *plan) error {
+// updateContract brings the contract up to date with what was derived, and notes what it would break.
+func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 	before, err := e.recorded(p)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (e *Engine) promise(ctx context.Context, p *plan) error {
 	if p.undone != nil {
 		err = e.restoreEntries(ctx, p, after)
 	} else {
-		err = e.keepPromises(ctx, p, before, after)
+		err = e.contractFromSource(ctx, p, before, after)
 	}
 	if err != nil {
 		return err
@@ -110,8 +110,8 @@ func (e *Engine) promise(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// keepPromises is promise for what follows from the source.
-func (e *Engine) keepPromises(ctx context.Context, p *plan, before, after *contract.Contract) error {
+// contractFromSource is updateContract for changes of the source.
+func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
 	view := e.before.With(p.texts)
 	packages, err := e.offered(ctx, p, view)
 	if err != nil {
@@ -234,14 +234,14 @@ func checkAccepted(accepts []string, now, before *contract.Contract) error {
 		_, exists := now.Commands[entry]
 		if _, recorded := before.Commands[entry]; !exists && !recorded {
 			known := slices.Sorted(maps.Keys(now.Commands))
-			return terminal.Usagef("accept %q: there is no such command; there are %s", entry, listOr(known))
+			return terminal.Usagef("accept %q: there is no such command; there are %s", entry, joinOrNone(known))
 		}
 	}
 	return nil
 }
 
-// listOr names things, or says that there are none.
-func listOr(names []string) string {
+// joinOrNone lists names.
+func joinOrNone(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}

@@ -104,7 +104,7 @@ func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Comp
 			names = append(names, c.Entry)
 		}
 	}
-	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", entry, listOr(names))
+	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", entry, joinOrNone(names))
 }
 
 // plan finds all edits.
@@ -400,7 +400,7 @@ func (m *migration) result(ctx context.Context) error {
 	}
 	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.Entry == m.made.Entry })
 	if at < 0 {
-		return m.unmade(packages[0], texts)
+		return m.derivationError(packages[0], texts)
 	}
 	component := packages[0].Components[at]
 	m.made.New = component.Stored()
@@ -414,8 +414,8 @@ func (m *migration) result(ctx context.Context) error {
 	return nil
 }
 
-// unmade says why the command cannot be derived after the edits.
-func (m *migration) unmade(pkg *derive.Package, texts map[string][]byte) error {
+// derivationError says why the command cannot be derived after the edits.
+func (m *migration) derivationError(pkg *derive.Package, texts map[string][]byte) error {
 	p := newPlan()
 	p.texts = texts
 	return m.engine.refused(p, pkg)

@@ -103,7 +103,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	for _, file := range wired {
 		e.own(p, file.Path, file.Text)
 	}
-	return e.promise(ctx, p)
+	return e.updateContract(ctx, p)
 }
 
 // beside looks at the packages that have tools and were not derived from, if some that have were: no two tools have

@@ -61,7 +61,7 @@ func (p *Pass) inspect(path string, files []*source.File, v *variant) *Inspected
 		syntax = append(syntax, file.Syntax)
 	}
 	var errs []error
-	p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, made.Info) // what is wrong is others' to say
+	p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, made.Info) // Verify reports type errors
 	return made
 }
 
