@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -189,6 +190,9 @@ func (w *world) takes(all []hostile) *engine.Engine {
 // touched is the part of the project that generations change.
 func (w *world) touched() tree {
 	all := tree{}
+	if text, err := os.ReadFile(w.path(contract.File)); err == nil {
+		all[contract.File] = string(text)
+	}
 	for _, dir := range []string{"tools", "resources", "prompts", "features", "cmd"} {
 		if _, err := os.Stat(w.path(dir)); err == nil {
 			for file, text := range w.treeOf(w.path(dir), true) {
