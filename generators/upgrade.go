@@ -377,7 +377,7 @@ func (u *upgrade) literal(at, text string, t types.Type) *jen.Statement {
 		made, ok = literalOf(json.RawMessage(strconv.Quote(text)), t)
 	}
 	if !ok {
-		u.addUndecided(at, fmt.Sprintf("the default %s is not a %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))
+		u.addUndecided(at, fmt.Sprintf("the default %s does not fit %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))
 		return jen.Nil()
 	}
 	return made

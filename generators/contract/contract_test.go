@@ -195,6 +195,7 @@ func TestBreaking(t *testing.T) {
 		{"narrower limits", tool(object(`"a":{"type":"string","maxLength":9}`, ""), none), tool(object(`"a":{"type":"string","minLength":1,"maxLength":5}`, ""), none),
 			[]string{"tool t: input property a has a higher minLength: 1", "tool t: input property a has a lower maxLength: 5"}},
 		{"wider limits", tool(object(`"a":{"type":"string","minLength":1,"maxLength":5}`, ""), none), tool(object(`"a":{"type":"string","maxLength":9}`, ""), none), nil},
+		{"another default", tool(object(`"a":{"type":"integer","default":20}`, ""), none), tool(object(`"a":{"type":"integer","default":50}`, ""), none), []string{"tool t: input property a has another default"}},
 		{"fewer values", tool(object(`"a":{"enum":["x","y"]}`, ""), none), tool(object(`"a":{"enum":["x"]}`, ""), none), []string{"tool t: input property a changed its allowed values"}},
 		{"more values", tool(object(`"a":{"enum":["x"]}`, ""), none), tool(object(`"a":{"enum":["x","y"]}`, ""), none), nil},
 		{"an output with another type", tool(none, object(`"a":{"type":"integer"}`, "")), tool(none, object(`"a":{"type":"string"}`, "")), []string{"tool t: output property a changed from integer to string"}},

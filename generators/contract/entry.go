@@ -208,6 +208,9 @@ func (b *breaks) limits(path string, was, is map[string]any) {
 			b.note(path, "has a lower %s: %v", key, now)
 		}
 	}
+	if old, existed := was["default"]; existed && !reflect.DeepEqual(old, is["default"]) {
+		b.note(path, "has another default")
+	}
 	for _, key := range []string{"pattern", "format"} {
 		if now, ok := is[key].(string); ok && was[key] != now {
 			b.note(path, "has another %s: %s", key, now)
