@@ -13,8 +13,8 @@ import (
 // CommandInput is what the generator of commands takes.
 type CommandInput struct {
 	Name        string   `json:"name"`                               // Feature and name, such as posts/publish
-	Fields      []string `json:"fields,omitempty"`                   // What it is told, as of generate_tool
-	Output      []string `json:"output,omitempty"`                   // What it gives back, likewise; nothing if left out
+	Fields      []string `json:"fields,omitempty"`                   // Fields of its input, as of generate_tool
+	Output      []string `json:"output,omitempty"`                   // Fields of its output, likewise; without any, the body returns PublishOutput{}
 	Description string   `json:"description,omitempty"`              // What it does, such as: Publishes a post.
 	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return why it cannot be done now, or nil. ctx, c (the command) and s (*State) are there
 	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}, by c, s and e (e.ID for something new, e.Time) alone: no clock, randomness, I/O

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/emit"
 	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/naming"
@@ -25,8 +24,9 @@ type VersionInput struct {
 	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command, by old, instead
 }
 
-// NewVersion makes a new version of a command whose fields change: stored events are read as a type with the old fields, and upgraded. It works before
-// or after the Go type is edited, and renames fields with all references.
+// NewVersion makes a new version of a command whose fields change: stored events are read as a type
+// with the old fields, and upgraded. It works before or after the Go type is edited, and renames
+// fields with all references.
 //
 //petrock:name version
 func NewVersion(p kit.Project, in VersionInput) (kit.Draft, error) {
@@ -86,9 +86,8 @@ type upgrade struct {
 
 // check refuses what does not concern the command.
 func (u *upgrade) check() error {
-	known := func(shape contract.Shape, name string) bool { return shape.Has(name) }
 	for old := range u.edit.Rename {
-		if !known(u.Old, old) {
+		if !u.Old.Has(old) {
 			return fmt.Errorf("rename %s: version %d of %s has no such field; it has %s", old, u.Version, u.Entry, u.Old.Names())
 		}
 	}
@@ -96,12 +95,12 @@ func (u *upgrade) check() error {
 		if _, renamed := u.edit.Rename[name]; renamed {
 			return fmt.Errorf("drop %s: it is renamed too; give one of them", name)
 		}
-		if !known(u.Old, name) {
+		if !u.Old.Has(name) {
 			return fmt.Errorf("drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.Entry, u.Old.Names())
 		}
 	}
 	for name := range u.defaults {
-		if !known(u.New, name) {
+		if !u.New.Has(name) {
 			return fmt.Errorf("default %s: %s has no such field; add it to the struct first, or name one of %s", name, u.Type, u.New.Names())
 		}
 	}

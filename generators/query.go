@@ -10,7 +10,7 @@ import (
 // QueryInput is what the generator of queries takes.
 type QueryInput struct {
 	Name        string   `json:"name"`                              // Feature and name, such as posts/count
-	Fields      []string `json:"fields,omitempty"`                  // What is asked, as of generate_tool
+	Fields      []string `json:"fields,omitempty"`                  // Fields of its input, as of generate_tool
 	Output      []string `json:"output,omitempty"`                  // The answer, likewise; a text called result if left out
 	Description string   `json:"description,omitempty"`             // What it answers, such as: Counts posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and change nothing. ctx, q (the query) and s (*State) are there

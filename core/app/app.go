@@ -80,8 +80,8 @@ type feature struct {
 	from     int64 // entries up to here are in the state, which began as a snapshot
 	snapshot int64 // the entry after which there is a snapshot in the store
 
-	// stuck is set, in a running process, from the first event that the state cannot follow. No
-	// later event is applied to it, and nobody sees it.
+	// stuck is set, in a running process, at the first event that cannot be applied to the state.
+	// From then on the state is frozen, and commands and queries are answered with this error.
 	stuck *StuckError
 }
 

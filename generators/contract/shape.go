@@ -139,10 +139,9 @@ type Change struct {
 func (old Shape) Changes(now Shape) []Change {
 	c := comparer{old: old, now: now, seen: map[[2]string]bool{}}
 	c.fields("", old.Fields, now.Fields)
-	isRemoved := func(c Change) bool { return c.What == removed }
-	gone := slices.Clone(c.found)
-	gone = slices.DeleteFunc(gone, func(c Change) bool { return !isRemoved(c) })
-	return append(gone, slices.DeleteFunc(c.found, isRemoved)...)
+	rank := map[string]int{removed: -1}
+	slices.SortStableFunc(c.found, func(a, b Change) int { return rank[a.What] - rank[b.What] })
+	return c.found
 }
 
 // What is said of fields that are gone, and of new ones.

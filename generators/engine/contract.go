@@ -48,9 +48,12 @@ func (b brokenCommand) diagnostic() check.Diagnostic {
 	return check.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.wayOut()}
 }
 
-// refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one command, or that only takes
-// away, leaves the others for later.
+// refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one
+// command excuses those that were broken before; an undo or a destroy excuses all.
 func (p *plan) refuseBroken() error {
+	if p.lost != "" {
+		return &Refusal{Reason: p.lost, WayOut: "Nothing was changed."}
+	}
 	refusal := &Refusal{Reason: "stored events would no longer be read as they were written:", WayOut: "Nothing was changed."}
 	for _, b := range p.broken {
 		switch {
@@ -135,7 +138,8 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 		return err
 	}
 	if e.isContractMissing() && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
-		p.conflicts = append(p.conflicts, fmt.Sprintf("%s is missing, so nothing tells whether stored events still fit; restore it from version control, or record the fields as they are: petrock sync --accept %s", contract.File, slices.Sorted(maps.Keys(now.Commands))[0]))
+		p.lost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events still fit; restore it from version control, or record the fields as they are with petrock sync --accept %s",
+			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil
 	}
 	p.keepCommands(packages, now, before, after, whole)

@@ -28,7 +28,6 @@ type migration struct {
 	engine   *Engine
 	made     *kit.Migration
 	pass     *typing.Pass
-	recorded contract.Command
 	named    *types.Named          // the command's type
 	edits    map[string][]textEdit // by file
 	renamed  map[token.Pos]string  // new Go names of fields, by the place where they are declared
@@ -61,7 +60,7 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit kit.Edit) (*kit
 	case version < recorded.Version || version > recorded.Version+1:
 		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", entry, recorded.Version, version, recorded.Version)
 	}
-	m := &migration{engine: e, recorded: recorded, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
+	m := &migration{engine: e, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
 	m.made = &kit.Migration{
 		Entry:    entry,
 		Dir:      path.Dir(component.File),
@@ -133,7 +132,8 @@ func (m *migration) plan(edit kit.Edit, dirs []string) error {
 	}
 	m.recordedGo = m.recordedNames(edit)
 	m.redirect(dirs)
-	return m.references(dirs)
+	m.references(dirs)
+	return nil
 }
 
 // field finds a field of the command's type by its JSON path; nil if there is none.
@@ -316,10 +316,11 @@ func (m *migration) bump() error {
 	return fmt.Errorf("%s does not declare %s", file.Path, m.made.Type)
 }
 
-// references plans the renames of all uses of renamed fields. The functions of older versions speak of other types from now on.
-func (m *migration) references(dirs []string) error {
+// references renames all uses of renamed fields, except in methods of older versions, which use the
+// recorded types.
+func (m *migration) references(dirs []string) {
 	if len(m.renamed) == 0 {
-		return nil
+		return
 	}
 	seen := map[token.Pos]bool{}
 	for _, dir := range dirs {
@@ -348,7 +349,6 @@ func (m *migration) references(dirs []string) error {
 		}
 		m.noteUnbuilt(left)
 	}
-	return nil
 }
 
 // noteUnbuilt names files that this system does not build and that use names of renamed fields.

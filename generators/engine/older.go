@@ -45,8 +45,8 @@ func (m *migration) redirect(dirs []string) {
 	}
 }
 
-// chainCalls upgrades once more where somebody upgrades an older version to the command, as tests do: old.Upgrade() becomes
-// old.Upgrade().Upgrade().
+// chainCalls adds one more Upgrade to calls outside of the older versions, such as those of tests:
+// old.Upgrade() becomes old.Upgrade().Upgrade().
 func (m *migration) chainCalls(dirs []string) {
 	for _, dir := range dirs {
 		for _, inspected := range m.pass.InspectTests(dir) {
@@ -80,8 +80,8 @@ func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool
 	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.made.Type })
 }
 
-// redirectFunction replaces types in a function, and the fields of the command by the names that they had. Named types of strings and numbers become
-// what they are made of, as recorded types have them.
+// redirectFunction makes a method of an older version return the types of the recorded version, with
+// the field names of that version. Named strings and numbers become basic types, as in recorded types.
 func (m *migration) redirectFunction(file *source.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
 	for node := range ast.Preorder(function) {
 		if selector, ok := node.(*ast.SelectorExpr); ok {

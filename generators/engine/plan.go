@@ -36,6 +36,7 @@ type plan struct {
 	warnings  []check.Diagnostic // of how it does
 	from      *saved             // what it was made from, of which a plan that is kept is made
 
+	lost         string          // why the contract says nothing about stored events
 	broken       []brokenCommand // commands whose stored events would no longer be read
 	brokenBefore []string        // those that were broken before the plan
 	breaks       []string        // what would break clients

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 )
@@ -61,6 +62,9 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	}
 	for _, b := range p.broken {
 		result.Refused = append(result.Refused, b.diagnostic())
+	}
+	if p.lost != "" {
+		result.Refused = append(result.Refused, check.Diagnostic{File: contract.File, Message: p.lost})
 	}
 	for _, conflict := range p.conflicts {
 		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/workshop"
 )
@@ -86,16 +87,21 @@ func (s *server) end() {
 	}
 }
 
+// caller calls tools of the project through the workshop. What they say is to hold a text.
+func (w *world) caller(client *mcptest.Client) func(tool string, arguments object, says string) {
+	return func(tool string, arguments object, says string) {
+		w.Helper()
+		if said := client.CallTool("call", object{"name": tool, "arguments": arguments}); !strings.Contains(said.Text(), says) {
+			w.Errorf("%s %v says %s, want %s in it", tool, arguments, said.Text(), says)
+		}
+	}
+}
+
 // What an agent makes, and what is answered by it, lasts: over kill -9, over a second process, over new commands.
 func TestFeaturesLast(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(workshop.Options{})
-	call := func(tool string, arguments object, says string) {
-		t.Helper()
-		if said := client.CallTool("call", object{"name": tool, "arguments": arguments}); !strings.Contains(said.Text(), says) {
-			t.Errorf("%s %v says %s, want %s in it", tool, arguments, said.Text(), says)
-		}
-	}
+	call := w.caller(client)
 	made := good[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
 	if len(made.Components) != 6 || len(made.Refused)+len(made.Warnings) > 0 {
 		t.Errorf("it says %+v", made)

@@ -45,12 +45,7 @@ func (w *world) says(err error, parts ...string) {
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(workshop.Options{})
-	call := func(tool string, arguments object, says string) {
-		t.Helper()
-		if said := client.CallTool("call", object{"name": tool, "arguments": arguments}); !strings.Contains(said.Text(), says) {
-			t.Errorf("%s %v says %s, want %s in it", tool, arguments, said.Text(), says)
-		}
-	}
+	call := w.caller(client)
 	good[engine.Result](w, client, "generate_feature", object{"name": "links", "crud": true, "fields": []string{"url:string:1..80", "tags:[]string?"}})
 	call("links_create", object{"url": "https://go.dev", "tags": []string{"go"}}, `"seq":1`)
 
