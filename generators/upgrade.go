@@ -70,10 +70,18 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 		imported = u.p.Import(inside)
 	}
 	made := jen.Qual(imported, name)
-	if generic {
-		made.Op("[" + arguments)
+	if !generic {
+		return made
 	}
-	return made
+	var list []jen.Code
+	for argument := range strings.SplitSeq(strings.TrimSuffix(arguments, "]"), ",") { // nested lists are split too, and then do not compile
+		parsed, err := contract.ParseType(argument)
+		if err != nil {
+			u.addUndecided(text, err.Error())
+		}
+		list = append(list, u.goType(parsed))
+	}
+	return made.Types(list...)
 }
 
 // addUndecided notes a field that the flags do not decide.
@@ -372,9 +380,9 @@ func (u *upgrade) isOpaque(t *types.Named, name string) bool {
 
 // literal is a default as Go has it: JSON, or plain text for a string.
 func (u *upgrade) literal(at, text string, t types.Type) *jen.Statement {
-	made, ok := literalOf(json.RawMessage(text), t)
+	made, ok := u.literalOf(json.RawMessage(text), t)
 	if !ok && isText(t) {
-		made, ok = literalOf(json.RawMessage(strconv.Quote(text)), t)
+		made, ok = u.literalOf(json.RawMessage(strconv.Quote(text)), t)
 	}
 	if !ok {
 		u.addUndecided(at, fmt.Sprintf("the default %s does not fit %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))

@@ -2,13 +2,12 @@ package generators
 
 import (
 	"encoding/json"
+	"go/parser"
 	"go/types"
 	"strconv"
-	"strings"
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/emit"
 )
@@ -70,7 +69,7 @@ func (u *upgrade) expected(imported string) *jen.Statement {
 		if value == nil {
 			continue
 		}
-		literal, ok := literalOf(value, f.Var.Type())
+		literal, ok := u.literalOf(value, f.Var.Type())
 		if !ok || len(f.Path) > 1 {
 			return nil
 		}
@@ -94,34 +93,21 @@ func (u *upgrade) examples() []jen.Code {
 }
 
 // literalOf is a JSON value as a Go literal that can be assigned to a type, if there is one.
-func literalOf(value json.RawMessage, t types.Type) (*jen.Statement, bool) {
-	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
-		made, ok := literalOf(value, pointer.Elem())
-		switch basic, _ := types.Unalias(pointer.Elem()).(*types.Basic); {
-		case !ok || basic == nil:
-			return nil, false
-		case basic.Kind() == types.String, basic.Kind() == types.Bool:
-			return jen.New(made), true
+func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement, bool) {
+	own := shape{path: u.p.Import(u.Dir)}
+	text := types.TypeString(t, func(pkg *types.Package) string {
+		if pkg.Path() == own.path {
+			return ""
 		}
-		return jen.New(jen.Id(types.Unalias(pointer.Elem()).String()).Call(made)), true
+		return pkg.Name()
+	})
+	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == own.path && !derive.IsOpaque(named) {
+		text = named.Underlying().String() // a constant without a type fits
 	}
-	basic, ok := t.Underlying().(*types.Basic)
-	if !ok {
+	written, err := parser.ParseExpr(text)
+	if err != nil {
 		return nil, false
 	}
-	switch info := basic.Info(); {
-	case info&types.IsString != 0:
-		text, ok := strictjson.Unquote(value)
-		return jen.Lit(text), ok
-	case info&types.IsBoolean != 0:
-		switch string(value) {
-		case "true", "false":
-			return jen.Id(string(value)), true
-		}
-	case info&(types.IsInteger|types.IsFloat) != 0:
-		if strictjson.Check(value) == nil && strings.ContainsAny(string(value[:1]), "-0123456789") {
-			return jen.Op(string(value)), true // go/types says if it does not fit
-		}
-	}
-	return nil, false
+	made, ok := own.value(written, value, false)
+	return made.code, ok
 }
