@@ -107,7 +107,7 @@ func inFeature(p kit.Project, kind, text, description string) (named, error) {
 	if isReserved(n.goName) {
 		return named{}, fmt.Errorf("the name %q would make a type %s, which is the name of something else in a feature; take another", rest, n.goName)
 	}
-	n.description, err = sentence(description)
+	n.description, err = kit.Sentence(description)
 	return n, err
 }
 

@@ -34,7 +34,7 @@ func toolFrom(p kit.Project, in ToolInput) (kit.Draft, error) {
 	}
 	n, err := names(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
-		if _, wrong := sentence(in.Description); in.Name == f.Name() && wrong == nil {
+		if _, wrong := kit.Sentence(in.Description); in.Name == f.Name() && wrong == nil {
 			err = fmt.Errorf("%w: the tool of %s can have a name of its own", err, f.Ref)
 		}
 		return kit.Draft{}, err

@@ -3,6 +3,7 @@ package generators
 import (
 	"fmt"
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -11,6 +12,9 @@ import (
 	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/naming"
 )
+
+// ownGenerators is the folder of a project's own generators.
+const ownGenerators = "internal/generators"
 
 // GeneratorInput is what the generator of generators takes.
 type GeneratorInput struct {
@@ -25,11 +29,11 @@ func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	n := named{kind: "generator", dir: "generators", name: name, wire: name.Wire(), goName: name.Go()}
+	n := named{kind: "generator", dir: ownGenerators, name: name, wire: name.Wire(), goName: name.Go()}
 	if err := n.free(in.Name); err != nil {
 		return kit.Draft{}, err
 	}
-	if n.description, err = sentence(in.Description); err != nil {
+	if n.description, err = kit.Sentence(in.Description); err != nil {
 		return kit.Draft{}, err
 	}
 	if n.description == "" {
@@ -43,7 +47,7 @@ func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
 	if err != nil {
 		return kit.Draft{}, err
 	}
-	draft.Trial = kit.Trial{Program: "cmd/petrock", Test: "Test" + n.goName}
+	draft.Trial = kit.Trial{Program: ownGenerators + "/run", Test: "Test" + n.goName}
 	draft.Next = []string{
 		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.beside()),
 		"go test ./" + n.dir,
@@ -54,9 +58,9 @@ func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
 
 // free refuses names that a generator of the project's own cannot have.
 func (n named) free(typed string) error {
-	switch strings.ReplaceAll(n.wire, "_", "") {
-	case "command", "component", "feature", "generator", "prompt", "query", "resource", "tool", "worker":
-		return fmt.Errorf("petrock has the name %q for something of its own; take another", typed)
+	plain := strings.ReplaceAll(n.wire, "_", "")
+	if plain == "component" || slices.ContainsFunc(All(), func(g kit.Generator) bool { return g.Name == plain }) {
+		return fmt.Errorf("petrock has a generator %q; choose another name", typed)
 	}
 	if token.IsKeyword(n.wire) {
 		return fmt.Errorf("%q is a keyword of Go; take another name", typed)
@@ -101,13 +105,13 @@ func plural(noun string) string {
 func (n named) generator(p kit.Project, folder string) emit.File {
 	file := n.file(p)
 	for _, below := range []string{"emit", "kit", "naming"} {
-		file.ImportName(p.Import(n.dir+"/"+below), below)
+		file.ImportName(p.Import("generators/"+below), below)
 	}
 	file.ImportName(jenPath, "jen")
 	what := n.name.Human()
 	file.Paragraph(
 		fmt.Sprintf("%sInput is what the generator of %s takes: words and flags of its command, arguments", n.goName, plural(what)),
-		"of its tool. ToolInput shows how to take fields.",
+		"of its tool. ToolInput in generators/tool.go shows how to take fields.",
 	)
 	file.Type().Id(n.goName+"Input").Struct(
 		jen.Id("Name").String().Op("`json:\"name\"`").Comment(fmt.Sprintf("// Name of the %s, such as first", what)),

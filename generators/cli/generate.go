@@ -33,7 +33,8 @@ A generator that the project adds for itself is one more kind.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	new(common).flags(cmd, true) // so that a wrong kind is what is complained of
+	new(common).flags(cmd, true) // so that an unknown kind is reported, not an unknown flag
+	cmd.Flags().Bool("no-exec", false, "run nothing: type-check what is generated, and leave its examples to go test")
 	for _, g := range all {
 		cmd.AddCommand(newGenerator(env, g))
 	}

@@ -13,29 +13,33 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/kit"
 	"github.com/petrock/petrock/generators/workshop"
 )
 
-// Workshop is the program of a project's workshop: it does what the arguments say and
-// returns the status to end with. out is standard output.
-func Workshop(ctx context.Context, args []string, out *os.File) int {
-	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
-	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock"}
+// Main is the main function of a project's petrock: it runs the command that the arguments name,
+// and returns the exit code. The project's own generators, if any, are added to petrock's.
+func Main(ctx context.Context, args []string, out *os.File, own ...kit.Generator) int {
+	dir, _ := os.Getwd() // commands that need it report that it does not exist
+	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock", Own: own}
+	return Run(ctx, newProjectRoot, args, env)
+}
+
+func newProjectRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "petrock",
-		Short: "The workshop of this project",
-		Long: `The workshop of this project: it adds tools, resources and prompts to it, and generators of
-its own, takes that back, derives what follows from what you write, and tells what the project is
-and whether it compiles.
+		Short: "The petrock of this project",
+		Long: `The petrock of this project. It generates tools, resources, prompts and features, undoes that,
+derives registration and schemas from your Go, and checks the project.
 
-It is part of the project, at the version that the project was made with, and it works while
-the rest of the project does not compile.`,
+It has the version that the project was made with, and works while the rest of the project does
+not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	root.AddCommand(Commands(env)...)
-	root.AddCommand(NewMCP(env, workshop.Options{Carried: true}, nil), NewStatus(env), NewVersion())
+	root.AddCommand(NewMCP(env, workshop.Options{IsProjects: true}, nil), NewStatus(env), NewVersion())
 	root.AddCommand(Servers(env)...)
-	return Run(ctx, root, args, env)
+	return root
 }
 
 // Servers are the commands that speak to MCP servers: that of the project, as its configuration files have it, and any other.
@@ -81,23 +85,24 @@ the project's server. With --no-exec nothing is run.`,
 			return server.ServeStdio(cmd.Context(), env.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run nothing of what is written: no examples, no calls")
-	return cmd
+	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no calls, no generators of its own")
+	return markProject(cmd)[0]
 }
 
 // NewStatus is the command that says what the project is and whether it compiles.
 func NewStatus(env Env) *cobra.Command {
-	asJSON := false
+	var c common
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say what the project is and whether it compiles",
-		Long: `Say what the project is, which packages it has, and whether they compile, tests included.
+		Short: "Show what the project is, and check it",
+		Long: `Show what the project is and which packages it has. Check that they compile, tests included, that
+derived files are up to date, and that core and generators are exactly petrock's, by petrock.sum.
 
-It ends with 1 if something does not.`,
+Exit codes: 0 the project compiles, 1 it does not.`,
 		Example: examples(env, "status", "status --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tools, err := workshop.New(workshop.Options{Dir: env.Dir, Generators: generators.All()})
+			tools, err := workshop.New(workshop.Options{Dir: Inside(env.Dir, c.dir), Generators: generators.All()})
 			if err != nil {
 				return err
 			}
@@ -106,7 +111,7 @@ It ends with 1 if something does not.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if c.asJSON {
 				err = PrintJSON(env, status)
 			} else {
 				_, err = fmt.Fprint(env.Out, status)
@@ -117,8 +122,8 @@ It ends with 1 if something does not.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	c.flags(cmd, false)
+	return markProject(cmd)[0]
 }
 
 // NewVersion is the command that prints the version.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,12 +27,6 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		component = chosen
 		p := newPlan()
 		p.lenient, p.destroys = true, true
-		if place.Kind == derive.Generator && e.cameWith(component) {
-			return nil, &Refusal{
-				Reason: fmt.Sprintf("the generator %s came with the project, in %s", component.Name, component.File),
-				WayOut: "Nothing was changed. Generators that were added to the project can be destroyed.",
-			}
-		}
 		result.Kind, result.Name = kind, component.Name
 		history, err := opened.History()
 		if err != nil {
@@ -68,9 +61,6 @@ func Kinds() []string {
 	}
 	return kinds
 }
-
-// cameWith reports whether a component is in a file that the project was made with.
-func (e *Engine) cameWith(c derive.Component) bool { return e.project.Files[c.File] != "" }
 
 // untouched refuses files that hold somebody's work: those that are not as they were generated or
 // as the project was made.
@@ -112,7 +102,11 @@ func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, fi
 			}
 		}
 	}
-	if e.project.Files[file] == hash || last != nil && last.After == hash {
+	sum, err := ReadSum(e.root.FS())
+	if err != nil && !isMissing(err) {
+		return change.File{}, false, err
+	}
+	if sum.Matches(file, now) || last != nil && last.After == hash {
 		return change.File{}, false, nil
 	}
 	f := change.File{Path: file, After: now}

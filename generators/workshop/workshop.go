@@ -4,6 +4,7 @@
 package workshop
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,9 +19,9 @@ import (
 // Options say what a workshop is.
 type Options struct {
 	Dir        string          // where it was started: projects are there, below, or around it
-	Generators []kit.Generator // that it has
+	Generators []kit.Generator // petrock's
 	NoExec     bool            // it runs nothing of what is written
-	Carried    bool            // it is part of the project around Dir, and its generators are that project's
+	IsProjects bool            // it is the petrock of the project around Dir
 	CanMake    bool            // it also makes projects
 	Limits     trial.Limits    // what examples may use; the zero value is a good one
 }
@@ -31,7 +32,8 @@ type Tools struct {
 	root     *os.Root // of Dir, below which projects are
 	projects *projects
 	server   *mcp.Server
-	carried  *carried // nil if it is part of no project
+
+	startedIn *startedIn // nil if this is the petrock of no project
 }
 
 // New is the workshop that was started in a folder.
@@ -51,8 +53,8 @@ func New(o Options) (*Tools, error) {
 		return nil, err
 	}
 	t := &Tools{options: o, root: root, projects: newProjects()}
-	if o.Carried {
-		t.carried = newCarried(dir)
+	if o.IsProjects {
+		t.startedIn = newStartedIn(dir)
 	}
 	return t, nil
 }
@@ -80,5 +82,6 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	if t.options.NoExec {
 		server.RemoveTool("call")
 	}
+	t.offerOwn(context.Background())
 	return server, nil
 }

@@ -174,8 +174,8 @@ func sameProject(result *Result) error {
 	if err != nil {
 		return err
 	}
-	for name := range found.Files {
-		if _, err := os.Stat(filepath.Join(result.Dir, filepath.FromSlash(name))); err != nil {
+	for _, file := range result.Files {
+		if _, err := os.Stat(filepath.Join(result.Dir, filepath.FromSlash(file.Path))); err != nil {
 			return fmt.Errorf("an interrupted run had begun the project in %s, and it is not whole: %w; move it away", result.Dir, err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators/engine"
 )
 
 // repository is petrock's own folder.
@@ -259,7 +260,7 @@ func TestTemplatesAreUsed(t *testing.T) {
 	}
 }
 
-// petrock.json says what the project was made from, and what each file was like.
+// petrock.json describes the project, and petrock.sum records petrock's files and the first tools.
 func TestManifest(t *testing.T) {
 	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "hello", Module: "example.com/hello"})
 	var manifest project.Manifest
@@ -269,13 +270,22 @@ func TestManifest(t *testing.T) {
 	if manifest.Name != "hello" || manifest.Module != "example.com/hello" || manifest.Petrock == "" || manifest.Example != "" {
 		t.Errorf("it says %+v", manifest)
 	}
-	if len(manifest.Files) != len(files)-1 {
-		t.Errorf("it has %d files, of %d", len(manifest.Files), len(files)-1)
+	if size := len(files[project.FileName]); size > 2<<10 {
+		t.Errorf("petrock.json has %d bytes", size)
 	}
-	for name := range files {
-		if sum := manifest.Files[name]; len(sum) != 64 && name != project.FileName {
-			t.Errorf("%s has the hash %q", name, sum)
+	sum, err := engine.ParseSum([]byte(files[engine.SumFile]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		folder, _, _ := strings.Cut(name, "/")
+		want := folder == "core" || folder == "generators" || folder == "tools"
+		if sum.Matches(name, []byte(text)) != want {
+			t.Errorf("recorded %s: %v, want %v", name, !want, want)
 		}
+	}
+	if encoded := string(sum.Encode()); encoded != files[engine.SumFile] {
+		t.Error("petrock.sum is not sorted")
 	}
 }
 

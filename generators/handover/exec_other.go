@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package handover
 
 import (
 	"errors"
@@ -8,12 +8,12 @@ import (
 	"os/exec"
 )
 
-// become runs another program in the place of this one, and returns the status that it ends with.
-func become(program string, args []string) (int, error) {
+// Exec runs a program in place of this one, and returns its exit code.
+func Exec(program string, args []string) (int, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
