@@ -1,6 +1,6 @@
 // Package generators holds petrock's generators, one file each: pure functions that are told what
-// a project is and what is wanted, and return files. A project adds its own here: each exported
-// function that makes a [kit.Draft] is one. What they are made of is in the packages below, which
+// a project is and what is wanted, and return files. A project adds its own in internal/generators:
+// each exported function that makes a [kit.Draft] is one. What they are made of is in the packages below, which
 // make up a project's workshop:
 //
 //   - gocmd: starts the go command;

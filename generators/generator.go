@@ -22,8 +22,8 @@ type GeneratorInput struct {
 	Description string `json:"description,omitempty"` // What the generator makes, such as: Makes a handler of HTTP requests.
 }
 
-// Generator makes a generator: a kind of component of the project's own, with its test. It works as it is, making
-// functions with tests; what it makes instead is yours to write.
+// Generator makes a generator of the project's own, with its test. It works as it is, making functions with tests;
+// change it to make what you need.
 func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
 	name, err := naming.Parse(in.Name)
 	if err != nil {

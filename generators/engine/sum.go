@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -60,6 +61,9 @@ func ParseSum(text []byte) (Sum, error) {
 // ReadSum reads the petrock.sum of a project.
 func ReadSum(project fs.FS) (Sum, error) {
 	text, err := fs.ReadFile(project, SumFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; restore it from version control", SumFile, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))
-	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./generators", "./cmd/...")
+	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./internal/...", "./cmd/...")
 	w.formatted(".")
 
 	if err := removeAll(w.path("features/posts/old.go")); err != nil { // nobody generated it, and its feature is undone

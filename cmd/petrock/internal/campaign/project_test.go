@@ -40,7 +40,7 @@ const (
 // finds it in the cache, and no workspace is looked for above a project.
 func TestMain(m *testing.M) {
 	if os.Getenv(isWorkshop) != "" {
-		os.Exit(cli.Workshop(context.Background(), os.Args[1:], os.Stdout))
+		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout))
 	}
 	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": "-trimpath -ldflags=-w", "GOWORK": "off"} {
 		os.Setenv(name, value)

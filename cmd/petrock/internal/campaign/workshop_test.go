@@ -24,7 +24,7 @@ import (
 func (w *world) serve(o workshop.Options) *mcptest.Client {
 	w.Helper()
 	if o.Dir == "" {
-		o.Dir, o.Carried = w.dir, true
+		o.Dir, o.IsProjects = w.dir, true
 	}
 	o.Generators = generators.All()
 	tools, err := workshop.New(o)
@@ -242,7 +242,7 @@ func TestWorkshopPlans(t *testing.T) {
 	if err := os.Remove(w.path("tools/more.go")); err != nil {
 		t.Fatal(err)
 	}
-	careful := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true}) // its examples have been run already
+	careful := w.serve(workshop.Options{Dir: w.dir, IsProjects: true, NoExec: true}) // its examples have been run already
 	applied := good[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
@@ -349,7 +349,7 @@ func TestWorkshopBuildsInside(t *testing.T) {
 // With --no-exec nothing is run: examples are left to go test, and nothing can be called.
 func TestWorkshopWithoutExec(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client := w.serve(workshop.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	for _, tool := range client.Tools() {
 		if tool.Name == "call" {
 			t.Error("there is a tool call")
@@ -381,13 +381,13 @@ func TestWorkshopWithoutExec(t *testing.T) {
 // generated before.
 func TestWorkshopKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client := w.serve(workshop.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	w.replace("generators/prompt.go", " is filled in with.", " is given.")
 	made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
-	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has changed its generators") {
+	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has other generators") {
 		t.Errorf("it says %+v", made.Warnings)
 	}
-	client = w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client = w.serve(workshop.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	if made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again, it says %+v", made.Warnings)
 	}
