@@ -6,7 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // Kept is what was found and written of components before, so that of a package with hundreds of them
@@ -102,10 +102,10 @@ func between(text []byte) []byte {
 func (c Component) schemas() []jen.Code {
 	var lines []jen.Code
 	if c.hasInput() {
-		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(emit.Raw(string(c.Input))))
+		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(gen.RawString(string(c.Input))))
 	}
 	if c.Output != nil {
-		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(emit.Raw(string(c.Output))))
+		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(gen.RawString(string(c.Output))))
 	}
 	return lines
 }

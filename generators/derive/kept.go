@@ -4,30 +4,28 @@ import (
 	"go/ast"
 	"slices"
 
-	"github.com/petrock/petrock/generators/check"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A keptPackage is what was found in a package, file by file. It holds for a package that has the same
 // files, and maybe others that only add to it, and that imports the same.
 type keptPackage struct {
-	files []*source.File
+	files []*typecheck.File
 	deps  string
-	found map[*source.File]keptFile
+	found map[*typecheck.File]keptFile
 }
 
 // A keptFile is what was found in a file.
 type keptFile struct {
 	components []Component
-	warnings   []check.Diagnostic
+	warnings   []typecheck.Diagnostic
 	maker      maker
 	completers []completer
 	olders     []older
 }
 
 // known is what was found in the package before, if it still holds for these files.
-func (f *finder) known(pass *typing.Pass, files []*source.File) *keptPackage {
+func (f *finder) known(pass *typecheck.Pass, files []*typecheck.File) *keptPackage {
 	if f.Kept == nil {
 		return nil
 	}
@@ -39,7 +37,7 @@ func (f *finder) known(pass *typing.Pass, files []*source.File) *keptPackage {
 	for _, file := range files {
 		if _, ok := kept.found[file]; ok {
 			left--
-		} else if !typing.AddsOnly(file) {
+		} else if !typecheck.AddsOnly(file) {
 			return nil
 		}
 	}
@@ -50,7 +48,7 @@ func (f *finder) known(pass *typing.Pass, files []*source.File) *keptPackage {
 }
 
 // declares finds what a declaration has of components.
-func (f *finder) declares(file *source.File, decl ast.Decl) {
+func (f *finder) declares(file *typecheck.File, decl ast.Decl) {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
 		if f.place.Kind != Feature {
@@ -66,9 +64,9 @@ func (f *finder) declares(file *source.File, decl ast.Decl) {
 }
 
 // components finds those of each file, or knows them already.
-func (f *finder) components(pass *typing.Pass, files []*source.File) {
+func (f *finder) components(pass *typecheck.Pass, files []*typecheck.File) {
 	known := f.known(pass, files)
-	now := &keptPackage{files: files, found: make(map[*source.File]keptFile, len(files))}
+	now := &keptPackage{files: files, found: make(map[*typecheck.File]keptFile, len(files))}
 	for _, file := range files {
 		if known != nil {
 			if kept, ok := known.found[file]; ok {

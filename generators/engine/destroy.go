@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 )
@@ -98,12 +97,12 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 }
 
 // edited reports whether a file is not as it was generated or as the project was made, with what was changed.
-func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, file string) (change.File, bool, error) {
+func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, file string) (journal.Change, bool, error) {
 	now, err := e.root.ReadFile(file)
 	if err != nil {
-		return change.File{}, false, err
+		return journal.Change{}, false, err
 	}
-	hash := change.Hash(now)
+	hash := journal.Hash(now)
 	var last *journal.Record
 	for _, op := range history {
 		for _, record := range op.Files {
@@ -113,9 +112,9 @@ func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, fi
 		}
 	}
 	if e.project.Files[file] == hash || last != nil && last.After == hash {
-		return change.File{}, false, nil
+		return journal.Change{}, false, nil
 	}
-	f := change.File{Path: file, After: now}
+	f := journal.Change{Path: file, After: now}
 	if last != nil {
 		f.Before, _ = opened.Contents(last.After) // without it, all of the file is shown
 	}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Generate runs a generator and puts what it makes into the project. A dry run is kept as a plan,
@@ -30,7 +30,7 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 }
 
 // generate runs a generator. If it is for a plan, only what is in the plan may come of it.
-func (e *Engine) generate(ctx context.Context, g kit.Generator, input json.RawMessage, o Options, wanted *saved) (*Result, error) {
+func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMessage, o Options, wanted *saved) (*Result, error) {
 	s, err := schema.Compile(string(g.InputSchema))
 	if err != nil {
 		return nil, fmt.Errorf("the generator %s: %w", g.Name, err)
@@ -69,7 +69,7 @@ func (e *Engine) generate(ctx context.Context, g kit.Generator, input json.RawMe
 }
 
 // write plans the files of a draft, with the imports that they lack.
-func (e *Engine) write(ctx context.Context, p *plan, draft kit.Draft) error {
+func (e *Engine) write(ctx context.Context, p *plan, draft gen.Draft) error {
 	p.trial = draft.Trial
 	for i, file := range draft.Files {
 		if i == 0 {
@@ -92,7 +92,7 @@ func (e *Engine) write(ctx context.Context, p *plan, draft kit.Draft) error {
 }
 
 // formatted is a file as gofmt writes it, if it is Go.
-func formatted(file kit.File) []byte {
+func formatted(file gen.File) []byte {
 	if path.Ext(file.Path) != ".go" {
 		return file.Text
 	}
@@ -104,7 +104,7 @@ func formatted(file kit.File) []byte {
 }
 
 // seek adds the imports that a file lacks, and notes those that are not to be found.
-func (e *Engine) seek(ctx context.Context, p *plan, file kit.File) ([]byte, error) {
+func (e *Engine) seek(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
 	view := e.before.With(p.texts)
 	var given []imports.Import
 	for _, i := range file.Imports {
@@ -123,12 +123,12 @@ func (e *Engine) seek(ctx context.Context, p *plan, file kit.File) ([]byte, erro
 
 // unmade says why a generator made nothing.
 func unmade(kind string, err error) error {
-	if wrong := (*kit.SourceError)(nil); errors.As(err, &wrong) {
+	if wrong := (*gen.SourceError)(nil); errors.As(err, &wrong) {
 		return &Refusal{
 			Reason: "the " + wrong.What + " is no Go that can stand in a function:",
-			Diagnostics: []check.Diagnostic{{
+			Diagnostics: []typecheck.Diagnostic{{
 				File: wrong.What, Line: wrong.Line, Column: wrong.Column, Message: wrong.Message,
-				Lines: check.Around(wrong.Text, wrong.Line),
+				Lines: typecheck.LinesAround(wrong.Text, wrong.Line),
 			}},
 			WayOut: "Nothing was changed.",
 		}
@@ -137,7 +137,7 @@ func unmade(kind string, err error) error {
 }
 
 // generator is the one of a name.
-func (e *Engine) generator(kind string) (kit.Generator, error) {
+func (e *Engine) generator(kind string) (gen.Generator, error) {
 	var names []string
 	for _, g := range e.generators {
 		if g.Name == kind {
@@ -145,7 +145,7 @@ func (e *Engine) generator(kind string) (kit.Generator, error) {
 		}
 		names = append(names, g.Name)
 	}
-	return kit.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(names, ", "))
+	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(names, ", "))
 }
 
 // title says in one line what was asked for. If no name was, made is the one that it got.
@@ -164,7 +164,7 @@ func (e *Engine) touched(p *plan) []derive.Place {
 }
 
 // conflicts finds what is in the way of new files: files, and names that are taken.
-func (e *Engine) conflicts(p *plan, draft kit.Draft) {
+func (e *Engine) conflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		if _, err := e.root.Lstat(file.Path); err == nil {
 			p.conflicts = append(p.conflicts, file.Path+" is there already")
@@ -182,7 +182,7 @@ func (e *Engine) conflicts(p *plan, draft kit.Draft) {
 }
 
 // taken finds names that a new file of Go declares and that another file of its package has.
-func (e *Engine) taken(p *plan, file kit.File) {
+func (e *Engine) taken(p *plan, file gen.File) {
 	made := e.before.With(p.texts).File(file.Path)
 	if made == nil {
 		return

@@ -10,11 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/change"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A plan is what would change. Files that belong to the user come from a generator or from the
@@ -26,15 +25,15 @@ type plan struct {
 	packages  []*derive.Package      // what was derived from
 	beside    []*derive.Package      // other packages that have tools, if some of those do
 	conflicts []string
-	old       []check.Diagnostic // what is wrong, and was before
-	after     *source.View
-	trial     kit.Trial          // how it shows that it works
-	dir       string             // of the package that the trial's test is in
-	sent      string             // the file that holds a body that was sent; empty if none was
-	missing   []string           // why packages that were sought were not found
-	strict    bool               // it is new, and so has to apply commands as it should
-	warnings  []check.Diagnostic // of how it does
-	from      *saved             // what it was made from, of which a plan that is kept is made
+	old       []typecheck.Diagnostic // what is wrong, and was before
+	after     *typecheck.View
+	trial     gen.Trial              // how it shows that it works
+	dir       string                 // of the package that the trial's test is in
+	sent      string                 // the file that holds a body that was sent; empty if none was
+	missing   []string               // why packages that were sought were not found
+	strict    bool                   // it is new, and so has to apply commands as it should
+	warnings  []typecheck.Diagnostic // of how it does
+	from      *saved                 // what it was made from, of which a plan that is kept is made
 
 	lost         string          // why the contract says nothing about stored events
 	broken       []brokenCommand // commands whose stored events would no longer be read
@@ -138,9 +137,9 @@ func (e *Engine) own(p *plan, file string, text []byte) {
 		if was != nil {
 			there = was.Text
 		}
-		if !source.IsDerived(file, there) {
+		if !typecheck.IsDerived(file, there) {
 			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and no line %q; rename it, or remove it if it was derived", file, source.DerivedMark+" …"))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and no line %q; rename it, or remove it if it was derived", file, typecheck.DerivedMark+" …"))
 			}
 			return
 		}
@@ -215,10 +214,10 @@ func whyMissing(why []string) string {
 }
 
 // changes are what the plan does to the disk, sorted, without files that stay as they are.
-func (e *Engine) changes(p *plan) ([]change.File, error) {
-	var files []change.File
+func (e *Engine) changes(p *plan) ([]journal.Change, error) {
+	var files []journal.Change
 	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
-		f := change.File{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.derived[file]}
+		f := journal.Change{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.derived[file]}
 		if was := e.before.File(file); was != nil {
 			f.Before = was.Text
 		} else if text, err := e.root.ReadFile(file); err == nil {
@@ -226,7 +225,7 @@ func (e *Engine) changes(p *plan) ([]change.File, error) {
 		} else if !isMissing(err) {
 			return nil, err
 		}
-		if f.Action() != change.None {
+		if f.Action() != journal.None {
 			files = append(files, f)
 		}
 	}

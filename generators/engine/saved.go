@@ -14,8 +14,8 @@ import (
 	"slices"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // plans is the folder in which plans are kept, and mostPlans how many of them.
@@ -49,12 +49,12 @@ func (e *Engine) made() map[string]string {
 	made := map[string]string{}
 	for _, dir := range e.before.Dirs() {
 		for _, file := range e.before.Files(dir) {
-			made[file.Path] = change.Hash(file.Text)
+			made[file.Path] = journal.Hash(file.Text)
 		}
 	}
 	for _, name := range []string{"go.mod", "go.sum", "petrock.json", contract.File} {
 		if text, err := e.root.ReadFile(name); err == nil {
-			made[name] = change.Hash(text)
+			made[name] = journal.Hash(text)
 		}
 	}
 	return made
@@ -102,12 +102,12 @@ func (s *saved) changed() error {
 
 // still refuses what would write something else than the plan that is being applied. It notes what is
 // to be written.
-func (s *saved) still(files []change.File) error {
+func (s *saved) still(files []journal.Change) error {
 	if s == nil {
 		return nil
 	}
 	for _, f := range files {
-		s.Files = append(s.Files, savedFile{f.Path, change.Hash(f.Before), change.Hash(f.After)})
+		s.Files = append(s.Files, savedFile{f.Path, journal.Hash(f.Before), journal.Hash(f.After)})
 	}
 	if s.wanted != nil && s.hash() != s.wanted.id {
 		return &Refusal{

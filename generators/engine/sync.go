@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Sync derives all derived files again. Packages from which nothing can be derived keep theirs,
@@ -64,10 +64,10 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 		result.Refused = append(result.Refused, b.diagnostic())
 	}
 	if p.lost != "" {
-		result.Refused = append(result.Refused, check.Diagnostic{File: contract.File, Message: p.lost})
+		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.lost})
 	}
 	for _, conflict := range p.conflicts {
-		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})
+		result.Refused = append(result.Refused, typecheck.Diagnostic{Message: conflict})
 	}
 	result.Refused = append(result.Refused, e.interrupted()...)
 	result.OK = len(result.Files)+len(result.Refused)+len(result.Impure) == 0

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/petrock/petrock/generators/change"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Options say how far something goes.
@@ -70,7 +69,7 @@ func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options,
 		}
 		e.step("writing")
 		recorded := *op
-		if op.Action == actionSync && !slices.ContainsFunc(files, func(f change.File) bool { return f.Path == contract.File }) {
+		if op.Action == actionSync && !slices.ContainsFunc(files, func(f journal.Change) bool { return f.Path == contract.File }) {
 			recorded.Action = "" // derived files need no history; the contract is history
 		}
 		if recorded, err = opened.Apply(recorded, files); err != nil {
@@ -131,7 +130,7 @@ func (e *Engine) fill(r *Result, p *plan) {
 	}
 	r.Warnings = append(r.Warnings, p.warnings...)
 	for _, what := range p.breaks {
-		r.Warnings = append(r.Warnings, check.Diagnostic{Message: "this breaks clients: " + what})
+		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
 	}
 	for _, pkg := range p.beside {
 		if len(pkg.Problems) == 0 {
@@ -150,8 +149,8 @@ func (e *Engine) fill(r *Result, p *plan) {
 	if r.Next == nil {
 		r.Next = []string{}
 	}
-	r.Diagnostics = append([]check.Diagnostic{}, p.old...)
-	r.Refused = append([]check.Diagnostic{}, r.Refused...)
-	r.Warnings = append([]check.Diagnostic{}, r.Warnings...)
+	r.Diagnostics = append([]typecheck.Diagnostic{}, p.old...)
+	r.Refused = append([]typecheck.Diagnostic{}, r.Refused...)
+	r.Warnings = append([]typecheck.Diagnostic{}, r.Warnings...)
 	r.OK = len(r.Refused) == 0
 }

@@ -7,10 +7,9 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/change"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Undo takes an operation back: its files become what they were before it, and derived files are
@@ -50,7 +49,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 func (r *Refusal) name(target journal.Operation, later []journal.Operation) {
 	for _, op := range later {
 		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
-			return !f.Derived && slices.ContainsFunc(r.Diagnostics, func(d check.Diagnostic) bool { return d.File == f.Path })
+			return !f.Derived && slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
 		}) {
 			r.Operations = append(r.Operations, op.ID)
 		}
@@ -127,7 +126,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 		if err != nil && !isMissing(err) {
 			return nil, err
 		}
-		if change.Hash(now) != record.After && !o.Force {
+		if journal.Hash(now) != record.After && !o.Force {
 			if o.Keep {
 				continue
 			}
@@ -135,7 +134,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 			if err != nil {
 				return nil, err
 			}
-			edited.Files = append(edited.Files, fileChange(change.File{Path: record.Path, Before: wrote, After: now}))
+			edited.Files = append(edited.Files, fileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
 			continue
 		}
 		if p.texts[record.Path], err = opened.Contents(record.Before); err != nil {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/petrock/petrock/generators/change"
 )
 
 // Apply changes files of the project, all of them or none, and records that as an operation. The
@@ -24,7 +22,7 @@ import (
 //
 // A file that is there keeps its permissions. Folders are made as needed, and those that a
 // deletion leaves empty are removed.
-func (j *Journal) Apply(op Operation, files []change.File) (Operation, error) {
+func (j *Journal) Apply(op Operation, files []Change) (Operation, error) {
 	if _, err := j.root.Lstat(pendingFile); !errors.Is(err, fs.ErrNotExist) {
 		return Operation{}, errors.Join(errors.New("an operation before this one is not finished yet; run it again"), err)
 	}
@@ -56,9 +54,9 @@ func (j *Journal) Apply(op Operation, files []change.File) (Operation, error) {
 
 // intend writes down what is going to be done. Once it has returned, it will be, by this process
 // or the next.
-func (j *Journal) intend(op Operation, files []change.File) error {
+func (j *Journal) intend(op Operation, files []Change) error {
 	for _, file := range files {
-		if file.Action() == change.None {
+		if file.Action() == None {
 			continue
 		}
 		// What somebody has written is not to be lost, whatever happens; the rest can be made again.
@@ -81,7 +79,7 @@ func (j *Journal) forward(op Operation) error {
 		if err != nil {
 			return err
 		}
-		switch change.Hash(now) {
+		switch Hash(now) {
 		case record.After:
 			if now == nil {
 				j.removeEmpty(record.Path)
@@ -119,7 +117,7 @@ func (j *Journal) back(op Operation) (left []string, err error) {
 			problems = append(problems, err)
 			continue
 		}
-		switch change.Hash(now) {
+		switch Hash(now) {
 		case record.Before:
 			if now == nil {
 				j.removeEmpty(record.Path)

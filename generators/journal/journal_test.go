@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/journal"
 )
 
@@ -77,10 +76,10 @@ func read(t *testing.T, dir string) tree {
 }
 
 // to are the changes that make one tree of another.
-func (before tree) to(after tree) []change.File {
-	var files []change.File
+func (before tree) to(after tree) []journal.Change {
+	var files []journal.Change
 	for name, text := range before {
-		file := change.File{Path: name, Before: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
+		file := journal.Change{Path: name, Before: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
 		if now, ok := after[name]; ok {
 			file.After = []byte(now[1:])
 		}
@@ -88,7 +87,7 @@ func (before tree) to(after tree) []change.File {
 	}
 	for name, text := range after {
 		if _, ok := before[name]; !ok {
-			file := change.File{Path: name, After: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
+			file := journal.Change{Path: name, After: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
 			if text[0] == 'x' {
 				file.Mode = 0o755
 			}
@@ -205,9 +204,9 @@ func TestApply(t *testing.T) {
 }
 
 // reverse are the changes that take an operation back.
-func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []change.File {
+func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []journal.Change {
 	t.Helper()
-	var files []change.File
+	var files []journal.Change
 	for _, record := range op.Files {
 		before, err := j.Contents(record.Before)
 		if err != nil {
@@ -217,7 +216,7 @@ func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []change.Fi
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, change.File{Path: record.Path, Before: after, After: before, Mode: record.Mode, Derived: record.Derived})
+		files = append(files, journal.Change{Path: record.Path, Before: after, After: before, Mode: record.Mode, Derived: record.Derived})
 	}
 	return files
 }
@@ -382,7 +381,7 @@ func TestMode(t *testing.T) {
 	}
 	j := open(t, dir)
 	var op journal.Operation
-	for _, step := range []change.File{
+	for _, step := range []journal.Change{
 		{Path: "a", Before: []byte("1"), After: []byte("2"), Mode: 0o600}, // which counts for a new file alone
 		{Path: "a", Before: []byte("2")},
 		{Path: "a", After: []byte("3")},
@@ -391,7 +390,7 @@ func TestMode(t *testing.T) {
 			step.Mode = op.Files[0].Mode
 		}
 		var err error
-		if op, err = j.Apply(journal.Operation{Action: "generate"}, []change.File{step}); err != nil {
+		if op, err = j.Apply(journal.Operation{Action: "generate"}, []journal.Change{step}); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(file)
@@ -399,7 +398,7 @@ func TestMode(t *testing.T) {
 			t.Errorf("%s: %v %v, recorded as %v", step.Action(), info, err, op.Files[0].Mode)
 		}
 	}
-	info, err := os.Stat(filepath.Join(dir, ".petrock", "objects", change.Hash([]byte("3"))))
+	info, err := os.Stat(filepath.Join(dir, ".petrock", "objects", journal.Hash([]byte("3"))))
 	if err != nil || info.Mode() != 0o600 {
 		t.Errorf("an object is %v (%v)", info, err)
 	}

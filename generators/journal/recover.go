@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"github.com/petrock/petrock/generators/change"
 )
 
 // recover finishes the operation that an interrupted process left, or takes it back if that
@@ -56,7 +54,7 @@ func (j *Journal) hindrance(op Operation) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		switch change.Hash(now) {
+		switch Hash(now) {
 		case record.After:
 		case record.Before:
 			if _, err := j.Contents(record.After); err != nil {

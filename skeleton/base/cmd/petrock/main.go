@@ -13,5 +13,5 @@ import (
 
 func main() {
 	out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
-	os.Exit(cli.Workshop(context.Background(), os.Args[1:], out))
+	os.Exit(cli.Main(context.Background(), os.Args[1:], out))
 }
