@@ -16,20 +16,18 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-// Main is the program of a project's workshop: it does what the arguments say and
-// returns the status to end with. out is standard output.
+// Main runs a project's own petrock and returns its exit code. out is standard output.
 func Main(ctx context.Context, args []string, out *os.File) int {
 	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
 	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock"}
 	root := &cobra.Command{
 		Use:   "petrock",
-		Short: "The workshop of this project",
-		Long: `The workshop of this project: it adds tools, resources and prompts to it, and generators of
-its own, takes that back, derives what follows from what you write, and tells what the project is
-and whether it compiles.
+		Short: "This project's own petrock",
+		Long: `This project's own petrock: it adds tools, resources, prompts, features and generators, undoes
+that, derives registration and schemas from your Go, and reports whether the project compiles.
 
-It is part of the project, at the version that the project was made with, and it works while
-the rest of the project does not compile.`,
+It is part of the project, pinned to the version that made the project, and it works while the
+rest of the project does not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	root.AddCommand(Commands(env)...)
@@ -46,14 +44,13 @@ func Servers(env Env) []*cobra.Command {
 	})
 }
 
-// NewMCP is the command that serves the workshop to an MCP client. More offers what a workshop has besides; it
-// may be nil.
+// NewMCP is the command that runs the dev server. More adds tools to it, and may be nil.
 func NewMCP(env Env, o devserver.Options, more func(*devserver.Tools, *mcp.Server) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve the workshop over standard input and output, to an MCP client",
-		Long: `Serve the workshop over standard input and output, to an MCP client, until it closes
-the input. The tools work on the project around the working directory, and on projects below it.
+		Short: "Run the dev server: petrock as an MCP server on standard input and output",
+		Long: `Run the dev server: petrock as an MCP server on standard input and output, until the client
+closes the input. The tools work on the project around the working directory, and on projects below it.
 
 Components may be sent with their code and with examples, which are then built and run as a process of
 their own before anything is written: with limits on time, memory and output, and, where the system
@@ -63,7 +60,7 @@ the project's server. With --no-exec nothing is run.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.Watched(os.Stdin) {
-				fmt.Fprintln(env.Err, "The workshop speaks MCP here, one JSON message a line. A client starts it; end it with Ctrl-D.")
+				fmt.Fprintln(env.Err, "petrock speaks MCP here, one JSON message a line. MCP clients start it; end it with Ctrl-D.")
 			}
 			o.Dir, o.Generators = env.Dir, generators.All()
 			tools, err := devserver.New(o)

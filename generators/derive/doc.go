@@ -13,7 +13,7 @@
 //	func Note(ctx context.Context, in NoteInput) (string, error)            // a resource, or without in
 //	func Review(ctx context.Context, in ReviewInput) (string, error)        // a prompt
 //
-// In the folder generators, each exported function that makes a draft is a generator of the workshop:
+// In the folder generators, each exported function that makes a draft is a generator:
 //
 //	func Handler(p gen.Project, in HandlerInput) (gen.Draft, error)
 //

@@ -13,7 +13,7 @@ import (
 // A home is a folder of this repository with packages that have derived files.
 type home struct{ dir, module, name string }
 
-// homes are those of the generators, of the workshop, and of the skeleton with its examples.
+// homes are those of the generators, of the dev server, and of the skeleton with its examples.
 func homes() []home {
 	return []home{
 		{".", petrock, "petrock"},

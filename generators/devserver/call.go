@@ -41,7 +41,7 @@ const (
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
 	if t.options.NoExec {
-		return Answer(ctx, nil, errors.New("running code is turned off here; start the workshop without --no-exec"))
+		return Answer(ctx, nil, errors.New("running code is turned off here; start petrock mcp without --no-exec"))
 	}
 	program, dir, request, err := t.prepare(ctx, in)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// carried is the project that a workshop is part of.
+// carried is the project that a dev server is part of.
 type carried struct {
 	root    string
-	sources map[string]string // what its generators were when the workshop was started: hashes by path
+	sources map[string]string // what its generators were when the dev server started: hashes by path
 }
 
 // newCarried is the project around a folder; nil if there is none.
@@ -20,7 +20,7 @@ func newCarried(dir string) *carried {
 	return &carried{root: found.Root, sources: engine.SourcesIn(found.Root)}
 }
 
-// has reports whether it is the project in root, and its generators, which are now so, are those that the workshop was
+// has reports whether it is the project in root, and its generators, which are now so, are those that the dev server was
 // started with. What was added since is another matter.
 func (c *carried) has(root string, now map[string]string) bool {
 	if root != c.root {

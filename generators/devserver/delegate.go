@@ -17,7 +17,7 @@ import (
 )
 
 // by does something that takes a generator of the project: with this process, if it has the one that the
-// project has, and else with the project's workshop, built anew. Where that cannot be asked, this
+// project has, and else with the project's own petrock, built anew. Where that cannot be asked, this
 // process does what it can, and says so.
 func (t *Tools) by(ctx context.Context, p *opened, kind string, own func(*engine.Engine) (*engine.Result, error), other func() (*engine.Result, error)) (*engine.Result, error) {
 	known := has(t.options.Generators, kind)
@@ -78,27 +78,27 @@ func (o *opened) mine(ctx context.Context, from *carried) (bool, error) {
 	return true, nil
 }
 
-// An absentError says why the workshop of a project cannot be asked.
+// An absentError says why a project's own petrock cannot be asked.
 type absentError struct{ why string }
 
 // Error is the reason.
 func (e *absentError) Error() string { return e.why }
 
-// delegate has the project's workshop do something, and reads what it printed. What it is to read
+// delegate has the project's own petrock do something, and reads what it printed. What it is to read
 // is its standard input.
 func (t *Tools) delegate(ctx context.Context, p *opened, input []byte, args ...string) (*engine.Result, error) {
 	if t.options.NoExec {
 		return nil, &absentError{"the project's own generators are not run, as running code is turned off here (--no-exec)"}
 	}
-	p.engine.Step("building the project's workshop")
+	p.engine.Step("building the project's own petrock")
 	program, err := typecheck.BuildProjectPetrock(ctx, p.engine.Root())
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, &absentError{"the project's workshop does not build: " + err.Error()}
+		return nil, &absentError{"the project's own petrock does not build: " + err.Error()}
 	}
-	p.engine.Step("asking the project's workshop")
+	p.engine.Step("asking the project's own petrock")
 	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input)}, program, append(args, "--json")...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -106,13 +106,13 @@ func (t *Tools) delegate(ctx context.Context, p *opened, input []byte, args ...s
 	if err == nil {
 		result := &engine.Result{}
 		if err := json.Unmarshal(out, result); err != nil {
-			return nil, fmt.Errorf("reading what the project's workshop printed: %w", err)
+			return nil, fmt.Errorf("reading what the project's own petrock printed: %w", err)
 		}
 		return result, nil
 	}
 	fault := &engine.Fault{}
 	if json.Unmarshal(out, fault) != nil || fault.Message == "" {
-		return nil, fmt.Errorf("the project's workshop: %w\n%s", err, strings.TrimSpace(string(errOut)))
+		return nil, fmt.Errorf("the project's own petrock: %w\n%s", err, strings.TrimSpace(string(errOut)))
 	}
 	return nil, fault
 }

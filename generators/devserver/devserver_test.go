@@ -25,7 +25,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// The workshop is rooted in a folder and finds the project around it at each call: what was
+// The dev server is rooted in a folder and finds the project around it at each call: what was
 // wrong at one call is right at the next.
 func TestProjectStatus(t *testing.T) {
 	t.Setenv("GOWORK", "off")
@@ -144,7 +144,7 @@ func quote(t *testing.T, text string) string {
 	return string(quoted)
 }
 
-// connect starts a workshop with petrock's own generators.
+// connect starts a dev server with petrock's own generators.
 func connect(t *testing.T, o devserver.Options) *mcptest.Client {
 	t.Helper()
 	o.Generators = generators.All()

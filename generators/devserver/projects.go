@@ -17,7 +17,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// projects are those that a workshop has worked on, with the one that is meant if none is named.
+// projects are those that a dev server has worked on, with the one that is meant if none is named.
 type projects struct {
 	mu      sync.Mutex
 	open    map[string]*opened       // by their folders
@@ -56,7 +56,7 @@ func (t *Tools) Use(dir string) {
 	t.projects.current = dir
 }
 
-// find is the folder of the project that dir names: one below where the workshop was started. No name means
+// find is the folder of the project that dir names: one below the working directory. No name means
 // the project that was made last, or the one around.
 func (t *Tools) find(dir string) (*project.Project, error) {
 	if dir == "" {
@@ -101,11 +101,11 @@ func (t *Tools) find(dir string) (*project.Project, error) {
 	return found, nil
 }
 
-// inside is a folder below where the workshop was started, from there. What leads out of it, by name or
+// inside is a folder below the working directory, from there. What leads out of it, by name or
 // by links, is refused.
 func (t *Tools) inside(dir string) (string, error) {
 	refused := func(err error) error {
-		return terminal.Usagef("dir %q: %w; name a folder below %s, where this workshop was started", dir, err, t.options.Dir)
+		return terminal.Usagef("dir %q: %w; name a folder below %s, the working directory of petrock mcp", dir, err, t.options.Dir)
 	}
 	path, err := t.from(dir)
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *Tools) inside(dir string) (string, error) {
 	return path, opened.Close()
 }
 
-// from is a folder as it is named from where the workshop was started. What is looked at is what is used: behind a
+// from is a folder as it is named from the working directory. What is looked at is what is used: behind a
 // link, .. is another folder.
 func (t *Tools) from(dir string) (string, error) {
 	path := filepath.FromSlash(dir)
@@ -135,7 +135,7 @@ func (t *Tools) from(dir string) (string, error) {
 	return filepath.Rel(t.options.Dir, path)
 }
 
-// Place is where a folder below where the workshop was started is, or would be. What leads out of there is
+// Place is where a folder below the working directory is, or would be. What leads out of there is
 // refused.
 //
 //petrock:ignore
@@ -145,7 +145,7 @@ func (t *Tools) Place(dir string) (string, error) {
 		return "", terminal.Usagef("dir %q: %w", dir, err)
 	}
 	if !filepath.IsLocal(path) {
-		return "", terminal.Usagef("dir %q leads out of %s, where this workshop was started; name a folder below it", dir, t.options.Dir)
+		return "", terminal.Usagef("dir %q leads out of %s, the working directory of petrock mcp; name a folder below it", dir, t.options.Dir)
 	}
 	for at := path; ; at = filepath.Dir(at) {
 		_, err := t.root.Lstat(at)
@@ -161,7 +161,7 @@ func (t *Tools) Place(dir string) (string, error) {
 
 // none says that there is no project, and where there are some.
 func (t *Tools) none(what string) error {
-	way := "start the workshop in a project's folder, or make a project with petrock new"
+	way := "start petrock mcp in a project's folder, or make a project with petrock new"
 	if t.options.CanMake {
 		way = "make one with new_project"
 	}
@@ -171,7 +171,7 @@ func (t *Tools) none(what string) error {
 	return fmt.Errorf("%s: no %s is there or in a folder above it; %s", what, project.FileName, way)
 }
 
-// below are the projects below where the workshop was started, not far down and not all.
+// below are the projects below the working directory, not far down and not all.
 func (t *Tools) below() []string {
 	const deepest, most = 3, 20
 	var found []string

@@ -86,7 +86,7 @@ func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
 - features/NAME: a state, and the commands, queries and workers over it; commands and queries are tools
 - *_gen.go: derived from the rest; never edited, made again by build
 - generators: the generators of this project, which may be changed and added to
-- core: the protocol; cmd/petrock: this workshop
+- core: the protocol; cmd/petrock: the project's own petrock
 - .petrock: history and plans of this clone, ignored by git
 
 ## Components

@@ -98,7 +98,7 @@ func (e *Engine) importable(ref reference, pkg *types.Package) error {
 	case pkg.Name() == "main":
 		return fmt.Errorf("%q is in a program, which no package can import; move the function to a package of its own", ref)
 	case strings.HasPrefix(ref.dir+"/", "generators/"):
-		return fmt.Errorf("%q is a part of the workshop, and no server has that in it; copy what is needed to a package of yours", ref)
+		return fmt.Errorf("%q is part of petrock, which servers do not link; copy what you need to a package of yours", ref)
 	case !typecheck.MayImport(tools, pkg.Path()):
 		return fmt.Errorf("%q is in a package that is internal to others, which the tools may not import; move the function, or write one beside that folder that calls it", ref)
 	}

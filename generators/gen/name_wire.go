@@ -14,7 +14,7 @@ func MaxNameLength(project string) int {
 	return max(0, min(longestCall-len("mcp__"+project+"__"), longestCursor-len(project)))
 }
 
-// CheckGeneratorName says why some client would not take the tool that the workshop, a server called
+// CheckGeneratorName says why some client would not take the tool that the dev server, called
 // petrock, makes of a generator of this name, and what to do.
 func CheckGeneratorName(name string) error { return CheckWireName("generate_"+name, "petrock") }
 

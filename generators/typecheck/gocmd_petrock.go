@@ -11,15 +11,15 @@ import (
 	"runtime"
 )
 
-// BuildProjectPetrock builds the workshop of the project in root to a place of its own in the user's cache, and
-// returns that. If nothing has changed, Go finds that it is there.
+// BuildProjectPetrock builds cmd/petrock of the project in root into the user's cache, and returns the
+// path of the program. The go command skips the build if nothing has changed.
 func BuildProjectPetrock(ctx context.Context, root string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(root))
-	program := filepath.Join(cache, "petrock", "workshops", hex.EncodeToString(sum[:8]), "petrock")
+	program := filepath.Join(cache, "petrock", "projects", hex.EncodeToString(sum[:8]), "petrock")
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
