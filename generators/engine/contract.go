@@ -164,7 +164,7 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 	if err != nil {
 		return err
 	}
-	old := newPlan()
+	old := newPlan(actionSync)
 	old.keepCommands(packages, was, recorded, recorded.Clone(), true)
 	for _, b := range old.broken {
 		p.brokenBefore = append(p.brokenBefore, b.entry)
@@ -176,7 +176,7 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 func (e *Engine) offered(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
 	var found []*derive.Package
 	var others []derive.Place
-	known := slices.Concat(p.packages, p.beside)
+	known := slices.Concat(p.packages, p.otherTools)
 	for _, place := range derive.Places(view) {
 		if !place.Wired || len(view.Files(place.Dir)) == 0 {
 			continue

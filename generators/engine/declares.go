@@ -15,11 +15,11 @@ import (
 // declares is what the file declares that holds a body that was sent, without the body: the names that
 // whoever wrote it has to go by. It is empty if what was found is not about that file.
 func (p *plan) declares(found []typecheck.Diagnostic) string {
-	if p.sent == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.sent }) {
+	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
 		return ""
 	}
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, p.sent, p.texts[p.sent], parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, p.bodyFile, p.texts[p.bodyFile], parser.SkipObjectResolution)
 	if err != nil {
 		return ""
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -91,8 +92,11 @@ func (e *Engine) step(what string) {
 // look reads the project as it is now.
 func (e *Engine) look(ctx context.Context) error {
 	e.step("reading the project")
-	if again, err := project.Find(e.project.Root); err == nil && again.Root == e.project.Root {
-		e.project.Manifest = again.Manifest // it may have changed meanwhile
+	if text, err := e.root.ReadFile(project.FileName); err == nil {
+		var now project.Manifest
+		if json.Unmarshal(text, &now) == nil && now.Name != "" {
+			e.project.Manifest = now // it may have changed since
+		}
 	}
 	text, err := e.root.ReadFile("go.mod")
 	if err != nil {

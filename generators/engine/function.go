@@ -125,12 +125,12 @@ func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []s
 	return nil
 }
 
-// blameless is the mishap in an error, or the refusal: what is not wrong usage.
-func blameless(err error) error {
-	if f := (mishap{}); errors.As(err, &f) {
+// nonUsageError returns the mishap or the refusal in an error, or nil if the error is wrong usage.
+func nonUsageError(err error) error {
+	if f, ok := errors.AsType[mishap](err); ok {
 		return f.error
 	}
-	if refused := (*Refusal)(nil); errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return refused
 	}
 	return nil

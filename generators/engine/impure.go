@@ -46,9 +46,9 @@ func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen
 	return false
 }
 
-// pure refuses a plan with which commands would be applied in a way that does not come out the same whenever the log is
-// read, if that is new.
-func (e *Engine) pure(ctx context.Context, p *plan) error {
+// verifyPure refuses a plan that makes the application of commands non-deterministic, so that replaying
+// the event log might give another state.
+func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	after, err := e.purity(ctx, p.after, p.dirs())
 	p.warnings = slices.DeleteFunc(after.Warnings, func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil })
 	if err != nil || len(after.Impure) == 0 {
@@ -72,8 +72,8 @@ func (e *Engine) pure(ctx context.Context, p *plan) error {
 	}
 }
 
-// judge adds to a result what there is to say of how all features apply their commands.
-func (e *Engine) judge(ctx context.Context, r *Result, view *typecheck.View) error {
+// reportPurity adds the findings about all features to a result.
+func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
 	report, err := e.purity(ctx, view, nil)
 	if err != nil {
 		return err

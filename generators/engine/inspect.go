@@ -52,7 +52,7 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	var names []string
 	for _, pkg := range packages {
 		if len(pkg.Problems) > 0 && kind != "" && (pkg.Kind != derive.Feature || isIn(pkg, name)) {
-			return nil, e.refused(newPlan(), pkg)
+			return nil, e.refused(newPlan(""), pkg)
 		}
 		for _, c := range pkg.Components {
 			if kind != "" && string(c.Kind) != kind {

@@ -81,7 +81,7 @@ type Entry struct {
 
 // History tells what was done to the project in this clone of it.
 func (e *Engine) History(ctx context.Context) (*History, error) {
-	opened, err := journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
+	opened, err := e.openJournal(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit gen.Edit) (*gen
 	if err != nil {
 		return nil, err
 	}
-	record, err := e.recorded(newPlan())
+	record, err := e.recorded(newPlan(actionGenerate))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Comp
 		return derive.Component{}, err
 	}
 	if len(packages[0].Problems) > 0 {
-		return derive.Component{}, e.refused(newPlan(), packages[0])
+		return derive.Component{}, e.refused(newPlan(actionGenerate), packages[0])
 	}
 	var names []string
 	for _, c := range packages[0].Components {
@@ -414,7 +414,7 @@ func (m *migration) result(ctx context.Context) error {
 
 // derivationError says why the command cannot be derived after the edits.
 func (m *migration) derivationError(pkg *derive.Package, texts map[string][]byte) error {
-	p := newPlan()
+	p := newPlan(actionGenerate)
 	p.texts = texts
 	return m.engine.refused(p, pkg)
 }

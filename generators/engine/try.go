@@ -28,8 +28,8 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	if p.trial.Test == "" {
 		return nil, nil
 	}
-	if tried := p.from.tried(); tried != nil {
-		return tried, nil
+	if p.applying != nil && p.applying.Trial != nil && p.applying.Trial.Ran {
+		return p.applying.Trial, nil
 	}
 	if o.NoExec {
 		return &Trial{Passed: []string{}}, nil

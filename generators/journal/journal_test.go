@@ -167,7 +167,7 @@ func TestApply(t *testing.T) {
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("at first, the history is %v (%v)", history, err)
 	}
-	op, err := j.Apply(journal.Operation{Action: "generate", Title: "generate all"}, before.to(after))
+	op, err := change(j, journal.Operation{Action: "generate", Title: "generate all"}, before.to(after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestApply(t *testing.T) {
 	if err != nil || len(history) != 1 || history[0].ID != op.ID || history[0].Title != "generate all" || !history[0].Time.Equal(op.Time) {
 		t.Fatalf("the history is %+v (%v)", history, err)
 	}
-	undo, err := j.Apply(journal.Operation{Action: "undo", Title: "undo " + op.ID, Undoes: op.ID}, reverse(t, j, history[0]))
+	undo, err := change(j, journal.Operation{Action: "undo", Title: "undo " + op.ID, Undoes: op.ID}, reverse(t, j, history[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,19 +226,19 @@ func TestNoRecord(t *testing.T) {
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
-	op, err := j.Apply(journal.Operation{}, before.to(after))
+	op, err := change(j, journal.Operation{}, before.to(after))
 	if err != nil || op.ID != "" {
 		t.Fatalf("%+v %v", op, err)
 	}
 	after.compare(t, dir)
 	tidy(t, dir)
-	if _, err := j.Apply(journal.Operation{}, after.to(after)); err != nil {
+	if _, err := change(j, journal.Operation{}, after.to(after)); err != nil {
 		t.Error(err)
 	}
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("the history is %v (%v)", history, err)
 	}
-	if _, err := j.Apply(journal.Operation{Action: "undo", Undoes: "0001-abcdef"}, nil); err != nil {
+	if _, err := change(j, journal.Operation{Action: "undo", Undoes: "0001-abcdef"}, nil); err != nil {
 		t.Error(err)
 	}
 	if history, err := j.History(); err != nil || len(history) != 1 || history[0].Files == nil {
@@ -286,7 +286,7 @@ func TestDamaged(t *testing.T) {
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
-	op, err := j.Apply(journal.Operation{Action: "generate"}, before.to(after))
+	op, err := change(j, journal.Operation{Action: "generate"}, before.to(after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestDamaged(t *testing.T) {
 		t.Error(err)
 	}
 	// The next number is free all the same.
-	op, err = j.Apply(journal.Operation{Action: "generate"}, nil)
+	op, err = change(j, journal.Operation{Action: "generate"}, nil)
 	if err != nil || !strings.HasPrefix(op.ID, "0004-") {
 		t.Errorf("the next operation is %s (%v)", op.ID, err)
 	}
@@ -343,7 +343,7 @@ func TestManyOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	op, err := j.Apply(journal.Operation{Action: "generate"}, nil)
+	op, err := change(j, journal.Operation{Action: "generate"}, nil)
 	if err != nil || !strings.HasPrefix(op.ID, "10001-") {
 		t.Fatalf("the next operation is %s (%v)", op.ID, err)
 	}
@@ -362,7 +362,7 @@ func BenchmarkApply(b *testing.B) {
 	defer j.Close()
 	from, to := tree{}, tree{"tools/mail.go": " package tools\n", "tools/mail_test.go": " package tools\n", "tools/tools_gen.go": " package tools\n"}
 	for b.Loop() {
-		if _, err := j.Apply(journal.Operation{}, from.to(to)); err != nil {
+		if _, err := change(j, journal.Operation{}, from.to(to)); err != nil {
 			b.Fatal(err)
 		}
 		from, to = to, from
@@ -390,7 +390,7 @@ func TestMode(t *testing.T) {
 			step.Mode = op.Files[0].Mode
 		}
 		var err error
-		if op, err = j.Apply(journal.Operation{Action: "generate"}, []journal.Change{step}); err != nil {
+		if op, err = change(j, journal.Operation{Action: "generate"}, []journal.Change{step}); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(file)
@@ -402,4 +402,13 @@ func TestMode(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Errorf("an object is %v (%v)", info, err)
 	}
+}
+
+// change applies and records an operation.
+func change(j *journal.Journal, op journal.Operation, files []journal.Change) (journal.Operation, error) {
+	op, err := j.Apply(op, files)
+	if err == nil {
+		err = j.Record(op)
+	}
+	return op, err
 }

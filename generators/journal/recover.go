@@ -22,6 +22,9 @@ func (j *Journal) recover() error {
 	}
 	if why == "" {
 		if err = j.forward(op); err == nil {
+			err = j.complete(op)
+		}
+		if err == nil {
 			j.recovered = op.name() + " was interrupted, and is finished now"
 			if len(op.Files) > 0 {
 				j.recovered += "; look at " + list(op.paths())
