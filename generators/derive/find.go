@@ -37,7 +37,6 @@ type finder struct {
 	fields map[*typecheck.File]map[token.Pos]ast.Node // declarations by the place of their name
 
 	constants map[*types.Package]map[*types.TypeName][]*types.Const // by their type
-	passing   bool                                                  // an older version leads to a type that is not declared yet: what was found does not last
 }
 
 // Packages derives from the packages in places, those that are there, without their derived files.
@@ -92,7 +91,7 @@ func (f *finder) find(pass *typecheck.Pass) {
 		return
 	}
 	f.pkg = pkg
-	f.components(pass, files)
+	f.components(files)
 	f.complete()
 	f.clashes()
 	if len(f.found.Problems) > 0 {

@@ -19,10 +19,6 @@ type checked struct {
 	id    uint64 // of no other
 	pkg   *types.Package
 	found []Diagnostic
-
-	files []*File
-	bare  bool   // no function was looked into, and it is no variant
-	deps  string // of the files, see Pass.deps; if bare
 }
 
 // load returns a package of the project, for the one in hand to import.
@@ -62,23 +58,16 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
 
 	importing := &imports{pass: p, variant: v}
-	key := p.key(path, files, importing)
+	key := p.key(files, importing)
 	if known := p.checker.recall(path, key); known != nil {
 		return known
 	}
-	made := p.extend(path, files, importing)
-	if made == nil {
-		made = &checked{path: path, files: files}
-		var errs []error
-		syntax, whole := p.syntax(files)
-		made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
-		made.found = p.diagnose(path, files, whole, errs)
-	}
 	p.checker.last++
-	made.key, made.id = key, p.checker.last
-	if made.bare = v == nil && !slices.ContainsFunc(files, p.bodies); made.bare {
-		made.deps = p.deps(files, importing)
-	}
+	made := &checked{path: path, key: key, id: p.checker.last}
+	var errs []error
+	syntax, whole := p.syntax(files)
+	made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
+	made.found = p.diagnose(path, files, whole, errs)
 	p.checker.remember(made)
 	return made
 }
@@ -113,13 +102,10 @@ func (p *Pass) syntax(files []*File) (syntax []*ast.File, whole map[string]bool)
 	return syntax, whole
 }
 
-// key stands for all that the check of a package depends on: its files, how they are looked at, and
-// what they import from the project. What comes from outside is looked after by the checker.
-func (p *Pass) key(path string, files []*File, importing *imports) string {
+// key identifies all that the check of a package depends on: its files, whether their bodies are
+// checked, and the packages of the project that they import. NewPass watches those from outside.
+func (p *Pass) key(files []*File, importing *imports) string {
 	var key strings.Builder
-	if p.options.Slow {
-		key.WriteString("slow ")
-	}
 	for _, file := range files {
 		key.WriteString(strconv.FormatUint(file.ID, 36))
 		if p.bodies(file) {

@@ -47,16 +47,10 @@ func (c *Checker) dir(imported string) (dir string, ok bool) {
 	return strings.CutPrefix(imported, c.module.Path+"/")
 }
 
-// PassOptions say how a pass looks at its view.
+// PassOptions configure a pass.
 type PassOptions struct {
-	// Skip rules files out; nil rules out none.
-	Skip func(*File) bool
-	// Bodies says of which files the functions are looked into, and not only at; nil means of none.
-	Bodies func(*File) bool
-	// Adds says that the files with bodies are new, and only add to what the others declare.
-	Adds bool
-	// Slow has packages checked whole, whatever was checked before.
-	Slow bool
+	Skip   func(*File) bool // reports whether to leave out a file; nil leaves out none
+	Bodies func(*File) bool // reports whether to check function bodies of a file; nil checks none
 }
 
 // NewPass begins to look at packages of a view, and at those that they import.
@@ -74,14 +68,14 @@ func (c *Checker) NewPass(ctx context.Context, view *View, dirs []string, o Pass
 	return p, nil
 }
 
-// remember keeps a package for the next pass, and those of its path before it, but not all.
+// remember caches a package for later passes. Of each path the latest few are cached.
 func (c *Checker) remember(made *checked) {
 	const most = 8
 	list := append([]*checked{made}, c.kept[made.path]...)
 	c.kept[made.path] = slices.Clip(list[:min(most, len(list))])
 }
 
-// recall returns the package that was made of the same, if it is still known.
+// recall returns the cached package with a key, or nil.
 func (c *Checker) recall(path, key string) *checked {
 	for _, known := range c.kept[path] {
 		if known.key == key {

@@ -4,41 +4,50 @@ import (
 	"context"
 	"go/types"
 	"maps"
+	"path"
 	"slices"
 )
 
-// A Verdict is what is wrong with a project after a change.
+// A Verdict is the errors of a project after a change.
 type Verdict struct {
-	New []Diagnostic // came with the change
-	Old []Diagnostic // was there before, as far as it was looked for
+	New []Diagnostic // caused by the change
+	Old []Diagnostic // existing errors of the packages that were checked
 }
 
-// Verify type-checks what changes from one view to another, and what imports it, tests included,
-// and tells what is wrong now and was not before: by package, file and message. So it finds
-// no fault with a change that is as broken as the project was before it.
+// Verify type-checks the packages that change from one view to another, and those that import them,
+// tests included. An error is new if its package did not have it before: same file, same message.
 func (c *Checker) Verify(ctx context.Context, before, after *View) (Verdict, error) {
-	changed := differing(before, after)
+	changed := changedFiles(before, after)
 	if len(changed) == 0 {
 		return Verdict{}, nil
 	}
-	adds := adds(before, after, changed)
-	found, err := c.look(ctx, after, changed, PassOptions{Adds: adds})
+	found, err := c.checkChanged(ctx, after, changed)
 	if err != nil || len(found) == 0 {
 		return Verdict{}, err
 	}
-	// Shortcuts are for what is right. What is wrong is looked at in full.
-	slow := PassOptions{Adds: adds, Slow: true}
-	if found, err = c.look(ctx, after, changed, slow); err != nil || len(found) == 0 {
-		return Verdict{}, err
-	}
-	earlier, err := c.look(ctx, before, changed, slow)
+	earlier, err := c.checkChanged(ctx, before, changed)
 	if err != nil {
 		return Verdict{}, err
 	}
 	return compare(earlier, found), nil
 }
 
-// compare tells what is new from what is old.
+// changedFiles returns the paths of the files that differ between two views.
+func changedFiles(before, after *View) map[string]bool {
+	changed := map[string]bool{}
+	for _, pair := range [2][2]*View{{before, after}, {after, before}} {
+		for _, dir := range pair[0].Dirs() {
+			for _, file := range pair[0].Files(dir) {
+				if pair[1].File(file.Path) != file {
+					changed[file.Path] = true
+				}
+			}
+		}
+	}
+	return changed
+}
+
+// compare separates new errors from old ones.
 func compare(earlier, found []Diagnostic) Verdict {
 	type what struct{ pkg, file, message string }
 	known := map[what]int{}
@@ -57,13 +66,12 @@ func compare(earlier, found []Diagnostic) Verdict {
 	return v
 }
 
-// look type-checks the folders of changed files and what imports them. If the change only adds,
-// functions in other files are what they were, and are not looked into.
-func (c *Checker) look(ctx context.Context, view *View, changed map[string]bool, o PassOptions) ([]Diagnostic, error) {
+// checkChanged type-checks the packages of changed files, and those that import them. Of all other
+// packages only the declarations are checked.
+func (c *Checker) checkChanged(ctx context.Context, view *View, changed map[string]bool) ([]Diagnostic, error) {
 	targets := c.targets(view, changed)
-	o.Bodies = func(file *File) bool { return targets[file.Dir()] && (!o.Adds || changed[file.Path]) }
 	dirs := slices.Sorted(maps.Keys(targets))
-	pass, err := c.NewPass(ctx, view, dirs, o)
+	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: func(file *File) bool { return targets[file.Dir()] }})
 	if err != nil {
 		return nil, err
 	}
@@ -81,38 +89,38 @@ func (c *Checker) look(ctx context.Context, view *View, changed map[string]bool,
 	return slices.Compact(found), nil
 }
 
-// Test type-checks a package with all its tests, as they are built, and returns what is wrong.
+// Test type-checks a package with all its tests, as the go command builds them.
 func (p *Pass) Test(dir string) []Diagnostic {
 	pkg := p.pkg(dir)
 	if pkg == nil {
 		return nil
 	}
-	path := p.checker.ImportPath(dir)
+	importPath := p.checker.ImportPath(dir)
 	var found []Diagnostic
 	if len(pkg.Files) > 0 {
-		found = append(found, p.check(path, pkg.Files, nil).found...)
+		found = append(found, p.check(importPath, pkg.Files, nil).found...)
 	}
 	var v *variant
 	if len(pkg.Internal) > 0 {
-		made := p.check(path, slices.Concat(pkg.Files, pkg.Internal), nil)
+		made := p.check(importPath, slices.Concat(pkg.Files, pkg.Internal), nil)
 		found = append(found, made.found...)
-		v = &variant{path: path, pkg: made}
+		v = &variant{path: importPath, pkg: made}
 	}
-	if len(pkg.External) > 0 && !(p.options.Adds && !p.options.Slow && v == nil && p.apart(path+"_test", pkg.External)) {
-		found = append(found, p.check(path+"_test", pkg.External, v).found...)
+	if len(pkg.External) > 0 {
+		found = append(found, p.check(importPath+"_test", pkg.External, v).found...)
 	}
 	for i := range found {
-		found[i].Package = path
+		found[i].Package = importPath
 	}
 	return found
 }
 
-// targets are the folders of changed files, and those whose packages or tests import one of them,
+// targets returns the folders of changed files, and those whose packages or tests import one of them,
 // directly or not.
 func (c *Checker) targets(view *View, changed map[string]bool) map[string]bool {
 	targets := map[string]bool{}
 	for file := range changed {
-		targets[dirOf(file)] = true
+		targets[path.Dir(file)] = true
 	}
 	imports := map[string][]string{} // by folder, the folders that the package imports
 	tests := map[string][]string{}   // the same for its tests
