@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/workshop"
+	"github.com/petrock/petrock/generators/devserver"
 )
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
@@ -44,7 +44,7 @@ If it does not build, or if PETROCK_HANDOVER=off is set, this petrock runs them.
 	}
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
-	root.AddCommand(cli.NewMCP(env, workshop.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
+	root.AddCommand(cli.NewMCP(env, devserver.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
 	root.AddCommand(cli.Servers(env)...)
 	return root
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // An Env is the world around a command line.
@@ -27,11 +27,11 @@ type Env struct {
 	Program string    // how the program is called in a terminal, for help texts
 
 	Installed bool            // this petrock belongs to no project
-	Own       []kit.Generator // the project's own generators, in the program that has them
+	Own       []gen.Generator // the project's own generators, in the program that has them
 }
 
 // generators returns petrock's generators and those of the project.
-func (env Env) generators() []kit.Generator { return append(generators.All(), env.Own...) }
+func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
 
 // Run runs the command that the arguments name, and returns the exit code. Errors that cobra finds
 // before a command starts are usage errors. An error is printed to standard error and, with --json,

@@ -5,8 +5,8 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // petrockPackage returns the import path of one of petrock's packages in the project.
@@ -20,7 +20,7 @@ func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p
 //		out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
 //		os.Exit(cli.Main(context.Background(), os.Args[1:], out, generators.All()...))
 //	}
-func (p Project) RunGenerators(view *source.View) (File, error) {
+func (p Project) RunGenerators(view *typecheck.View) (File, error) {
 	dir := path.Join(OwnGenerators, "run")
 	file := File{Path: path.Join(dir, "main_gen.go")}
 	own, _ := PlaceOf(Generator)
@@ -29,8 +29,8 @@ func (p Project) RunGenerators(view *source.View) (File, error) {
 		return file, nil
 	}
 	imported, cli, quiet := p.Checker.ImportPath(own.Dir), p.petrockPackage("generators/cli"), p.petrockPackage("core/quiet")
-	e := emit.NewFile(p.Checker.ImportPath(dir), "main")
-	e.HeaderComment(source.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.")
+	e := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
+	e.HeaderComment(typecheck.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.")
 	e.PackageComment("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// when one of those is wanted.")
 	e.ImportName(imported, registry.Syntax.Name.Name)
 	e.ImportName(cli, "cli")
@@ -49,37 +49,37 @@ func (p Project) RunGenerators(view *source.View) (File, error) {
 // renderGenerators writes the list of generators.
 //
 //	// All are the generators, sorted by name.
-//	func All() []kit.Generator {
-//		return []kit.Generator{
+//	func All() []gen.Generator {
+//		return []gen.Generator{
 //			{
 //				Name:        "tool",
 //				Description: "Makes a tool.",
 //				InputSchema: json.RawMessage(inputSchemaTool),
-//				Make:        kit.Typed(Tool),
+//				Make:        gen.Typed(Tool),
 //			},
 //		}
 //	}
 func (f *finder) renderGenerators() ([]byte, error) {
-	e := emitter{emit.NewFile(f.pkg.Path(), f.pkg.Name()), f.Core}
-	e.HeaderComment(source.DerivedMark + " from the functions of this package. DO NOT EDIT.")
-	kit := f.petrockPackage("generators/kit")
-	e.ImportName(kit, "kit")
+	e := emitter{gen.NewGoFile(f.pkg.Path(), f.pkg.Name()), f.Core}
+	e.HeaderComment(typecheck.DerivedMark + " from the functions of this package. DO NOT EDIT.")
+	gens := f.petrockPackage("generators/gen")
+	e.ImportName(gens, "gen")
 	var schemas, list []jen.Code
 	for _, c := range f.found.Components {
 		schemas = append(schemas, c.schemas()...)
 	}
 	e.Const().Defs(schemas...)
 	for _, c := range f.found.Components {
-		list = append(list, jen.Custom(emit.Multiline(),
-			emit.Key("Name", jen.Lit(c.Name)),
-			emit.Key("Description", jen.Lit(c.Description)),
-			emit.Key("InputSchema", e.rawMessage(c.constant("inputSchema"))),
-			emit.Key("Make", jen.Qual(kit, "Typed").Call(jen.Id(c.Func))),
+		list = append(list, jen.Custom(gen.Multiline(),
+			gen.KeyValue("Name", jen.Lit(c.Name)),
+			gen.KeyValue("Description", jen.Lit(c.Description)),
+			gen.KeyValue("InputSchema", e.rawMessage(c.constant("inputSchema"))),
+			gen.KeyValue("Make", jen.Qual(gens, "Typed").Call(jen.Id(c.Func))),
 		))
 	}
 	e.Comment("// All are the generators, sorted by name.")
-	e.Func().Id("All").Params().Index().Qual(kit, "Generator").Block(
-		jen.Return(jen.Index().Qual(kit, "Generator").Custom(emit.Multiline(), list...)),
+	e.Func().Id("All").Params().Index().Qual(gens, "Generator").Block(
+		jen.Return(jen.Index().Qual(gens, "Generator").Custom(gen.Multiline(), list...)),
 	)
 	return e.Bytes()
 }

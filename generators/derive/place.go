@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Kind is a kind of component.
@@ -45,7 +45,7 @@ type Place struct {
 }
 
 // Places are the folders in which a project has components: those that every project may have, and its features.
-func Places(view *source.View) []Place {
+func Places(view *typecheck.View) []Place {
 	places := fixed()
 	for _, dir := range view.Dirs() {
 		if path.Dir(dir) == Features {

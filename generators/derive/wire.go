@@ -7,8 +7,8 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // wireFile and nameFile are the derived files of the program that ships.
@@ -26,11 +26,11 @@ type File struct {
 // Wire derives what the program that ships has of the rest of the project: its name, and the call
 // that offers what the packages hold. It goes by the derived files of the packages in the view, so
 // that a package from which nothing can be derived right now is offered as before.
-func (p Project) Wire(view *source.View) ([]File, error) {
+func (p Project) Wire(view *typecheck.View) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
-		name := emit.NewFile(p.Checker.ImportPath(dir), "main")
-		name.HeaderComment(source.DerivedMark + " from petrock.json. DO NOT EDIT.")
+		name := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
+		name.HeaderComment(typecheck.DerivedMark + " from petrock.json. DO NOT EDIT.")
 		name.Comment("// programName is the name of this program and of the server that clients see.")
 		name.Const().Id("programName").Op("=").Lit(p.Name)
 		text, err := name.Bytes()
@@ -48,7 +48,7 @@ func (p Project) Wire(view *source.View) ([]File, error) {
 
 // programs are the folders of programs that offer the project's packages: those that have
 // a derived wiring, wherever they were moved to, or else cmd/NAME.
-func (p Project) programs(view *source.View) []string {
+func (p Project) programs(view *typecheck.View) []string {
 	var dirs []string
 	for _, dir := range view.Dirs() {
 		if file := view.File(path.Join(dir, wireFile)); file != nil && file.IsDerived() {
@@ -74,9 +74,9 @@ func (p Project) programs(view *source.View) []string {
 //		}
 //		return madeTools.Register(s)
 //	}
-func (p Project) wire(view *source.View, dir string) ([]byte, error) {
-	file := emit.NewFile(p.Checker.ImportPath(dir), "main")
-	file.HeaderComment(source.DerivedMark + " from the packages of this project. DO NOT EDIT.")
+func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
+	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
+	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
 	file.ImportName(p.Core+"/mcp", "mcp")
 	var steps []*jen.Statement // the last of which may be returned
 	var made []int             // which steps are preceded by the making of something
@@ -150,7 +150,7 @@ func (p Project) wire(view *source.View, dir string) ([]byte, error) {
 //	func extensions() []extension {
 //		return []extension{data.New(programName, posts.Feature())}
 //	}
-func (p Project) extensions(file emit.File, dir string, features []jen.Code) {
+func (p Project) extensions(file gen.GoFile, dir string, features []jen.Code) {
 	result := jen.Nil()
 	if len(features) > 0 {
 		data := p.Checker.ImportPath(path.Join(dir, "data"))
@@ -171,7 +171,7 @@ type offers struct {
 }
 
 // offering finds out by the derived file of a package what it offers.
-func offering(view *source.View, place Place) offers {
+func offering(view *typecheck.View, place Place) offers {
 	var o offers
 	derived := view.File(place.derived())
 	if derived == nil {

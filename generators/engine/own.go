@@ -3,15 +3,15 @@ package engine
 import (
 	"context"
 
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // OwnGenerators returns the generators that the project has added to petrock's, as far as their
 // source tells: they have no Make. If nothing can be derived from their package, the diagnostics
 // say why.
-func (e *Engine) OwnGenerators(ctx context.Context) ([]kit.Generator, []check.Diagnostic, error) {
+func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -23,9 +23,9 @@ func (e *Engine) OwnGenerators(ctx context.Context) ([]kit.Generator, []check.Di
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []kit.Generator
+	var all []gen.Generator
 	for _, c := range packages[0].Components {
-		all = append(all, kit.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
+		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
 	}
 	return all, packages[0].Problems, nil
 }

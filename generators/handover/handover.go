@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/petrock/petrock/generators/gocmd"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // The programs of a project that petrock hands over to, by folder.
@@ -49,7 +49,7 @@ func Build(ctx context.Context, root, program string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(executable), 0o755); err != nil {
 		return "", err
 	}
-	_, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: root}, "go", "build", "-o", executable, "./"+program)
+	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root}, "go", "build", "-o", executable, "./"+program)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 	}

@@ -5,7 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // An Import is a package that a file is to import.
@@ -15,7 +15,7 @@ type Import struct {
 }
 
 // Insert returns a file with imports that somebody has asked for, whatever is used of them.
-func (s *Seeker) Insert(ctx context.Context, view *source.View, file string, text []byte, list []Import) ([]byte, error) {
+func (s *Seeker) Insert(ctx context.Context, view *typecheck.View, file string, text []byte, list []Import) ([]byte, error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil || len(list) == 0 {
 		return text, nil // what is wrong is for the compiler to speak of

@@ -8,8 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/petrock/petrock/generators/exports"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Seeker seeks packages for one project. It keeps what it has read of those outside the project
@@ -17,8 +16,8 @@ import (
 type Seeker struct {
 	root     *os.Root
 	module   string
-	cache    *exports.Cache
-	system   exports.System
+	cache    *typecheck.ExportCache
+	system   typecheck.System
 	standard *standard // for system; nil before the first question
 	modules  *modules  // nil before they were needed
 	without  []string  // folders of the project that are passed over
@@ -26,7 +25,7 @@ type Seeker struct {
 
 // NewSeeker is a seeker for the project in root, whose packages are those of module, but for those in some
 // folders and below them.
-func NewSeeker(root *os.Root, module string, cache *exports.Cache, without ...string) *Seeker {
+func NewSeeker(root *os.Root, module string, cache *typecheck.ExportCache, without ...string) *Seeker {
 	return &Seeker{root: root, module: module, cache: cache, without: without}
 }
 
@@ -41,7 +40,7 @@ type Missing struct {
 // will stand among those of the view; all but its imports stays as it is. Names for which nothing
 // fits are returned as missing, sorted: the compiler will speak of them. A file that does not parse
 // is returned as it is.
-func (s *Seeker) Add(ctx context.Context, view *source.View, file string, text []byte) (out []byte, missing []Missing, err error) {
+func (s *Seeker) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil {
 		return text, nil, nil // for the compiler to speak of

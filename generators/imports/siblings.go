@@ -3,12 +3,12 @@ package imports
 import (
 	"context"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // siblings are the other files of the package that the file sees.
-func (p *place) siblings() []*source.File {
-	var files []*source.File
+func (p *place) siblings() []*typecheck.File {
+	var files []*typecheck.File
 	for _, file := range p.view.Files(p.dir) {
 		if file.Path != p.file && file.Syntax.Name.Name == p.name && (p.test || !file.IsTest()) {
 			files = append(files, file)
