@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpconfig"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"

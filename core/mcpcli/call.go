@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/fleet"
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -56,7 +56,7 @@ func (s *session) call(ctx context.Context, env Env, name string, words []string
 	if err != nil {
 		return err
 	}
-	if !fleet.Allows(s.server, name) {
+	if !servers.Allows(s.server, name) {
 		return terminal.Usagef("%s switches the tool %s off; take it out of disabled_tools, or put it into enabled_tools", s.server.File, name)
 	}
 	given, err := arguments(tool, words, env.In)

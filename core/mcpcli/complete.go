@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/fleet"
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -79,7 +79,7 @@ func (o *options) ask(ctx context.Context, env Env, args []string, takes shape, 
 	found := make(chan []string, 1)
 	go func() {
 		defer close(found)
-		client, err := fleet.Connect(ctx, server, mcp.ClientOptions{Info: env.Info, Connect: completionLimit, Timeout: completionLimit, Header: header}, nil)
+		client, err := servers.Connect(ctx, server, mcp.ClientOptions{Info: env.Info, Connect: completionLimit, Timeout: completionLimit, Header: header}, nil)
 		if err != nil {
 			return
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpconfig"
 	"github.com/petrock/petrock/core/terminal"
 )
 

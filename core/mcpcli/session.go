@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/fleet"
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpconfig"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -81,7 +81,7 @@ func (o *options) connect(ctx context.Context, env Env, server *mcpconfig.Server
 	if o.verbose {
 		stderr = env.Err
 	}
-	c, err := fleet.Connect(ctx, server, client, stderr)
+	c, err := servers.Connect(ctx, server, client, stderr)
 	if err == nil {
 		return c, nil
 	}

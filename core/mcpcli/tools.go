@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/fleet"
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -95,7 +95,7 @@ func (s *session) list(ctx context.Context, lists ...list) error {
 			return err
 		}
 		if l.field == "tools" {
-			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool { return !fleet.Allows(s.server, nameOf(raw)) })
+			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool { return !servers.Allows(s.server, nameOf(raw)) })
 		}
 		object[l.field] = append([]json.RawMessage{}, entries...)
 		n += len(entries)
@@ -171,16 +171,16 @@ func listAll(cmd *cobra.Command, env Env, o *options, args []string) error {
 		if err != nil {
 			return err
 		}
-		all := fleet.Start(ctx, config.Servers(), options)
+		all := servers.Start(ctx, config.Servers(), options)
 		defer all.Close()
 		return printOffers(ctx, env, newPrinter(env, o), all)
 	})
 }
 
 // fleet are the options for several servers.
-func (o *options) fleet(env Env) (fleet.Options, error) {
+func (o *options) fleet(env Env) (servers.Options, error) {
 	header, err := o.header()
-	options := fleet.Options{
+	options := servers.Options{
 		Client: mcp.ClientOptions{Info: env.Info, Revision: mcp.Revision(o.revision), Timeout: o.timeout, Header: header},
 		Limit:  o.timeout,
 	}
@@ -191,12 +191,12 @@ func (o *options) fleet(env Env) (fleet.Options, error) {
 }
 
 // printOffers prints the tools of several servers as they come, and in the end which could not be asked.
-func printOffers(ctx context.Context, env Env, p *printer, all *fleet.Fleet) error {
+func printOffers(ctx context.Context, env Env, p *printer, all *servers.Fleet) error {
 	object := map[string]any{}
 	var silent []string
 	for offer := range all.Tools(ctx) {
 		switch {
-		case errors.Is(offer.Err, fleet.ErrDisabled):
+		case errors.Is(offer.Err, servers.ErrDisabled):
 			continue
 		case offer.Err != nil:
 			silent = append(silent, offer.Name())

@@ -1,0 +1,270 @@
+package mcpcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/schema"
+)
+
+// A checkup is what is known of one server, as one or several files have it.
+type checkup struct {
+	Name      string              `json:"name"`
+	Files     []string            `json:"files,omitempty"`
+	Kind      mcpconfig.Kind      `json:"kind,omitempty"`
+	State     string              `json:"state"` // ok, wrong, disabled, or unchecked if its client would ask for something
+	Server    *mcp.Implementation `json:"server,omitempty"`
+	Stateless mcp.Revision        `json:"stateless,omitempty"` // the revision without sessions that it speaks, if it does
+	Handshake mcp.Revision        `json:"handshake,omitempty"` // the one with a handshake, if it does
+	Seconds   float64             `json:"seconds"`             // until it was ready
+	Tools     int                 `json:"tools"`
+	Resources int                 `json:"resources"` // with the families of them
+	Prompts   int                 `json:"prompts"`
+	Wrong     []string            `json:"wrong,omitempty"`
+	Notes     []string            `json:"notes,omitempty"`
+
+	server *mcpconfig.Server
+	names  []string // of the tools
+}
+
+func (c *checkup) wrong(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(c.Wrong, text) {
+		c.Wrong = append(c.Wrong, text)
+	}
+}
+
+func (c *checkup) note(format string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
+}
+
+// otherEra is how long a server that speaks one era may take to show that it speaks the other.
+const otherEra = 10 * time.Second
+
+// examine checks the server.
+func (c *checkup) examine(ctx context.Context, env Env, o *options) {
+	c.State = "ok"
+	if c.server.Disabled {
+		c.State = "disabled"
+		return
+	}
+	defer func() {
+		if len(c.Wrong) > 0 {
+			c.State = "wrong"
+		}
+	}()
+	if onlyUnasked(c.server.Err) {
+		c.State = "unchecked"
+		c.note("its client asks for something that is not known here, so that it was not started: %v", c.server.Err)
+		return
+	}
+	if c.server.Err != nil {
+		c.wrong("%v", c.server.Err)
+		return
+	}
+	limit := o.timeout
+	if c.server.Timeout > 0 && !o.timeoutGiven {
+		limit = c.server.Timeout
+	}
+	heard := &complaints{}
+	begin := time.Now()
+	client, err := c.connect(ctx, env, o, mcp.Revision(o.revision), limit, heard)
+	c.Seconds = time.Since(begin).Seconds()
+	if err != nil {
+		c.wrong("%s", c.advice(err))
+		return
+	}
+	server := client.Server()
+	c.Server = &server
+	c.spoken(client.Revision())
+	c.look(ctx, client)
+	supported := client.Supported()
+	client.Close()
+	if o.revision == "" {
+		c.tryOther(ctx, env, o, supported, heard)
+	}
+	for _, text := range heard.all() {
+		c.wrong("%s", text)
+	}
+}
+
+// onlyUnasked reports whether nothing is wrong but that somebody would have to be asked.
+func onlyUnasked(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, mcpconfig.ErrUnasked) })
+	}
+	return errors.Is(err, mcpconfig.ErrUnasked)
+}
+
+// connect begins to speak to the server in a revision.
+func (c *checkup) connect(ctx context.Context, env Env, o *options, r mcp.Revision, limit time.Duration, heard *complaints) (*mcp.Client, error) {
+	header, err := o.header()
+	if err != nil {
+		return nil, err
+	}
+	var stderr io.Writer
+	if o.verbose {
+		stderr = env.Err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not ready within %v", limit))
+	defer cancel()
+	return servers.Connect(ctx, c.server, mcp.ClientOptions{
+		Info: env.Info, Revision: r, Connect: limit, Timeout: o.timeout, Header: header, Logger: slog.New(heard),
+	}, stderr)
+}
+
+// spoken takes note of a revision that the server speaks.
+func (c *checkup) spoken(r mcp.Revision) {
+	if r > mcp.LatestHandshake {
+		c.Stateless = r
+	} else {
+		c.Handshake = r
+	}
+}
+
+// tryOther finds out whether the server speaks the other era too. It need not.
+func (c *checkup) tryOther(ctx context.Context, env Env, o *options, supported []mcp.Revision, heard *complaints) {
+	wish := mcp.Latest
+	if c.Stateless != "" {
+		wish = mcp.LatestHandshake
+		for _, r := range mcp.HandshakeRevisions() {
+			if slices.Contains(supported, r) {
+				wish = r // the newest, in the end
+			}
+		}
+	}
+	client, err := c.connect(ctx, env, o, wish, otherEra, heard)
+	if err != nil {
+		return
+	}
+	c.spoken(client.Revision())
+	client.Close()
+}
+
+// look looks at what the server has.
+func (c *checkup) look(ctx context.Context, client *mcp.Client) {
+	tools, err := client.Tools(ctx)
+	if err != nil {
+		c.wrong("listing its tools: %v", err)
+	}
+	resources, err := client.Resources(ctx)
+	if err != nil {
+		c.wrong("listing its resources: %v", err)
+	}
+	templates, err := client.ResourceTemplates(ctx)
+	if err != nil {
+		c.wrong("listing its families of resources: %v", err)
+	}
+	prompts, err := client.Prompts(ctx)
+	if err != nil {
+		c.wrong("listing its prompts: %v", err)
+	}
+	c.Tools, c.Resources, c.Prompts = len(tools), len(resources)+len(templates), len(prompts)
+	good := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	for _, t := range tools {
+		switch {
+		case slices.Contains(c.names, t.Name):
+			c.wrong("two of its tools are called %q; clients can call one of them at most", short(t.Name))
+		case !good.MatchString(t.Name):
+			c.wrong("clients refuse a tool called %q: a name is of 1 to 64 letters, digits, _ and -; give it another in the server", short(t.Name))
+		}
+		c.names = append(c.names, t.Name)
+		if _, err := schema.Compile(string(t.InputSchema)); err != nil {
+			c.note("the input schema of %s cannot be read here, so that what it is given is checked by the server alone: %v", short(t.Name), err)
+		}
+		if t.OutputSchema == nil {
+			continue
+		}
+		if _, err := schema.Compile(string(t.OutputSchema)); err != nil {
+			c.note("the output schema of %s cannot be read here: %v", short(t.Name), err)
+		}
+	}
+	for _, name := range slices.Concat(c.server.DisabledTools, c.server.EnabledTools) {
+		if err == nil && !slices.Contains(c.names, name) {
+			c.note("%s names a tool %q, which the server does not have", c.server.File, name)
+		}
+	}
+}
+
+// advice says an error with the way out.
+func (c *checkup) advice(err error) string {
+	text := err.Error()
+	var refused *mcp.HTTPError
+	switch {
+	case errors.As(err, &refused):
+		text += "\n" + c.httpAdvice(refused)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		text += "\nNothing listens there. Start the server first, or correct url."
+	case c.Kind == mcpconfig.Stdio && !strings.Contains(text, "starting ") && !strings.Contains(text, "Its standard error"):
+		text += "\nStart it by hand, and see what it says: " + strings.Join(append([]string{c.server.Command}, c.server.Args...), " ")
+	}
+	return strings.TrimSpace(text)
+}
+
+func (c *checkup) httpAdvice(e *mcp.HTTPError) string {
+	where := "in its configuration"
+	if len(c.Files) > 0 {
+		where = "in " + c.Files[0]
+	}
+	switch {
+	case e.Status == http.StatusUnauthorized && c.server.Header.Get("Authorization") == "":
+		return `It wants to know who calls. Add "headers": {"Authorization": "Bearer ${TOKEN}"} to the server ` + where + `, or the header that it documents, and set the variable.`
+	case e.Status == http.StatusUnauthorized:
+		return "It does not accept what the header Authorization has " + where + ". Look whether the key or token is right, and still good."
+	case e.Status == http.StatusForbidden:
+		return "It was reached, and does not let this client in: look at what the key or token may do, and at which hosts and origins the server allows."
+	case e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed:
+		return "There is no MCP at this path. Look at the url " + where + "; many servers have it at /mcp."
+	}
+	return "Look at the url " + where + ", and at what the server logs."
+}
+
+// complaints is a log that keeps what is worth telling, once.
+type complaints struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// Enabled implements [slog.Handler].
+func (c *complaints) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+
+// WithAttrs implements [slog.Handler].
+func (c *complaints) WithAttrs([]slog.Attr) slog.Handler { return c }
+
+// WithGroup implements [slog.Handler].
+func (c *complaints) WithGroup(string) slog.Handler { return c }
+
+// Handle implements [slog.Handler].
+func (c *complaints) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		text += fmt.Sprintf("; %s: %s", a.Key, short(a.Value.String()))
+		return true
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.texts, text) {
+		c.texts = append(c.texts, text)
+	}
+	return nil
+}
+
+func (c *complaints) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.texts)
+}

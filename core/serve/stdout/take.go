@@ -1,0 +1,18 @@
+//go:build !windows
+
+package stdout
+
+import (
+	"syscall"
+
+	"github.com/petrock/petrock/core/stdfd"
+)
+
+// take moves standard output away. Where that cannot be done, it stays where it is.
+func take() uintptr {
+	taken, err := stdfd.Take(syscall.Stdout, syscall.Stderr)
+	if err != nil {
+		return uintptr(syscall.Stdout)
+	}
+	return uintptr(taken)
+}
