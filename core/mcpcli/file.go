@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// mostFiles is how many files of one name there may be.
+// mostFiles limits the files of one name in a folder.
 const mostFiles = 10_000
 
-// save writes data to a new file in a folder, which is made if it is not there, and returns its path. The name is what is good of the
-// one that is wished for, with the ending of its type. No file is overwritten, and none leaves the folder.
+// save writes data to a new file in a folder, and returns its path. It creates the folder if it does not exist. The file's name is
+// derived from name and the MIME type. save never overwrites a file, and never writes outside the folder.
 func save(dir, name, mimeType string, data []byte) (string, error) {
 	if dir == "" {
 		dir = "."
@@ -43,10 +43,10 @@ func save(dir, name, mimeType string, data []byte) (string, error) {
 		_, err = f.Write(data)
 		return filepath.Join(dir, file), errors.Join(err, f.Close())
 	}
-	return "", fmt.Errorf("writing what the server sent: there are %d files called %s%s in %s; use another folder, with --out", mostFiles, stem, ending, dir)
+	return "", fmt.Errorf("writing what the server sent: %[4]s has %[1]d files called %[2]s%[3]s; use another folder with --out", mostFiles, stem, ending, dir)
 }
 
-// fileName is a name that is good on every system, and its ending.
+// fileName returns a name that is valid on every system, and its extension.
 func fileName(name, mimeType string) (stem, ending string) {
 	const longest = 60
 	stem = strings.Map(func(r rune) rune {
@@ -71,7 +71,7 @@ func fileName(name, mimeType string) (stem, ending string) {
 	return stem, ending
 }
 
-// endingOf is the ending of files of a type.
+// endingOf returns the file extension for a MIME type.
 func endingOf(mimeType string) string {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
@@ -90,7 +90,7 @@ func endingOf(mimeType string) string {
 	return ".bin"
 }
 
-// lastPart is the last part of an address that has anything in it.
+// lastPart returns the last part of a URI that is not empty.
 func lastPart(uri string) string {
 	if at := strings.IndexAny(uri, "?#"); at >= 0 {
 		uri = uri[:at]

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -6,56 +6,59 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 )
 
-func newMCP(out *os.File, with []extension) *cobra.Command {
+func (p *program) newMCP() *cobra.Command {
 	var dev bool
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve MCP over standard input and output",
-		Long: `Serve MCP over standard input and output, one client, until it closes the input.
+		Long: `Serve MCP over standard input and output to one client, until it closes the input. MCP clients start this command.
 
-This is what an MCP client starts. With --dev it is the project's workshop that
-is served instead, for the agent that works on the project. That needs the project's
-source, around the working directory or around this program.`,
-		Example: "  " + programName + " mcp\n  " + programName + " mcp --dev",
+With --dev, serve the project's own petrock instead, whose tools generate code. It needs the project's source, around the
+working directory or around this program.`,
+		Example: "  " + p.Name + " mcp\n  " + p.Name + " mcp --dev",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dev {
-				return serveWorkshop(cmd.Context(), out)
+				return p.serveDev(cmd.Context())
 			}
 			if terminal.Watched(os.Stdin) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s speaks MCP here, one JSON message a line. A client starts it; end it with Ctrl-D.\n", programName)
+				fmt.Fprintf(p.errOut, "%s speaks MCP here, one JSON message a line. Clients start it; press Ctrl-D to end it.\n", p.Name)
 			}
-			server, end, err := newServer(cmd.Context(), slog.Default(), with)
+			server, end, err := p.open(cmd.Context(), slog.Default())
 			if err != nil {
 				return err
 			}
-			return errors.Join(server.ServeStdio(cmd.Context(), out), end())
+			return errors.Join(server.ServeStdio(cmd.Context(), p.out), end())
 		},
 	}
-	cmd.Flags().BoolVar(&dev, "dev", false, "serve the project's workshop instead")
-	for _, e := range with {
-		e.Flags(cmd)
-	}
+	cmd.Flags().BoolVar(&dev, "dev", false, "serve the project's own petrock instead")
+	p.addFlags(cmd)
 	return cmd
 }
 
-// newServer is the server with all that the project offers, which logs to log. ctx is that of the whole run, and end is called after it.
-func newServer(ctx context.Context, log *slog.Logger, with []extension) (server *mcp.Server, end func() error, err error) {
-	key, err := stateKey()
+// serveDev builds and runs the project's own petrock, and hands standard input and output to it.
+func (p *program) serveDev(ctx context.Context) error {
+	root, err := project.Source(p.Name)
 	if err != nil {
-		return nil, nil, err
+		return fmt.Errorf("mcp --dev needs the source of %s: %w\nrun it in the project's folder", p.Name, err)
 	}
-	server = mcp.NewServer(mcp.Implementation{Name: programName, Version: version}, mcp.Options{StateKey: key, Logger: log})
-	if err := register(ctx, server); err != nil {
-		return nil, nil, err
+	petrock := exec.CommandContext(ctx, "go", "run", "./cmd/petrock", "mcp")
+	petrock.Dir = root
+	petrock.Stdin, petrock.Stdout, petrock.Stderr = os.Stdin, p.out, os.Stderr
+	err = petrock.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("mcp --dev needs the go command; install Go, see https://go.dev/dl")
 	}
-	end, err = openAll(ctx, server, log, with)
-	return server, end, err
+	if err != nil {
+		return fmt.Errorf("running cmd/petrock in %s: %w", root, err)
+	}
+	return nil
 }

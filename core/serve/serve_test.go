@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bufio"
@@ -13,30 +13,19 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/web"
 )
 
-// withoutKeys takes keys and data that the environment may have away from a test.
+// keyVariable is the environment variable for keys.
+const keyVariable = "HELLO_API_KEY"
+
+// withoutKeys unsets keys for a test.
 func withoutKeys(t *testing.T) {
 	t.Helper()
-	t.Setenv(keyVariable(), "")
-	if err := os.Unsetenv(keyVariable()); err != nil {
+	t.Setenv(keyVariable, "")
+	if err := os.Unsetenv(keyVariable); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(project.Variable(programName, "data"), t.TempDir())
-}
-
-// withKeysWanted takes keys away from a test, but for one if the server does not start without, and returns the headers to call it with.
-func withKeysWanted(t *testing.T) (headers []string) {
-	t.Helper()
-	withoutKeys(t)
-	if !keysRequired {
-		return nil
-	}
-	const key = "0123456789abcdef"
-	t.Setenv(keyVariable(), key)
-	return []string{"X-Api-Token: " + key}
 }
 
 // startServe runs serve with arguments at a free port of this machine, and returns where it is. At the end of the test it has to end well.
@@ -50,7 +39,7 @@ func startServe(t *testing.T, args ...string) (address string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int)
 	go func() {
-		status := run(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), out, errOut)
+		status := run(ctx, hello(), append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), out, errOut)
 		errOut.Close()
 		ended <- status
 	}()
@@ -110,7 +99,7 @@ const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_met
 
 // It is there for this machine, at one path, and ends well when it is told to stop.
 func TestServe(t *testing.T) {
-	key := withKeysWanted(t)
+	withoutKeys(t)
 	address := startServe(t, "--healthz", "--allow-origin", "https://app.example.com")
 	base := strings.TrimSuffix(address, "/mcp")
 	for _, test := range []struct {
@@ -128,7 +117,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s %s with %q is answered with %d, not %d: %s", test.method, test.path, test.header, status, test.status, text)
 		}
 	}
-	status, text := sendMessage(t, "POST", address, listTools, append(key, "Origin: https://app.example.com")...)
+	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
 	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
 		t.Errorf("it is answered with %d: %s", status, text)
 	}
@@ -141,7 +130,7 @@ func TestServe(t *testing.T) {
 func TestServeWithKeys(t *testing.T) {
 	withoutKeys(t)
 	const first, second = "0123456789abcdef", "fedcba9876543210"
-	t.Setenv(keyVariable(), first+","+second)
+	t.Setenv(keyVariable, first+","+second)
 	address := startServe(t)
 	if status, _ := sendMessage(t, "POST", address, listTools); status != 401 {
 		t.Errorf("without a key it is answered with %d", status)
@@ -157,13 +146,13 @@ func TestServeWithKeys(t *testing.T) {
 func TestBadKeys(t *testing.T) {
 	withoutKeys(t)
 	for _, keys := range []string{"", "hunter2", "0123456789abcdef,", "0123456789abcdef, fedcba9876543210"} {
-		t.Setenv(keyVariable(), keys)
+		t.Setenv(keyVariable, keys)
 		errOut := create(t)
-		if status := run(t.Context(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+		if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
 			t.Errorf("with %q it ends with %d", keys, status)
 		}
 		got := read(t, errOut)
-		if !strings.Contains(got, keyVariable()) || !strings.Contains(got, "openssl rand -hex 32") {
+		if !strings.Contains(got, keyVariable) || !strings.Contains(got, "openssl rand -hex 32") {
 			t.Errorf("with %q it says %s", keys, got)
 		}
 		for key := range strings.SplitSeq(keys, ",") {
@@ -178,43 +167,46 @@ func TestBadKeys(t *testing.T) {
 func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
 	for _, options := range []web.Options{{}, {InFront: true}} {
-		s := &servingHTTP{web: options, keysRequired: true}
-		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), "set "+keyVariable()) || !strings.Contains(err.Error(), "openssl rand -hex 32") {
+		s := &httpServer{program: newProgram(keyed(), nil, nil), web: options}
+		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), keyVariable+" is not set") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
 			t.Errorf("without a key: %v", err)
 		}
 	}
 	for _, keys := range []string{"", "hunter2", "0123456789abcdef,"} {
-		t.Setenv(keyVariable(), keys)
-		s := &servingHTTP{keysRequired: true}
+		t.Setenv(keyVariable, keys)
+		s := &httpServer{program: newProgram(keyed(), nil, nil)}
 		if err := s.addKeys(); err == nil || strings.Contains(err.Error(), "unset") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
 			t.Errorf("with %q: %v", keys, err)
 		}
 	}
-	t.Setenv(keyVariable(), "0123456789abcdef")
-	if s := (&servingHTTP{keysRequired: true}); s.addKeys() != nil || len(s.web.Gates) != 1 {
+	t.Setenv(keyVariable, "0123456789abcdef")
+	if s := (&httpServer{program: newProgram(keyed(), nil, nil)}); s.addKeys() != nil || len(s.web.Gates) != 1 {
 		t.Errorf("with a key there are %d gates", len(s.web.Gates))
 	}
 }
 
-// What the help says of keys is true, whether they are required or not.
+// The help of serve is true whether keys are required or not.
 func TestServeHelp(t *testing.T) {
-	for _, required := range []bool{false, true} {
-		long, example, front := serveLong(required), serveExample(required), frontUsage(required)
-		if strings.Contains(long, "does not start without a key in "+keyVariable()) != required || strings.Contains(long, "every program of this machine may call") == required ||
-			strings.Contains(example, "export "+keyVariable()+"=") != required || strings.Contains(front, "without keys too") == required {
-			t.Errorf("if keys are required is %v:\n%s\n\n%s\n\n%s", required, long, example, front)
+	for required, c := range map[bool]Config{false: hello(), true: keyed()} {
+		c.Addr = "127.0.0.1:9999"
+		out := create(t)
+		run(t.Context(), c, []string{"serve", "--help"}, out, out)
+		help := read(t, out)
+		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program of this machine may call") == required ||
+			strings.Contains(help, "export "+keyVariable+"=") != required || strings.Contains(help, "without keys") == required {
+			t.Errorf("if keys are required is %v:\n%s", required, help)
 		}
-		if !strings.Contains(long, defaultAddr) {
-			t.Errorf("it does not say where it listens:\n%s", long)
+		if strings.Count(help, "127.0.0.1:9999") != 2 {
+			t.Errorf("the default address is missing:\n%s", help)
 		}
 	}
 }
 
 func TestBadStateKey(t *testing.T) {
-	withKeysWanted(t)
-	t.Setenv(project.Variable(programName, "state_key"), "hunter2")
+	withoutKeys(t)
+	t.Setenv("HELLO_STATE_KEY", "hunter2")
 	errOut := create(t)
-	if status := run(t.Context(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+	if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
 		t.Errorf("it ends with %d", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
@@ -223,14 +215,14 @@ func TestBadStateKey(t *testing.T) {
 }
 
 func TestAddressInUse(t *testing.T) {
-	withKeysWanted(t)
+	withoutKeys(t)
 	listener, err := web.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
 	errOut := create(t)
-	if status := run(t.Context(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
+	if status := run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
 		t.Errorf("it ends with %d", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
@@ -277,7 +269,7 @@ func TestGatekeeper(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			asked := ""
 			test.keeper.asked = &asked
-			s := &servingHTTP{publicURL: test.publicURL, with: []extension{fakeExtension{}, test.keeper}}
+			s := &httpServer{program: newProgram(hello(fakeExtension{}, test.keeper), nil, nil), publicURL: test.publicURL}
 			err := s.addGates(test.addr)
 			if err == nil && test.says != "" || err != nil && (test.says == "" || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("it says %v", err)
@@ -285,7 +277,7 @@ func TestGatekeeper(t *testing.T) {
 			if asked != test.asked || len(s.web.Gates) != test.gates || len(s.web.Extra) != test.gates {
 				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.web.Gates), len(s.web.Extra))
 			}
-			if said := strings.Join(s.announce(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not in use; name an issuer") != test.keeper.unused {
+			if said := strings.Join(s.announce(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
 				t.Errorf("at the start it says:\n%s", said)
 			}
 			if test.gates > 0 && !strings.Contains(s.mcp.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
@@ -302,16 +294,16 @@ func TestAnnounce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyed := &servingHTTP{web: web.Options{Gates: []auth.Gate{gate}}}
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: web.Options{Gates: []auth.Gate{gate}}}
 	for _, test := range []struct {
-		serving *servingHTTP
+		serving *httpServer
 		ip      string
 		says    string
 	}{
-		{&servingHTTP{}, "127.0.0.1", "serving http://127.0.0.1:8181/mcp\nfor every program of this machine"},
-		{keyed, "::", "serving http://127.0.0.1:8181/mcp\non every address of this machine\nfor those who send a key as X-Api-Token"},
-		{keyed, "0.0.0.0", "serving http://127.0.0.1:8181/mcp\non every"},
-		{keyed, "::1", "serving http://[::1]:8181/mcp\nfor those"},
+		{open, "127.0.0.1", "serving http://127.0.0.1:8181/mcp\nevery program of this machine may call"},
+		{closed, "::", "serving http://127.0.0.1:8181/mcp\nlistening on all addresses of this machine\ncallers must send a key as X-Api-Token"},
+		{closed, "0.0.0.0", "serving http://127.0.0.1:8181/mcp\nlistening on all"},
+		{closed, "::1", "serving http://[::1]:8181/mcp\ncallers must"},
 	} {
 		said := strings.Join(test.serving.announce(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
 		if !strings.HasPrefix(said, test.says) || strings.Contains(said, "token of") {
@@ -324,11 +316,11 @@ func TestAnnounce(t *testing.T) {
 func TestUnasked(t *testing.T) {
 	withoutKeys(t)
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
-	open, closed := &servingHTTP{}, &servingHTTP{web: web.Options{Gates: []auth.Gate{nil}}}
-	if got := open.unasked(scoped); !strings.Contains(got, "read, send") {
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: web.Options{Gates: []auth.Gate{nil}}}
+	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
 		t.Errorf("it says %q", got)
 	}
-	if got := open.unasked(map[string][]string{"add": nil}) + closed.unasked(scoped); got != "" {
+	if got := open.uncheckedScopes(map[string][]string{"add": nil}) + closed.uncheckedScopes(scoped); got != "" {
 		t.Errorf("it says %q", got)
 	}
 }

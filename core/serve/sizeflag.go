@@ -1,18 +1,18 @@
-package main
+package serve
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 )
 
-// A sizeFlag is the value of a flag that is a number of bytes: 1048576, 64KiB, 1MiB or 2GiB. The letters may be small ones.
+// A sizeFlag is the value of a flag for a number of bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower case.
 type sizeFlag[T int | int64] struct{ to *T }
 
-// newSizeFlag is the flag for a number.
 func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }
 
-// Set reads a size.
+// Set implements [pflag.Value].
 func (s sizeFlag[T]) Set(text string) error {
 	number, shift := strings.ToLower(text), 0
 	for i, unit := range []string{"kib", "mib", "gib"} {
@@ -25,23 +25,28 @@ func (s sizeFlag[T]) Set(text string) error {
 	bytes := n << shift
 	switch {
 	case errors.Is(err, strconv.ErrRange), err == nil && (bytes>>shift != n || int64(T(bytes)) != bytes):
-		return errors.New("that is more than can be")
+		return errors.New("too large")
 	case err != nil:
 		return errors.New("a size is a number of bytes, such as 1048576, 64KiB or 1MiB")
 	case n < 0:
-		return errors.New("a size cannot be negative; 0 is what is usual")
+		return errors.New("a size must not be negative")
 	}
 	*s.to = T(bytes)
 	return nil
 }
 
-// String is the size in bytes.
+// String implements [pflag.Value].
 func (s sizeFlag[T]) String() string {
-	if s.to == nil {
+	if s.to == nil || *s.to == 0 {
 		return "0"
 	}
-	return strconv.FormatInt(int64(*s.to), 10)
+	n, unit := int64(*s.to), 0
+	units := []string{"", "KiB", "MiB", "GiB"}
+	for n%1024 == 0 && unit < len(units)-1 {
+		n, unit = n/1024, unit+1
+	}
+	return fmt.Sprintf("%d%s", n, units[unit])
 }
 
-// Type is what help calls it.
+// Type implements [pflag.Value].
 func (s sizeFlag[T]) Type() string { return "size" }

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"strings"
@@ -22,8 +22,8 @@ func TestSizeFlag(t *testing.T) {
 		{"1.5MiB", 0, "such as"},
 		{"-1", 0, "negative"},
 		{"-1KiB", 0, "negative"},
-		{"9223372036854775807KiB", 0, "more than can be"},
-		{"99999999999999999999", 0, "more than can be"},
+		{"9223372036854775807KiB", 0, "too large"},
+		{"99999999999999999999", 0, "too large"},
 	} {
 		got := int64(0)
 		err := newSizeFlag(&got).Set(test.text)
@@ -31,8 +31,8 @@ func TestSizeFlag(t *testing.T) {
 			t.Errorf("%q is %d, not %d: %v", test.text, got, test.want, err)
 		}
 	}
-	n := 5
-	if size := newSizeFlag(&n); size.String() != "5" || size.Type() != "size" || (sizeFlag[int]{}).String() != "0" {
-		t.Errorf("5 is %s", size)
+	n := 5 << 10
+	if size := newSizeFlag(&n); size.String() != "5KiB" || size.Type() != "size" || (sizeFlag[int]{}).String() != "0" {
+		t.Errorf("5 KiB is %s", size)
 	}
 }

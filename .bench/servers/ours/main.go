@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	out := os.NewFile(stdout.Stdout(), "stdout")
+	out := os.NewFile(stdout.FD(), "stdout")
 	if err := newRootCmd(out).ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

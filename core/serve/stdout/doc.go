@@ -1,25 +1,13 @@
-// Package quiet keeps standard output for the protocol from the first moment on.
+// Package stdout reserves standard output for the protocol while the program starts.
 //
-// [mcp.Server.ServeStdio] takes standard output when it is called. By then, the
-// packages of the program have been initialised, and one of them may have printed
-// something, which a client would take for a broken message. A main package that
-// imports quiet takes it earlier: whatever is printed from then on, by anyone, goes
-// to standard error, and only main knows where standard output is:
+// [mcp.Server.ServeStdio] takes standard output when it is called. By then the packages of the program have been initialised, and one of
+// them may have printed something, which a client would read as a broken message. A program that links this package takes standard
+// output earlier. From then on everything that is printed to os.Stdout goes to standard error, and the program itself writes to:
 //
-//	func main() {
-//		out := os.NewFile(quiet.Stdout(), "stdout")
-//		…
-//		err := server.ServeStdio(ctx, out)
-//	}
+//	out := os.NewFile(stdout.FD(), "stdout")
 //
-// os.Stdout is standard error then, for main too: whatever it wants to say there, such as
-// a help text, it writes to out.
-//
-// Go initialises a package after those that it imports, and otherwise in the order of
-// their paths. quiet imports next to nothing, so that it comes before package os, and so
-// before anything that can print, in a module whose path sorts before "time":
-// github.com/… does. In a module with a later path, such as one called weather, a
-// dependency that prints while it is initialised may still come first.
-//
-// Only a main package should import it: in a test, say, standard output is wanted.
+// Go initialises a package after those that it imports, and otherwise in the order of import paths. This package imports only syscall
+// and stdfd, so it is initialised before package os, and thus before anything that can print, in a module whose path sorts before
+// "time": github.com/… does. In a module with a later path, such as weather, a dependency that prints in an initialiser may still come
+// first.
 package stdout

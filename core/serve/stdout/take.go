@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/core/stdfd"
 )
 
-// take moves standard output away. Where that cannot be done, it stays where it is.
+// take moves standard output to another descriptor. If that fails, it leaves it in place.
 func take() uintptr {
 	taken, err := stdfd.Take(syscall.Stdout, syscall.Stderr)
 	if err != nil {

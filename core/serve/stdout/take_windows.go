@@ -2,7 +2,7 @@ package stdout
 
 import "syscall"
 
-// take changes what package os will take for standard output.
+// take changes the handle that package os will use as standard output.
 func take() uintptr {
 	taken := syscall.Stdout
 	syscall.Stdout = syscall.Stderr

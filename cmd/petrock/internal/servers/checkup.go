@@ -1,10 +1,9 @@
-package mcpcli
+package servers
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -15,23 +14,23 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
-	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/terminal"
 )
 
-// A checkup is what is known of one server, as one or several files have it.
+// A checkup is the result of checking one server, as one or several files describe it.
 type checkup struct {
 	Name      string              `json:"name"`
 	Files     []string            `json:"files,omitempty"`
 	Kind      mcpconfig.Kind      `json:"kind,omitempty"`
-	State     string              `json:"state"` // ok, wrong, disabled, or unchecked if its client would ask for something
+	State     string              `json:"state"` // ok, wrong, disabled, or unchecked if its client would ask the user for input
 	Server    *mcp.Implementation `json:"server,omitempty"`
 	Stateless mcp.Revision        `json:"stateless,omitempty"` // the revision without sessions that it speaks, if it does
 	Handshake mcp.Revision        `json:"handshake,omitempty"` // the one with a handshake, if it does
 	Seconds   float64             `json:"seconds"`             // until it was ready
 	Tools     int                 `json:"tools"`
-	Resources int                 `json:"resources"` // with the families of them
+	Resources int                 `json:"resources"` // with resource templates
 	Prompts   int                 `json:"prompts"`
 	Wrong     []string            `json:"wrong,omitempty"`
 	Notes     []string            `json:"notes,omitempty"`
@@ -50,11 +49,11 @@ func (c *checkup) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// otherEra is how long a server that speaks one era may take to show that it speaks the other.
+// otherEra limits how long a server may take to answer in its other era.
 const otherEra = 10 * time.Second
 
 // examine checks the server.
-func (c *checkup) examine(ctx context.Context, env Env, o *options) {
+func (c *checkup) examine(ctx context.Context, t *target) {
 	c.State = "ok"
 	if c.server.Disabled {
 		c.State = "disabled"
@@ -67,20 +66,16 @@ func (c *checkup) examine(ctx context.Context, env Env, o *options) {
 	}()
 	if onlyUnasked(c.server.Err) {
 		c.State = "unchecked"
-		c.note("its client asks for something that is not known here, so that it was not started: %v", c.server.Err)
+		c.note("not started, because its client asks the user for input: %v", c.server.Err)
 		return
 	}
 	if c.server.Err != nil {
 		c.wrong("%v", c.server.Err)
 		return
 	}
-	limit := o.timeout
-	if c.server.Timeout > 0 && !o.timeoutGiven {
-		limit = c.server.Timeout
-	}
 	heard := &complaints{}
 	begin := time.Now()
-	client, err := c.connect(ctx, env, o, mcp.Revision(o.revision), limit, heard)
+	client, err := t.dial(ctx, c.server, mcp.ClientOptions{Revision: mcp.Revision(t.revision), Logger: slog.New(heard)})
 	c.Seconds = time.Since(begin).Seconds()
 	if err != nil {
 		c.wrong("%s", c.advice(err))
@@ -92,15 +87,15 @@ func (c *checkup) examine(ctx context.Context, env Env, o *options) {
 	c.look(ctx, client)
 	supported := client.Supported()
 	client.Close()
-	if o.revision == "" {
-		c.tryOther(ctx, env, o, supported, heard)
+	if t.revision == "" {
+		c.tryOther(ctx, t, supported, heard)
 	}
 	for _, text := range heard.all() {
 		c.wrong("%s", text)
 	}
 }
 
-// onlyUnasked reports whether nothing is wrong but that somebody would have to be asked.
+// onlyUnasked reports whether missing input of the user is the only error.
 func onlyUnasked(err error) bool {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, mcpconfig.ErrUnasked) })
@@ -108,24 +103,7 @@ func onlyUnasked(err error) bool {
 	return errors.Is(err, mcpconfig.ErrUnasked)
 }
 
-// connect begins to speak to the server in a revision.
-func (c *checkup) connect(ctx context.Context, env Env, o *options, r mcp.Revision, limit time.Duration, heard *complaints) (*mcp.Client, error) {
-	header, err := o.header()
-	if err != nil {
-		return nil, err
-	}
-	var stderr io.Writer
-	if o.verbose {
-		stderr = env.Err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not ready within %v", limit))
-	defer cancel()
-	return servers.Connect(ctx, c.server, mcp.ClientOptions{
-		Info: env.Info, Revision: r, Connect: limit, Timeout: o.timeout, Header: header, Logger: slog.New(heard),
-	}, stderr)
-}
-
-// spoken takes note of a revision that the server speaks.
+// spoken records a revision that the server speaks.
 func (c *checkup) spoken(r mcp.Revision) {
 	if r > mcp.LatestHandshake {
 		c.Stateless = r
@@ -134,8 +112,8 @@ func (c *checkup) spoken(r mcp.Revision) {
 	}
 }
 
-// tryOther finds out whether the server speaks the other era too. It need not.
-func (c *checkup) tryOther(ctx context.Context, env Env, o *options, supported []mcp.Revision, heard *complaints) {
+// tryOther finds out whether the server also speaks the other era, which is optional.
+func (c *checkup) tryOther(ctx context.Context, t *target, supported []mcp.Revision, heard *complaints) {
 	wish := mcp.Latest
 	if c.Stateless != "" {
 		wish = mcp.LatestHandshake
@@ -145,7 +123,7 @@ func (c *checkup) tryOther(ctx context.Context, env Env, o *options, supported [
 			}
 		}
 	}
-	client, err := c.connect(ctx, env, o, wish, otherEra, heard)
+	client, err := t.dial(ctx, c.server, mcp.ClientOptions{Revision: wish, Connect: otherEra, Logger: slog.New(heard)})
 	if err != nil {
 		return
 	}
@@ -153,7 +131,7 @@ func (c *checkup) tryOther(ctx context.Context, env Env, o *options, supported [
 	client.Close()
 }
 
-// look looks at what the server has.
+// look lists and checks tools, resources and prompts.
 func (c *checkup) look(ctx context.Context, client *mcp.Client) {
 	tools, err := client.Tools(ctx)
 	if err != nil {
@@ -165,7 +143,7 @@ func (c *checkup) look(ctx context.Context, client *mcp.Client) {
 	}
 	templates, err := client.ResourceTemplates(ctx)
 	if err != nil {
-		c.wrong("listing its families of resources: %v", err)
+		c.wrong("listing its resource templates: %v", err)
 	}
 	prompts, err := client.Prompts(ctx)
 	if err != nil {
@@ -176,19 +154,19 @@ func (c *checkup) look(ctx context.Context, client *mcp.Client) {
 	for _, t := range tools {
 		switch {
 		case slices.Contains(c.names, t.Name):
-			c.wrong("two of its tools are called %q; clients can call one of them at most", short(t.Name))
+			c.wrong("two of its tools are called %q; clients can call one of them at most", terminal.Shorten(t.Name))
 		case !good.MatchString(t.Name):
-			c.wrong("clients refuse a tool called %q: a name is of 1 to 64 letters, digits, _ and -; give it another in the server", short(t.Name))
+			c.wrong("clients refuse a tool called %q: a name is of 1 to 64 letters, digits, _ and -; give it another in the server", terminal.Shorten(t.Name))
 		}
 		c.names = append(c.names, t.Name)
 		if _, err := schema.Compile(string(t.InputSchema)); err != nil {
-			c.note("the input schema of %s cannot be read here, so that what it is given is checked by the server alone: %v", short(t.Name), err)
+			c.note("the input schema of %s cannot be read here, so that what it is given is checked by the server alone: %v", terminal.Shorten(t.Name), err)
 		}
 		if t.OutputSchema == nil {
 			continue
 		}
 		if _, err := schema.Compile(string(t.OutputSchema)); err != nil {
-			c.note("the output schema of %s cannot be read here: %v", short(t.Name), err)
+			c.note("the output schema of %s cannot be read here: %v", terminal.Shorten(t.Name), err)
 		}
 	}
 	for _, name := range slices.Concat(c.server.DisabledTools, c.server.EnabledTools) {
@@ -198,7 +176,7 @@ func (c *checkup) look(ctx context.Context, client *mcp.Client) {
 	}
 }
 
-// advice says an error with the way out.
+// advice returns the text of an error with the remedy.
 func (c *checkup) advice(err error) string {
 	text := err.Error()
 	var refused *mcp.HTTPError
@@ -231,7 +209,7 @@ func (c *checkup) httpAdvice(e *mcp.HTTPError) string {
 	return "Look at the url " + where + ", and at what the server logs."
 }
 
-// complaints is a log that keeps what is worth telling, once.
+// complaints is a log handler that collects each warning once.
 type complaints struct {
 	mu    sync.Mutex
 	texts []string
@@ -252,7 +230,7 @@ func (c *complaints) WithGroup(string) slog.Handler { return c }
 func (c *complaints) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool {
-		text += fmt.Sprintf("; %s: %s", a.Key, short(a.Value.String()))
+		text += fmt.Sprintf("; %s: %s", a.Key, terminal.Shorten(a.Value.String()))
 		return true
 	})
 	c.mu.Lock()

@@ -1,12 +1,3 @@
-// Package fleet speaks to several MCP servers at once, those of a configuration file as a rule.
-//
-//	all := fleet.Start(ctx, config.Servers(), fleet.Options{})
-//	defer all.Close()
-//	for m := range all.Settled(ctx) { // as they come
-//		tools, err := m.Tools(ctx)
-//		…
-//	}
-//
-// All are started at once, and none waits for another: one that cannot be started, that never answers or that ends in the
-// handshake is a [Member] with an error, and the rest is as good as if it were not there.
+// Package servers makes the commands that call any MCP server: tools, call, resources, read, prompts, prompt and doctor. A server is a
+// name from a configuration file (see package mcpconfig), a URL, or a command after --.
 package servers

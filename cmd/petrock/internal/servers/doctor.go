@@ -1,4 +1,4 @@
-package mcpcli
+package servers
 
 import (
 	"context"
@@ -14,80 +14,82 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
 
-func newDoctor(env Env) *cobra.Command {
-	var o options
+func newDoctor(env mcpcli.Env) *cobra.Command {
+	t, flags := &target{env: env}, &mcpcli.Flags{}
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER] [-- COMMAND…]",
 		Short: "Check the MCP servers of the configuration files",
-		Long: `Check the MCP servers of the configuration files here or in a folder above: read the files as their clients do, start every server in
-each way that a file has it, speak to it in both eras of the protocol, and say what is wrong and how to mend it. With a SERVER only
-that one is checked.
+		Long: `Check the MCP servers of the configuration files in this folder or one above it: read the files as their clients do, start
+every server in each way that a file describes, speak both eras of the protocol with it, and print what is wrong and how
+to fix it. With SERVER only that one is checked.
 
-` + servers + `
+` + about + `
 
-It ends with 0 if all is well, with 1 if something is wrong, with 2 if it was asked for in a wrong way. Notes, which are
-marked as such, are nothing wrong.`,
-		Example:           examples(env, "doctor", "doctor --json", "doctor petrock", "doctor http://127.0.0.1:8181/mcp", "doctor -- npx -y some-server"),
-		Args:              words(nothing),
-		ValidArgsFunction: completer(env, &o, nothing, nil),
+Exit codes: 0 all is well; 1 something is wrong; 2 usage error. Notes do not count as wrong.`,
+		Example: "  petrock doctor\n  petrock doctor --json\n  petrock doctor petrock\n  petrock doctor http://127.0.0.1:8181/mcp\n  petrock doctor -- npx -y some-server",
+		Args:    mcpcli.NoWords.Args(true),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return t.Servers(), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return said(env, &o, func() error {
-				if err := o.check(cmd); err != nil {
+			return mcpcli.Report(env, flags, func() error {
+				if err := errors.Join(flags.Check(), t.check()); err != nil {
 					return err
 				}
-				d, err := o.patients(env, args, cmd.ArgsLenAtDash())
+				d, err := t.patients(args, cmd.ArgsLenAtDash())
 				if err != nil {
 					return err
 				}
-				ctx, stop := interruptible(cmd.Context())
+				ctx, stop := mcpcli.Interruptible(cmd.Context())
 				defer stop()
-				progress := terminal.NewProgress(env.Err, o.verbose)
+				progress := terminal.NewProgress(env.Err, flags.Verbose)
 				progress.Begin("checking " + count(len(d.Servers), "server"))
-				d.examine(ctx, env, &o)
+				d.examine(ctx, t)
 				progress.End()
 				if ctx.Err() != nil {
-					return errInterrupted
+					return mcpcli.ErrInterrupted
 				}
-				return d.print(env, &o)
+				return d.print(env, flags)
 			})
 		},
 	}
-	o.flags(cmd)
+	flags.Add(cmd)
+	t.Flags(cmd, flags)
 	return cmd
 }
 
-// A diagnosis is what is known of all servers.
+// A diagnosis is the result of checking servers.
 type diagnosis struct {
 	OK       bool       `json:"ok"`
-	Dir      string     `json:"dir"`                // that the files are in
-	Files    []string   `json:"files"`              // seen from there
-	Problems []string   `json:"problems,omitempty"` // of files as a whole
+	Dir      string     `json:"dir"`                // the folder of the files
+	Files    []string   `json:"files"`              // relative to it
+	Problems []string   `json:"problems,omitempty"` // files that cannot be read
 	Servers  []*checkup `json:"servers"`
 }
 
-// patients finds the servers to check, or the one that is named: each name once for each way in which files have it.
-func (o *options) patients(env Env, args []string, dash int) (*diagnosis, error) {
-	d := &diagnosis{Dir: o.folder(env), Files: []string{}, Servers: []*checkup{}}
+// patients returns the servers to check, or the one that is named. A name that files describe in several ways is there several times.
+func (t *target) patients(args []string, dash int) (*diagnosis, error) {
+	d := &diagnosis{Dir: t.folder(), Files: []string{}, Servers: []*checkup{}}
 	named := ""
 	if dash >= 0 || len(args) > 0 {
-		server, _, err := o.target(env, args, dash, nothing)
+		server, _, err := t.find(args, dash, mcpcli.NoWords)
 		if err != nil {
 			return nil, err
 		}
-		if dash >= 0 || isAddress(args[0]) {
+		if dash >= 0 || isURL(args[0]) {
 			d.add("", server)
 			return d, nil
 		}
 		named = args[0]
 	}
-	config, err := o.configuration(env)
-	if errors.Is(err, mcpconfig.ErrNone) && len(env.Self) > 0 {
-		d.add("", o.program(env, env.Self))
-		return d, nil
-	}
+	config, err := t.configuration(t.input())
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (o *options) patients(env Env, args []string, dash int) (*diagnosis, error)
 	}
 	for _, file := range config.Files {
 		d.Files = append(d.Files, within(config.Dir, file))
-		one, err := mcpconfig.Read(file, mcpconfig.Options{Input: inputFrom(env)})
+		one, err := mcpconfig.Read(file, mcpconfig.Options{Input: t.input()})
 		if err != nil {
 			continue // it is among the problems
 		}
@@ -112,7 +114,7 @@ func (o *options) patients(env Env, args []string, dash int) (*diagnosis, error)
 	return d, nil
 }
 
-// within is a path as seen from a folder, if it is below it.
+// within returns a path relative to dir if it is below dir.
 func within(dir, path string) string {
 	if short, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(short) {
 		return short
@@ -120,7 +122,7 @@ func within(dir, path string) string {
 	return path
 }
 
-// add adds a server as a file has it, unless another has it in the same way.
+// add adds a server as a file describes it, unless another file describes it in the same way.
 func (d *diagnosis) add(file string, server *mcpconfig.Server) {
 	for _, c := range d.Servers {
 		if c.Name == server.Name && server.Err == nil && c.server.Err == nil && signature(c.server) == signature(server) {
@@ -135,11 +137,11 @@ func (d *diagnosis) add(file string, server *mcpconfig.Server) {
 	d.Servers = append(d.Servers, c)
 }
 
-// signature tells servers apart that are not started in the same way.
+// signature is equal for servers that are started in the same way.
 func signature(s *mcpconfig.Server) string {
 	env := map[string]string{}
 	for name, value := range s.Env {
-		if name != "CLAUDE_PROJECT_DIR" { // which one of the clients adds
+		if name != "CLAUDE_PROJECT_DIR" { // Claude Code adds it
 			env[name] = value
 		}
 	}
@@ -150,18 +152,18 @@ func signature(s *mcpconfig.Server) string {
 	return string(text)
 }
 
-// examine checks all servers at once.
-func (d *diagnosis) examine(ctx context.Context, env Env, o *options) {
+// examine checks all servers in parallel.
+func (d *diagnosis) examine(ctx context.Context, t *target) {
 	var all sync.WaitGroup
 	for _, c := range d.Servers {
-		all.Go(func() { c.examine(ctx, env, o) })
+		all.Go(func() { c.examine(ctx, t) })
 	}
 	all.Wait()
 	d.compare()
 	d.OK = len(d.Problems) == 0 && !slices.ContainsFunc(d.Servers, func(c *checkup) bool { return len(c.Wrong) > 0 })
 }
 
-// compare notes where a name means another server in another file.
+// compare adds notes on names that mean different servers in different files.
 func (d *diagnosis) compare() {
 	first := map[string]*checkup{}
 	for _, c := range d.Servers {
@@ -177,13 +179,13 @@ func (d *diagnosis) compare() {
 	}
 }
 
-// print says what was found.
-func (d *diagnosis) print(env Env, o *options) error {
-	if o.json(env) {
-		if err := printJSON(env.Out, d); err != nil {
+// print prints the diagnosis.
+func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
+	if flags.PrintsJSON(env.Out) {
+		if err := terminal.PrintJSON(env.Out, d); err != nil {
 			return err
 		}
-	} else if err := newPrinter(env, o).diagnosis(d); err != nil {
+	} else if err := mcpcli.NewPrinter(env, flags).Text(terminal.Plain(d.String())); err != nil {
 		return err
 	}
 	if d.OK {
@@ -192,7 +194,8 @@ func (d *diagnosis) print(env Env, o *options) error {
 	return &terminal.SaidError{Err: errors.New("something is wrong with the servers")}
 }
 
-func (p *printer) diagnosis(d *diagnosis) error {
+// String returns the diagnosis as text.
+func (d *diagnosis) String() string {
 	var b strings.Builder
 	for _, problem := range d.Problems {
 		b.WriteString("wrong: " + indented(problem) + "\n")
@@ -203,10 +206,10 @@ func (p *printer) diagnosis(d *diagnosis) error {
 	if len(d.Servers) == 0 {
 		b.WriteString("There are no servers in " + strings.Join(d.Files, ", ") + ".\n")
 	}
-	return p.text(plain(b.String()))
+	return b.String()
 }
 
-// String says a checkup for people.
+// String returns the checkup as text.
 func (c *checkup) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", c.Name, c.State)
@@ -227,7 +230,7 @@ func (c *checkup) String() string {
 	return b.String()
 }
 
-// eras says which revisions are spoken.
+// eras describes the revisions that the server speaks.
 func (c *checkup) eras() string {
 	switch {
 	case c.Handshake == "":

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	out := os.NewFile(stdout.Stdout(), "stdout")
+	out := os.NewFile(stdout.FD(), "stdout")
 	fmt.Println("noisy: a line from main")
 	server := mcp.NewServer(mcp.Implementation{Name: "noisy", Version: "1"}, mcp.Options{Grace: 2 * time.Second})
 	tools := map[string]mcp.ToolHandler{

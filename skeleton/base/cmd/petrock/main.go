@@ -12,6 +12,6 @@ import (
 )
 
 func main() {
-	out := os.NewFile(stdout.Stdout(), "stdout") // os.Stdout is standard error from here on
+	out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error from here on
 	os.Exit(cli.Workshop(context.Background(), os.Args[1:], out))
 }

@@ -1,0 +1,6 @@
+package main
+
+import "github.com/petrock/petrock/core/serve"
+
+// wire stands in for the derived function, so that main.go is compiled and vetted here. Projects do not get this file.
+func wire(string) serve.Wiring { return serve.Wiring{} }
