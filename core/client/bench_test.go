@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -16,14 +17,14 @@ func BenchmarkClientCall(b *testing.B) {
 	web := httptest.NewServer(server.HTTP(mcp.HTTPOptions{}))
 	defer web.Close()
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
-		o := mcp.ClientOptions{Revision: revision}
-		for name, connect := range map[string]func() (*mcp.Client, error){
-			"memory": func() (*mcp.Client, error) {
+		o := client.Options{Revision: revision}
+		for name, connect := range map[string]func() (*client.Client, error){
+			"memory": func() (*client.Client, error) {
 				ours, theirs := jsonrpc.Pipe()
 				go server.Serve(context.Background(), theirs)
-				return mcp.ClientOver(b.Context(), ours, o)
+				return client.Over(b.Context(), ours, o)
 			},
-			"http": func() (*mcp.Client, error) { return mcp.Dial(b.Context(), web.URL, o) },
+			"http": func() (*client.Client, error) { return client.Dial(b.Context(), web.URL, o) },
 		} {
 			b.Run(string(revision)+"/"+name, func(b *testing.B) {
 				client, err := connect()

@@ -1,4 +1,4 @@
-package mcp
+package client
 
 import (
 	"context"
@@ -7,145 +7,173 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
-// ClientOptions are the choices for a [Client]. The zero value is a client that calls, and answers no questions.
+// Options configure a [Client]. The zero value calls tools, and answers no questions of the server.
 //
-// Functions that are told of something, such as Logged, are called one after another, in the order in which
-// things came; one that takes long is overtaken by the next. All may call the client.
-type ClientOptions struct {
-	Info     Implementation // who the client is; a name of no meaning if empty
-	Revision Revision       // the only one to speak; "" means the newest that both know
+// Notifications are delivered one after another, in the order in which they arrive. A function that
+// takes long does not hold up the next notification. All functions may call the client.
+type Options struct {
+	Info     mcp.Implementation // name and version of the client
+	Revision mcp.Revision       // the only revision to accept; "" is the newest that the server knows
 
-	Timeout    time.Duration // how long to wait for an answer, or for the next progress of a call that asks for it; 0 means a minute
-	MaxTimeout time.Duration // how long to wait for an answer in all, whatever the progress; 0 means ten minutes
-	Connect    time.Duration // how long the first conversation may take; 0 means 30 seconds
+	Timeout        time.Duration // between a request and its result or the next progress; 0 means a minute
+	MaxTimeout     time.Duration // between a request and its result, with any progress; 0 means ten minutes
+	ConnectTimeout time.Duration // for connecting; 0 means 30 seconds
 
-	Sample      func(context.Context, *Sampling) error       // answers a question to the model: sets Answer; nil says that there is none
-	SampleTools bool                                         // Sample knows what to do with Tools
-	Elicit      func(context.Context, *Elicitation) error    // has a form filled in: sets Action and Content; defaults are filled in behind it
-	Visit       func(context.Context, *URLElicitation) error // has a page opened: sets Action
-	Roots       func(context.Context) ([]Root, error)        // tells what the person works on
+	// Sample answers sampling/createMessage: it sets Answer. SampleTools says that it handles Tools.
+	Sample      func(context.Context, *mcp.Sampling) error
+	SampleTools bool
+	// Elicit answers elicitation/create with a form: it sets Action and Content. Defaults of the form are
+	// added to Content.
+	Elicit func(context.Context, *mcp.Elicitation) error
+	// OpenURL answers elicitation/create with a URL: it sets Action.
+	OpenURL func(context.Context, *mcp.URLElicitation) error
+	// Roots answers roots/list.
+	Roots func(context.Context) ([]mcp.Root, error)
+	// Handle answers all other requests of the server. nil refuses them.
+	Handle func(ctx context.Context, method string, params json.RawMessage) (any, error)
+	// Capabilities are declared in addition to those that the functions above stand for.
+	Capabilities mcp.Capabilities
 
-	ToolsChanged     func(context.Context) // the server has other tools now
+	ToolsChanged     func(context.Context)
 	PromptsChanged   func(context.Context)
 	ResourcesChanged func(context.Context)
-	ResourceUpdated  func(ctx context.Context, uri string) // of one that was subscribed to
-	Logged           func(context.Context, LogMessage)
-	Notified         func(ctx context.Context, method string, params json.RawMessage) // is told of every notification, before the others are
+	ResourceUpdated  func(ctx context.Context, uri string) // see [Client.Subscribe]
+	Log              func(context.Context, LogMessage)
+	LogLevel         mcp.Level                                                        // the least level for Log; "" is the server's default
+	Notification     func(ctx context.Context, method string, params json.RawMessage) // every notification, before the functions above
 
-	LogLevel   Level        // from which level on to be told; "" leaves it to the server
-	MaxMessage int          // the largest message taken, in bytes; 0 means 64 MiB
-	Logger     *slog.Logger // is told what the server is not to be told; nil means nowhere
+	MaxMessage int          // the largest message to accept, in bytes; 0 means 64 MiB
+	Logger     *slog.Logger // for problems that no error reports; nil discards them
 
-	// What follows is for servers over HTTP.
+	// For servers over HTTP:
 
-	Header http.Header                               // sent with each request, such as an API key
-	Token  func(ctx context.Context) (string, error) // the bearer token to send; asked again when the server refuses one
-	HTTP   *http.Client                              // nil means one of its own, which follows no redirect to another host
-	SSE    bool                                      // begin with the transport of 2024-11-05, HTTP with SSE, as "type": "sse" in a configuration says
+	Header http.Header                               // sent with every request
+	Token  func(ctx context.Context) (string, error) // returns a bearer token; called again after status 401
+	HTTP   *http.Client                              // nil is a client that refuses redirects to other origins
+	SSE    bool                                      // try the HTTP+SSE transport of revision 2024-11-05 first
 }
 
-// A LogMessage is what a server logs for its client.
+// A LogMessage is a log message of a server.
 type LogMessage struct {
-	Level  Level           `json:"level"`
+	Level  mcp.Level       `json:"level"`
 	Logger string          `json:"logger,omitempty"`
 	Data   json.RawMessage `json:"data"`
 }
 
-// A Client speaks to one server. Its methods may be called by several goroutines. An error that the server answers with is a
-// [*jsonrpc.Error]; a [*ConnectionError] says that there was no answer, or none that makes sense; a [*NotOfferedError] that the server does
-// not have what was asked for. Any other is about what was given.
+// A Client is connected to one server. Its methods may be called by several goroutines.
+//
+// An error that the server answers with is a [*jsonrpc.Error]. A [*ConnectionError] says that there is no
+// valid answer, a [*NotFoundError] that the server does not have the tool. Other errors are about the
+// arguments of the method.
 type Client struct {
-	o         ClientOptions
-	handshake bool // there is no other era on this route
+	o         Options
+	handshake bool // use initialize only, never server/discover
 	route     route
 	conn      *jsonrpc.Conn
 
-	life  context.Context // ends with the client
-	end   context.CancelFunc
-	close sync.Once
-	err   error // of closing
+	life     context.Context // ends with Close
+	endLife  context.CancelFunc
+	closing  sync.Once
+	closeErr error
 
-	told   atomic.Pointer[terms]
-	echoes atomic.Bool            // the server has sent what only a client sends
-	again  chan struct{}          // has room for whoever begins a session anew
-	card   func() ([]byte, error) // the members of _meta in revisions without sessions
+	session  atomic.Pointer[session]
+	echoes   atomic.Bool            // the server has sent back a request of ours
+	renewing chan struct{}          // a lock for renew
+	identity func() ([]byte, error) // members of _meta in the stateless era
 
-	mu       sync.Mutex
-	followed map[string]*outgoing // those that want to know how far they have come, by their tokens
-	tokens   int64
-	headers  map[string][]mirrored // of tools, by their names
-	wanted   map[string]bool       // resources that are subscribed to
-	level    Level
-	listen   *listening    // in revisions without sessions; nil if there is none
-	relisten chan struct{} // has room for whoever changes that
-	acks     map[string]chan<- struct{}
+	mu         sync.Mutex
+	inProgress map[string]*request             // requests that want progress, by token
+	lastToken  int64                           // the last progress token
+	headers    map[string][]mcp.HeaderArgument // by tool
+	subscribed map[string]bool                 // URIs of resources
+	logLevel   mcp.Level
+	listener   *listener     // in the stateless era; nil if there is none
+	listening  chan struct{} // a lock for changing listener
+	acks       map[string]chan<- struct{}
 }
 
-// Terms are what is known of a server since the first conversation with it.
-type terms struct {
-	revision     Revision
-	server       Implementation
-	capabilities Capabilities
+// A session is the outcome of the handshake or, in the stateless era, of server/discover.
+type session struct {
+	revision     mcp.Revision
+	server       mcp.Implementation
+	capabilities mcp.Capabilities
 	instructions string
-	supported    []Revision // what the server says it speaks, if it does
-	session      string     // what the server calls it, over HTTP, if it does
+	supported    []mcp.Revision // in the stateless era
+	id           string         // Mcp-Session-Id, over HTTP
 }
 
-// A route is how messages get to a server.
+func (s *session) stateless() bool { return isStateless(s.revision) }
+
+// isStateless reports whether a revision has no handshake and no sessions.
+func isStateless(r mcp.Revision) bool { return r > mcp.LatestHandshake }
+
+// A route carries messages to a server.
 type route interface {
-	// via is how a request goes out, or nil for the connection's own transport.
-	via(a *terms, r *outgoing) func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
+	// send returns the function that sends a request, or nil to use the connection's transport.
+	send(s *session, r *request) func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
 
 	// notify sends a notification.
-	notify(ctx context.Context, a *terms, method string, params any) error
+	notify(ctx context.Context, s *session, method string, params any) error
 
-	// begin is called when a session has begun, before anything else is asked.
-	begin(ctx context.Context, a *terms)
+	// begin is called when a session has begun, before its first request.
+	begin(ctx context.Context, s *session)
 
-	// leave ends what was begun on terms that nobody will call on.
-	leave(a *terms)
+	// end ends a session.
+	end(s *session)
 
-	// lost reports whether an error says that the server has forgotten the session.
-	lost(err error) bool
+	// isLost reports whether an error says that the server has forgotten the session.
+	isLost(err error) bool
 
-	// explain adds to an error of the connection what the route knows of its cause.
+	// explain adds to an error of the connection what the route knows about its cause.
 	explain(err error) error
 
-	// isHTTP reports whether each request has headers, and a way back of its own that can be closed.
+	// isHTTP reports whether requests have headers and are cancelled by closing their responses.
 	isHTTP() bool
 
-	// close ends the way to the server.
+	// close ends the connection.
 	close() error
 }
 
-// A ConnectionError says that a server was not reached, or is not to be understood: that there is no answer.
+// A ConnectionError says that there is no valid answer of the server.
 type ConnectionError struct {
 	Err error
 }
 
 func (e *ConnectionError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error inside.
+// Unwrap returns the cause.
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// ClientOver is a client of the server at the other end of a transport, which it closes in the end. ctx is for the first
-// conversation alone.
-func ClientOver(ctx context.Context, t jsonrpc.Transport, o ClientOptions) (*Client, error) {
+// Over connects to the server at the other end of a transport. ctx limits connecting only.
+// [Client.Close] closes the transport.
+func Over(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, error) {
 	c := newClient(o)
-	c.overTransport(t, &plainRoute{c: c, transport: t})
-	return c.begun(ctx)
+	return c.connect(ctx, t, &streamRoute{c: c, transport: t})
 }
 
-func newClient(o ClientOptions) *Client {
+// InProcess connects to a server of this process, in memory. ctx limits connecting only; the handlers of
+// the server see its values. [Client.Close] waits for calls in progress.
+func InProcess(ctx context.Context, server *mcp.Server, o Options) (*Client, error) {
+	ours, theirs := jsonrpc.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(context.WithoutCancel(ctx), theirs) }()
+	c := newClient(o)
+	return c.connect(ctx, ours, &streamRoute{c: c, transport: ours, served: served})
+}
+
+func newClient(o Options) *Client {
 	if o.Info.Name == "" {
-		o.Info = Implementation{Name: "mcp-client", Version: "1"}
+		o.Info = mcp.Implementation{Name: "mcp-client", Version: "1"}
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
@@ -153,8 +181,8 @@ func newClient(o ClientOptions) *Client {
 	if o.MaxTimeout <= 0 {
 		o.MaxTimeout = 10 * time.Minute
 	}
-	if o.Connect <= 0 {
-		o.Connect = 30 * time.Second
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 30 * time.Second
 	}
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = 64 << 20
@@ -162,138 +190,163 @@ func newClient(o ClientOptions) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{o: o, level: o.LogLevel, headers: map[string][]mirrored{}, wanted: map[string]bool{}, followed: map[string]*outgoing{}, acks: map[string]chan<- struct{}{}}
-	c.again, c.relisten = make(chan struct{}, 1), make(chan struct{}, 1)
-	c.card = sync.OnceValues(c.newCard)
-	c.life, c.end = context.WithCancel(context.Background())
+	c := &Client{
+		o:          o,
+		logLevel:   o.LogLevel,
+		renewing:   make(chan struct{}, 1),
+		listening:  make(chan struct{}, 1),
+		inProgress: map[string]*request{},
+		headers:    map[string][]mcp.HeaderArgument{},
+		subscribed: map[string]bool{},
+		acks:       map[string]chan<- struct{}{},
+	}
+	c.identity = sync.OnceValues(c.newIdentity)
+	c.life, c.endLife = context.WithCancel(context.Background())
 	return c
 }
 
-// overTransport sets a connection over a transport going.
-func (c *Client) overTransport(t jsonrpc.Transport, r route) {
+// connect connects over a transport.
+func (c *Client) connect(ctx context.Context, t jsonrpc.Transport, r route) (*Client, error) {
 	c.route = r
 	c.conn = jsonrpc.NewConn(t, c.connOptions())
 	go func() {
-		_ = c.conn.Run(context.Background()) // calls are told that it has ended, and the route knows why
+		_ = c.conn.Run(context.Background()) // requests fail, and the route explains why
 	}()
+	return c.negotiated(ctx)
 }
 
-// connOptions are those of the connection, whatever carries it.
 func (c *Client) connOptions() jsonrpc.Options {
-	o := jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger}
-	if s, ok := c.route.(interface {
-		stray(raw []byte, err *jsonrpc.Error)
-	}); ok {
-		o.Stray = s.stray
-	} else {
-		o.Stray = func(_ []byte, err *jsonrpc.Error) {
-			c.o.Logger.Warn("the server sent what is no message", "error", err)
-		}
+	stray := func(_ []byte, err *jsonrpc.Error) {
+		c.o.Logger.Warn("the server sent an invalid message", "error", err)
 	}
-	return o
+	if r, ok := c.route.(interface {
+		onStray(raw []byte, err *jsonrpc.Error)
+	}); ok {
+		stray = r.onStray
+	}
+	return jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, Stray: stray}
 }
 
-// begun has the first conversation, and ends the client if that comes to nothing.
-func (c *Client) begun(ctx context.Context) (*Client, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Connect, &jsonrpc.TimeoutError{Method: "the first request", After: c.o.Connect})
+// negotiated returns c after it has begun a session. If that fails, it closes c.
+func (c *Client) negotiated(ctx context.Context) (*Client, error) {
+	late := &jsonrpc.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.ConnectTimeout, late)
 	defer cancel()
-	if err := c.agree(ctx); err != nil {
-		err = c.failed(err)
+	if err := c.negotiate(ctx); err != nil {
+		err = c.wrapError(err)
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// failed tells an error of the connection from an answer.
-func (c *Client) failed(err error) error {
-	if err == nil || answeredWith(err) != nil && !c.echoes.Load() {
+// wrapError makes a [*ConnectionError] of an error that is neither an answer of the server nor about
+// the arguments of a method.
+func (c *Client) wrapError(err error) error {
+	if err == nil || serverError(err) != nil && !c.echoes.Load() {
 		return err
 	}
-	var connection *ConnectionError
-	var given *givenError
-	if errors.As(err, &connection) || errors.As(err, &given) {
+	if _, ok := errors.AsType[*ConnectionError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*argumentsError](err); ok {
 		return err
 	}
 	if c.echoes.Load() {
-		err = errors.New("it sends back what it is sent: it is no MCP server")
+		err = errors.New("not an MCP server: it sends back every request")
 	}
 	return &ConnectionError{c.route.explain(err)}
 }
 
-// answeredWith is the error that the server has answered with, or nil.
-func answeredWith(err error) *jsonrpc.Error {
-	var broken *jsonrpc.AnswerError
-	var refused *HTTPError
-	if errors.As(err, &broken) || errors.As(err, &refused) && (refused.said == nil || refused.denied()) {
+// serverError returns the error that the server has answered with, or nil.
+func serverError(err error) *jsonrpc.Error {
+	if _, ok := errors.AsType[*jsonrpc.AnswerError](err); ok {
 		return nil
 	}
-	var e *jsonrpc.Error
-	if errors.As(err, &e) {
-		return e
+	if refused, ok := errors.AsType[*HTTPError](err); ok && (refused.answer == nil || refused.isDenied()) {
+		return nil
 	}
-	return nil
+	e, _ := errors.AsType[*jsonrpc.Error](err)
+	return e
 }
 
-// Revision is what client and server have agreed on.
-func (c *Client) Revision() Revision { return c.told.Load().revision }
+// Revision returns the revision that client and server have agreed on.
+func (c *Client) Revision() mcp.Revision { return c.session.Load().revision }
 
-// Server is who the server says it is.
-func (c *Client) Server() Implementation { return c.told.Load().server }
+// Server returns the name and version of the server.
+func (c *Client) Server() mcp.Implementation { return c.session.Load().server }
 
-// Capabilities are what the server says it can do.
-func (c *Client) Capabilities() Capabilities { return c.told.Load().capabilities }
+// Capabilities returns the capabilities that the server declares.
+func (c *Client) Capabilities() mcp.Capabilities { return c.session.Load().capabilities }
 
-// Instructions are what the server tells the model.
-func (c *Client) Instructions() string { return c.told.Load().instructions }
+// Instructions returns the server's instructions for the model.
+func (c *Client) Instructions() string { return c.session.Load().instructions }
 
-// Supported are the revisions that the server says it speaks, if it does: those of [Latest] do.
-func (c *Client) Supported() []Revision { return c.told.Load().supported }
+// Supported returns the revisions that the server supports, or nil if it has no server/discover.
+func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported }
 
-// Done is closed when the connection has ended, because of the client or of the server. One over HTTP ends with the client alone.
+// Done is closed when the connection has ended. Over HTTP only [Client.Close] ends it.
 func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 
-// Close ends the client: calls in flight end with an error, the session ends, and a process that was started for it does.
+// Close fails all requests in progress, ends the session, and ends a process that [Start] has started.
 func (c *Client) Close() error {
-	c.close.Do(func() {
-		c.end()
-		c.err = c.route.close()
+	c.closing.Do(func() {
+		c.endLife()
+		c.closeErr = c.route.close()
 	})
-	return c.err
+	return c.closeErr
 }
 
-// plainRoute is that of a transport which somebody else has made.
-type plainRoute struct {
+// streamRoute is the route over a transport.
+type streamRoute struct {
 	c         *Client
 	transport jsonrpc.Transport
+	served    <-chan error // the result of a server in this process; nil for others
 }
 
-func (r *plainRoute) via(*terms, *outgoing) func(context.Context, func(), jsonrpc.ID, []byte) error {
+func (r *streamRoute) send(*session, *request) func(context.Context, func(), jsonrpc.ID, []byte) error {
 	return nil
 }
 
-func (r *plainRoute) notify(ctx context.Context, _ *terms, method string, params any) error {
+func (r *streamRoute) notify(ctx context.Context, _ *session, method string, params any) error {
 	return r.c.conn.Notify(ctx, method, params)
 }
 
-func (r *plainRoute) begin(context.Context, *terms) {}
+func (r *streamRoute) begin(context.Context, *session) {}
 
-func (r *plainRoute) leave(*terms) {}
+func (r *streamRoute) end(*session) {}
 
-func (r *plainRoute) lost(error) bool { return false }
+func (r *streamRoute) isLost(error) bool { return false }
 
-func (r *plainRoute) explain(err error) error { return err }
+func (r *streamRoute) explain(err error) error { return err }
 
-func (r *plainRoute) isHTTP() bool { return false }
+func (r *streamRoute) isHTTP() bool { return false }
 
-func (r *plainRoute) close() error {
+func (r *streamRoute) close() error {
 	err := r.transport.Close()
 	<-r.c.conn.Done()
-	if errors.Is(err, jsonrpc.ErrClosed) {
-		return nil
+	if r.served != nil {
+		err = errors.Join(err, <-r.served)
 	}
-	if err != nil {
-		return fmt.Errorf("closing the connection: %w", err)
+	if err != nil && !errors.Is(err, jsonrpc.ErrClosed) {
+		return fmt.Errorf("close connection: %w", err)
 	}
 	return nil
+}
+
+// short shortens a text of the server for an error or a log message.
+func short(text string) string {
+	const limit = 100
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// unmarshalParams decodes optional params.
+func unmarshalParams(raw json.RawMessage, v any) error {
+	if raw == nil {
+		return nil
+	}
+	return strictjson.Unmarshal(raw, v)
 }

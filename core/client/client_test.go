@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"context"
@@ -10,29 +10,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
 
 // ways are how a client gets to a server, by name.
-func ways(t *testing.T) map[string]func(*mcp.Server, mcp.ClientOptions) (*mcp.Client, error) {
-	return map[string]func(*mcp.Server, mcp.ClientOptions) (*mcp.Client, error){
-		"in memory": func(s *mcp.Server, o mcp.ClientOptions) (*mcp.Client, error) {
-			ours, theirs := jsonrpc.Pipe()
-			go s.Serve(context.Background(), theirs)
-			return mcp.ClientOver(t.Context(), ours, o)
+func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Client, error) {
+	return map[string]func(*mcp.Server, client.Options) (*client.Client, error){
+		"in memory": func(s *mcp.Server, o client.Options) (*client.Client, error) {
+			return client.InProcess(t.Context(), s, o)
 		},
-		"over HTTP": func(s *mcp.Server, o mcp.ClientOptions) (*mcp.Client, error) {
+		"over HTTP": func(s *mcp.Server, o client.Options) (*client.Client, error) {
 			handler := s.HTTP(mcp.HTTPOptions{})
 			web := httptest.NewServer(handler)
 			t.Cleanup(web.Close)
-			return mcp.Dial(t.Context(), web.URL, o)
+			return client.Dial(t.Context(), web.URL, o)
 		},
 	}
 }
 
 // everywhere runs a test in each way and each revision.
-func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o mcp.ClientOptions, f func(*testing.T, *mcp.Client)) {
+func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, f func(*testing.T, *client.Client)) {
 	for _, revision := range append([]mcp.Revision{""}, mcp.Revisions()...) {
 		for name := range ways(t) {
 			t.Run(string(revision)+" "+name, func(t *testing.T) {
@@ -71,9 +70,9 @@ func fixture(t *testing.T) *mcp.Server {
 
 // The few lines of a user: list, find one by name, read its schema, call it, get its content.
 func TestClientCalls(t *testing.T) {
-	everywhere(t, fixture, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		tools, err := c.Tools(t.Context())
-		if err != nil || len(tools) != len(fixtureTools())+len(askingTools())+4 {
+		if err != nil || len(tools) != len(fixtureTools())+len(askingTools())+1 {
 			t.Fatalf("%d tools, %v", len(tools), err)
 		}
 		tool, err := c.Tool(t.Context(), "add")
@@ -85,7 +84,7 @@ func TestClientCalls(t *testing.T) {
 			t.Errorf("add gives %+v, %v", result, err)
 		}
 		var raw json.RawMessage
-		if _, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2}, mcp.Keep(&raw)); err != nil || !strings.Contains(string(raw), `"text":"{\"sum\":3}"`) {
+		if _, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2}, client.KeepResult(&raw)); err != nil || !strings.Contains(string(raw), `"text":"{\"sum\":3}"`) {
 			t.Errorf("as it was sent it is %s, %v", raw, err)
 		}
 		entries, err := c.Entries(t.Context(), "tools/list", "tools", "tools")
@@ -103,11 +102,11 @@ func TestClientCalls(t *testing.T) {
 
 // What a tool says is a result, also that it could not do its work; what the server says is an error.
 func TestClientErrors(t *testing.T) {
-	everywhere(t, fixture, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		if result, err := c.CallTool(t.Context(), "fails", nil); err != nil || !result.IsError || result.Text() != "no luck today" {
 			t.Errorf("fails gives %+v, %v", result, err)
 		}
-		var connection *mcp.ConnectionError
+		var connection *client.ConnectionError
 		for name, code := range map[string]jsonrpc.Code{"refuses": -5, "codes": jsonrpc.InvalidParams, "nope": jsonrpc.InvalidParams} {
 			if _, err := c.CallTool(t.Context(), name, nil); !errors.Is(err, code) || errors.As(err, &connection) {
 				t.Errorf("%s gives %v", name, err)
@@ -117,7 +116,7 @@ func TestClientErrors(t *testing.T) {
 			t.Errorf("an unknown tool: %v", err)
 		}
 		for _, wrong := range []any{[]int{1}, "text", json.RawMessage(`{`), func() {}} {
-			if _, err := c.CallTool(t.Context(), "add", wrong); err == nil || !strings.Contains(err.Error(), "the arguments") || errors.As(err, &connection) {
+			if _, err := c.CallTool(t.Context(), "add", wrong); err == nil || !strings.Contains(err.Error(), "invalid arguments: ") || errors.As(err, &connection) {
 				t.Errorf("%T as arguments: %v", wrong, err)
 			}
 		}
@@ -128,7 +127,7 @@ func TestClientErrors(t *testing.T) {
 }
 
 func TestClientContent(t *testing.T) {
-	everywhere(t, fixture, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		result, err := c.CallTool(t.Context(), "shows", nil)
 		if err != nil || len(result.Content) != 5 {
 			t.Fatalf("shows gives %+v, %v", result, err)
@@ -144,7 +143,7 @@ func TestClientContent(t *testing.T) {
 }
 
 func TestClientResources(t *testing.T) {
-	everywhere(t, fixture, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		resources, err := c.Resources(t.Context())
 		if err != nil || len(resources) != 4 {
 			t.Errorf("resources: %v, %v", resources, err)
@@ -175,7 +174,7 @@ func TestClientResources(t *testing.T) {
 }
 
 func TestClientPrompts(t *testing.T) {
-	everywhere(t, fixture, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		prompts, err := c.Prompts(t.Context())
 		if err != nil || len(prompts) != 2 || !prompts[0].Arguments[0].Required {
 			t.Errorf("prompts: %+v, %v", prompts, err)
@@ -199,20 +198,20 @@ func TestClientOfLittle(t *testing.T) {
 	little := func(*testing.T) *mcp.Server {
 		return mcp.NewServer(mcp.Implementation{Name: "little", Version: "1"}, mcp.Options{})
 	}
-	everywhere(t, little, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, little, client.Options{}, func(t *testing.T, c *client.Client) {
 		if prompts, err := c.Prompts(t.Context()); err != nil || prompts != nil {
 			t.Errorf("prompts: %v, %v", prompts, err)
 		}
-		if _, err := c.Tool(t.Context(), "add"); err == nil || !strings.Contains(err.Error(), "nor any other") {
+		if _, err := c.Tool(t.Context(), "add"); err == nil || !strings.Contains(err.Error(), "it has none") {
 			t.Errorf("a tool: %v", err)
 		}
 	})
 }
 
 func TestClientProgress(t *testing.T) {
-	everywhere(t, fixture, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		var seen []float64
-		result, err := c.CallTool(t.Context(), "reports", nil, mcp.OnProgress(func(p mcp.ProgressReport) { seen = append(seen, p.Progress/p.Total) }))
+		result, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress/p.Total) }))
 		if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[0 0.5 1]" {
 			t.Errorf("reports gives %v, %v, and says %v", result, err, seen)
 		}
@@ -221,21 +220,21 @@ func TestClientProgress(t *testing.T) {
 
 func TestClientLogs(t *testing.T) {
 	logged := make(chan string, 10)
-	o := mcp.ClientOptions{LogLevel: mcp.LevelInfo, Logged: func(_ context.Context, m mcp.LogMessage) { logged <- string(m.Level) }}
-	everywhere(t, fixture, o, func(t *testing.T, c *mcp.Client) {
+	o := client.Options{LogLevel: mcp.LevelInfo, Log: func(_ context.Context, m client.LogMessage) { logged <- string(m.Level) }}
+	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
 		if _, err := c.CallTool(t.Context(), "logs", nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-logged + " " + <-logged; got != "info error" {
 			t.Errorf("it logs %s", got)
 		}
-		if err := c.SetLevel(t.Context(), mcp.LevelError); err != nil {
+		if err := c.SetLogLevel(t.Context(), mcp.LevelError); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.CallTool(t.Context(), "logs", nil); err != nil || <-logged != "error" {
 			t.Errorf("with another level: %v", err)
 		}
-		if err := c.SetLevel(t.Context(), "loud"); err == nil || !strings.Contains(err.Error(), `no level "loud"`) {
+		if err := c.SetLogLevel(t.Context(), "loud"); err == nil || !strings.Contains(err.Error(), `unknown log level "loud"`) {
 			t.Errorf("an unknown level: %v", err)
 		}
 	})
@@ -256,7 +255,7 @@ func TestClientCancels(t *testing.T) {
 		}
 		return s
 	}
-	everywhere(t, slow, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, slow, client.Options{}, func(t *testing.T, c *client.Client) {
 		why := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, why)
 		defer cancel()
@@ -265,7 +264,7 @@ func TestClientCancels(t *testing.T) {
 		}
 		<-stopped
 		var late *jsonrpc.TimeoutError
-		if _, err := c.CallTool(t.Context(), "wait", nil, mcp.Within(20*time.Millisecond, 0)); !errors.As(err, &late) || late.After != 20*time.Millisecond {
+		if _, err := c.CallTool(t.Context(), "wait", nil, client.Within(20*time.Millisecond, 0)); !errors.As(err, &late) || late.After != 20*time.Millisecond {
 			t.Errorf("the call ends with %v", err)
 		}
 		<-stopped
@@ -293,18 +292,18 @@ func TestClientTimesOut(t *testing.T) {
 		}
 		return s
 	}
-	everywhere(t, steady, mcp.ClientOptions{Timeout: 200 * time.Millisecond}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, steady, client.Options{Timeout: 200 * time.Millisecond}, func(t *testing.T, c *client.Client) {
 		if c.Revision() < mcp.LatestHandshake {
 			return // which takes as long, and shows no more
 		}
-		follow := mcp.OnProgress(func(mcp.ProgressReport) {})
+		follow := client.OnProgress(func(client.Progress) {})
 		if result, err := c.CallTool(t.Context(), "work", nil, follow); err != nil || result.Text() != "done" {
 			t.Errorf("with progress: %v, %v", result, err)
 		}
 		if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("without progress: %v", err)
 		}
-		if _, err := c.CallTool(t.Context(), "work", nil, follow, mcp.Within(0, 220*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.CallTool(t.Context(), "work", nil, follow, client.Within(0, 220*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("beyond the most: %v", err)
 		}
 	})
@@ -318,11 +317,11 @@ func TestClientIsToldOfChanges(t *testing.T) {
 	}
 	told := make(chan string, 10)
 	say := func(what string) func(context.Context) { return func(context.Context) { told <- what } }
-	o := mcp.ClientOptions{
+	o := client.Options{
 		ToolsChanged: say("tools"), PromptsChanged: say("prompts"), ResourcesChanged: say("resources"),
 		ResourceUpdated: func(_ context.Context, uri string) { told <- uri },
 	}
-	everywhere(t, made, o, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, made, o, func(t *testing.T, c *client.Client) {
 		next := func() string {
 			select {
 			case what := <-told:
@@ -358,7 +357,7 @@ func TestClientIsToldOfChanges(t *testing.T) {
 }
 
 func TestClientAnswers(t *testing.T) {
-	o := mcp.ClientOptions{
+	o := client.Options{
 		SampleTools: true,
 		Sample: func(_ context.Context, s *mcp.Sampling) error {
 			s.Answer = mcp.SampledMessage{Content: []mcp.Content{mcp.Text{Text: fmt.Sprintf("%d of %d", len(s.Messages), s.MaxTokens)}}, Model: "m", StopReason: "endTurn"}
@@ -374,13 +373,13 @@ func TestClientAnswers(t *testing.T) {
 			}
 			return nil
 		},
-		Visit: func(_ context.Context, e *mcp.URLElicitation) error {
+		OpenURL: func(_ context.Context, e *mcp.URLElicitation) error {
 			e.Action = mcp.ActionAccept
 			return nil
 		},
 		Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///srv", Name: "srv"}}, nil },
 	}
-	everywhere(t, fixture, o, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
 		r := c.Revision()
 		for _, test := range []struct {
 			tool, want string
@@ -410,14 +409,14 @@ func TestClientAnswers(t *testing.T) {
 
 // Who does not want to answer says so, and one who cannot is not asked.
 func TestClientDeclines(t *testing.T) {
-	o := mcp.ClientOptions{
+	o := client.Options{
 		Elicit: func(_ context.Context, e *mcp.Elicitation) error {
 			e.Action = mcp.ActionDecline
 			return nil
 		},
 		Roots: func(context.Context) ([]mcp.Root, error) { return nil, errors.New("none of your business") },
 	}
-	everywhere(t, fixture, o, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
 		if c.Revision() >= mcp.Revision20250618 {
 			if result, err := c.CallTool(t.Context(), "ask", nil); err != nil || !strings.HasPrefix(result.Text(), "decline") {
 				t.Errorf("ask gives %+v, %v", result, err)
@@ -434,7 +433,7 @@ func TestClientDeclines(t *testing.T) {
 
 // Many calls at once, each with its own answer.
 func TestClientManyAtOnce(t *testing.T) {
-	everywhere(t, fixture, mcp.ClientOptions{}, func(t *testing.T, c *mcp.Client) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		errs := make(chan error)
 		for n := range 32 {
 			go func() {
@@ -461,14 +460,14 @@ func TestClientManyAtOnce(t *testing.T) {
 
 func TestClientOfNoServer(t *testing.T) {
 	t.Parallel()
-	if _, err := mcp.Dial(t.Context(), "not an address", mcp.ClientOptions{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
+	if _, err := client.Dial(t.Context(), "not an address", client.Options{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
 		t.Errorf("%v", err)
 	}
-	var connection *mcp.ConnectionError
-	if _, err := mcp.Dial(t.Context(), "http://127.0.0.1:1/mcp", mcp.ClientOptions{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	var connection *client.ConnectionError
+	if _, err := client.Dial(t.Context(), "http://127.0.0.1:1/mcp", client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("nobody listens: %v", err)
 	}
-	if _, err := mcp.Start(t.Context(), mcp.Command{Program: "no-such-program"}, mcp.ClientOptions{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "no such program in PATH") {
+	if _, err := client.Start(t.Context(), client.Command{Program: "no-such-program"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not found in PATH") {
 		t.Errorf("no program: %v", err)
 	}
 }
@@ -486,7 +485,7 @@ func TestClientIsNotToldOfChanges(t *testing.T) {
 		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method)
 	}})
 	go conn.Run(t.Context())
-	c, err := mcp.ClientOver(t.Context(), ours, mcp.ClientOptions{ToolsChanged: func(context.Context) {}})
+	c, err := client.Over(t.Context(), ours, client.Options{ToolsChanged: func(context.Context) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,8 +509,8 @@ func TestClientOfAnEcho(t *testing.T) {
 			theirs.Send(msg)
 		}
 	}()
-	var connection *mcp.ConnectionError
-	if _, err := mcp.ClientOver(t.Context(), ours, mcp.ClientOptions{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "it sends back what it is sent") {
+	var connection *client.ConnectionError
+	if _, err := client.Over(t.Context(), ours, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not an MCP server: it sends back every request") {
 		t.Errorf("it says: %v", err)
 	}
 }

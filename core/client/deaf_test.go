@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/client"
 )
 
 // A server that does not read keeps nobody longer than the time-out, or than the context lasts, however much waits to be written.
 func TestProcessDoesNotRead(t *testing.T) {
 	for name, size := range map[string]int{"little": 1 << 10, "some": 20 << 10, "much": 600 << 10} {
 		t.Run(name, func(t *testing.T) {
-			c := startUnruly(t, "deaf", mcp.ClientOptions{Timeout: 100 * time.Millisecond})
+			c := startUnruly(t, "deaf", client.Options{Timeout: 100 * time.Millisecond})
 			arguments := map[string]string{"text": strings.Repeat("x", size)}
 			began := time.Now()
 			var all sync.WaitGroup

@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -58,12 +59,12 @@ func FuzzClient(f *testing.F) {
 func lieTo(t *testing.T, answer []byte) {
 	ours, theirs := jsonrpc.Pipe()
 	go liar(theirs, answer)
-	c, err := mcp.ClientOver(t.Context(), ours, mcp.ClientOptions{Revision: mcp.LatestHandshake, Timeout: time.Second})
+	c, err := client.Over(t.Context(), ours, client.Options{Revision: mcp.LatestHandshake, Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if result, err := c.CallTool(t.Context(), "any", nil, mcp.OnProgress(func(mcp.ProgressReport) {})); (result == nil) == (err == nil) {
+	if result, err := c.CallTool(t.Context(), "any", nil, client.OnProgress(func(client.Progress) {})); (result == nil) == (err == nil) {
 		t.Errorf("a call gives %v, %v", result, err)
 	}
 	_, _ = c.Tools(t.Context())

@@ -1,13 +1,11 @@
-package mcp
+package client
 
 import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -16,133 +14,101 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/posting"
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Dial begins to speak to a server over HTTP: streamable HTTP in whatever revision it has, or else the older transport of two
-// addresses, HTTP with SSE. ctx is for the first conversation alone.
-func Dial(ctx context.Context, address string, o ClientOptions) (*Client, error) {
-	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the address of a server, such as http://127.0.0.1:8080/mcp", short(openly(address)))
+// Dial connects to a server over HTTP. It tries streamable HTTP, and then the HTTP+SSE transport of
+// revision 2024-11-05. ctx limits connecting only.
+func Dial(ctx context.Context, address string, o Options) (*Client, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080/mcp", short(redactURL(address)))
 	}
-	ways := []func(context.Context, string, ClientOptions) (*Client, error){dialStreamable, dialSSE}
+	dials := []func(context.Context, *url.URL, Options) (*Client, error){dialStreamable, dialSSE}
 	if o.SSE {
-		ways[0], ways[1] = ways[1], ways[0]
+		dials[0], dials[1] = dials[1], dials[0]
 	}
-	c, err := ways[0](ctx, address, o)
-	if err == nil || ctx.Err() != nil || o.Revision.stateless() || !tryOther(err) {
+	c, err := dials[0](ctx, u, o)
+	if err == nil || ctx.Err() != nil || isStateless(o.Revision) {
 		return c, err
 	}
-	if c, other := ways[1](ctx, address, o); other == nil {
+	if refused, ok := errors.AsType[*HTTPError](err); !ok || refused.isDenied() {
+		return nil, err
+	}
+	if c, err := dials[1](ctx, u, o); err == nil {
 		return c, nil
 	}
 	return nil, err
 }
 
-// tryOther reports whether a server may be one of the other transport: it was reached, and refuses what it was sent.
-func tryOther(err error) bool {
-	var refused *HTTPError
-	return errors.As(err, &refused) && !refused.denied()
-}
-
-func dialStreamable(ctx context.Context, address string, o ClientOptions) (*Client, error) {
+func dialStreamable(ctx context.Context, u *url.URL, o Options) (*Client, error) {
 	c := newClient(o)
-	h := newHTTPRoute(c, address)
-	c.route = h
-	c.overHTTP()
-	return c.begun(ctx)
+	c.route = newHTTPRoute(c, u)
+	c.openConn()
+	return c.negotiated(ctx)
 }
 
-// overHTTP makes a connection whose messages come by themselves.
-func (c *Client) overHTTP() {
-	c.conn = jsonrpc.NewConn(nowhere{}, c.connOptions())
+// openConn makes a connection whose messages the route sends and receives.
+func (c *Client) openConn() {
+	c.conn = jsonrpc.NewConn(noTransport{}, c.connOptions())
 	c.conn.Open(context.Background())
 }
 
-// nowhere is the transport of a connection that sends all it has to say in another way.
-type nowhere struct{}
+// noTransport is the transport of such a connection.
+type noTransport struct{}
 
-func (nowhere) Send([]byte) error        { return jsonrpc.ErrClosed }
-func (nowhere) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
-func (nowhere) Close() error             { return nil }
+func (noTransport) Send([]byte) error        { return jsonrpc.ErrClosed }
+func (noTransport) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
+func (noTransport) Close() error             { return nil }
 
-// httpRoute is that of streamable HTTP, in both eras.
+// httpRoute is the route over streamable HTTP, in both eras.
 type httpRoute struct {
-	c       *Client
-	address string
-	client  *http.Client
-	own     *http.Transport    // if the client is ours
-	poster  *posting.Transport // for what is small, if that can be; else nil
+	c      *Client
+	url    *url.URL
+	client *http.Client
 
-	to       *url.URL
-	mu       sync.Mutex
-	token    string
-	usual    http.Header        // what goes along with all messages
-	usualFor *terms             // in a session with these
-	streams  context.CancelFunc // ends the stream of the session; nil if there is none
+	mu        sync.Mutex
+	token     string             // the last bearer token
+	endStream context.CancelFunc // ends the stream of the session; nil if there is none
 }
 
-func newHTTPRoute(c *Client, address string) *httpRoute {
-	h := &httpRoute{c: c, address: address, client: c.o.HTTP}
-	h.to, _ = url.Parse(address) // which Dial has done before
+func newHTTPRoute(c *Client, u *url.URL) *httpRoute {
+	h := &httpRoute{c: c, url: u, client: c.o.HTTP}
 	if h.client == nil {
-		h.client = &http.Client{CheckRedirect: stayHome}
-		if usual, ok := http.DefaultTransport.(*http.Transport); ok { // a program may have put its own in place of it
-			h.own = usual.Clone()
-			h.own.MaxIdleConnsPerHost = 256
-			h.client.Transport = h.own
-			h.poster = newPoster(usual, h.to)
+		h.client = &http.Client{CheckRedirect: refuseOtherOrigins}
+		if t, ok := http.DefaultTransport.(*http.Transport); ok { // a program may have replaced it
+			own := t.Clone()
+			own.MaxIdleConnsPerHost = 256
+			h.client.Transport = own
 		}
 	}
 	return h
 }
 
-// newPoster is a faster transport to an address, or nil if there is none: over TLS, by a proxy, on some systems, or if the program has made
-// choices for the usual one that this one does not have.
-func newPoster(usual *http.Transport, to *url.URL) *posting.Transport {
-	ascii := !strings.ContainsFunc(to.Host, func(r rune) bool { return r > unicode.MaxASCII }) // any other has to be encoded
-	chosen := usual.Protocols != nil || usual.DisableKeepAlives || usual.MaxConnsPerHost > 0 || usual.ResponseHeaderTimeout > 0 || usual.MaxResponseHeaderBytes > 0
-	if !posting.Supported || to.Scheme != "http" || !ascii || usual.DialContext == nil || chosen {
-		return nil
-	}
-	if usual.Proxy != nil {
-		if proxy, err := usual.Proxy(&http.Request{URL: to}); proxy != nil || err != nil {
-			return nil
-		}
-	}
-	return posting.New(usual.DialContext)
-}
-
-// stayHome follows redirects within one origin: what is sent along, a key as a rule, is for nobody else.
-func stayHome(req *http.Request, via []*http.Request) error {
+// refuseOtherOrigins keeps API keys in headers from being sent to other servers.
+func refuseOtherOrigins(req *http.Request, via []*http.Request) error {
 	if len(via) > 5 || !sameOrigin(req.URL, via[0].URL) {
-		return fmt.Errorf("it redirects to %s; use that address if you trust it", openly(req.URL.String()))
+		return fmt.Errorf("redirect to %s refused; use that URL if you trust it", redactURL(req.URL.String()))
 	}
 	return nil
 }
 
-// sameOrigin reports whether two addresses are at the same server.
 func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
-func portOf(u *url.URL) string {
+func port(u *url.URL) string {
 	if u.Port() == "" {
 		return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	return u.Port()
 }
 
-func (h *httpRoute) isHTTP() bool { return true }
-
-func (h *httpRoute) explain(err error) error { return fmt.Errorf("%s: %w", openly(h.address), err) }
-
-// openly is an address without what may be secret in it: who calls, and what is asked.
-func openly(address string) string {
+// redactURL removes the user, the password, the query and the fragment of a URL, which may be invalid.
+func redactURL(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	address, _, _ = strings.Cut(address, "?")
 	scheme, rest, ok := strings.Cut(address, "//")
@@ -153,39 +119,45 @@ func openly(address string) string {
 	return scheme + "//" + rest[strings.LastIndexByte(host, '@')+1:]
 }
 
-func (h *httpRoute) via(a *terms, r *outgoing) func(context.Context, func(), jsonrpc.ID, []byte) error {
+func (h *httpRoute) isHTTP() bool { return true }
+
+func (h *httpRoute) explain(err error) error {
+	return fmt.Errorf("%s: %w", redactURL(h.url.String()), err)
+}
+
+func (h *httpRoute) send(s *session, r *request) func(context.Context, func(), jsonrpc.ID, []byte) error {
 	return func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error {
-		return h.call(ctx, done, a, r, id, msg)
+		return h.call(ctx, done, s, r, id, msg)
 	}
 }
 
-// call posts a request and takes what comes back, until it is answered.
-func (h *httpRoute) call(ctx context.Context, done func(), a *terms, r *outgoing, id jsonrpc.ID, msg []byte) error {
-	resp, err := h.post(ctx, h.header(a, r), msg)
+// call posts a request, and delivers its response. done ends ctx.
+func (h *httpRoute) call(ctx context.Context, done func(), s *session, r *request, id jsonrpc.ID, msg []byte) error {
+	resp, err := h.post(ctx, h.header(s, r), msg)
 	if err != nil {
 		done()
 		return err
 	}
 	if r.method == "initialize" {
-		r.session = resp.Header.Get("Mcp-Session-Id")
+		r.sessionID = resp.Header.Get("Mcp-Session-Id")
 	}
 	switch mediaType(resp) {
 	case "application/json":
 		defer done()
-		return h.takeBody(resp, id)
+		return h.deliverBody(resp, id)
 	case "text/event-stream":
-		return (&inflow{h: h, a: a, id: id}).follow(ctx, done, resp)
+		return (&eventStream{h: h, session: s, id: id}).awaitResponse(ctx, done, resp)
 	}
 	defer done()
-	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusAccepted {
-		return nil // the answer comes in another way
+		resp.Body.Close()
+		return nil // the response arrives in another way
 	}
-	return refusal(resp, "it answers with "+mediaType(resp)+", which is no MCP; is the address right?")
+	return newHTTPError(resp, "the response has "+mediaType(resp)+", which is not MCP; is the URL right?")
 }
 
-// takeBody takes an answer that is all there is in a response.
-func (h *httpRoute) takeBody(resp *http.Response, id jsonrpc.ID) error {
+// deliverBody delivers a response that is the whole body.
+func (h *httpRoute) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 	defer resp.Body.Close()
 	body, err := readBody(resp, h.c.o.MaxMessage)
 	if err != nil {
@@ -198,94 +170,62 @@ func (h *httpRoute) takeBody(resp *http.Response, id jsonrpc.ID) error {
 		h.c.conn.Deliver(&m)
 		return nil
 	case m.Fault() != nil:
-		return fmt.Errorf("its answer is no JSON-RPC: %w", errors.New(m.Fault().Message))
+		return fmt.Errorf("the response is not JSON-RPC: %w", errors.New(m.Fault().Message))
 	}
 	if e := errorIn(body); e != nil && m.ID().IsZero() {
-		return &HTTPError{Status: resp.StatusCode, said: e}
+		return &HTTPError{Status: resp.StatusCode, answer: e}
 	}
-	return errors.New("its answer is that to another request")
+	return errors.New("the response has the id of another request")
 }
 
-// header is what goes along with a message. It is not to be changed: those of one session share it.
-func (h *httpRoute) header(a *terms, r *outgoing) http.Header {
-	h.mu.Lock()
-	usual := h.usual
-	if h.usualFor != a || usual == nil {
-		usual = h.newHeader(a)
-		h.usual, h.usualFor = usual, a
-	}
-	h.mu.Unlock()
-	if !a.revision.stateless() {
-		return usual
-	}
-	own := maps.Clone(usual)
-	h.mirror(own, r)
-	return own
-}
-
-// newHeader is what goes along with all messages. mu is held.
-func (h *httpRoute) newHeader(a *terms) http.Header {
+// header returns the header of a message.
+func (h *httpRoute) header(s *session, r *request) http.Header {
 	header := http.Header{}
 	for name, values := range h.c.o.Header {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
-	if user := h.to.User; user != nil && header.Get("Authorization") == "" {
-		password, _ := user.Password()
-		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
-	}
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json, text/event-stream")
-	if a.revision >= Revision20250618 {
-		header.Set("MCP-Protocol-Version", string(a.revision))
+	if s.revision >= mcp.Revision20250618 {
+		header.Set("Mcp-Protocol-Version", string(s.revision))
 	}
-	if a.session != "" {
-		header.Set("Mcp-Session-Id", a.session)
+	if s.id != "" {
+		header.Set("Mcp-Session-Id", s.id)
+	}
+	if s.stateless() {
+		h.setRequestHeaders(header, r)
 	}
 	return header
 }
 
-// mirror repeats parts of a request in headers, as revision 2026-07-28 wants it.
-func (h *httpRoute) mirror(header http.Header, r *outgoing) {
-	header["Mcp-Method"] = []string{r.method}
+// setRequestHeaders repeats parts of a request in headers, as the stateless era requires.
+func (h *httpRoute) setRequestHeaders(header http.Header, r *request) {
+	header.Set("Mcp-Method", r.method)
 	if r.name != "" {
-		header["Mcp-Name"] = []string{encodeHeader(r.name)}
+		header.Set("Mcp-Name", encodeHeader(r.name))
 	}
-	if r.method != "tools/call" {
+	if r.method != "tools/call" || r.arguments == nil {
 		return
 	}
 	h.c.mu.Lock()
 	repeated := h.c.headers[r.name]
 	h.c.mu.Unlock()
-	if len(repeated) == 0 || r.arguments == nil {
+	if len(repeated) == 0 {
 		return
 	}
-	arguments, err := encode(r.arguments)
+	arguments, err := strictjson.Marshal(r.arguments)
 	if err != nil {
-		return // which writing the request says
+		return // encoding the request reports it
 	}
-	for _, m := range repeated {
-		if text, ok := m.text(arguments); ok {
-			header[m.header] = []string{encodeHeader(text)}
+	for _, a := range repeated {
+		if text, ok := a.Text(arguments); ok {
+			header.Set(a.Header, encodeHeader(text))
 		}
 	}
 }
 
-// text is what an argument is in a header; false if it is not there.
-func (m mirrored) text(arguments json.RawMessage) (string, bool) {
-	value := arguments
-	for _, name := range m.path {
-		value = memberOf(value, name)
-	}
-	switch strictjson.First(value) {
-	case 0, 'n', '{', '[':
-		return "", false
-	case '"':
-		return strictjson.Unquote(value)
-	}
-	return string(value), true
-}
-
-// encodeHeader is a text as the value of a header: in base64 where it could not stand otherwise, or be taken for that.
+// encodeHeader encodes the value of a header: in base64 unless it is plain ASCII without spaces around
+// it.
 func encodeHeader(text string) string {
 	plain := !strings.HasPrefix(text, "=?base64?") && strings.TrimSpace(text) == text
 	for i := 0; plain && i < len(text); i++ {
@@ -297,131 +237,107 @@ func encodeHeader(text string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
 }
 
-// post sends a message. It tries again what surely was not taken: because nobody listened, because the server has too much to do and says
-// when to come again, or with a new token. A response that refuses is an error.
+// post posts a message. It retries if the server cannot have received it, or asks for a retry with
+// Retry-After. A response with a status above 299 is an error.
 func (h *httpRoute) post(ctx context.Context, header http.Header, msg []byte) (*http.Response, error) {
-	const tries = 4
-	for try := 1; ; try++ {
-		resp, err := h.send(ctx, http.MethodPost, h.to, header, msg)
-		wait := time.Duration(100<<try) * time.Millisecond
+	const attempts = 4
+	for attempt := 1; ; attempt++ {
+		resp, err := h.do(ctx, http.MethodPost, h.url, header, msg)
+		delay := time.Duration(100<<attempt) * time.Millisecond
 		switch {
-		case err != nil && (try == tries || !unsent(err) || h.c.told.Load() == nil): // who was never there is not waited for
-			return nil, plainly(err)
+		case err != nil && (attempt == attempts || !isDialError(err) || h.c.session.Load() == nil): // no retries while connecting
+			return nil, withoutURL(err)
 		case err != nil:
 		case resp.StatusCode < 300:
 			return resp, nil
 		default:
-			refused := refusal(resp, "")
-			var again bool
-			if again, wait = comeAgain(resp); !again || try == tries {
+			refused := newHTTPError(resp, "")
+			var retry bool
+			if delay, retry = retryAfter(resp); !retry || attempt == attempts {
 				refused.session = header.Get("Mcp-Session-Id") != ""
 				return nil, refused
 			}
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := sleep(ctx, delay); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// unsent reports whether a request surely never reached anybody.
-func unsent(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+// isDialError reports whether no connection was made.
+func isDialError(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }
 
-// comeAgain reports whether a server wants to be asked again, and when.
-func comeAgain(resp *http.Response) (bool, time.Duration) {
+// retryAfter returns the delay that a response asks for. It reports false for more than 30 seconds.
+func retryAfter(resp *http.Response) (time.Duration, bool) {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
-		return false, 0
+		return 0, false
 	}
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	return err == nil && seconds >= 0 && seconds <= 30, time.Duration(seconds) * time.Second
+	return time.Duration(seconds) * time.Second, err == nil && seconds >= 0 && seconds <= 30
 }
 
-// send sends a request with the token, if there is one, and with a new one if that is refused.
-func (h *httpRoute) send(ctx context.Context, method string, to *url.URL, header http.Header, msg []byte) (*http.Response, error) {
-	if h.c.o.Token == nil {
-		return h.exchange(ctx, method, to, header, msg)
-	}
-	h.mu.Lock()
-	token := h.token
-	h.mu.Unlock()
-	for try := 0; ; try++ {
-		if token == "" {
-			var err error
-			if token, err = h.c.o.Token(ctx); err != nil {
-				return nil, fmt.Errorf("getting a token: %w", err)
-			}
-		}
-		own := maps.Clone(header)
-		own.Set("Authorization", "Bearer "+token)
-		resp, err := h.exchange(ctx, method, to, own, msg)
+// do sends an HTTP request. If the server refuses the bearer token, do sends it again with a new one.
+func (h *httpRoute) do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
+	for attempt := 1; ; attempt++ {
+		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
-		refused := resp.StatusCode == http.StatusUnauthorized
-		h.mu.Lock()
-		h.token = token
-		if refused {
-			h.token = ""
+		req.Header = maps.Clone(header) // a cookie jar of the HTTP client adds to it
+		if h.c.o.Token != nil {
+			token, err := h.bearerToken(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("get a token: %w", err)
+			}
+			req.Header.Set("Authorization", "Bearer "+token)
 		}
-		h.mu.Unlock()
-		if !refused || try > 0 {
+		resp, err := h.client.Do(req)
+		if err != nil || h.c.o.Token == nil || resp.StatusCode != http.StatusUnauthorized {
+			return resp, err
+		}
+		h.setToken("")
+		if attempt > 1 {
 			return resp, nil
 		}
 		discard(resp)
-		token = ""
 	}
 }
 
-// exchange sends a request once, but for redirects. Those are rare, so that a request is made ready to be sent again only then.
-func (h *httpRoute) exchange(ctx context.Context, method string, to *url.URL, header http.Header, msg []byte) (*http.Response, error) {
-	if h.own != nil && (method != http.MethodPost || len(msg) > 0) {
-		req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-		if len(msg) > 0 {
-			req.ContentLength = int64(len(msg))
-			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(msg)), nil }
-			req.Body, _ = req.GetBody()
-		}
-		carrier := http.RoundTripper(h.own)
-		if h.poster != nil && method == http.MethodPost && len(msg) <= posting.MaxBody {
-			carrier = h.poster
-		}
-		resp, err := carrier.RoundTrip(req)
-		if err != nil || resp.StatusCode < 300 || resp.StatusCode >= 400 {
-			return resp, err
-		}
-		discard(resp)
+// bearerToken returns the token of the last request, or a new one.
+func (h *httpRoute) bearerToken(ctx context.Context) (string, error) {
+	h.mu.Lock()
+	token := h.token
+	h.mu.Unlock()
+	if token != "" {
+		return token, nil
 	}
-	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(msg))
-	if err != nil {
-		return nil, err
-	}
-	req.Header = header.Clone()
-	return h.client.Do(req)
+	token, err := h.c.o.Token(ctx)
+	h.setToken(token)
+	return token, err
 }
 
-func (h *httpRoute) notify(ctx context.Context, a *terms, method string, params any) error {
+func (h *httpRoute) setToken(token string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.token = token
+}
+
+func (h *httpRoute) notify(ctx context.Context, s *session, method string, params any) error {
 	msg, err := jsonrpc.AppendNotification(nil, method, params)
 	if err != nil {
 		return err
 	}
-	return h.tell(ctx, a, method, msg)
+	return h.postOneWay(ctx, s, method, msg)
 }
 
-// soon is a context for what has no answer, which takes no longer than an answer may.
-func (c *Client) soon(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("the server did not take it within %v", c.o.Timeout))
-}
-
-// tell posts a message that has no answer.
-func (h *httpRoute) tell(ctx context.Context, a *terms, method string, msg []byte) error {
-	ctx, cancel := h.c.soon(ctx)
+// postOneWay posts a notification or a response.
+func (h *httpRoute) postOneWay(ctx context.Context, s *session, method string, msg []byte) error {
+	ctx, cancel := h.c.withTimeout(ctx)
 	defer cancel()
-	resp, err := h.post(ctx, h.header(a, &outgoing{method: method}), msg)
+	resp, err := h.post(ctx, h.header(s, &request{method: method}), msg)
 	if err != nil {
 		return err
 	}
@@ -429,40 +345,41 @@ func (h *httpRoute) tell(ctx context.Context, a *terms, method string, msg []byt
 	return nil
 }
 
-// lost reports whether the server says that it does not know the session. That is status 404; some say 400 and the reason.
-func (h *httpRoute) lost(err error) bool {
-	var refused *HTTPError
-	if !errors.As(err, &refused) || !refused.session {
+// withTimeout applies [Options].Timeout.
+func (c *Client) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("the server did not accept the message within %v", c.o.Timeout))
+}
+
+// isLost reports whether the server does not know the session: status 404, or 400 with a reason.
+func (h *httpRoute) isLost(err error) bool {
+	refused, ok := errors.AsType[*HTTPError](err)
+	if !ok || !refused.session {
 		return false
 	}
 	return refused.Status == http.StatusNotFound || refused.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Error()), "session")
 }
 
-// leave ends a session, if there is one.
-func (h *httpRoute) leave(a *terms) {
-	if a.session == "" {
+// end deletes a session.
+func (h *httpRoute) end(s *session) {
+	if s.id == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if resp, err := h.send(ctx, http.MethodDelete, h.to, h.header(a, &outgoing{}), nil); err == nil {
-		discard(resp) // a server need not offer this
+	if resp, err := h.do(ctx, http.MethodDelete, h.url, h.header(s, &request{}), nil); err == nil {
+		discard(resp) // servers need not support it
 	}
 }
 
-// close ends all that goes on, and the session, if there is one.
 func (h *httpRoute) close() error {
-	hurry := make(chan struct{})
-	close(hurry)
-	h.c.conn.Close(hurry)
-	if a := h.c.told.Load(); a != nil {
-		h.leave(a)
+	now := make(chan struct{})
+	close(now)
+	h.c.conn.Close(now)
+	if s := h.c.session.Load(); s != nil {
+		h.end(s)
 	}
-	if h.own != nil {
+	if h.c.o.HTTP == nil {
 		h.client.CloseIdleConnections()
-	}
-	if h.poster != nil {
-		h.poster.CloseIdleConnections()
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -32,9 +33,9 @@ func serveWith(t *testing.T, s *mcp.Server, front func(http.ResponseWriter, *htt
 	return web.URL
 }
 
-func dial(t *testing.T, url string, o mcp.ClientOptions) *mcp.Client {
+func dial(t *testing.T, url string, o client.Options) *client.Client {
 	t.Helper()
-	c, err := mcp.Dial(t.Context(), url, o)
+	c, err := client.Dial(t.Context(), url, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func dial(t *testing.T, url string, o mcp.ClientOptions) *mcp.Client {
 	return c
 }
 
-func expectSum(t *testing.T, c *mcp.Client) {
+func expectSum(t *testing.T, c *client.Client) {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), "add", addInput{1, 2})
 	if err != nil || result.Text() != `{"sum":3}` {
@@ -68,7 +69,7 @@ func TestHTTPClientLosesSession(t *testing.T) {
 			return true
 		})
 		updated := make(chan string, 1)
-		c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) { updated <- uri }})
+		c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) { updated <- uri }})
 		if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
 			t.Fatal(err)
 		}
@@ -113,18 +114,18 @@ func TestHTTPClientResumes(t *testing.T) {
 	})
 	// What carries the stream of a call breaks after its second event, once.
 	cutting := &cutter{RoundTripper: http.DefaultTransport, after: 2}
-	c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake, HTTP: &http.Client{Transport: cutting}})
+	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, HTTP: &http.Client{Transport: cutting}})
 	cutting.armed.Store(true)
 	var seen []float64
-	result, err := c.CallTool(t.Context(), "steps", nil, mcp.OnProgress(func(p mcp.ProgressReport) { seen = append(seen, p.Progress) }))
+	result, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress) }))
 	if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[1 2 3 4 5]" || resumed.Load() == 0 {
 		t.Errorf("it gives %+v, %v, and says %v; taken up %d times", result, err, seen, resumed.Load())
 	}
 	// Without sessions there is nothing to take up.
-	c = dial(t, url, mcp.ClientOptions{Revision: mcp.Latest, HTTP: &http.Client{Transport: cutting}})
+	c = dial(t, url, client.Options{Revision: mcp.Latest, HTTP: &http.Client{Transport: cutting}})
 	cutting.armed.Store(true)
-	var connection *mcp.ConnectionError
-	if _, err := c.CallTool(t.Context(), "steps", nil, mcp.OnProgress(func(mcp.ProgressReport) {})); !errors.As(err, &connection) {
+	var connection *client.ConnectionError
+	if _, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(client.Progress) {})); !errors.As(err, &connection) {
 		t.Errorf("without sessions: %v", err)
 	}
 }
@@ -173,7 +174,7 @@ func TestHTTPClientComesAgain(t *testing.T) {
 		http.Error(w, "too much to do", http.StatusServiceUnavailable)
 		return true
 	})
-	expectSum(t, dial(t, url, mcp.ClientOptions{}))
+	expectSum(t, dial(t, url, client.Options{}))
 }
 
 func TestHTTPClientTokens(t *testing.T) {
@@ -188,7 +189,7 @@ func TestHTTPClientTokens(t *testing.T) {
 		return true
 	})
 	var asked atomic.Int32
-	o := mcp.ClientOptions{
+	o := client.Options{
 		Header: http.Header{"x-team": {"blue"}},
 		Token: func(context.Context) (string, error) {
 			asked.Add(1)
@@ -202,14 +203,14 @@ func TestHTTPClientTokens(t *testing.T) {
 	if asked.Load() != 2 {
 		t.Errorf("a token was asked for %d times", asked.Load())
 	}
-	var refused *mcp.HTTPError
-	var connection *mcp.ConnectionError
-	_, err := mcp.Dial(t.Context(), url, mcp.ClientOptions{})
+	var refused *client.HTTPError
+	var connection *client.ConnectionError
+	_, err := client.Dial(t.Context(), url, client.Options{})
 	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || !errors.As(err, &connection) || !strings.Contains(err.Error(), `(Bearer realm="fixture")`) {
 		t.Errorf("without a token: %v", err)
 	}
 	o.Token = func(context.Context) (string, error) { return "", errors.New("the keychain is locked") }
-	if _, err := mcp.Dial(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "getting a token: the keychain is locked") {
+	if _, err := client.Dial(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "get a token: the keychain is locked") {
 		t.Errorf("without a token: %v", err)
 	}
 }
@@ -223,13 +224,13 @@ func TestHTTPClientRedirects(t *testing.T) {
 		}
 		return false
 	})
-	expectSum(t, dial(t, url+"/old", mcp.ClientOptions{}))
+	expectSum(t, dial(t, url+"/old", client.Options{}))
 
 	elsewhere := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		http.Redirect(w, r, url+"/mcp", http.StatusTemporaryRedirect)
 		return true
 	})
-	if _, err := mcp.Dial(t.Context(), elsewhere, mcp.ClientOptions{}); err == nil || !strings.Contains(err.Error(), "it redirects to "+url) {
+	if _, err := client.Dial(t.Context(), elsewhere, client.Options{}); err == nil || !strings.Contains(err.Error(), "redirect to "+url) {
 		t.Errorf("to another server: %v", err)
 	}
 }
@@ -238,7 +239,7 @@ func TestHTTPClientRedirects(t *testing.T) {
 func TestHTTPClientHeaders(t *testing.T) {
 	server := newFixture(t, mcp.Options{})
 	schema := `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}`
-	if err := server.AddTool(mcp.Tool{Name: "route", InputSchema: json.RawMessage(schema)}, nothing); err != nil {
+	if err := server.AddTool(mcp.Tool{Name: "route", InputSchema: json.RawMessage(schema)}, doNothing); err != nil {
 		t.Fatal(err)
 	}
 	var seen atomic.Pointer[http.Header]
@@ -247,7 +248,7 @@ func TestHTTPClientHeaders(t *testing.T) {
 		seen.Store(&header)
 		return false
 	})
-	c := dial(t, url, mcp.ClientOptions{})
+	c := dial(t, url, client.Options{})
 	for _, arguments := range []string{`{"region":"eu west","n":7,"on":true}`, `{"region":" é\n","n":-1,"on":null}`, `{"region":"","n":0}`, `{"region":"=?base64?eA==?="}`, `{}`} {
 		if _, err := c.CallTool(t.Context(), "route", json.RawMessage(arguments)); err != nil {
 			t.Errorf("%s: %v", arguments, err)
@@ -268,26 +269,26 @@ func TestHTTPClientHeaders(t *testing.T) {
 // What is no MCP is said to be none, with the address.
 func TestHTTPClientOfOtherThings(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
-		"it answers with text/html": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") },
-		"HTTP status 404":           http.NotFound,
-		"HTTP status 500":           func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oops", 500) },
-		"its answer is no JSON-RPC": func(w http.ResponseWriter, _ *http.Request) {
+		"the response has text/html": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") },
+		"HTTP status 404":            http.NotFound,
+		"HTTP status 500":            func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oops", 500) },
+		"the response is not JSON-RPC": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, "{]")
 		},
-		"is that to another request": func(w http.ResponseWriter, _ *http.Request) {
+		"has the id of another request": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"jsonrpc":"2.0","id":77,"result":{}}`)
 		},
-		"stream ended before the answer": func(w http.ResponseWriter, _ *http.Request) {
+		"stream ended before the response": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, ": nothing\n\n")
 		},
-		"wants to know who calls: send a ": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
+		"; send an API key or a token": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
 	} {
 		web := httptest.NewServer(handler)
-		var connection *mcp.ConnectionError
-		_, err := mcp.Dial(t.Context(), web.URL, mcp.ClientOptions{Connect: 5 * time.Second})
+		var connection *client.ConnectionError
+		_, err := client.Dial(t.Context(), web.URL, client.Options{ConnectTimeout: 5 * time.Second})
 		if !errors.As(err, &connection) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), web.URL) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -340,7 +341,7 @@ func sseServer(t *testing.T, s *mcp.Server) string {
 
 func TestHTTPClientOfTwoAddresses(t *testing.T) {
 	for _, first := range []bool{false, true} {
-		o := mcp.ClientOptions{
+		o := client.Options{
 			SSE: first,
 			Sample: func(_ context.Context, s *mcp.Sampling) error {
 				s.Answer.Content = []mcp.Content{mcp.Text{Text: "hm"}}
@@ -356,7 +357,7 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 			t.Errorf("ask.model gives %+v, %v", result, err)
 		}
 		var seen int
-		if _, err := c.CallTool(t.Context(), "reports", nil, mcp.OnProgress(func(mcp.ProgressReport) { seen++ })); err != nil || seen != 3 {
+		if _, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(client.Progress) { seen++ })); err != nil || seen != 3 {
 			t.Errorf("reports: %v, %d times", err, seen)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -378,7 +379,7 @@ func TestHTTPClientLosesStream(t *testing.T) {
 	url := sseServer(t, fixture(t))
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	carrier := &ending{transport, make(chan struct{})}
-	c := dial(t, url, mcp.ClientOptions{SSE: true, HTTP: &http.Client{Transport: carrier}})
+	c := dial(t, url, client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})
 	done := make(chan error)
 	go func() {
 		_, err := c.CallTool(t.Context(), "waits", nil)

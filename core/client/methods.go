@@ -1,4 +1,4 @@
-package mcp
+package client
 
 import (
 	"context"
@@ -9,71 +9,61 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CallTool calls a tool. arguments encode to an object; a [json.RawMessage] goes out as it is, and nil is left out. A result with IsError
-// set is a result, and no error.
-func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...CallOption) (*ToolResult, error) {
-	r := &outgoing{method: "tools/call", name: name, arguments: arguments}
+// CallTool calls a tool. arguments must encode to an object; a [json.RawMessage] is sent as it is, nil is
+// omitted. A result with IsError set is a result, not an error.
+func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...CallOption) (*mcp.ToolResult, error) {
+	r := &request{method: "tools/call", name: name, arguments: arguments}
 	raw, err := c.do(ctx, r, options)
-	if err != nil && c.headersWrong(ctx, err) {
-		raw, err = c.do(ctx, &outgoing{method: r.method, name: name, arguments: arguments, progress: r.progress, idle: r.idle, most: r.most, keep: r.keep}, nil)
+	if errors.Is(err, mcp.HeaderMismatch) {
+		// The tool repeats arguments in headers. Tools learns which.
+		if _, listErr := c.Tools(ctx); listErr == nil {
+			raw, err = c.do(ctx, &request{method: r.method, name: name, arguments: arguments}, options)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := readToolResult(raw)
-	if err != nil {
-		return nil, &ConnectionError{fmt.Errorf("reading the result of %s: %w", name, err)}
+	var result mcp.ToolResult
+	if err := decodeResult("tools/call", raw, &result); err != nil {
+		return nil, err
 	}
-	return result, nil
+	delete(result.Meta, metaServerInfo) // see Server
+	if len(result.Meta) == 0 {
+		result.Meta = nil
+	}
+	return &result, nil
 }
 
-// headersWrong reports whether a call is worth another try because the arguments that headers repeat were not known. It learns them.
-func (c *Client) headersWrong(ctx context.Context, err error) bool {
-	if !errors.Is(err, HeaderMismatch) {
-		return false
-	}
-	_, err = c.Tools(ctx)
-	return err == nil
-}
-
-// Tools lists all tools, page by page. Over HTTP those are left out whose schemas break the rules for headers, as revision 2026-07-28 wants it.
-func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
-	all, err := listAll[Tool](ctx, c, "tools/list", "tools", "tools")
-	if err != nil || !c.Revision().stateless() || !c.route.isHTTP() {
+// Tools lists all tools. Over HTTP, from revision 2026-07-28 on, it omits tools whose schemas break the
+// rules for x-mcp-header, as the protocol requires.
+func (c *Client) Tools(ctx context.Context) ([]mcp.Tool, error) {
+	all, err := listAll[mcp.Tool](ctx, c, "tools/list", "tools", "tools")
+	if err != nil || !c.session.Load().stateless() || !c.route.isHTTP() {
 		return all, err
 	}
-	return slices.DeleteFunc(all, func(t Tool) bool {
-		found, err := findMirrored(t.InputSchema)
+	return slices.DeleteFunc(all, func(t mcp.Tool) bool {
+		headers, err := mcp.HeaderArguments(t.InputSchema)
 		if err != nil {
-			c.o.Logger.Warn("a tool is left out", "tool", t.Name, "error", err)
+			c.o.Logger.Warn("ignoring a tool", "tool", t.Name, "error", err)
 			return true
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if found == nil {
+		if headers == nil {
 			delete(c.headers, t.Name)
 		} else {
-			c.headers[t.Name] = found
+			c.headers[t.Name] = headers
 		}
 		return false
 	}), nil
 }
 
-// Entries lists all entries of a list as the server sends them, page by page. method is that of the list, such as tools/list, and field where
-// in a result the entries are, such as tools. A server that does not offer the capability has none.
-func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
-	all, err := c.pages(ctx, method, field, capability)
-	if method == "resources/templates/list" && errors.Is(err, jsonrpc.MethodNotFound) {
-		return nil, nil // many servers have resources and no templates
-	}
-	return all, err
-}
-
-// Tool finds a tool by its name. If there is none, the error names those there are.
-func (c *Client) Tool(ctx context.Context, name string) (*Tool, error) {
+// Tool returns the tool with this name, or a [*NotFoundError].
+func (c *Client) Tool(ctx context.Context, name string) (*mcp.Tool, error) {
 	all, err := c.Tools(ctx)
 	if err != nil {
 		return nil, err
@@ -85,54 +75,54 @@ func (c *Client) Tool(ctx context.Context, name string) (*Tool, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return nil, &NotOfferedError{"tool", name, names}
+	return nil, &NotFoundError{"tool", name, names}
 }
 
-// A NotOfferedError says that a server does not have something.
-type NotOfferedError struct {
-	Kind  string // such as tool
-	Name  string
-	There []string // the names that it has
+// A NotFoundError says that a server does not have a tool or a prompt.
+type NotFoundError struct {
+	Kind      string // tool or prompt
+	Name      string
+	Available []string // names that the server has
 }
 
-func (e *NotOfferedError) Error() string {
-	if len(e.There) == 0 {
-		return fmt.Sprintf("the server has no %s %q, nor any other", e.Kind, short(e.Name))
+func (e *NotFoundError) Error() string {
+	if len(e.Available) == 0 {
+		return fmt.Sprintf("the server has no %s %q; it has none", e.Kind, short(e.Name))
 	}
-	return fmt.Sprintf("the server has no %s %q; it has %s", e.Kind, short(e.Name), strings.Join(e.There, ", "))
+	return fmt.Sprintf("the server has no %s %q; it has %s", e.Kind, short(e.Name), strings.Join(e.Available, ", "))
 }
 
-// Resources lists all resources, page by page.
-func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
-	return listAll[Resource](ctx, c, "resources/list", "resources", "resources")
+// Resources lists all resources.
+func (c *Client) Resources(ctx context.Context) ([]mcp.Resource, error) {
+	return listAll[mcp.Resource](ctx, c, "resources/list", "resources", "resources")
 }
 
-// ResourceTemplates lists all resource templates, page by page.
-func (c *Client) ResourceTemplates(ctx context.Context) ([]ResourceTemplate, error) {
-	return listAll[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", "resources")
+// ResourceTemplates lists all resource templates.
+func (c *Client) ResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
+	return listAll[mcp.ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", "resources")
 }
 
-// Prompts lists all prompts, page by page.
-func (c *Client) Prompts(ctx context.Context) ([]Prompt, error) {
-	return listAll[Prompt](ctx, c, "prompts/list", "prompts", "prompts")
+// Prompts lists all prompts.
+func (c *Client) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
+	return listAll[mcp.Prompt](ctx, c, "prompts/list", "prompts", "prompts")
 }
 
 // ReadResource reads a resource.
-func (c *Client) ReadResource(ctx context.Context, uri string, options ...CallOption) ([]ResourceContents, error) {
-	raw, err := c.do(ctx, &outgoing{method: "resources/read", name: uri}, options)
+func (c *Client) ReadResource(ctx context.Context, uri string, options ...CallOption) ([]mcp.ResourceContents, error) {
+	raw, err := c.do(ctx, &request{method: "resources/read", name: uri}, options)
 	if err != nil {
 		return nil, err
 	}
 	var result struct {
-		Contents []ResourceContents `json:"contents"`
+		Contents []mcp.ResourceContents `json:"contents"`
 	}
 	err = decodeResult("resources/read", raw, &result)
 	return result.Contents, err
 }
 
 // GetPrompt fills in a prompt.
-func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...CallOption) (*PromptResult, error) {
-	r := &outgoing{method: "prompts/get", name: name}
+func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...CallOption) (*mcp.PromptResult, error) {
+	r := &request{method: "prompts/get", name: name}
 	if arguments != nil {
 		r.arguments = arguments
 	}
@@ -140,45 +130,48 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	if err != nil {
 		return nil, err
 	}
-	var result PromptResult
+	var result mcp.PromptResult
 	if err := decodeResult("prompts/get", raw, &result); err != nil {
 		return nil, err
 	}
 	return &result, nil
 }
 
-// CompletePrompt asks for values of an argument of a prompt that begin with prefix. known are arguments that have a value already.
+// CompletePrompt returns values for an argument of a prompt that begin with prefix. known has the values
+// of other arguments.
 func (c *Client) CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error) {
 	return c.complete(ctx, map[string]string{"type": "ref/prompt", "name": prompt}, argument, prefix, known)
 }
 
-// CompleteResource asks for values of a variable of a resource template that begin with prefix. known are variables that have a value already.
+// CompleteResource returns values for a variable of a resource template that begin with prefix. known has
+// the values of other variables.
 func (c *Client) CompleteResource(ctx context.Context, uriTemplate, variable, prefix string, known map[string]string) ([]string, error) {
 	return c.complete(ctx, map[string]string{"type": "ref/resource", "uri": uriTemplate}, variable, prefix, known)
 }
 
 func (c *Client) complete(ctx context.Context, ref map[string]string, argument, prefix string, known map[string]string) ([]string, error) {
 	params := map[string]any{"ref": ref, "argument": map[string]string{"name": argument, "value": prefix}}
-	if len(known) > 0 && c.Revision() >= Revision20250618 {
+	if len(known) > 0 && c.Revision() >= mcp.Revision20250618 {
 		params["context"] = map[string]any{"arguments": known}
 	}
-	var result completeResult
+	var result struct {
+		Completion struct {
+			Values []string `json:"values"`
+		} `json:"completion"`
+	}
 	err := c.Request(ctx, "completion/complete", params, &result)
 	return result.Completion.Values, err
 }
 
-// Ping asks the server for a sign of life.
+// Ping checks that the server answers. It sends server/discover in the stateless era, which has no ping.
 func (c *Client) Ping(ctx context.Context) error {
-	if c.Revision().stateless() {
-		return c.Request(ctx, "server/discover", nil, nil) // there is no ping
+	if c.session.Load().stateless() {
+		return c.Request(ctx, "server/discover", nil, nil)
 	}
 	return c.Request(ctx, "ping", nil, nil)
 }
 
-// mostPages is how many pages a list may have, should a server never come to its end.
-const mostPages = 1000
-
-// listAll reads all entries of a list, page by page. One that cannot be read is left out.
+// listAll lists all entries of a list. It ignores entries that cannot be read.
 func listAll[T any](ctx context.Context, c *Client, method, field, capability string) ([]T, error) {
 	entries, err := c.Entries(ctx, method, field, capability)
 	if entries == nil || err != nil {
@@ -188,7 +181,7 @@ func listAll[T any](ctx context.Context, c *Client, method, field, capability st
 	for i, entry := range entries {
 		var one T
 		if err := strictjson.Unmarshal(entry, &one); err != nil {
-			c.o.Logger.Warn("an entry of a list is left out", "method", method, "entry", i, "error", err)
+			c.o.Logger.Warn("ignoring an entry of a list", "method", method, "entry", i, "error", err)
 			continue
 		}
 		all = append(all, one)
@@ -196,35 +189,44 @@ func listAll[T any](ctx context.Context, c *Client, method, field, capability st
 	return all, nil
 }
 
-// pages follows the pages of a list; field is where in a result the entries are. A server that does not offer the capability has none.
-func (c *Client) pages(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
+// maxPages is the limit for lists that never end.
+const maxPages = 1000
+
+// Entries lists all entries of a list as the server sends them. method is that of the list, such as
+// tools/list; field is where a result has the entries, such as tools. It returns nil if the server does
+// not declare the capability.
+func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
 	if !c.Capabilities().Has(capability) {
 		return nil, nil
 	}
 	all := []json.RawMessage{}
-	r := &outgoing{method: method}
-	for range mostPages {
+	r := &request{method: method}
+	for range maxPages {
 		raw, err := c.do(ctx, r, nil)
+		if method == "resources/templates/list" && errors.Is(err, jsonrpc.MethodNotFound) {
+			return nil, nil // many servers have resources and no templates
+		}
 		if err != nil {
 			return nil, err
 		}
 		var page map[string]json.RawMessage
-		if err := strictjson.Unmarshal(raw, &page); err != nil {
-			return nil, &ConnectionError{fmt.Errorf("reading the result of %s: %w", method, err)}
+		if err := decodeResult(method, raw, &page); err != nil {
+			return nil, err
 		}
 		if strictjson.First(page[field]) != '[' {
-			return nil, &ConnectionError{fmt.Errorf("the result of %s has no list of %s", method, field)}
+			return nil, &ConnectionError{fmt.Errorf("the result of %s has no list %s", method, field)}
 		}
 		var entries []json.RawMessage
-		if err := strictjson.Unmarshal(page[field], &entries); err != nil {
-			return nil, &ConnectionError{fmt.Errorf("reading the result of %s: %w", method, err)}
+		if err := decodeResult(method, page[field], &entries); err != nil {
+			return nil, err
 		}
 		all = append(all, entries...)
 		cursor, more := page["nextCursor"]
 		if !more || strictjson.First(cursor) == 'n' {
 			return all, nil
 		}
-		r = &outgoing{method: method, members: func(dst []byte) ([]byte, error) { return appendMember(dst, "cursor", cursor), nil }}
+		r = &request{method: method}
+		r.setParam("cursor", cursor)
 	}
-	return nil, &ConnectionError{fmt.Errorf("%s has no end after %d pages", method, mostPages)}
+	return nil, &ConnectionError{fmt.Errorf("%s does not end after %d pages", method, maxPages)}
 }

@@ -1,18 +1,17 @@
-package mcp
+package client
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// handle takes what the server asks and tells.
+// handle serves requests and notifications of the server.
 func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
 	if req.IsNotification() {
-		return nil, c.notified(ctx, req)
+		return nil, c.handleNotification(ctx, req)
 	}
 	switch req.Method {
 	case "ping":
@@ -24,11 +23,14 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	return c.answer(ctx, req.Method, req.Params)
 }
 
-// notified takes a notification. It is done in order, unless somebody takes long over it.
-func (c *Client) notified(ctx context.Context, req *jsonrpc.Request) error {
+// handleNotification calls req.MayTakeLong before each function of [Options], so that the function does
+// not hold up other messages.
+func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/progress":
-		return c.progressed(req)
+		if err := c.handleProgress(req); err != nil {
+			return err
+		}
 	case "notifications/cancelled":
 		var p struct {
 			RequestID jsonrpc.ID `json:"requestId"`
@@ -37,25 +39,29 @@ func (c *Client) notified(ctx context.Context, req *jsonrpc.Request) error {
 			return err
 		}
 		if !c.conn.Cancel(p.RequestID) {
-			c.unlisten(p.RequestID)
+			c.endListener(p.RequestID)
 		}
 	case "notifications/subscriptions/acknowledged":
-		var p acknowledgedParams
+		var p struct {
+			Meta struct {
+				ID jsonrpc.ID `json:"io.modelcontextprotocol/subscriptionId"`
+			} `json:"_meta"`
+		}
 		if err := unmarshalParams(req.Params, &p); err != nil {
 			return err
 		}
-		c.acknowledged(p.Meta.ID)
+		c.acknowledge(p.Meta.ID)
 	}
-	if c.o.Notified != nil {
+	if c.o.Notification != nil {
 		req.MayTakeLong()
-		c.o.Notified(ctx, req.Method, req.Params)
+		c.o.Notification(ctx, req.Method, req.Params)
 	}
-	return c.tellOf(ctx, req)
+	return c.deliver(ctx, req)
 }
 
-// tellOf calls who is told of a notification.
-func (c *Client) tellOf(ctx context.Context, req *jsonrpc.Request) error {
-	tell := func(f func(context.Context)) {
+// deliver calls the function of [Options] for a notification.
+func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
+	call := func(f func(context.Context)) {
 		if f != nil {
 			req.MayTakeLong()
 			f(ctx)
@@ -63,75 +69,67 @@ func (c *Client) tellOf(ctx context.Context, req *jsonrpc.Request) error {
 	}
 	switch req.Method {
 	case "notifications/tools/list_changed":
-		tell(c.o.ToolsChanged)
+		call(c.o.ToolsChanged)
 	case "notifications/prompts/list_changed":
-		tell(c.o.PromptsChanged)
+		call(c.o.PromptsChanged)
 	case "notifications/resources/list_changed":
-		tell(c.o.ResourcesChanged)
+		call(c.o.ResourcesChanged)
 	case "notifications/resources/updated":
-		var p listenedParams
+		var p struct {
+			URI string `json:"uri"`
+		}
 		if err := unmarshalParams(req.Params, &p); err != nil {
 			return err
 		}
 		if c.o.ResourceUpdated != nil {
-			req.MayTakeLong()
-			c.o.ResourceUpdated(ctx, p.URI)
+			call(func(ctx context.Context) { c.o.ResourceUpdated(ctx, p.URI) })
 		}
 	case "notifications/message":
 		var m LogMessage
 		if err := unmarshalParams(req.Params, &m); err != nil {
 			return err
 		}
-		if c.o.Logged != nil {
-			req.MayTakeLong()
-			c.o.Logged(ctx, m)
+		if c.o.Log != nil {
+			call(func(ctx context.Context) { c.o.Log(ctx, m) })
 		}
 	}
 	return nil
 }
 
-func unmarshalParams(raw json.RawMessage, v any) error {
-	if raw == nil {
-		return nil
-	}
-	return strictjson.Unmarshal(raw, v)
-}
-
-// follow makes the token under which a request is told how far it has come.
-func (c *Client) follow(r *outgoing) string {
+// addProgress returns a new progress token for a request.
+func (c *Client) addProgress(r *request) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tokens++
-	token := strconv.FormatInt(c.tokens, 10)
-	c.followed[token] = r
+	c.lastToken++
+	token := strconv.FormatInt(c.lastToken, 10)
+	c.inProgress[token] = r
 	return token
 }
 
-func (c *Client) unfollow(token string) {
+func (c *Client) removeProgress(token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.followed, token)
+	delete(c.inProgress, token)
 }
 
-// progressed tells a request how far it has come, and lets it wait on.
-func (c *Client) progressed(req *jsonrpc.Request) error {
+// handleProgress restarts the timeout of a request, and calls its function.
+func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	var p struct {
 		Token jsonrpc.ID `json:"progressToken"`
-		ProgressReport
+		Progress
 	}
 	if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 		return err
 	}
 	c.mu.Lock()
-	r := c.followed[p.Token.String()]
+	r := c.inProgress[p.Token.String()]
 	if r != nil {
-		c.conn.Touch(&r.out) // with mu held: it may be sent again as soon as nobody follows it
+		c.conn.Touch(&r.out) // under the lock: afterwards the request may be sent again
 	}
 	c.mu.Unlock()
-	if r == nil {
-		return nil // of one that is over
+	if r != nil { // else the request is over
+		req.MayTakeLong()
+		r.progress(p.Progress)
 	}
-	req.MayTakeLong()
-	r.progress(p.ProgressReport)
 	return nil
 }

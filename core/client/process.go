@@ -1,164 +1,135 @@
-package child
+package client
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Options are the choices for [Start]. The zero value is a good one.
-type Options struct {
-	Args []string
-	Env  []string // beyond the environment of this process, as key=value
-	Dir  string   // where it runs; "" is where this process does
+// A process is a running program. Its standard error is kept for error messages.
+type process struct {
+	in  io.WriteCloser // standard input
+	out io.ReadCloser  // standard output
 
-	// Stderr is written what the program writes to its standard error, which is kept too. nil is nowhere.
-	Stderr io.Writer
-
-	// Patience is how long each step of ending it may take. 0 means two seconds.
-	Patience time.Duration
+	cmd     *exec.Cmd
+	grace   time.Duration // for each step of close
+	stderr  *tail
+	exited  chan struct{}
+	closing sync.Once
 }
 
-// A Process is a program that runs.
-type Process struct {
-	In  io.WriteCloser // its standard input
-	Out io.ReadCloser  // its standard output
-
-	cmd      *exec.Cmd
-	name     string
-	patience time.Duration
-	said     *tail
-	ended    chan struct{}
-	once     sync.Once
-}
-
-// Start starts a program, which is found as the shell would find it. The process runs until it ends or [Process.Close] ends it.
-func Start(program string, o Options) (*Process, error) {
-	p := &Process{name: program, patience: o.Patience, said: &tail{to: o.Stderr}, ended: make(chan struct{})}
-	if p.patience <= 0 {
-		p.patience = 2 * time.Second
+// startProcess starts a program, which is looked up in PATH. It runs until it exits or close ends it.
+func startProcess(c Command) (*process, error) {
+	p := &process{grace: c.Grace, stderr: &tail{to: c.Stderr}, exited: make(chan struct{})}
+	if p.grace <= 0 {
+		p.grace = 2 * time.Second
 	}
-	p.cmd = exec.Command(program, o.Args...)
-	p.cmd.Dir, p.cmd.Stderr = o.Dir, p.said
-	if len(o.Env) > 0 {
-		p.cmd.Env = append(os.Environ(), o.Env...)
+	p.cmd = exec.Command(c.Program, c.Args...)
+	p.cmd.Dir, p.cmd.Stderr = c.Dir, p.stderr
+	if len(c.Env) > 0 {
+		p.cmd.Env = os.Environ()
+		for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+			p.cmd.Env = append(p.cmd.Env, name+"="+c.Env[name])
+		}
 	}
-	p.cmd.WaitDelay = 500 * time.Millisecond // for what it has started and left behind with its standard error
-	ownGroup(p.cmd)
+	p.cmd.WaitDelay = orphanDelay
+	setProcessGroup(p.cmd)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	out, theirs, err := os.Pipe()
+	out, childOut, err := os.Pipe()
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
-	p.cmd.Stdout = theirs
-	p.In, p.Out = in, out
+	p.cmd.Stdout = childOut
+	p.in, p.out = in, out
 	err = p.cmd.Start()
-	theirs.Close()
+	childOut.Close()
 	if err != nil {
 		in.Close()
 		out.Close()
-		return nil, startError(program, o.Dir, err)
+		return nil, startError(c.Program, c.Dir, err)
 	}
 	go p.wait(out)
 	return p, nil
 }
 
-// startError says what is to be done about a program that cannot be started.
+// startError adds the remedy to the error of a program that cannot be started.
 func startError(program, dir string, err error) error {
 	if dir != "" {
 		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
-			return fmt.Errorf("starting %s: there is no folder %s", program, dir)
+			return fmt.Errorf("start %s: no such directory: %s", program, dir)
 		}
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("starting %s: there is no such program in PATH; install it, or write where it is", program)
+		return fmt.Errorf("start %s: not found in PATH; install it, or use its full path", program)
 	}
-	return fmt.Errorf("starting %s: %w", program, strip(err))
-}
-
-// strip leaves out what os says of the path, which the error names already.
-func strip(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		err = path.Err // without the path, which is the program
 	}
-	return err
+	return fmt.Errorf("start %s: %w", program, err)
 }
 
-// wait waits for the end of the process. What reads its output then has a moment to come to the end of it, which does not come by
-// itself if something that it has started lives on.
-func (p *Process) wait(out *os.File) {
-	_ = p.cmd.Wait() // how it ended is in its state
-	close(p.ended)
-	time.AfterFunc(500*time.Millisecond, func() { out.Close() })
+// orphanDelay is how long output is still read after the process has exited: its own children may
+// hold standard output and standard error open.
+const orphanDelay = 500 * time.Millisecond
+
+// wait waits for the process to exit.
+func (p *process) wait(out *os.File) {
+	_ = p.cmd.Wait() // p.cmd.ProcessState says how it exited
+	close(p.exited)
+	time.AfterFunc(orphanDelay, func() { out.Close() })
 }
 
-// Done is closed when the process has ended.
-func (p *Process) Done() <-chan struct{} { return p.ended }
-
-// Close ends the process and waits for that. It may be called again, by several goroutines.
-func (p *Process) Close() error {
-	p.once.Do(func() {
-		p.In.Close()
-		for _, push := range []func(*exec.Cmd){terminate, kill} {
-			if p.endsWithin(p.patience) {
+// close closes the standard input of the process and waits until it exits. If that takes longer than
+// grace, close terminates the process and then kills it, with its children. It may be called again,
+// by several goroutines.
+func (p *process) close() {
+	p.closing.Do(func() {
+		p.in.Close()
+		for _, end := range []func(*exec.Cmd){terminate, kill} {
+			if p.exitsWithin(p.grace) {
 				return
 			}
-			push(p.cmd)
+			end(p.cmd)
 		}
-		<-p.ended
 	})
-	<-p.ended
-	p.Out.Close()
-	return nil
+	<-p.exited
+	p.out.Close()
 }
 
-// endsWithin reports whether the process ends in time.
-func (p *Process) endsWithin(d time.Duration) bool {
+// exitsWithin reports whether the process exits within d.
+func (p *process) exitsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-p.ended:
+	case <-p.exited:
 		return true
 	case <-timer.C:
 		return false
 	}
 }
 
-// Ended is how the process ended, in words; "" while it runs.
-func (p *Process) Ended() string {
+// exitState is how the process exited, such as "exit status 1"; "" while it runs.
+func (p *process) exitState() string {
 	select {
-	case <-p.ended:
+	case <-p.exited:
 		return p.cmd.ProcessState.String()
 	default:
 		return ""
 	}
 }
 
-// PID is the id of the process.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
-
-// Said is the last of what the process has written to its standard error.
-func (p *Process) Said() string {
-	p.said.mu.Lock()
-	defer p.said.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(p.said.text), "\ufffd"))
-	if text != "" && p.said.cut {
-		text = "… " + text
-	}
-	return text
-}
-
-// A tail keeps the last of what is written to it, and passes it on.
+// A tail keeps the end of what is written to it, and passes everything on.
 type tail struct {
 	to io.Writer // may be nil
 
@@ -167,17 +138,28 @@ type tail struct {
 	cut  bool
 }
 
-// Write takes all, and keeps the last of it.
+// Write never fails.
 func (t *tail) Write(p []byte) (int, error) {
-	const most = 8 << 10
+	const limit = 8 << 10
 	t.mu.Lock()
 	t.text = append(t.text, p...)
-	if over := len(t.text) - most; over > 0 {
+	if over := len(t.text) - limit; over > 0 {
 		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
 	}
 	t.mu.Unlock()
 	if t.to != nil {
-		_, _ = t.to.Write(p) // it is kept in any case
+		_, _ = t.to.Write(p)
 	}
 	return len(p), nil
+}
+
+// String is the text that was kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd"))
+	if text != "" && t.cut {
+		text = "… " + text
+	}
+	return text
 }

@@ -1,14 +1,14 @@
 //go:build !unix
 
-package child
+package client
 
 import "os/exec"
 
-// ownGroup does nothing: there are no groups here.
-func ownGroup(*exec.Cmd) {}
+// setProcessGroup does nothing: this system has no process groups.
+func setProcessGroup(*exec.Cmd) {}
 
-// terminate does nothing: there is no way here to ask a process to end but to close its input.
+// terminate does nothing: this system has no SIGTERM.
 func terminate(*exec.Cmd) {}
 
-// kill ends a process.
+// kill kills the process.
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

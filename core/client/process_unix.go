@@ -1,18 +1,18 @@
 //go:build unix
 
-package child
+package client
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// ownGroup puts a process into a group of its own: what it starts is ended with it, and an interrupt from the terminal goes to us
-// alone, who end it in an orderly way.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// setProcessGroup puts the process into a process group of its own. Its children end with it, and an
+// interrupt from the terminal does not reach it: the client ends it.
+func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminate tells a process and what it has started to end.
+// terminate sends SIGTERM to the process and its children.
 func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-// kill ends a process and what it has started.
+// kill sends SIGKILL to the process and its children.
 func kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

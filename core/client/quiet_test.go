@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -17,12 +18,12 @@ func TestClientClosesQuietly(t *testing.T) {
 	for _, revision := range mcp.Revisions() {
 		t.Run(string(revision), func(t *testing.T) {
 			complaints := &lockedBuffer{}
-			o := mcp.ClientOptions{
+			o := client.Options{
 				Revision:     revision,
 				Logger:       slog.New(slog.NewTextHandler(complaints, &slog.HandlerOptions{Level: slog.LevelWarn})),
 				ToolsChanged: func(context.Context) {},
 			}
-			client, err := mcp.Start(t.Context(), mcp.Command{Program: command(t, "noisy").Path}, o)
+			client, err := client.Start(t.Context(), testServer(t, "good"), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +52,7 @@ func TestClientGivesUpQuestions(t *testing.T) {
 		t.Run(string(revision), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			forgotten := make(chan struct{})
-			client, err := mcp.Dial(t.Context(), web.URL, mcp.ClientOptions{
+			client, err := client.Dial(t.Context(), web.URL, client.Options{
 				Revision: revision,
 				Elicit: func(ctx context.Context, _ *mcp.Elicitation) error {
 					cancel()

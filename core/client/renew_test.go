@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -25,7 +26,7 @@ func TestHTTPClientResumesSlowly(t *testing.T) {
 		_, _ = io.WriteString(w, "id: 1\nretry: 1\ndata:\n\n")
 		return true
 	})
-	dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	dial(t, url, client.Options{Revision: mcp.LatestHandshake})
 	time.Sleep(350 * time.Millisecond)
 	if n := asked.Load(); n < 2 || n > 5 {
 		t.Errorf("it was asked %d times", n)
@@ -52,7 +53,7 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 				}
 				return true
 			})
-			c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake, Timeout: 500 * time.Millisecond})
+			c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, Timeout: 500 * time.Millisecond})
 			forgets.Store(true)
 			first := make(chan error, 1)
 			go func() {
@@ -115,7 +116,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 				return true
 			})
 			updated := make(chan string, 1)
-			c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) {
+			c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) {
 				select {
 				case updated <- uri:
 				default:
@@ -157,7 +158,7 @@ func TestHTTPClientLeavesSession(t *testing.T) {
 		}
 		return false
 	})
-	if _, err := mcp.Dial(t.Context(), url, mcp.ClientOptions{Revision: mcp.LatestHandshake}); err == nil {
+	if _, err := client.Dial(t.Context(), url, client.Options{Revision: mcp.LatestHandshake}); err == nil {
 		t.Error("it begins")
 	}
 	if begun.Load() != 1 || ended.Load() != 1 {
@@ -176,7 +177,7 @@ func TestHTTPClientGivesUpAndEnds(t *testing.T) {
 		}
 		return false
 	})
-	c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := c.CallTool(ctx, "waits", nil); err == nil {
@@ -199,7 +200,7 @@ func TestHTTPClientLeavesHungServer(t *testing.T) {
 		}
 		return hangs.Load()
 	})
-	c := dial(t, url, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake})
 	hangs.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

@@ -1,4 +1,4 @@
-package mcp
+package client
 
 import (
 	"context"
@@ -11,85 +11,68 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// mostRounds is how often a server may ask for more before it gives a result.
-const mostRounds = 20
+// maxRounds is how often a server may ask for more input before it returns a result.
+const maxRounds = 20
 
-// A CallOption says something of one request.
-type CallOption func(*outgoing)
+// A CallOption configures one request.
+type CallOption func(*request)
 
-// OnProgress has f told how far the request has come. It is called before the request returns, unless it takes so long that the answer
-// overtakes it. Each progress begins the time of [ClientOptions].Timeout anew.
-func OnProgress(f func(ProgressReport)) CallOption { return func(a *outgoing) { a.progress = f } }
+// OnProgress calls f with each progress notification of the request. Calls of f end before the request
+// returns, unless f takes long. Each notification restarts [Options].Timeout.
+func OnProgress(f func(Progress)) CallOption { return func(r *request) { r.progress = f } }
 
-// Within sets the time-outs of one request in place of those of [ClientOptions]: between signs of progress, and in all. 0 leaves one as it is.
-func Within(timeout, most time.Duration) CallOption {
-	return func(a *outgoing) { a.idle, a.most = timeout, most }
+// Within overrides [Options].Timeout and [Options].MaxTimeout for one request. 0 keeps the option.
+func Within(timeout, maxTimeout time.Duration) CallOption {
+	return func(r *request) { r.timeout, r.maxTimeout = timeout, maxTimeout }
 }
 
-// Keep has the result put into raw as the server sent it, beside what becomes of it.
-func Keep(raw *json.RawMessage) CallOption { return func(a *outgoing) { a.keep = raw } }
+// KeepResult stores the result as the server sent it in raw.
+func KeepResult(raw *json.RawMessage) CallOption { return func(r *request) { r.keep = raw } }
 
-// A ProgressReport is how far a request has come.
-type ProgressReport struct {
+// Progress is a progress notification.
+type Progress struct {
 	Progress float64 `json:"progress"`
-	Total    float64 `json:"total,omitempty"` // 0 if it is not known
+	Total    float64 `json:"total,omitempty"` // 0 if unknown
 	Message  string  `json:"message,omitempty"`
 }
 
-// outgoing is one request, and its params as they are written. It is one piece of memory: there is one for each call.
-type outgoing struct {
+// A request is one request to the server. It encodes itself as its params.
+type request struct {
 	method    string
-	name      string                           // what it is about, which a header repeats over HTTP: a tool, a prompt, the address of a resource
-	arguments any                              // of a tool or a prompt; nil if there are none
-	members   func(dst []byte) ([]byte, error) // appends the members of the params, if those are not the name and the arguments
-	meta      []byte                           // members of _meta that are the caller's
+	name      string // the tool, prompt or resource; a header repeats it over HTTP
+	arguments any    // of a tool or a prompt; nil if there are none
+	params    []byte // members of other params
+	meta      []byte // members of _meta given by the caller
 
-	progress   func(ProgressReport)
-	idle, most time.Duration
-	keep       *json.RawMessage // gets the result as it is; nil if nobody wants it
+	progress            func(Progress)
+	timeout, maxTimeout time.Duration
+	keep                *json.RawMessage
 
-	// Of a further round.
-	answers json.RawMessage
-	state   json.RawMessage
+	// Answers to questions of the server, in the stateless era.
+	inputResponses json.RawMessage
+	requestState   json.RawMessage
 
-	// Of sending it.
-	c     *Client
-	a     *terms
-	token string
-	onID  func(jsonrpc.ID) // is told the id before the request is sent; nil is nobody
-	out   jsonrpc.Outgoing
+	client        *Client
+	session       *session
+	progressToken string
+	onID          func(jsonrpc.ID) // receives the id before the request is sent; may be nil
+	out           jsonrpc.Outgoing
 
-	session string // that has begun with it, over HTTP
+	sessionID string // of the session that this initialize has begun, over HTTP
 }
 
-// Request sends any request and decodes its result into result, a pointer, which may be nil, or a *json.RawMessage to have it as
-// it is. In revisions without sessions, what the server asks before it answers is answered, and the request is sent again.
+// setParam adds a member to the params.
+func (r *request) setParam(key string, value []byte) { r.params = appendMember(r.params, key, value) }
+
+// Request sends a request and decodes its result into result: a pointer, a *json.RawMessage for the
+// result as it was sent, or nil. Questions that the server has, in the stateless era, are answered by the
+// functions of [Options].
 func (c *Client) Request(ctx context.Context, method string, params, result any, options ...CallOption) error {
-	r := &outgoing{method: method}
+	r := &request{method: method}
 	if params != nil {
-		raw, err := encode(params)
-		if err != nil {
-			return fmt.Errorf("encoding the params of %s: %w", method, err)
+		if err := r.setParams(params); err != nil {
+			return fmt.Errorf("encode the params of %s: %w", method, err)
 		}
-		if strictjson.First(raw) != '{' {
-			return fmt.Errorf("encoding the params of %s: must be an object, got %s", method, strictjson.Describe(raw))
-		}
-		r.name = nameIn(method, raw)
-		var own []byte
-		err = strictjson.Object(raw, func(key, value []byte) error {
-			if string(key) == "_meta" && strictjson.First(value) == '{' {
-				return strictjson.Object(value, func(key, value []byte) error {
-					r.meta = appendMember(r.meta, string(key), value)
-					return nil
-				})
-			}
-			own = appendMember(own, string(key), value)
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("reading the params of %s: %w", method, err)
-		}
-		r.members = func(dst []byte) ([]byte, error) { return append(dst, own...), nil }
 	}
 	raw, err := c.do(ctx, r, options)
 	if err != nil {
@@ -98,18 +81,38 @@ func (c *Client) Request(ctx context.Context, method string, params, result any,
 	return decodeResult(method, raw, result)
 }
 
-// nameIn is what a request is about, which a header repeats over HTTP.
-func nameIn(method string, params json.RawMessage) string {
-	key := "name"
+func (r *request) setParams(params any) error {
+	raw, err := strictjson.Marshal(params)
+	if err != nil {
+		return err
+	}
+	if strictjson.First(raw) != '{' {
+		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
+	}
+	return strictjson.Object(raw, func(key, value []byte) error {
+		switch {
+		case string(key) == "_meta" && strictjson.First(value) == '{':
+			return strictjson.Object(value, func(key, value []byte) error {
+				r.meta = appendMember(r.meta, string(key), value)
+				return nil
+			})
+		case string(key) == nameParam(r.method):
+			r.name, _ = strictjson.Unquote(value)
+		}
+		r.setParam(string(key), value)
+		return nil
+	})
+}
+
+// nameParam returns the param that the header Mcp-Name repeats, or "" if the method has none.
+func nameParam(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
+		return "name"
 	case "resources/read":
-		key = "uri"
-	default:
-		return ""
+		return "uri"
 	}
-	name, _ := strictjson.Unquote(memberOf(params, key))
-	return name
+	return ""
 }
 
 func decodeResult(method string, raw json.RawMessage, result any) error {
@@ -121,237 +124,230 @@ func decodeResult(method string, raw json.RawMessage, result any) error {
 		return nil
 	}
 	if err := strictjson.Unmarshal(raw, result); err != nil {
-		return &ConnectionError{fmt.Errorf("reading the result of %s: %w", method, err)}
+		return &ConnectionError{fmt.Errorf("read the result of %s: %w", method, err)}
 	}
 	return nil
 }
 
-// do sends a request, again with answers as long as the server has questions, and again in a new session if the old one is
-// lost. What it returns is good JSON.
-func (c *Client) do(ctx context.Context, r *outgoing, options []CallOption) (json.RawMessage, error) {
+// do sends a request and returns its result, which is valid JSON. It answers questions of the server,
+// and sends the request again if the server has lost the session.
+func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json.RawMessage, error) {
 	for _, option := range options {
 		option(r)
 	}
-	raw, err := c.inRounds(ctx, r)
-	if err == nil && r.keep != nil {
-		*r.keep = raw
-	}
-	return raw, err
-}
-
-func (c *Client) inRounds(ctx context.Context, r *outgoing) (json.RawMessage, error) {
-	a := c.told.Load()
-	for round := 0; ; round++ {
-		raw, err := c.ask(ctx, a, r)
-		if err != nil && c.route.lost(err) {
-			if a, err = c.renew(ctx, a); err == nil {
-				raw, err = c.ask(ctx, a, r)
+	s := c.session.Load()
+	for range maxRounds {
+		raw, err := c.sendOnce(ctx, s, r)
+		if err != nil && c.route.isLost(err) {
+			if s, err = c.renew(ctx, s); err == nil {
+				raw, err = c.sendOnce(ctx, s, r)
 			}
 		}
 		if err != nil {
-			return nil, c.failed(err)
+			return nil, c.wrapError(err)
 		}
-		if !a.revision.stateless() {
+		kind := "complete"
+		if s.stateless() {
+			kind = resultType(raw)
+		}
+		switch kind {
+		case "complete":
+			if r.keep != nil {
+				*r.keep = raw
+			}
 			return raw, nil
-		}
-		switch kind := resultType(raw); {
-		case kind == "complete":
-			return raw, nil
-		case kind != "input_required":
-			return nil, &ConnectionError{fmt.Errorf("the answer to %s is of a kind that this client does not know: %q", r.method, short(kind))}
-		case round+1 >= mostRounds:
-			return nil, &ConnectionError{fmt.Errorf("%s still asks after %d rounds", r.method, mostRounds)}
-		}
-		if err := c.answerAll(ctx, r, raw); err != nil {
-			return nil, err
+		case "input_required":
+			if err := c.answerAll(ctx, r, raw); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, &ConnectionError{fmt.Errorf("the result of %s has the unknown type %q", r.method, short(kind))}
 		}
 	}
+	return nil, &ConnectionError{fmt.Errorf("%s still asks for input after %d rounds", r.method, maxRounds)}
 }
 
-// resultType is what kind of result one of revision 2026-07-28 is. raw is checked.
-func resultType(raw json.RawMessage) (kind string) {
-	kind = "complete"
-	if strictjson.First(raw) != '{' {
+// resultType returns the resultType of a valid result.
+func resultType(raw json.RawMessage) string {
+	if kind, ok := strictjson.Unquote(member(raw, "resultType")); ok {
 		return kind
 	}
-	found := errors.New("found")
-	_ = strictjson.Members(raw, func(key, value []byte) error {
-		if string(key) != "resultType" {
-			return nil
-		}
-		if string(value) != `"complete"` {
-			kind, _ = strictjson.Unquote(value)
-		}
-		return found
-	})
-	return kind
+	return "complete"
 }
 
-// once sends a request without params of its own, in an terms that is still to be made.
-func (c *Client) once(ctx context.Context, a *terms, method string) (json.RawMessage, error) {
-	return c.ask(ctx, a, &outgoing{method: method})
-}
-
-// ask sends a request once. It tells the server if nobody waits for the answer any more.
-func (c *Client) ask(ctx context.Context, a *terms, r *outgoing) (json.RawMessage, error) {
+// sendOnce sends a request and returns its result. If ctx ends or the time is up, it cancels the request.
+func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.RawMessage, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("calling %s: %w", r.method, context.Cause(ctx))
+		return nil, fmt.Errorf("call %s: %w", r.method, context.Cause(ctx))
 	}
-	r.c, r.a = c, a
-	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Idle: r.idle, Most: r.most, Via: c.route.via(a, r), Begun: r.onID}
-	switch {
-	case r.method == "subscriptions/listen":
-	case r.idle == 0:
-		r.out.Idle = c.o.Timeout
-		fallthrough
-	default:
+	r.client, r.session = c, s
+	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Idle: r.timeout, Most: r.maxTimeout, Via: c.route.send(s, r), Begun: r.onID}
+	if r.method != "subscriptions/listen" {
+		if r.out.Idle == 0 {
+			r.out.Idle = c.o.Timeout
+		}
 		if r.out.Most == 0 {
 			r.out.Most = max(c.o.MaxTimeout, r.out.Idle)
 		}
 	}
 	if r.progress != nil {
-		r.token = c.follow(r)
-		defer c.unfollow(r.token)
+		r.progressToken = c.addProgress(r)
+		defer c.removeProgress(r.progressToken)
 	}
-	if r.isBare() {
+	if r.hasNoParams() {
 		r.out.Params = nil
 	}
 	id, raw, err := c.conn.Do(ctx, &r.out)
 	if err != nil && !id.IsZero() {
-		c.giveUp(ctx, a, r, id, err)
+		c.cancel(ctx, s, r, id, err)
 	}
 	return raw, err
 }
 
-// giveUpPatience is how long a server may take to take note that an answer is not waited for any more, before that is not waited for either.
-const giveUpPatience = 200 * time.Millisecond
+// cancelDelay is how long a request waits for its cancellation to be sent.
+const cancelDelay = 200 * time.Millisecond
 
-// giveUp tells the server that an answer is not waited for any more, if that is why there is none.
-func (c *Client) giveUp(ctx context.Context, a *terms, r *outgoing, id jsonrpc.ID, err error) {
-	var late *jsonrpc.TimeoutError
-	timedOut := errors.As(err, &late)
+// cancel sends notifications/cancelled for a request whose context has ended or whose time is up.
+func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
+	late, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
 	switch {
-	case !timedOut && ctx.Err() == nil, r.method == "initialize", a.revision == "", c.life.Err() != nil:
+	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.revision == "", c.life.Err() != nil:
 		return
-	case a.revision.stateless() && c.route.isHTTP():
-		return
+	case s.stateless() && c.route.isHTTP():
+		return // the response was closed, which cancels the request
 	}
-	reason := "nobody waits for it any more"
+	reason := "the caller no longer waits"
 	if timedOut {
 		reason = late.Error()
 	}
-	taken := make(chan struct{})
+	sent := make(chan struct{})
 	go func() {
-		defer close(taken)
-		// Not with ctx, which has ended.
-		told, cancel := context.WithTimeout(c.life, time.Second)
+		defer close(sent)
+		ctx, cancel := context.WithTimeout(c.life, time.Second) // that of the request has ended
 		defer cancel()
-		if err := c.route.notify(told, a, "notifications/cancelled", giveUpParams{id, reason}); err != nil {
-			c.o.Logger.Debug("telling the server to give up a request", "error", err)
+		params := struct {
+			RequestID jsonrpc.ID `json:"requestId"`
+			Reason    string     `json:"reason,omitempty"`
+		}{id, reason}
+		if err := c.route.notify(ctx, s, "notifications/cancelled", params); err != nil {
+			c.o.Logger.Debug("cancel a request", "error", err)
 		}
 	}()
-	timer := time.NewTimer(giveUpPatience)
+	timer := time.NewTimer(cancelDelay)
 	defer timer.Stop()
 	select {
-	case <-taken:
+	case <-sent:
 	case <-timer.C:
 	}
 }
 
-type giveUpParams struct {
-	RequestID jsonrpc.ID `json:"requestId"`
-	Reason    string     `json:"reason,omitempty"`
-}
-
-// isBare reports whether it has no params.
-func (r *outgoing) isBare() bool {
-	return !r.a.revision.stateless() && r.token == "" && r.members == nil && r.name == "" && r.meta == nil
+func (r *request) hasNoParams() bool {
+	return !r.session.stateless() && r.progressToken == "" && r.params == nil && r.name == "" && r.meta == nil
 }
 
 // AppendJSON appends the params as JSON.
-func (r *outgoing) AppendJSON(dst []byte) ([]byte, error) {
+func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, '{')
-	var err error
 	switch {
-	case r.members != nil:
-		dst, err = r.members(dst)
-	case r.method == "resources/read":
-		dst = strictjson.AppendString(append(dst, `"uri":`...), r.name)
+	case r.params != nil:
+		dst = append(dst, r.params...)
 	case r.name != "":
-		dst = strictjson.AppendString(append(dst, `"name":`...), r.name)
+		dst = appendMember(dst, nameParam(r.method), strictjson.AppendString(nil, r.name))
 		if r.arguments != nil {
-			dst, err = appendArguments(append(dst, `,"arguments":`...), r.arguments)
+			var err error
+			if dst, err = appendArguments(append(dst, `,"arguments":`...), r.arguments); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if err != nil {
-		return nil, err
+	if r.inputResponses != nil {
+		dst = appendMember(dst, "inputResponses", r.inputResponses)
 	}
-	if r.answers != nil {
-		dst = appendMember(dst, "inputResponses", r.answers)
+	if r.requestState != nil {
+		dst = appendMember(dst, "requestState", r.requestState)
 	}
-	if r.state != nil {
-		dst = appendMember(dst, "requestState", r.state)
-	}
-	if r.a.revision.stateless() || r.token != "" || r.meta != nil {
-		if dst, err = r.appendMeta(dst); err != nil {
+	if r.session.stateless() || r.progressToken != "" || r.meta != nil {
+		meta, err := r.fullMeta()
+		if err != nil {
 			return nil, err
 		}
+		dst = append(appendMember(dst, "_meta", []byte{'{'}), meta...)
+		dst = append(dst, '}')
 	}
 	return append(dst, '}'), nil
 }
 
-// A givenError says what is wrong with what a tool or a prompt is given, before anything is sent.
-type givenError struct{ err error }
+// fullMeta returns the members of _meta.
+func (r *request) fullMeta() ([]byte, error) {
+	var meta []byte
+	if r.session.stateless() {
+		identity, err := r.client.identity()
+		if err != nil {
+			return nil, err
+		}
+		meta = append(meta, identity...)
+		if level := r.client.currentLogLevel(); level != "" {
+			meta = appendMember(meta, metaLogLevel, strictjson.AppendString(nil, string(level)))
+		}
+	}
+	if r.meta != nil {
+		if meta != nil {
+			meta = append(meta, ',')
+		}
+		meta = append(meta, r.meta...)
+	}
+	if r.progressToken != "" {
+		meta = appendMember(meta, "progressToken", []byte(r.progressToken))
+	}
+	return meta, nil
+}
 
-func (e *givenError) Error() string { return "the arguments" + e.err.Error() }
+// An argumentsError says that the arguments of a tool or a prompt are invalid. Nothing was sent.
+type argumentsError struct{ err error }
 
-func (e *givenError) Unwrap() error { return e.err }
+func (e *argumentsError) Error() string { return "invalid arguments: " + e.err.Error() }
 
-// appendArguments appends what a tool or a prompt is given.
+func (e *argumentsError) Unwrap() error { return e.err }
+
+// appendArguments appends the arguments of a tool or a prompt.
 func appendArguments(dst []byte, arguments any) ([]byte, error) {
 	start := len(dst)
-	raw, ok := arguments.(json.RawMessage)
-	if ok {
-		dst = append(dst, raw...)
+	if raw, ok := arguments.(json.RawMessage); ok {
 		if err := strictjson.Check(raw); err != nil {
-			return nil, &givenError{fmt.Errorf(": %w", err)}
+			return nil, &argumentsError{err}
 		}
+		dst = append(dst, raw...)
 	} else {
 		var err error
 		if dst, err = strictjson.Append(dst, arguments); err != nil {
-			return nil, &givenError{fmt.Errorf(": %w", err)}
+			return nil, &argumentsError{err}
 		}
 	}
 	if strictjson.First(dst[start:]) != '{' {
-		return nil, &givenError{fmt.Errorf(" must be an object, got %s", strictjson.Describe(dst[start:]))}
+		return nil, &argumentsError{fmt.Errorf("must be an object, got %s", strictjson.Describe(dst[start:]))}
 	}
 	return dst, nil
 }
 
-// appendMeta appends the member _meta.
-func (r *outgoing) appendMeta(dst []byte) ([]byte, error) {
-	if dst[len(dst)-1] != '{' {
+// appendMember appends a member of an object, after a comma unless it is the first.
+func appendMember(dst []byte, key string, value []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' {
 		dst = append(dst, ',')
 	}
-	dst = append(dst, `"_meta":{`...)
-	if r.a.revision.stateless() {
-		own, err := r.c.card()
-		if err != nil {
-			return nil, err
-		}
-		dst = append(dst, own...)
-		if level := r.c.logLevel(); level != "" {
-			dst = appendMember(dst, metaLogLevel, strictjson.AppendString(nil, string(level)))
-		}
+	dst = append(strictjson.AppendString(dst, key), ':')
+	return append(dst, value...)
+}
+
+// member returns a member of a valid JSON object, or nil.
+func member(object json.RawMessage, name string) (value json.RawMessage) {
+	if strictjson.First(object) != '{' {
+		return nil
 	}
-	if r.meta != nil {
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
+	_ = strictjson.Members(object, func(key, v []byte) error {
+		if string(key) == name {
+			value = v
 		}
-		dst = append(dst, r.meta...)
-	}
-	if r.token != "" {
-		dst = appendMember(dst, "progressToken", []byte(r.token))
-	}
-	return append(dst, '}'), nil
+		return nil
+	})
+	return value
 }

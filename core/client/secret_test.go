@@ -1,10 +1,11 @@
-package mcp_test
+package client_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -28,7 +29,7 @@ func TestHTTPClientKeepsSecrets(t *testing.T) {
 		"http://hidden1:%zz@" + host + "/mcp?key=hidden2",
 		"/mcp?key=hidden1",
 	} {
-		if _, err := mcp.Dial(t.Context(), address, mcp.ClientOptions{}); err == nil || strings.Contains(err.Error(), "hidden") {
+		if _, err := client.Dial(t.Context(), address, client.Options{}); err == nil || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -44,7 +45,7 @@ func TestHTTPClientOfANamedUser(t *testing.T) {
 		return true
 	})
 	for _, revision := range []mcp.Revision{mcp.Latest, mcp.LatestHandshake} {
-		expectSum(t, dial(t, strings.Replace(url, "http://", "http://ann:secret@", 1), mcp.ClientOptions{Revision: revision}))
+		expectSum(t, dial(t, strings.Replace(url, "http://", "http://ann:secret@", 1), client.Options{Revision: revision}))
 	}
 }
 
@@ -54,5 +55,5 @@ func TestHTTPClientOfAnotherTransport(t *testing.T) {
 	usual := http.DefaultTransport
 	defer func() { http.DefaultTransport = usual }()
 	http.DefaultTransport = &cutter{RoundTripper: usual}
-	expectSum(t, dial(t, url, mcp.ClientOptions{}))
+	expectSum(t, dial(t, url, client.Options{}))
 }

@@ -1,4 +1,4 @@
-package mcp
+package client
 
 import (
 	"cmp"
@@ -12,78 +12,79 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// dialSSE speaks to a server of the transport of 2024-11-05: a stream that is read for as long as the conversation lasts, and another
-// address to post messages to, which the stream begins with.
-func dialSSE(ctx context.Context, address string, o ClientOptions) (*Client, error) {
+// dialSSE connects over the HTTP+SSE transport of revision 2024-11-05. The server sends all messages over
+// one stream, whose first event is the URL to post messages to.
+func dialSSE(ctx context.Context, u *url.URL, o Options) (*Client, error) {
 	c := newClient(o)
 	c.handshake = true
-	s := &sseRoute{httpRoute: newHTTPRoute(c, address)}
-	c.route = s
-	c.overHTTP()
-	if err := s.open(ctx); err != nil {
-		err = &ConnectionError{s.explain(err)}
+	r := &sseRoute{httpRoute: newHTTPRoute(c, u)}
+	c.route = r
+	c.openConn()
+	if err := r.open(ctx); err != nil {
+		err = &ConnectionError{r.explain(err)}
 		c.Close()
 		return nil, err
 	}
-	return c.begun(ctx)
+	return c.negotiated(ctx)
 }
 
-// sseRoute is that of HTTP with SSE.
+// sseRoute is the route over HTTP+SSE.
 type sseRoute struct {
 	*httpRoute
-	post *url.URL // for messages
+	postURL *url.URL
 
 	mu  sync.Mutex
 	err error // why the stream ended
 }
 
-// open begins the stream, and learns where to post.
-func (s *sseRoute) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.c.o.Connect, &jsonrpc.TimeoutError{Method: "the request for a stream", After: s.c.o.Connect})
+// open opens the stream and reads the URL for messages.
+func (r *sseRoute) open(ctx context.Context) error {
+	late := &jsonrpc.TimeoutError{Method: "the request for a stream", After: r.c.o.ConnectTimeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.c.o.ConnectTimeout, late)
 	defer cancel()
-	life, end := context.WithCancel(s.c.life)
+	life, end := context.WithCancel(r.c.life)
 	stop := context.AfterFunc(ctx, end)
-	resp, err := (&inflow{h: s.httpRoute, a: &terms{}}).get(life)
+	resp, err := (&eventStream{h: r.httpRoute, session: &session{}}).open(life)
 	if err != nil {
 		end()
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	events := jsonrpc.NewEvents(resp.Body, s.c.o.MaxMessage)
+	events := jsonrpc.NewEvents(resp.Body, r.c.o.MaxMessage)
 	event, err := events.Next()
 	if err == nil && event.Name != "endpoint" {
-		err = errors.New("its stream does not begin with the address for messages")
+		err = errors.New("the stream does not begin with an endpoint event")
 	}
 	if err == nil {
-		s.post, err = s.resolve(string(event.Data))
+		r.postURL, err = r.resolve(string(event.Data))
 	}
 	if err != nil || !stop() {
 		end()
 		resp.Body.Close()
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	go s.read(life, resp, events)
+	go r.read(life, resp, events)
 	return nil
 }
 
-// resolve is the address for messages, which has to be at the same server: keys go there too.
-func (s *sseRoute) resolve(where string) (*url.URL, error) {
-	to, err := s.to.Parse(where)
-	if err != nil || !sameOrigin(to, s.to) {
-		return nil, fmt.Errorf("it wants messages posted to %q, which is another server", short(where))
+// resolve returns the URL for messages. It must be of the same origin, because API keys are sent there.
+func (r *sseRoute) resolve(endpoint string) (*url.URL, error) {
+	u, err := r.url.Parse(endpoint)
+	if err != nil || !sameOrigin(u, r.url) {
+		return nil, fmt.Errorf("the endpoint %q is at another server", short(endpoint))
 	}
-	return to, nil
+	return u, nil
 }
 
-// read takes what comes until the stream ends, and with it the conversation.
-func (s *sseRoute) read(ctx context.Context, resp *http.Response, events *jsonrpc.Events) {
+// read handles messages until the stream ends, which ends the connection.
+func (r *sseRoute) read(ctx context.Context, resp *http.Response, events *jsonrpc.Events) {
 	defer resp.Body.Close()
 	for {
 		event, err := events.Next()
 		if err != nil {
-			s.mu.Lock()
-			s.err = fmt.Errorf("the stream ended: %w", err)
-			s.mu.Unlock()
-			s.c.conn.Abandon()
+			r.mu.Lock()
+			r.err = fmt.Errorf("the stream ended: %w", err)
+			r.mu.Unlock()
+			r.c.conn.Abandon()
 			return
 		}
 		if len(event.Data) == 0 || event.Name != "message" {
@@ -91,73 +92,54 @@ func (s *sseRoute) read(ctx context.Context, resp *http.Response, events *jsonrp
 		}
 		m := new(jsonrpc.Message)
 		m.Parse(event.Data)
-		s.c.takeIn(ctx, m, &sseReply{s})
+		r.c.receive(ctx, m, outlet{r.c, r.postOneWay})
 	}
 }
 
-func (s *sseRoute) via(*terms, *outgoing) func(context.Context, func(), jsonrpc.ID, []byte) error {
+func (r *sseRoute) send(*session, *request) func(context.Context, func(), jsonrpc.ID, []byte) error {
 	return func(ctx context.Context, done func(), _ jsonrpc.ID, msg []byte) error {
 		defer done()
-		return s.tell(ctx, msg)
+		return r.post(ctx, msg)
 	}
 }
 
-// tell posts a message. What comes of it comes over the stream.
-func (s *sseRoute) tell(ctx context.Context, msg []byte) error {
-	resp, err := s.send(ctx, http.MethodPost, s.post, s.header(&terms{}, &outgoing{}), msg)
+// post posts a message. The response arrives over the stream.
+func (r *sseRoute) post(ctx context.Context, msg []byte) error {
+	resp, err := r.do(ctx, http.MethodPost, r.postURL, r.header(&session{}, &request{}), msg)
 	if err != nil {
-		return plainly(err)
+		return withoutURL(err)
 	}
 	if resp.StatusCode >= 300 {
-		return refusal(resp, "")
+		return newHTTPError(resp, "")
 	}
 	discard(resp)
 	return nil
 }
 
-func (s *sseRoute) notify(ctx context.Context, _ *terms, method string, params any) error {
+func (r *sseRoute) postOneWay(ctx context.Context, msg []byte) error {
+	ctx, cancel := r.c.withTimeout(ctx)
+	defer cancel()
+	return r.post(ctx, msg)
+}
+
+func (r *sseRoute) notify(ctx context.Context, _ *session, method string, params any) error {
 	msg, err := jsonrpc.AppendNotification(nil, method, params)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := s.c.soon(ctx)
-	defer cancel()
-	return s.tell(ctx, msg)
+	return r.postOneWay(ctx, msg)
 }
 
-func (s *sseRoute) begin(context.Context, *terms) {}
+func (r *sseRoute) begin(context.Context, *session) {}
 
-func (s *sseRoute) lost(error) bool { return false }
+func (r *sseRoute) isLost(error) bool { return false }
 
-// explain says why the stream ended, if that is why there is no answer.
-func (s *sseRoute) explain(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil && errors.Is(err, jsonrpc.ErrClosed) {
-		err = s.err
+// explain adds why the stream ended.
+func (r *sseRoute) explain(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil && errors.Is(err, jsonrpc.ErrClosed) {
+		err = r.err
 	}
-	return s.httpRoute.explain(err)
-}
-
-// A sseReply posts the answer to something that the server asked.
-type sseReply struct{ s *sseRoute }
-
-// Send implements [jsonrpc.Outlet].
-func (r *sseReply) Send(msg []byte) error {
-	ctx, cancel := r.s.c.soon(r.s.c.life)
-	defer cancel()
-	return r.s.tell(ctx, msg)
-}
-
-// Room implements [jsonrpc.Outlet].
-func (r *sseReply) Room() []byte { return nil }
-
-// Answer implements [jsonrpc.Outlet].
-func (r *sseReply) Answer(msg []byte, _ error) {
-	if msg == nil {
-		return
-	}
-	if err := r.Send(msg); err != nil && r.s.c.life.Err() == nil {
-		r.s.c.o.Logger.Warn("sending an answer to the server", "error", err)
-	}
+	return r.httpRoute.explain(err)
 }

@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -17,14 +18,14 @@ import (
 func TestSSEHandlersCall(t *testing.T) {
 	server := fixture(t)
 	asked := make(chan error, 1)
-	ready := make(chan *mcp.Client, 1)
-	c := dial(t, sseServer(t, server), mcp.ClientOptions{SSE: true, ToolsChanged: func(ctx context.Context) {
+	ready := make(chan *client.Client, 1)
+	c := dial(t, sseServer(t, server), client.Options{SSE: true, ToolsChanged: func(ctx context.Context) {
 		c := <-ready
 		_, err := c.Tools(ctx)
 		asked <- err
 	}})
 	ready <- c
-	if err := server.AddTool(mcp.Tool{Name: "another"}, nothing); err != nil {
+	if err := server.AddTool(mcp.Tool{Name: "another"}, doNothing); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -39,11 +40,11 @@ func TestSSEHandlersCall(t *testing.T) {
 
 // A call that is never answered ends when its time is up.
 func TestSSETimesOut(t *testing.T) {
-	c := dial(t, sseServer(t, fixture(t)), mcp.ClientOptions{SSE: true})
+	c := dial(t, sseServer(t, fixture(t)), client.Options{SSE: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var late *jsonrpc.TimeoutError
-	if _, err := c.CallTool(ctx, "waits", nil, mcp.Within(50*time.Millisecond, 0)); !errors.As(err, &late) {
+	if _, err := c.CallTool(ctx, "waits", nil, client.Within(50*time.Millisecond, 0)); !errors.As(err, &late) {
 		t.Errorf("it ends with %v", err)
 	}
 	expectSum(t, c)
@@ -63,7 +64,7 @@ func TestSSEOpens(t *testing.T) {
 		stream := "event: endpoint\ndata: http://LOCALHOST:80/messages\n\n"
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
 	})
-	_, _ = mcp.Dial(t.Context(), "http://localhost/sse", mcp.ClientOptions{SSE: true, HTTP: &http.Client{Transport: carrier}})
+	_, _ = client.Dial(t.Context(), "http://localhost/sse", client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})
 	select {
 	case host := <-posted:
 		if host != "LOCALHOST:80" {
@@ -77,7 +78,7 @@ func TestSSEOpens(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	_, err := mcp.Dial(t.Context(), "http://localhost/sse", mcp.ClientOptions{SSE: true, HTTP: &http.Client{Transport: silent}, Connect: 20 * time.Millisecond})
+	_, err := client.Dial(t.Context(), "http://localhost/sse", client.Options{SSE: true, HTTP: &http.Client{Transport: silent}, ConnectTimeout: 20 * time.Millisecond})
 	var late *jsonrpc.TimeoutError
 	if !errors.As(err, &late) {
 		t.Errorf("a stream that never begins: %v", err)

@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"context"
@@ -11,20 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// unruly is the command of a server that breaks a rule.
-func unruly(t *testing.T, rule string) mcp.Command {
-	t.Helper()
-	return mcp.Command{Program: command(t, "unruly").Path, Args: []string{rule}, Patience: 300 * time.Millisecond}
-}
-
 // startUnruly starts a server that breaks a rule, and ends it with the test.
-func startUnruly(t *testing.T, rule string, o mcp.ClientOptions) *mcp.Client {
+func startUnruly(t *testing.T, rule string, o client.Options) *client.Client {
 	t.Helper()
-	c, err := mcp.Start(t.Context(), unruly(t, rule), o)
+	c, err := client.Start(t.Context(), testServer(t, rule), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +31,7 @@ func startUnruly(t *testing.T, rule string, o mcp.ClientOptions) *mcp.Client {
 func TestProcessTalksNonsense(t *testing.T) {
 	for _, rule := range []string{"garbage", "twice", "others", "unknown"} {
 		t.Run(rule, func(t *testing.T) {
-			c := startUnruly(t, rule, mcp.ClientOptions{MaxMessage: 1 << 16})
+			c := startUnruly(t, rule, client.Options{MaxMessage: 1 << 16})
 			for range 3 {
 				result, err := c.CallTool(t.Context(), "any", nil)
 				if err != nil || result.Text() != "fine" {
@@ -54,15 +49,15 @@ func TestProcessAnswersBadly(t *testing.T) {
 		lives      bool
 	}{
 		{"broken", "the answer to tools/call was not understood: a response cannot hold both", true},
-		{"nonsense", "reading the result of any: it must be an object", true},
+		{"nonsense", "read the result of tools/call: must be an object", true},
 		{"never", "no answer to tools/call within 100ms", true},
 		{"late", "no answer to tools/call within 100ms", true},
-		{"crashes", "calling tools/call: the server ended (exit status 2)\nIts standard error:\npanic: out of luck", false},
-		{"leaves", "calling tools/call: the server ended (exit status 0)", false},
+		{"crashes", "calling tools/call: the server exited (exit status 2)\nIts standard error:\npanic: out of luck", false},
+		{"leaves", "calling tools/call: the server exited (exit status 0)", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			c := startUnruly(t, test.rule, mcp.ClientOptions{Timeout: 100 * time.Millisecond})
-			var connection *mcp.ConnectionError
+			c := startUnruly(t, test.rule, client.Options{Timeout: 100 * time.Millisecond})
+			var connection *client.ConnectionError
 			_, err := c.CallTool(t.Context(), "any", nil)
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("it says: %v", err)
@@ -79,7 +74,7 @@ func TestProcessAnswersBadly(t *testing.T) {
 
 // Calls in flight all end when the server does.
 func TestProcessDies(t *testing.T) {
-	c := startUnruly(t, "never", mcp.ClientOptions{})
+	c := startUnruly(t, "never", client.Options{})
 	errs := make(chan error)
 	for range 10 {
 		go func() {
@@ -106,13 +101,13 @@ func TestProcessDies(t *testing.T) {
 func TestProcessDoesNotServe(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{
-		"dies":    "the server ended (exit status 3)\nIts standard error:\ncannot open the database",
+		"dies":    "the server exited (exit status 3)\nIts standard error:\ncannot open the database",
 		"silent":  "no answer to the first request within 300ms",
-		"babbles": `what is no MCP, which belongs on standard error: "Welcome to the server"`,
+		"babbles": `what is not MCP; logs belong on standard error: "Welcome to the server"`,
 	} {
 		t.Run(rule, func(t *testing.T) {
-			var connection *mcp.ConnectionError
-			_, err := mcp.Start(t.Context(), unruly(t, rule), mcp.ClientOptions{Connect: 300 * time.Millisecond})
+			var connection *client.ConnectionError
+			_, err := client.Start(t.Context(), testServer(t, rule), client.Options{ConnectTimeout: 300 * time.Millisecond})
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), want) {
 				t.Errorf("it says: %v", err)
 			}
@@ -125,16 +120,16 @@ func TestProcessOfAnOlderRevision(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []string{"older", "mute", "fine"} {
 		t.Run(rule, func(t *testing.T) {
-			c := startUnruly(t, rule, mcp.ClientOptions{})
+			c := startUnruly(t, rule, client.Options{})
 			if c.Revision() != mcp.Revision20250618 || c.Server().Name != "unruly" {
 				t.Errorf("it speaks %s", c.Revision())
 			}
 		})
 	}
-	if _, err := mcp.Start(t.Context(), unruly(t, "fine"), mcp.ClientOptions{Revision: mcp.Latest}); err == nil || !strings.Contains(err.Error(), "no method") {
+	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.Latest}); err == nil || !strings.Contains(err.Error(), "no method") {
 		t.Errorf("another revision: %v", err)
 	}
-	if _, err := mcp.Start(t.Context(), unruly(t, "fine"), mcp.ClientOptions{Revision: mcp.LatestHandshake}); err == nil || !strings.Contains(err.Error(), "2025-06-18, and 2025-11-25 was asked for") {
+	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.LatestHandshake}); err == nil || !strings.Contains(err.Error(), "revision 2025-06-18, want 2025-11-25") {
 		t.Errorf("another revision: %v", err)
 	}
 }
@@ -147,9 +142,9 @@ func TestProcessEnds(t *testing.T) {
 	for rule, most := range map[string]time.Duration{"fine": 250 * time.Millisecond, "lingers": 590 * time.Millisecond, "stubborn": 3 * time.Second, "children": 3 * time.Second} {
 		t.Run(rule, func(t *testing.T) {
 			said := &lockedBuffer{}
-			cmd := unruly(t, rule)
+			cmd := testServer(t, rule)
 			cmd.Stderr = said
-			c, err := mcp.Start(t.Context(), cmd, mcp.ClientOptions{})
+			c, err := client.Start(t.Context(), cmd, client.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,10 @@
-package mcp
+package client
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"time"
@@ -14,71 +13,73 @@ import (
 )
 
 const (
-	usualRetry  = time.Second            // before a stream that was cut is taken up again
-	leastRetry  = 100 * time.Millisecond // whatever the server wants
-	mostRetry   = 30 * time.Second       // when it has come to nothing for long
-	mostResumed = 5                      // times in a row that this comes to nothing
-	openFor     = 2 * time.Second        // may the stream of a session take to begin
-	drainedIn   = 500 * time.Millisecond // may a stream take to end behind its answer
-	heardIn     = 20 * time.Millisecond  // may somebody take who is told of something before the next thing overtakes it
+	defaultRetry    = time.Second            // before a stream that was cut is resumed
+	minRetry        = 100 * time.Millisecond // even if the server asks for less
+	maxRetry        = 30 * time.Second       // after many failures
+	maxResumes      = 5                      // failures in a row, for the stream of a request
+	openTimeout     = 2 * time.Second        // for the stream of a session to open
+	drainTimeout    = 500 * time.Millisecond // for a stream to end after the response
+	deliveryTimeout = 20 * time.Millisecond  // for a notification, before the next one is delivered
 )
 
-// An inflow is what comes back for one request, or, with no id, what a server has to say in a session besides.
-type inflow struct {
-	h  *httpRoute
-	a  *terms
-	id jsonrpc.ID
+// An eventStream is the response to a request or, without an id, the stream of a session.
+type eventStream struct {
+	h       *httpRoute
+	session *session
+	id      jsonrpc.ID
 
-	last  string        // the id of the last event
-	retry time.Duration // that the server wants waited
+	lastEventID string
+	retry       time.Duration // as the server asks for
 }
 
-// follow takes what comes until the request is answered, and calls done when that is over. A stream that ends before is taken up again where it
-// was, in revisions that can do that.
-func (s *inflow) follow(ctx context.Context, done func(), resp *http.Response) error {
-	defer func() { done() }()
+// awaitResponse reads the stream until the response, which it delivers. It resumes a stream that ends
+// before, except in the stateless era. done ends ctx.
+func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http.Response) error {
 	for {
-		answer, err := s.read(ctx, resp.Body)
-		if answer != nil {
-			s.h.c.conn.Deliver(answer)
+		m, err := e.read(ctx, resp.Body)
+		if m != nil {
+			e.h.c.conn.Deliver(m)
 			go drain(resp.Body, done)
-			done = func() {}
 			return nil
 		}
 		resp.Body.Close()
 		switch {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case s.last == "" || s.a.revision.stateless():
+			err = context.Cause(ctx)
+		case e.lastEventID == "" || e.session.stateless():
 			if errors.Is(err, io.EOF) {
-				err = errors.New("the stream ended before the answer")
+				err = errors.New("the stream ended before the response")
 			}
-			return err
+		default:
+			if resp, err = e.resume(ctx, maxResumes); err == nil {
+				continue
+			}
+			err = fmt.Errorf("the stream ended before the response and could not be resumed: %w", err)
 		}
-		if resp, err = s.resume(ctx, mostResumed); err != nil {
-			return fmt.Errorf("the stream ended before the answer, and could not be taken up again: %w", err)
-		}
+		done()
+		return err
 	}
 }
 
-// drain waits a moment for the end of a response that has no more to say, so that its connection can be used again.
-func drain(body io.ReadCloser, cut func()) {
-	timer := time.AfterFunc(drainedIn, cut)
+// drain reads the rest of a body, so that its connection can be reused. It calls cancel, which cancels
+// the request, at the end or after drainTimeout.
+func drain(body io.ReadCloser, cancel func()) {
+	timer := time.AfterFunc(drainTimeout, cancel)
 	_, _ = io.Copy(io.Discard, body)
 	timer.Stop()
 	body.Close()
-	cut()
+	cancel()
 }
 
-// read takes what comes until the answer, which it returns, or the end. What the server asks is answered beside it.
-func (s *inflow) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, error) {
-	events := jsonrpc.NewEvents(body, s.h.c.o.MaxMessage)
+// read handles the messages of a stream. It returns the response to the request, if it comes.
+func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, error) {
+	events := jsonrpc.NewEvents(body, e.h.c.o.MaxMessage)
 	defer func() {
 		if events.LastID != "" {
-			s.last = events.LastID
+			e.lastEventID = events.LastID
 		}
 		if events.Retry > 0 {
-			s.retry = events.Retry
+			e.retry = events.Retry
 		}
 	}()
 	for {
@@ -91,62 +92,65 @@ func (s *inflow) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, er
 		}
 		m := new(jsonrpc.Message)
 		m.Parse(event.Data)
-		if m.IsResponse() && !s.id.IsZero() && m.ID() == s.id {
+		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
 			return m, nil
 		}
-		s.h.c.takeIn(ctx, m, &reply{s.h, s.a})
+		e.h.c.receive(ctx, m, outlet{e.h.c, func(ctx context.Context, msg []byte) error {
+			return e.h.postOneWay(ctx, e.session, "", msg)
+		}})
 	}
 }
 
-// takeIn takes a message that came over HTTP: what is told, in order, unless somebody takes long over it, who may wait for what is still to
-// come; what is asked, beside the rest, and for as long as ctx lasts: nobody need answer what belongs to a request that was given up.
-func (c *Client) takeIn(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
+// receive handles a message that came over HTTP. Requests of the server run concurrently and end with
+// ctx. Notifications are handled in order; a slow one is overtaken after deliveryTimeout, because it may
+// wait for a later message.
+func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
-		c.o.Logger.Warn("the server sent what is no message", "error", m.Fault())
+		c.o.Logger.Warn("the server sent an invalid message", "error", m.Fault())
 	case m.IsRequest() || m.IsBatch():
 		go c.conn.Take(ctx, m, out)
 	case m.IsResponse():
 		c.conn.Take(ctx, m, out)
 	default:
-		heard := make(chan struct{})
+		handled := make(chan struct{})
 		go func() {
-			defer close(heard)
+			defer close(handled)
 			c.conn.Take(ctx, m, out)
 		}()
-		timer := time.NewTimer(heardIn)
+		timer := time.NewTimer(deliveryTimeout)
 		defer timer.Stop()
 		select {
-		case <-heard:
+		case <-handled:
 		case <-timer.C:
 		}
 	}
 }
 
-// resume asks for what came after the last event, until it is given; tries times at most.
-func (s *inflow) resume(ctx context.Context, tries int) (*http.Response, error) {
-	var err error
-	wait := s.retry
-	if wait <= 0 {
-		wait = usualRetry
+// resume reopens a stream after its last event.
+func (e *eventStream) resume(ctx context.Context, attempts int) (*http.Response, error) {
+	delay := e.retry
+	if delay <= 0 {
+		delay = defaultRetry
 	}
-	wait = max(wait, leastRetry)
-	for range tries {
-		if err := pause(ctx, wait); err != nil {
+	delay = max(delay, minRetry)
+	var err error
+	for range attempts {
+		if err := sleep(ctx, delay); err != nil {
 			return nil, err
 		}
 		var resp *http.Response
-		if resp, err = s.get(ctx); err == nil || !passing(err) {
+		if resp, err = e.open(ctx); err == nil || !isTemporary(err) {
 			return resp, err
 		}
-		wait = min(2*wait, mostRetry)
+		delay = min(2*delay, maxRetry)
 	}
 	return nil, err
 }
 
-// pause waits, and returns why ctx has ended if it does meanwhile.
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
+// sleep waits, or returns why ctx has ended.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -156,10 +160,11 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// passing reports whether what is refused may be granted in a while. A server that has not noticed yet that a stream was cut allows no other.
-func passing(err error) bool {
-	var refused *HTTPError
-	if !errors.As(err, &refused) {
+// isTemporary reports whether a retry may succeed. A server that has not noticed yet that a stream was
+// cut answers with a conflict.
+func isTemporary(err error) bool {
+	refused, ok := errors.AsType[*HTTPError](err)
+	if !ok {
 		return true
 	}
 	switch refused.Status {
@@ -169,106 +174,104 @@ func passing(err error) bool {
 	return refused.Status >= 500
 }
 
-// get opens a stream, where the last one ended if there was one.
-func (s *inflow) get(ctx context.Context) (*http.Response, error) {
-	header := maps.Clone(s.h.header(s.a, &outgoing{}))
+// open opens the stream, after the last event if there is one.
+func (e *eventStream) open(ctx context.Context) (*http.Response, error) {
+	header := e.h.header(e.session, &request{})
 	header.Del("Content-Type")
 	header.Set("Accept", "text/event-stream")
-	if s.last != "" {
-		header.Set("Last-Event-ID", s.last)
+	if e.lastEventID != "" {
+		header.Set("Last-Event-ID", e.lastEventID)
 	}
-	resp, err := s.h.send(ctx, http.MethodGet, s.h.to, header, nil)
+	resp, err := e.h.do(ctx, http.MethodGet, e.h.url, header, nil)
 	if err != nil {
-		return nil, plainly(err)
+		return nil, withoutURL(err)
 	}
 	if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
-		return nil, refusal(resp, "")
+		return nil, newHTTPError(resp, "")
 	}
 	return resp, nil
 }
 
-// begin opens the stream on which a server says, in a session, what belongs to no request. Not all have one. It returns when the stream is
-// there, so that nothing is missed, but does not wait for long.
-func (h *httpRoute) begin(ctx context.Context, a *terms) {
-	if a.revision.stateless() {
+// begin opens the stream for messages that belong to no request. Servers need not have one. It waits
+// until the stream is open, for a short while, so that no message is missed.
+func (h *httpRoute) begin(ctx context.Context, s *session) {
+	if s.stateless() {
 		return
 	}
 	life, end := context.WithCancel(h.c.life)
 	h.mu.Lock()
-	if h.streams != nil {
-		h.streams() // that of a session which is lost
+	if h.endStream != nil {
+		h.endStream() // that of a lost session
 	}
-	h.streams = end
+	h.endStream = end
 	h.mu.Unlock()
-	begun := make(chan struct{})
-	go (&inflow{h: h, a: a}).keep(life, begun)
-	timer := time.NewTimer(openFor)
+	opened := make(chan struct{})
+	go (&eventStream{h: h, session: s}).keepOpen(life, opened)
+	timer := time.NewTimer(openTimeout)
 	defer timer.Stop()
 	select {
-	case <-begun:
+	case <-opened:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
-// keep reads the stream of a session as long as that lasts, and takes it up again when it is cut, however long that takes.
-func (s *inflow) keep(ctx context.Context, begun chan<- struct{}) {
-	resp, err := s.get(ctx)
-	close(begun)
+// keepOpen reads the stream of a session until ctx ends, and resumes it whenever it is cut. It closes
+// opened after the first attempt to open it.
+func (e *eventStream) keepOpen(ctx context.Context, opened chan<- struct{}) {
+	resp, err := e.open(ctx)
+	close(opened)
 	for err == nil {
-		_, _ = s.read(ctx, resp.Body)
+		_, _ = e.read(ctx, resp.Body)
 		resp.Body.Close()
-		if resp, err = s.resume(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
-			resp, err = s.again(ctx, err)
+		if resp, err = e.resume(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
+			resp, err = e.reopen(ctx, err)
 		}
 	}
 	if ctx.Err() == nil {
-		s.h.c.o.Logger.Debug("there is no stream of the session", "error", err)
+		e.h.c.o.Logger.Debug("the session has no stream", "error", err)
 	}
 }
 
-// again begins a stream anew that the server does not let be taken up. Either it has forgotten the session: then whatever is asked notices
-// that, and begins another one with a stream of its own; or only where the stream was; or there is nobody for a while.
-func (s *inflow) again(ctx context.Context, err error) (*http.Response, error) {
-	for wait := usualRetry; ; wait = min(2*wait, mostRetry) {
-		asked := s.h.c.Ping(s.h.c.life)
+// reopen opens a new stream in place of one that the server refuses to resume. If the server has lost
+// the session, the ping begins a new one, which ends ctx.
+func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, error) {
+	for delay := defaultRetry; ; delay = min(2*delay, maxRetry) {
+		pingErr := e.h.c.Ping(e.h.c.life)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case asked != nil || passing(err):
-			if err := pause(ctx, wait); err != nil {
+		case pingErr != nil || isTemporary(err):
+			if err := sleep(ctx, delay); err != nil {
 				return nil, err
 			}
-		case s.last == "":
+		case e.lastEventID == "":
 			return nil, err
 		default:
-			s.last = ""
+			e.lastEventID = ""
 		}
 		var resp *http.Response
-		if resp, err = s.get(ctx); err == nil {
+		if resp, err = e.open(ctx); err == nil {
 			return resp, nil
 		}
 	}
 }
 
-// A reply is where the answer to something goes that the server asked over HTTP: it is posted.
-type reply struct {
-	h *httpRoute
-	a *terms
+// An outlet posts the answer to a request of the server. It implements [jsonrpc.Outlet].
+type outlet struct {
+	c    *Client
+	post func(ctx context.Context, msg []byte) error
 }
 
-// Send implements [jsonrpc.Outlet].
-func (r *reply) Send(msg []byte) error { return r.h.tell(r.h.c.life, r.a, "", msg) }
+func (o outlet) Send(msg []byte) error { return o.post(o.c.life, msg) }
 
-// Room implements [jsonrpc.Outlet].
-func (r *reply) Room() []byte { return nil }
+func (o outlet) Room() []byte { return nil }
 
-// Answer implements [jsonrpc.Outlet].
-func (r *reply) Answer(msg []byte, _ error) {
+func (o outlet) Answer(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}
-	if err := r.Send(msg); err != nil && r.h.c.life.Err() == nil {
-		r.h.c.o.Logger.Warn("sending an answer to the server", "error", err)
+	if err := o.Send(msg); err != nil && o.c.life.Err() == nil {
+		o.c.o.Logger.Warn("send an answer to the server", "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package mcp
+package client
 
 import (
 	"context"
@@ -9,158 +9,147 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Subscribe asks to be told, by [ClientOptions].ResourceUpdated, when a resource changes.
+// Subscribe requests calls of [Options].ResourceUpdated when a resource changes.
 func (c *Client) Subscribe(ctx context.Context, uri string) error { return c.subscribe(ctx, uri, true) }
 
-// Unsubscribe ends what [Client.Subscribe] began.
+// Unsubscribe reverts [Client.Subscribe].
 func (c *Client) Unsubscribe(ctx context.Context, uri string) error {
 	return c.subscribe(ctx, uri, false)
 }
 
 func (c *Client) subscribe(ctx context.Context, uri string, on bool) error {
-	c.mu.Lock()
-	same := c.wanted[uri] == on
-	if on {
-		c.wanted[uri] = true
-	} else {
-		delete(c.wanted, uri)
-	}
-	c.mu.Unlock()
-	if same {
+	if !c.setSubscribed(uri, on) {
 		return nil
 	}
 	var err error
-	switch a := c.told.Load(); {
-	case a.revision.stateless():
-		err = c.failed(c.listenAnew(ctx, a))
+	switch s := c.session.Load(); {
+	case s.stateless():
+		err = c.wrapError(c.updateListener(ctx, s))
 	case on:
 		err = c.Request(ctx, "resources/subscribe", map[string]string{"uri": uri}, nil)
 	default:
 		err = c.Request(ctx, "resources/unsubscribe", map[string]string{"uri": uri}, nil)
 	}
 	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if on {
-			delete(c.wanted, uri)
-		} else {
-			c.wanted[uri] = true
-		}
+		c.setSubscribed(uri, !on)
 	}
 	return err
 }
 
-// SetLevel asks to be told, by [ClientOptions].Logged, what the server logs from a level on.
-func (c *Client) SetLevel(ctx context.Context, level Level) error {
-	if !slices.Contains(levels(), level) {
-		return fmt.Errorf("there is no level %q; there are %q", level, levels())
-	}
-	c.mu.Lock()
-	c.level = level
-	c.mu.Unlock()
-	return c.failed(c.setLevel(ctx, c.told.Load()))
-}
-
-// setLevel tells the server the level. In revisions without sessions each request says it.
-func (c *Client) setLevel(ctx context.Context, a *terms) error {
-	level := c.logLevel()
-	if level == "" || a.revision.stateless() || !a.capabilities.Has("logging") {
-		return nil
-	}
-	_, err := c.ask(ctx, a, &outgoing{method: "logging/setLevel", members: func(dst []byte) ([]byte, error) {
-		return appendMember(dst, "level", strictjson.AppendString(nil, string(level))), nil
-	}})
-	return err
-}
-
-func (c *Client) logLevel() Level {
+// setSubscribed records whether a resource is subscribed to, and reports whether that has changed.
+func (c *Client) setSubscribed(uri string, on bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.level
-}
-
-// newCard is what each request of a revision without sessions says of the client.
-func (c *Client) newCard() ([]byte, error) {
-	capabilities, err := c.capabilities(Latest)
-	if err != nil {
-		return nil, err
+	changed := c.subscribed[uri] != on
+	if on {
+		c.subscribed[uri] = true
+	} else {
+		delete(c.subscribed, uri)
 	}
-	info, err := c.o.Info.AppendJSON(nil)
-	if err != nil {
-		return nil, fmt.Errorf("encoding who the client is: %w", err)
+	return changed
+}
+
+// SetLogLevel sets the least level of messages for [Options].Log.
+func (c *Client) SetLogLevel(ctx context.Context, level mcp.Level) error {
+	if !slices.Contains(mcp.Levels(), level) {
+		return fmt.Errorf("unknown log level %q; levels are %q", level, mcp.Levels())
 	}
-	card := appendMember(nil, metaVersion, strictjson.AppendString(nil, string(Latest)))
-	card = appendMember(card, metaCapabilities, capabilities)
-	return appendMember(card, metaClientInfo, info), nil
-}
-
-// A listening is a request that brings changes as long as it lasts.
-type listening struct {
-	filter notificationFilter
-	end    context.CancelFunc
-	id     jsonrpc.ID
-	placed chan struct{} // closed when it is the client's
-}
-
-// ackPatience is how long a server may take to say what it will tell of.
-const ackPatience = 5 * time.Second
-
-// wants is what to be told of, as far as the server tells of it.
-func (c *Client) wants(a *terms) notificationFilter {
 	c.mu.Lock()
-	uris := slices.Sorted(maps.Keys(c.wanted))
+	c.logLevel = level
 	c.mu.Unlock()
-	all := c.o.Notified != nil
-	return notificationFilter{
-		Tools:     (all || c.o.ToolsChanged != nil) && tells(a, "tools", "listChanged"),
-		Prompts:   (all || c.o.PromptsChanged != nil) && tells(a, "prompts", "listChanged"),
-		Resources: (all || c.o.ResourcesChanged != nil) && tells(a, "resources", "listChanged"),
+	return c.wrapError(c.sendLogLevel(ctx, c.session.Load()))
+}
+
+// sendLogLevel sends logging/setLevel. In the stateless era each request has the level.
+func (c *Client) sendLogLevel(ctx context.Context, s *session) error {
+	level := c.currentLogLevel()
+	if level == "" || s.stateless() || !s.capabilities.Has("logging") {
+		return nil
+	}
+	r := &request{method: "logging/setLevel"}
+	r.setParam("level", strictjson.AppendString(nil, string(level)))
+	_, err := c.sendOnce(ctx, s, r)
+	return err
+}
+
+func (c *Client) currentLogLevel() mcp.Level {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.logLevel
+}
+
+// A listener is a request subscriptions/listen of the stateless era. The server sends notifications about
+// changes until it ends.
+type listener struct {
+	end     context.CancelFunc
+	id      jsonrpc.ID
+	current chan struct{} // closed when it is the client's listener
+}
+
+// ackTimeout is how long a server may take to acknowledge subscriptions/listen.
+const ackTimeout = 5 * time.Second
+
+// A changeFilter is the kinds of changes to be notified about.
+type changeFilter struct {
+	Tools     bool     `json:"toolsListChanged,omitempty"`
+	Prompts   bool     `json:"promptsListChanged,omitempty"`
+	Resources bool     `json:"resourcesListChanged,omitempty"`
+	URIs      []string `json:"resourceSubscriptions,omitempty"`
+}
+
+// wantedChanges returns the changes that the client has functions for and the server notifies about.
+func (c *Client) wantedChanges(s *session) changeFilter {
+	c.mu.Lock()
+	uris := slices.Sorted(maps.Keys(c.subscribed))
+	c.mu.Unlock()
+	all := c.o.Notification != nil
+	notifies := func(kind string) bool { return string(member(s.capabilities[kind], "listChanged")) == "true" }
+	return changeFilter{
+		Tools:     (all || c.o.ToolsChanged != nil) && notifies("tools"),
+		Prompts:   (all || c.o.PromptsChanged != nil) && notifies("prompts"),
+		Resources: (all || c.o.ResourcesChanged != nil) && notifies("resources"),
 		URIs:      uris,
 	}
 }
 
-// tells reports whether a server has declared a part of a capability.
-func tells(a *terms, capability, part string) bool {
-	return string(memberOf(a.capabilities[capability], part)) == "true"
-}
-
-// listenAnew asks to be told of what is wanted now, in place of what was before. In sessions resources that were subscribed to are
-// subscribed to again.
-func (c *Client) listenAnew(ctx context.Context, a *terms) error {
-	if !a.revision.stateless() {
-		for _, uri := range c.wants(a).URIs {
-			_, err := c.ask(ctx, a, &outgoing{method: "resources/subscribe", members: func(dst []byte) ([]byte, error) {
-				return appendMember(dst, "uri", strictjson.AppendString(nil, uri)), nil
-			}})
-			if err != nil {
-				c.o.Logger.Warn("subscribing again", "uri", uri, "error", err)
+// updateListener replaces the listener by one for the changes that are wanted now. In a session it
+// subscribes to resources instead, for the case that the session is a new one.
+func (c *Client) updateListener(ctx context.Context, s *session) error {
+	wanted := c.wantedChanges(s)
+	if !s.stateless() {
+		for _, uri := range wanted.URIs {
+			r := &request{method: "resources/subscribe"}
+			r.setParam("uri", strictjson.AppendString(nil, uri))
+			if _, err := c.sendOnce(ctx, s, r); err != nil {
+				c.o.Logger.Warn("subscribe again", "uri", uri, "error", err)
 			}
 		}
 		return nil
 	}
 	select {
-	case c.relisten <- struct{}{}: // what is wanted last is asked for last
-		defer func() { <-c.relisten }()
+	case c.listening <- struct{}{}:
+		defer func() { <-c.listening }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	filter := c.wants(a)
-	var next *listening
-	var err error
-	if filter.Tools || filter.Prompts || filter.Resources || len(filter.URIs) > 0 {
-		if next, err = c.startListening(ctx, a, filter); err != nil {
+	wanted = c.wantedChanges(s) // as of now, under the lock
+	var next *listener
+	if wanted.Tools || wanted.Prompts || wanted.Resources || len(wanted.URIs) > 0 {
+		var err error
+		if next, err = c.listen(ctx, s, wanted); err != nil {
 			return err
 		}
 	}
 	c.mu.Lock()
-	old := c.listen
-	c.listen = next
+	old := c.listener
+	c.listener = next
 	c.mu.Unlock()
 	if next != nil {
-		close(next.placed)
+		close(next.current)
 	}
 	if old != nil {
 		old.end()
@@ -168,20 +157,18 @@ func (c *Client) listenAnew(ctx context.Context, a *terms) error {
 	return nil
 }
 
-// startListening sends subscriptions/listen and returns when the server has said what it will tell of.
-func (c *Client) startListening(ctx context.Context, a *terms, filter notificationFilter) (*listening, error) {
-	raw, err := strictjson.Marshal(filter)
+// listen sends subscriptions/listen, and returns when the server has acknowledged it.
+func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*listener, error) {
+	raw, err := strictjson.Marshal(wanted)
 	if err != nil {
 		return nil, err
 	}
-	l := &listening{filter: filter, placed: make(chan struct{})}
 	life, end := context.WithCancel(c.life)
-	l.end = end
+	l := &listener{end: end, current: make(chan struct{})}
 	ended := make(chan error, 1)
 	acknowledged := make(chan struct{})
-	r := &outgoing{method: "subscriptions/listen", members: func(dst []byte) ([]byte, error) {
-		return appendMember(dst, "notifications", raw), nil
-	}}
+	r := &request{method: "subscriptions/listen"}
+	r.setParam("notifications", raw)
 	r.onID = func(id jsonrpc.ID) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -189,44 +176,42 @@ func (c *Client) startListening(ctx context.Context, a *terms, filter notificati
 		c.acks[id.String()] = acknowledged
 	}
 	go func() {
-		_, err := c.ask(life, a, r)
+		_, err := c.sendOnce(life, s, r)
 		c.mu.Lock()
 		delete(c.acks, l.id.String())
 		c.mu.Unlock()
 		ended <- err
 		select {
-		case <-l.placed:
-			c.listenedOut(life, a, l, err)
+		case <-l.current:
+			c.restoreListener(life, s, l, err)
 		case <-life.Done():
 		}
 	}()
-	timer := time.NewTimer(ackPatience)
+	timer := time.NewTimer(ackTimeout)
 	defer timer.Stop()
 	select {
 	case <-acknowledged:
 		return l, nil
-	case err := <-ended:
+	case err = <-ended:
 		select {
 		case <-acknowledged:
 			return l, nil // and ended since
 		default:
 		}
-		end()
 		if err == nil {
-			err = errors.New("the server ended subscriptions/listen at once")
+			err = errors.New("the server ended subscriptions/listen without an acknowledgement")
 		}
-		return nil, err
 	case <-timer.C:
-		end()
-		return nil, &jsonrpc.TimeoutError{Method: "subscriptions/listen", After: ackPatience}
+		err = &jsonrpc.TimeoutError{Method: "subscriptions/listen", After: ackTimeout}
 	case <-ctx.Done():
-		end()
-		return nil, context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	end()
+	return nil, err
 }
 
-// acknowledged takes note that the server will tell of what was asked for.
-func (c *Client) acknowledged(id jsonrpc.ID) {
+// acknowledge completes the listen with this request id.
+func (c *Client) acknowledge(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ack, ok := c.acks[id.String()]; ok {
@@ -235,26 +220,26 @@ func (c *Client) acknowledged(id jsonrpc.ID) {
 	}
 }
 
-// unlisten ends the listening of that id, which the server has ended.
-func (c *Client) unlisten(id jsonrpc.ID) {
+// endListener ends the listener with this request id, which the server has cancelled.
+func (c *Client) endListener(id jsonrpc.ID) {
 	c.mu.Lock()
-	l := c.listen
+	l := c.listener
 	c.mu.Unlock()
 	if l != nil && l.id == id {
 		l.end()
 	}
 }
 
-// listenedOut begins anew, after a while, what ended without our having ended it.
-func (c *Client) listenedOut(life context.Context, a *terms, l *listening, err error) {
+// restoreListener replaces a listener that the server or the network has ended.
+func (c *Client) restoreListener(life context.Context, s *session, l *listener, err error) {
 	for wait := time.Second; life.Err() == nil; wait = min(2*wait, time.Minute) {
 		c.mu.Lock()
-		current := c.listen == l
+		isCurrent := c.listener == l
 		c.mu.Unlock()
-		if !current {
+		if !isCurrent {
 			return
 		}
-		c.o.Logger.Warn("being told of changes has ended", "error", err, "again in", wait)
+		c.o.Logger.Warn("subscriptions/listen ended", "error", err, "retry in", wait)
 		select {
 		case <-time.After(wait):
 		case <-life.Done():
@@ -262,8 +247,8 @@ func (c *Client) listenedOut(life context.Context, a *terms, l *listening, err e
 		case <-c.conn.Done():
 			return
 		}
-		ctx, cancel := context.WithTimeout(life, ackPatience)
-		err = c.listenAnew(ctx, a)
+		ctx, cancel := context.WithTimeout(life, ackTimeout)
+		err = c.updateListener(ctx, s)
 		cancel()
 		if err == nil {
 			return

@@ -1,4 +1,4 @@
-package mcp_test
+package client_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/client"
 )
 
 // listened is a request of revision 2026-07-28, as far as a test wants to know it.
@@ -69,7 +69,7 @@ func TestClientSubscribesAtOnce(t *testing.T) {
 		delete(open, string(r.ID))
 		mu.Unlock()
 	})
-	c := dial(t, url, mcp.ClientOptions{})
+	c := dial(t, url, client.Options{})
 	var all sync.WaitGroup
 	for _, uri := range []string{"note://a", "note://b"} {
 		all.Go(func() {
@@ -106,7 +106,7 @@ func TestClientListensAgain(t *testing.T) {
 				<-ctx.Done()
 			}
 		})
-		c := dial(t, url, mcp.ClientOptions{})
+		c := dial(t, url, client.Options{})
 		if err := c.Subscribe(t.Context(), "note://a"); err != nil {
 			t.Fatal(err)
 		}

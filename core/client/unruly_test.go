@@ -1,25 +1,79 @@
-// Unruly is a server that breaks one rule, which its argument names.
-package main
+package client_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
+	"testing"
 	"time"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/mcp"
 )
+
+// behaviorVariable makes the test binary a server. Its value is the behavior.
+const behaviorVariable = "PETROCK_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	switch behavior := os.Getenv(behaviorVariable); behavior {
+	case "":
+		os.Exit(m.Run())
+	case "good":
+		server := mcp.NewServer(mcp.Implementation{Name: "good", Version: "1"}, mcp.Options{})
+		err := server.AddTool(mcp.Tool{Name: "nothing"}, doNothing)
+		if err == nil {
+			err = server.ServeStdio(context.Background(), os.Stdout)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	default:
+		serveUnruly(behavior)
+	}
+}
+
+// testServer is the command of a server with the given behavior.
+func testServer(t *testing.T, behavior string) client.Command {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Command{Program: program, Env: map[string]string{behaviorVariable: behavior}, Grace: 300 * time.Millisecond}
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
 
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 }
 
-func main() {
-	rule := os.Args[1]
+// serveUnruly is a server that breaks one rule of the protocol.
+func serveUnruly(rule string) {
 	switch rule {
 	case "silent":
 		time.Sleep(time.Hour)
@@ -29,7 +83,7 @@ func main() {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	case "children":
-		// Somebody who lives on and holds standard output.
+		// A process that outlives the server and holds its standard output.
 		sleeper := exec.Command("sleep", "60")
 		sleeper.Stdout, sleeper.Stderr = os.Stdout, os.Stderr
 		if err := sleeper.Start(); err != nil {
@@ -53,7 +107,7 @@ func main() {
 		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
 			continue
 		}
-		if !serve(rule, m) {
+		if !answerUnruly(rule, m) {
 			return
 		}
 	}
@@ -62,8 +116,8 @@ func main() {
 	}
 }
 
-// serve answers a request, and reports whether to go on.
-func serve(rule string, m message) bool {
+// answerUnruly answers a request, and reports whether to go on.
+func answerUnruly(rule string, m message) bool {
 	switch m.Method {
 	case "server/discover":
 		if rule == "older" {
@@ -80,14 +134,14 @@ func serve(rule string, m message) bool {
 		if rule == "deaf" {
 			time.Sleep(time.Hour)
 		}
-		return call(rule, m)
+		return callUnruly(rule, m)
 	default:
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
 	}
 	return true
 }
 
-func call(rule string, m message) bool {
+func callUnruly(rule string, m message) bool {
 	answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"fine"}]}}`+"\n", m.ID)
 	switch rule {
 	case "twice":
