@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -55,7 +56,7 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, words 
 	}
 	s.progress.Begin("calling " + terminal.Plain(name))
 	var raw json.RawMessage
-	result, err := s.CallTool(ctx, name, given, mcp.Keep(&raw), mcp.OnProgress(func(r mcp.ProgressReport) { s.progress.Begin(progressText(name, r)) }))
+	result, err := s.CallTool(ctx, name, given, client.KeepResult(&raw), client.OnProgress(func(r client.Progress) { s.progress.Begin(progressText(name, r)) }))
 	s.progress.End()
 	if err != nil {
 		return answered(ctx, err)
@@ -73,7 +74,7 @@ func answered(ctx context.Context, err error) error {
 }
 
 // progressText describes a progress report.
-func progressText(name string, r mcp.ProgressReport) string {
+func progressText(name string, r client.Progress) string {
 	text := "calling " + terminal.Plain(name)
 	if r.Total > 0 {
 		text += fmt.Sprintf(" %.0f %%", 100*r.Progress/r.Total)

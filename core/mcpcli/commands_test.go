@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
@@ -92,15 +93,15 @@ type inProcess struct {
 func (inProcess) Flags(*cobra.Command, *mcpcli.Flags) {}
 func (inProcess) Servers() []string                   { return nil }
 func (p inProcess) Find(words []string, _ int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
-	connect := func(ctx context.Context, o mcp.ClientOptions) (*mcp.Client, func() error, error) {
+	connect := func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 		if p.failure != nil {
 			return nil, nil, p.failure
 		}
-		near, far := jsonrpc.Pipe()
-		served := make(chan error, 1)
-		go func() { served <- newServer(p.cancelled).Serve(context.WithoutCancel(ctx), far) }()
-		c, err := mcp.ClientOver(ctx, near, o)
-		return c, func() error { return errors.Join(c.Close(), <-served) }, err
+		c, err := client.InProcess(ctx, newServer(p.cancelled), o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
 	}
 	return &mcpcli.Server{Name: "test", Connect: connect, Refuse: func(tool string) error {
 		if tool == "refused" {

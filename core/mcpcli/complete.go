@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -17,7 +18,7 @@ import (
 const completionLimit = 2 * time.Second
 
 // A suggestion returns what the word that begins with prefix may become. words are those before it, beginning with the name.
-type suggestion func(ctx context.Context, c *mcp.Client, words []string, prefix string) []string
+type suggestion func(ctx context.Context, c *client.Client, words []string, prefix string) []string
 
 // completer completes the words of a command: servers, and what suggest finds on the server. Errors yield no suggestions.
 func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
@@ -63,7 +64,7 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 	found := make(chan []string, 1)
 	go func() {
 		defer close(found)
-		connected, end, err := server.Connect(ctx, mcp.ClientOptions{Info: c.Info, Connect: completionLimit, Timeout: completionLimit})
+		connected, end, err := server.Connect(ctx, client.Options{Info: c.Info, ConnectTimeout: completionLimit, Timeout: completionLimit})
 		if err != nil {
 			return
 		}
@@ -79,7 +80,7 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 }
 
 // completeCall suggests tools, their arguments, and values of arguments.
-func completeCall(ctx context.Context, c *mcp.Client, words []string, prefix string) []string {
+func completeCall(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	tools, err := c.Tools(ctx)
 	if err != nil {
 		return nil
@@ -139,7 +140,7 @@ func (p *property) suggestValues() []string {
 }
 
 // completeRead suggests the URIs of resources.
-func completeRead(ctx context.Context, c *mcp.Client, words []string, _ string) []string {
+func completeRead(ctx context.Context, c *client.Client, words []string, _ string) []string {
 	if len(words) > 0 {
 		return nil
 	}
@@ -155,7 +156,7 @@ func completeRead(ctx context.Context, c *mcp.Client, words []string, _ string) 
 }
 
 // completePrompt suggests prompts, their arguments, and the values that the server suggests.
-func completePrompt(ctx context.Context, c *mcp.Client, words []string, prefix string) []string {
+func completePrompt(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	prompts, err := c.Prompts(ctx)
 	if err != nil {
 		return nil
@@ -171,7 +172,7 @@ func completePrompt(ctx context.Context, c *mcp.Client, words []string, prefix s
 	return all
 }
 
-func promptValues(ctx context.Context, c *mcp.Client, p mcp.Prompt, given []string, prefix string) []string {
+func promptValues(ctx context.Context, c *client.Client, p mcp.Prompt, given []string, prefix string) []string {
 	name, begun, valued := strings.Cut(prefix, "=")
 	var all []string
 	if valued {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -48,7 +49,7 @@ type Server struct {
 	Name string
 
 	// Connect connects to it. A nil error comes with a client and with a function that ends both.
-	Connect func(ctx context.Context, o mcp.ClientOptions) (c *mcp.Client, end func() error, err error)
+	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
 
 	// Refuse says why a tool must not be called, or returns nil. A nil Refuse allows all tools.
 	Refuse func(tool string) error

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -49,7 +50,7 @@ never overwritten.`,
 		s.printer.writeFilesTo(env, out)
 		s.progress.Begin("reading " + terminal.Plain(words[0]))
 		var raw json.RawMessage
-		contents, err := s.ReadResource(ctx, words[0], mcp.Keep(&raw))
+		contents, err := s.ReadResource(ctx, words[0], client.KeepResult(&raw))
 		s.progress.End()
 		if err != nil {
 			return answered(ctx, err)

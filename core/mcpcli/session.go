@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -58,7 +58,7 @@ Exit codes: 0 success; 1 the server or the tool reports a failure, or the comman
 
 // A session is a command that is connected to a server.
 type session struct {
-	*mcp.Client
+	*client.Client
 	server   *Server
 	printer  *Printer
 	progress *terminal.Progress
@@ -80,9 +80,9 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: terminal.NewProgress(c.Err, c.flags.Verbose)}
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
-		options := mcp.ClientOptions{Info: c.Info, Timeout: c.flags.Timeout}
+		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}
 		if a := NewAsker(c.Env, s.progress); a != nil {
-			options.Elicit, options.Visit = a.form, a.visit
+			options.Elicit, options.OpenURL = a.form, a.visit
 		}
 		connected, end, err := server.Connect(ctx, options)
 		if err != nil {
@@ -114,10 +114,10 @@ func exitStatus(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
-	if _, unknown := errors.AsType[*mcp.NotOfferedError](err); unknown {
+	if _, unknown := errors.AsType[*client.NotFoundError](err); unknown {
 		return &terminal.UsageError{Err: err}
 	}
-	if _, unreached := errors.AsType[*mcp.ConnectionError](err); unreached {
+	if _, unreached := errors.AsType[*client.ConnectionError](err); unreached {
 		return &terminal.UnreachedError{Err: err}
 	}
 	return err

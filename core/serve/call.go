@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
@@ -48,7 +48,7 @@ func (t *inProcess) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Serv
 }
 
 // connect opens the server, and connects a client to it.
-func (t *inProcess) connect(ctx context.Context, o mcp.ClientOptions) (*mcp.Client, func() error, error) {
+func (t *inProcess) connect(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 	level := slog.LevelWarn
 	if t.common.Verbose {
 		level = slog.LevelDebug
@@ -58,12 +58,9 @@ func (t *inProcess) connect(ctx context.Context, o mcp.ClientOptions) (*mcp.Clie
 	if err != nil {
 		return nil, nil, err
 	}
-	near, far := jsonrpc.Pipe()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(context.WithoutCancel(ctx), far) }()
-	c, err := mcp.ClientOver(ctx, near, o)
+	c, err := client.InProcess(ctx, server, o)
 	if err != nil {
-		return nil, nil, errors.Join(err, near.Close(), <-served, end())
+		return nil, nil, errors.Join(err, end())
 	}
-	return c, func() error { return errors.Join(c.Close(), <-served, end()) }, nil
+	return c, func() error { return errors.Join(c.Close(), end()) }, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/project"
@@ -51,16 +52,16 @@ func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.
 	if err != nil {
 		return nil, nil, err
 	}
-	return &mcpcli.Server{Name: found.Name, Connect: func(ctx context.Context, o mcp.ClientOptions) (*mcp.Client, func() error, error) {
+	return &mcpcli.Server{Name: found.Name, Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 		var stderr io.Writer
 		if t.common.Verbose {
 			stderr = t.env.Err
 		}
-		if o.Connect == 0 {
-			o.Connect = o.Timeout
+		if o.ConnectTimeout == 0 {
+			o.ConnectTimeout = o.Timeout
 		}
-		command := mcp.Command{Program: "go", Args: []string{"run", "./cmd/" + found.Name, "mcp"}, Dir: found.Root, Stderr: stderr}
-		c, err := mcp.Start(ctx, command, o)
+		command := client.Command{Program: "go", Args: []string{"run", "./cmd/" + found.Name, "mcp"}, Dir: found.Root, Stderr: stderr}
+		c, err := client.Start(ctx, command, o)
 		if err != nil {
 			return nil, nil, &terminal.UnreachedError{Err: fmt.Errorf("the server %s: %w", found.Name, err)}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
@@ -119,7 +120,7 @@ func (t *target) offers(ctx context.Context, servers []*mcpconfig.Server) iter.S
 
 // tools lists the tools of one server that its configuration allows.
 func (t *target) tools(ctx context.Context, s *mcpconfig.Server) ([]mcp.Tool, error) {
-	c, err := t.dial(ctx, s, mcp.ClientOptions{Revision: mcp.Revision(t.revision)})
+	c, err := t.dial(ctx, s, client.Options{Revision: mcp.Revision(t.revision)})
 	if err != nil {
 		return nil, err
 	}

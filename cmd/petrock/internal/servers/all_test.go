@@ -68,7 +68,7 @@ func TestTwenty(t *testing.T) {
 	if good != 17 || took > limit/2 {
 		t.Errorf("got the tools of %d servers after %v", good, took)
 	}
-	for name, want := range map[string]string{"absent": "no such program in PATH", "dies": "no database"} {
+	for name, want := range map[string]string{"absent": "not found in PATH", "dies": "no database"} {
 		if !strings.Contains(bad[name], want) {
 			t.Errorf("%s: %s", name, bad[name])
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/terminal"
@@ -75,7 +76,7 @@ func (c *checkup) examine(ctx context.Context, t *target) {
 	}
 	heard := &complaints{}
 	begin := time.Now()
-	client, err := t.dial(ctx, c.server, mcp.ClientOptions{Revision: mcp.Revision(t.revision), Logger: slog.New(heard)})
+	client, err := t.dial(ctx, c.server, client.Options{Revision: mcp.Revision(t.revision), Logger: slog.New(heard)})
 	c.Seconds = time.Since(begin).Seconds()
 	if err != nil {
 		c.wrong("%s", c.advice(err))
@@ -123,7 +124,7 @@ func (c *checkup) tryOther(ctx context.Context, t *target, supported []mcp.Revis
 			}
 		}
 	}
-	client, err := t.dial(ctx, c.server, mcp.ClientOptions{Revision: wish, Connect: otherEra, Logger: slog.New(heard)})
+	client, err := t.dial(ctx, c.server, client.Options{Revision: wish, ConnectTimeout: otherEra, Logger: slog.New(heard)})
 	if err != nil {
 		return
 	}
@@ -132,7 +133,7 @@ func (c *checkup) tryOther(ctx context.Context, t *target, supported []mcp.Revis
 }
 
 // look lists and checks tools, resources and prompts.
-func (c *checkup) look(ctx context.Context, client *mcp.Client) {
+func (c *checkup) look(ctx context.Context, client *client.Client) {
 	tools, err := client.Tools(ctx)
 	if err != nil {
 		c.wrong("listing its tools: %v", err)
@@ -179,7 +180,7 @@ func (c *checkup) look(ctx context.Context, client *mcp.Client) {
 // advice returns the text of an error with the remedy.
 func (c *checkup) advice(err error) string {
 	text := err.Error()
-	var refused *mcp.HTTPError
+	var refused *client.HTTPError
 	switch {
 	case errors.As(err, &refused):
 		text += "\n" + c.httpAdvice(refused)
@@ -191,7 +192,7 @@ func (c *checkup) advice(err error) string {
 	return strings.TrimSpace(text)
 }
 
-func (c *checkup) httpAdvice(e *mcp.HTTPError) string {
+func (c *checkup) httpAdvice(e *client.HTTPError) string {
 	where := "in its configuration"
 	if len(c.Files) > 0 {
 		where = "in " + c.Files[0]

@@ -170,7 +170,7 @@ func TestWords(t *testing.T) {
 		{"tools one two", 2, "two"},
 		{"tools --all x", 2, "--all"},
 		{"doctor --timeout -1s", 2, "--timeout"},
-		{"call echo text=hi -- no-such-program-anywhere", 3, "no such program in PATH"},
+		{"call echo text=hi -- no-such-program-anywhere", 3, "not found in PATH"},
 		{"call http://127.0.0.1:1/mcp echo text=hi", 3, "refused"},
 	} {
 		t.Run(test.args, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/project"
@@ -168,7 +169,7 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 	}
 	return &mcpcli.Server{
 		Name: server.Name,
-		Connect: func(ctx context.Context, o mcp.ClientOptions) (*mcp.Client, func() error, error) {
+		Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 			c, err := t.connect(ctx, server, o)
 			if err != nil {
 				return nil, nil, err
@@ -185,7 +186,7 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 }
 
 // connect connects to the server of a command line. Its errors have a remedy.
-func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o mcp.ClientOptions) (*mcp.Client, error) {
+func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o client.Options) (*client.Client, error) {
 	o.Revision = mcp.Revision(t.revision)
 	c, err := t.dial(ctx, server, o)
 	if err == nil {
@@ -194,7 +195,7 @@ func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o mcp.Cl
 	if ctx.Err() != nil {
 		return nil, mcpcli.ErrInterrupted
 	}
-	if refused, ok := errors.AsType[*mcp.HTTPError](err); ok && refused.Status == http.StatusUnauthorized {
+	if refused, ok := errors.AsType[*client.HTTPError](err); ok && refused.Status == http.StatusUnauthorized {
 		err = fmt.Errorf("%w; send credentials with --header 'Name: value', or with headers in a configuration file", err)
 	} else if errors.Is(err, syscall.ECONNREFUSED) {
 		err = fmt.Errorf("%w; start the server first", err)
@@ -205,9 +206,9 @@ func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o mcp.Cl
 	return nil, &terminal.UnreachedError{Err: err}
 }
 
-// dial starts the server's program, or calls its URL. The headers of the configuration take precedence over --header. Without o.Connect,
+// dial starts the server's program, or calls its URL. The headers of the configuration take precedence over --header. Without o.ConnectTimeout,
 // the time limit is --timeout, or that of the configuration if --timeout is not given.
-func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o mcp.ClientOptions) (*mcp.Client, error) {
+func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options) (*client.Client, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -217,19 +218,19 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o mcp.ClientOpti
 	}
 	maps.Copy(header, s.Header)
 	o.Info, o.Timeout, o.Header = t.env.Info, cmp.Or(o.Timeout, t.common.Timeout), header
-	if o.Connect == 0 {
-		o.Connect = t.common.Timeout
+	if o.ConnectTimeout == 0 {
+		o.ConnectTimeout = t.common.Timeout
 		if s.Timeout > 0 && !t.cmd.Flags().Changed("timeout") {
-			o.Connect = s.Timeout
+			o.ConnectTimeout = s.Timeout
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Connect, fmt.Errorf("not ready within %v", o.Connect))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.ConnectTimeout, fmt.Errorf("not ready within %v", o.ConnectTimeout))
 	defer cancel()
 	if s.Kind == mcpconfig.Stdio {
-		return mcp.Start(ctx, mcp.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
+		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
 	}
 	o.SSE = s.Kind == mcpconfig.SSE
-	return mcp.Dial(ctx, s.URL, o)
+	return client.Dial(ctx, s.URL, o)
 }
 
 // allows reports whether the configuration of a server allows a tool.
