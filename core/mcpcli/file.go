@@ -14,7 +14,8 @@ import (
 const mostFiles = 10_000
 
 // save writes data to a new file in a folder, and returns its path. It creates the folder if it does not exist. The file's name is
-// derived from name and the MIME type. save never overwrites a file, and never writes outside the folder.
+// derived from name and the MIME type. save never overwrites a file, and never follows a link out of the folder:
+// fileName has no separators, and O_EXCL refuses links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
 	if dir == "" {
 		dir = "."
@@ -22,18 +23,13 @@ func save(dir, name, mimeType string, data []byte) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("writing what the server sent: %w", err)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", fmt.Errorf("writing what the server sent: %w", err)
-	}
-	defer root.Close()
 	stem, ending := fileName(name, mimeType)
 	for n := 1; n <= mostFiles; n++ {
 		file := stem + ending
 		if n > 1 {
 			file = fmt.Sprintf("%s-%d%s", stem, n, ending)
 		}
-		f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}

@@ -1,4 +1,4 @@
-// Package data is what a server with features has beside them: the log that they live on, and the commands to look after it.
+// Package appserve is the command line of the features of a server: the commands log, workers, replay and backup, and the flag --data.
 package appserve
 
 import (
