@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/devserver"
 )
@@ -45,6 +46,6 @@ If it does not build, or if PETROCK_HANDOVER=off is set, this petrock runs them.
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
 	root.AddCommand(cli.NewMCP(env, devserver.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
-	root.AddCommand(cli.Servers(env)...)
+	root.AddCommand(servers.Commands(cli.CallEnv(env))...)
 	return root
 }

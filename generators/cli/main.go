@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
@@ -38,16 +37,8 @@ not compile.`,
 	}
 	root.AddCommand(Commands(env)...)
 	root.AddCommand(NewMCP(env, devserver.Options{IsProjects: true}, nil), NewStatus(env), NewVersion())
-	root.AddCommand(Servers(env)...)
+	root.AddCommand(newCalls(env)...)
 	return root
-}
-
-// Servers are the commands that speak to MCP servers: that of the project, as its configuration files have it, and any other.
-func Servers(env Env) []*cobra.Command {
-	return mcpcli.Commands(mcpcli.Env{
-		In: os.Stdin, Out: env.Out, Err: env.Err, Dir: env.Dir, Program: env.Program,
-		Info: mcp.Implementation{Name: "petrock", Version: generators.Version},
-	})
 }
 
 // NewMCP is the command that runs the dev server. More adds tools to it, and may be nil.

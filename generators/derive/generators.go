@@ -17,7 +17,7 @@ func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p
 // text is nil if the project has none.
 //
 //	func main() {
-//		out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
+//		out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error from here on
 //		os.Exit(cli.Main(context.Background(), os.Args[1:], out, generators.All()...))
 //	}
 func (p Project) RunGenerators(view *typecheck.View) (File, error) {
@@ -28,15 +28,15 @@ func (p Project) RunGenerators(view *typecheck.View) (File, error) {
 	if registry == nil {
 		return file, nil
 	}
-	imported, cli, quiet := p.Checker.ImportPath(own.Dir), p.petrockPackage("generators/cli"), p.petrockPackage("core/quiet")
+	imported, cli, stdout := p.Checker.ImportPath(own.Dir), p.petrockPackage("generators/cli"), p.petrockPackage("core/serve/stdout")
 	e := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	e.HeaderComment(typecheck.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.")
 	e.PackageComment("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// when one of those is wanted.")
 	e.ImportName(imported, registry.Syntax.Name.Name)
 	e.ImportName(cli, "cli")
-	e.ImportName(quiet, "quiet")
+	e.ImportName(stdout, "stdout")
 	e.Func().Id("main").Params().Block(
-		jen.Id("out").Op(":=").Qual("os", "NewFile").Call(jen.Qual(quiet, "Stdout").Call(), jen.Lit("stdout")).Comment("// os.Stdout is standard error from here on"),
+		jen.Id("out").Op(":=").Qual("os", "NewFile").Call(jen.Qual(stdout, "FD").Call(), jen.Lit("stdout")).Comment("// os.Stdout is standard error from here on"),
 		jen.Qual("os", "Exit").Call(jen.Qual(cli, "Main").Call(
 			jen.Qual("context", "Background").Call(), jen.Qual("os", "Args").Index(jen.Lit(1).Op(":")), jen.Id("out"), jen.Qual(imported, "All").Call().Op("..."),
 		)),

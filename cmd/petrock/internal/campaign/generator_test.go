@@ -108,7 +108,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	w.unchanged(before, "in the end")
 
 	// A generator that somebody has written wrongly is in the way of generators alone.
-	w.write("internal/generators/wrong.go", "package generators\n\nimport \"hello/generators/kit\"\n\n// Wrong is wrong.\nfunc Wrong() (gen.Draft, error) { return gen.Draft{}, nil }\n")
+	w.write("internal/generators/wrong.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Wrong is wrong.\nfunc Wrong() (gen.Draft, error) { return gen.Draft{}, nil }\n")
 	refused := w.refusal(second(e.Generate(t.Context(), "generator", input{Name: "handler"}.json(), engine.Options{})))
 	if !strings.Contains(refused.Error(), "internal/generators/wrong.go:6:6: Wrong is exported and is no generator") {
 		t.Errorf("the refusal says: %v", refused)
