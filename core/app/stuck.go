@@ -196,8 +196,7 @@ func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feat
 // stuckReplay is where replaying a log gets stuck, nil if it does not.
 func stuckReplay(ctx context.Context, s Store, features []Feature) (*StuckError, error) {
 	_, err := Open(ctx, s, Options{NoSnapshot: true, Idle: true, Logger: slog.New(slog.DiscardHandler)}, features...)
-	var stuck *StuckError
-	if errors.As(err, &stuck) {
+	if stuck, ok := errors.AsType[*StuckError](err); ok {
 		return stuck, nil
 	}
 	return nil, err

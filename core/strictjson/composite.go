@@ -149,8 +149,8 @@ func (p plans) decodeArray(elem decoder) decoder {
 
 // within adds one step, a key or an index, to the front of an error's path.
 func within[Step string | int](step Step, err error) error {
-	var e *TypeError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*TypeError](err)
+	if !ok {
 		return err
 	}
 	var path Path

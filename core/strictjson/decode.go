@@ -314,8 +314,7 @@ func unfit(raw []byte, t reflect.Type) error {
 
 // typeError gives an error of somebody else's decoding the form of ours.
 func typeError(err error) error {
-	var own *TypeError
-	if err == nil || errors.As(err, &own) {
+	if _, own := errors.AsType[*TypeError](err); own || err == nil {
 		return err
 	}
 	return &TypeError{Msg: err.Error()}

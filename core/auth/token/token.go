@@ -150,7 +150,7 @@ func (g *Gate) Enter(r *http.Request) (*auth.Identity, error) {
 		return nil, err
 	}
 	id, err := g.enter(r.Context(), text)
-	if refusal := (*auth.Refusal)(nil); errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		g.log.Debug("a token was refused", "why", refusal.Message) // which has nothing of the token in it
 	}
 	return id, err
