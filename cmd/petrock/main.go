@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/workshop"
 )
@@ -50,6 +51,6 @@ PETROCK_WORKSHOP=off in the environment this petrock does them anyway.`,
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
 	root.AddCommand(cli.NewMCP(env, workshop.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
-	root.AddCommand(cli.Servers(env)...)
+	root.AddCommand(servers.Commands(cli.CallEnv(env))...)
 	return root
 }

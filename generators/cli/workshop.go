@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/workshop"
@@ -34,16 +33,8 @@ the rest of the project does not compile.`,
 	}
 	root.AddCommand(Commands(env)...)
 	root.AddCommand(NewMCP(env, workshop.Options{Carried: true}, nil), NewStatus(env), NewVersion())
-	root.AddCommand(Servers(env)...)
+	root.AddCommand(newCalls(env)...)
 	return Run(ctx, root, args, env)
-}
-
-// Servers are the commands that speak to MCP servers: that of the project, as its configuration files have it, and any other.
-func Servers(env Env) []*cobra.Command {
-	return mcpcli.Commands(mcpcli.Env{
-		In: os.Stdin, Out: env.Out, Err: env.Err, Dir: env.Dir, Program: env.Program,
-		Info: mcp.Implementation{Name: "petrock", Version: generators.Version},
-	})
 }
 
 // NewMCP is the command that serves the workshop to an MCP client. More offers what a workshop has besides; it

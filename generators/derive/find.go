@@ -25,6 +25,7 @@ type Project struct {
 	Name    string // of the project, and of its server's program
 	Core    string // the import path of core
 	Checker *typing.Checker
+	OAuth   bool  // its server checks OAuth bearer tokens
 	Kept    *Kept // may be nil
 }
 

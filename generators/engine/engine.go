@@ -115,12 +115,12 @@ func (e *Engine) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
+	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name || e.deriver.OAuth != e.project.OAuth {
 		e.system = system
 		e.store = source.NewStore(e.root, system.Context())
 		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, carriedIn) // no server has generators in it
 		e.checker = typing.NewChecker(module, e.cache, e.store.Fset())
-		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker, Kept: derive.NewKept()}
+		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), OAuth: e.project.OAuth, Checker: e.checker, Kept: derive.NewKept()}
 	}
 	e.before, err = e.store.View()
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"context"
 	"os"
 
-	"github.com/petrock/petrock/core/quiet"
+	"github.com/petrock/petrock/core/serve/stdout"
 	"github.com/petrock/petrock/generators/cli"
 )
 
 func main() {
-	out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
+	out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error from here on
 	os.Exit(cli.Workshop(context.Background(), os.Args[1:], out))
 }
