@@ -22,7 +22,7 @@ type place struct {
 	external bool                          // it is a test that stands outside: package name_test
 	listed   bool                          // required modules have been looked after, see Seeker.required
 	packages map[string]*typecheck.Package // of the project, by folder; nil for those without Go
-	beside   map[line]int                  // what siblings import, and how many of them; nil before it was asked
+	imported map[Import]int                // what siblings import, and how many of them do; nil before it is needed
 }
 
 // place is where a file stands.

@@ -56,19 +56,19 @@ func (s *Seeker) Add(ctx context.Context, view *typecheck.View, file string, tex
 	if err := s.strike(ctx, p, syntax, wanted); err != nil {
 		return nil, nil, err
 	}
-	var lines []line
+	var found []Import
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		found, near, err := s.seek(ctx, p, want{name, wanted[name]})
+		best, near, err := s.seek(ctx, p, want{name, wanted[name]})
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case found == nil:
+		case best == nil:
 			missing = append(missing, Missing{Name: name, Wanted: wanted[name], Why: s.why(want{name, wanted[name]}, near)})
-		case !imported(syntax, found.path):
-			lines = append(lines, found.line(name))
+		case !imported(syntax, best.path):
+			found = append(found, best.importAs(name))
 		}
 	}
-	return s.insert(p, text, lines), missing, nil
+	return s.insert(p, text, found), missing, nil
 }
 
 // refresh drops what is known of packages outside the project if it no longer holds.

@@ -1,14 +1,95 @@
+// Package auth says who calls and whether they may come in: API keys, and what is common to all ways
+// of telling. How bearer tokens are checked is in a package of its own below it, which only servers that
+// check them link. A server that speaks over standard input and output has no use for any of it: who
+// started it is who calls.
 package auth
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 )
+
+// A Gate tells who makes an HTTP request.
+type Gate interface {
+	// Enter returns who makes the request. A nil identity without an error means that the request has no credentials that this gate
+	// knows; another gate may. An error is a [*Refusal], or a fault of ours that says nothing about the caller.
+	Enter(r *http.Request) (*Identity, error)
+
+	// Challenge is the value of WWW-Authenticate for somebody who has shown nothing that is good (a 401) and, with
+	// scopes, for somebody who is known and needs more of them (a 403). why is an error code of RFC 6750,
+	// such as invalid_token, or "".
+	Challenge(why string, scopes []string) string
+
+	// Wants is what a caller is to send, for people: "a key as X-Api-Token". No secret is in it.
+	Wants() string
+}
+
+// A Refusal is why somebody may not come in.
+type Refusal struct {
+	Why     string // an error code of RFC 6750: invalid_token, invalid_request or insufficient_scope
+	Message string // what the caller is told; no secret is in it
+}
+
+func (e *Refusal) Error() string { return e.Message }
+
+// An Identity is who makes a call, as a [Gate] found out. It is not changed once it is in a context.
+type Identity struct {
+	Subject string          // who it is, to those who gave the credentials out; "" if they say nothing of it
+	Issuer  string          // who says so; "" for a key of this server
+	Client  string          // the program that calls on their behalf, if it is known
+	Scopes  []string        // what they may do
+	All     bool            // they may do everything, whatever the scopes say
+	Until   time.Time       // when they have to come with new credentials; zero if these do not end
+	Claims  json.RawMessage // all that a token says, as an object; nil if there was none
+}
+
+// May reports whether the scopes allow a call that needs all of those given. Where nobody was asked who
+// they are, which is a nil identity, everything is allowed.
+func (id *Identity) May(scopes ...string) bool {
+	if id == nil || id.All {
+		return true
+	}
+	for _, scope := range scopes {
+		if !slices.Contains(id.Scopes, scope) {
+			return false
+		}
+	}
+	return true
+}
+
+// Principal is a text that is the same for two calls of one caller and different for two callers: what was given to one
+// is not to be used by another. It is empty for a nil identity.
+func (id *Identity) Principal() string {
+	if id == nil {
+		return ""
+	}
+	text, _ := json.Marshal([]string{id.Issuer, id.Subject, id.Client}) // strings, which cannot fail
+	return string(text)
+}
+
+// identityKey is the key of a context's identity.
+type identityKey struct{}
+
+// With returns a context of a call that id makes.
+func With(ctx context.Context, id *Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, id)
+}
+
+// From returns who makes the call that ctx belongs to, or nil if nobody was asked who they are: over standard input and
+// output, or where neither keys nor tokens are in use.
+func From(ctx context.Context) *Identity {
+	id, _ := ctx.Value(identityKey{}).(*Identity)
+	return id
+}
 
 // minKey is how many characters a key has at least.
 const minKey = 16

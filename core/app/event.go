@@ -2,11 +2,44 @@ package app
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
+
+// An Entry is what applying a command may know of its place in the log. It is the same whenever the
+// command is applied: times and the ids of new things come from here, and from nowhere else.
+type Entry struct {
+	Seq  int64     `json:"seq"`  // 1, 2, 3, … without a gap
+	ID   string    `json:"id"`   // no other entry has it
+	Time time.Time `json:"time"` // when the command was executed, in UTC, to the microsecond
+}
+
+// A Record is an entry as the log holds it.
+type Record struct {
+	Entry
+	Type    string          `json:"type"`    // such as posts/create
+	Version int             `json:"version"` // of what its data looks like
+	Data    json.RawMessage `json:"data"`    // the command
+
+	Key    string          `json:"key,omitempty"`    // of idempotency; no other record has it
+	Result json.RawMessage `json:"result,omitempty"` // what came of it, if it has a key
+}
+
+// A Recorded is an event that no command reads as it is: its command was renamed or removed, or its
+// version has no type. See [Feature.Map].
+type Recorded struct {
+	Type    string
+	Version int
+	Data    json.RawMessage
+}
 
 // A decoded is a record as it is to be applied.
 type decoded struct {
@@ -189,4 +222,143 @@ func (a *App) Command(r Record) (any, error) {
 		return nil, d.err
 	}
 	return d.command.value(), nil
+}
+
+// An Upgrader is the type of an older version of a command. Upgrade returns the same command as the
+// next version has it. It depends on its receiver alone: no clock, no randomness, no I/O.
+type Upgrader[New any] interface {
+	Upgrade() New
+}
+
+// An Older is an older version of a command that events in the log still have.
+type Older struct {
+	version int
+	kind    reflect.Type // its data is read as this
+	next    reflect.Type // and upgraded to this
+	decode  func(data []byte) (any, error)
+	upgrade func(old any) any
+}
+
+// OlderOf is the version of a command whose events have the fields of Old. Upgrade leads to the
+// type of the command, or to that of a later version, which is upgraded in turn:
+//
+//	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
+func OlderOf[Old Upgrader[New], New any](version int) Older {
+	decoder := sync.OnceValue(strictjson.NewExactDecoder[Old])
+	return Older{
+		version: version,
+		kind:    reflect.TypeFor[Old](),
+		next:    reflect.TypeFor[New](),
+		decode: func(data []byte) (any, error) {
+			var old Old
+			err := decoder().Decode(data, &old)
+			return old, err
+		},
+		upgrade: func(old any) any { return old.(Old).Upgrade() },
+	}
+}
+
+// An upgrade reads the events of one older version as the current one.
+type upgrade struct {
+	Older
+	later []Older // the versions that it passes through, in order
+}
+
+// upgrades checks the older versions of a command: each leads to the command's own type.
+func (c Command) upgrades() (map[int]upgrade, error) {
+	byType, byVersion := map[reflect.Type]Older{}, map[int]upgrade{}
+	for _, o := range c.older {
+		switch _, twice := byVersion[o.version]; {
+		case twice:
+			return nil, fmt.Errorf("command %s has version %d twice; remove one OlderOf", c.name, o.version)
+		case o.version < 1 || o.version >= c.version:
+			return nil, fmt.Errorf("command %s has version %d, and %v is for version %d; older versions are from 1 to %d", c.name, c.version, o.kind, o.version, c.version-1)
+		}
+		byVersion[o.version] = upgrade{Older: o}
+		if known, ok := byType[o.kind]; !ok || known.version < o.version {
+			byType[o.kind] = o
+		}
+	}
+	for version, u := range byVersion {
+		for at := u.Older; at.next != c.kind; {
+			next, ok := byType[at.next]
+			if !ok || next.version <= at.version {
+				return nil, fmt.Errorf("command %s: version %d does not lead to %v: Upgrade of %v returns %v, which is the type of no later version", c.name, version, c.kind, at.kind, at.next)
+			}
+			u.later = append(u.later, next)
+			at = next
+		}
+		byVersion[version] = u
+	}
+	return byVersion, nil
+}
+
+// read decodes an event of the command, of any version that it knows.
+func (t *commandType) read(r Recorded) (command, error) {
+	if r.Version == t.version {
+		made, err := t.decode(r.Data)
+		if err != nil {
+			return nil, t.misfit(t.kind, err)
+		}
+		return made, nil
+	}
+	u := t.upgrades[r.Version]
+	value, err := u.decode(r.Data)
+	if err != nil {
+		return nil, t.misfit(u.kind, err)
+	}
+	value = u.upgrade(value)
+	for _, o := range u.later {
+		value = o.upgrade(value)
+	}
+	return t.wrap(value), nil
+}
+
+// knows reports whether events of a version can be read.
+func (t *commandType) knows(version int) bool {
+	if version == t.version {
+		return true
+	}
+	_, older := t.upgrades[version]
+	return older
+}
+
+// UpgradeList converts each value of a list. A nil list stays nil.
+func UpgradeList[Old, New any](list []Old, convert func(Old) New) []New {
+	if list == nil {
+		return nil
+	}
+	made := make([]New, len(list))
+	for i, old := range list {
+		made[i] = convert(old)
+	}
+	return made
+}
+
+// UpgradeMap converts each value of a map. A nil map stays nil.
+func UpgradeMap[K comparable, Old, New any](values map[K]Old, convert func(Old) New) map[K]New {
+	if values == nil {
+		return nil
+	}
+	made := make(map[K]New, len(values))
+	for key, old := range values {
+		made[key] = convert(old)
+	}
+	return made
+}
+
+// UpgradePointer converts what a pointer points to. A nil pointer stays nil.
+func UpgradePointer[Old, New any](old *Old, convert func(Old) New) *New {
+	if old == nil {
+		return nil
+	}
+	return new(convert(*old))
+}
+
+// UpgradeOr converts what a pointer points to. A nil pointer becomes fallback.
+func UpgradeOr[Old, New any](old *Old, fallback New, convert func(Old) New) New {
+	if old == nil {
+		return fallback
+	}
+	return convert(*old)
 }
