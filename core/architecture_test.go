@@ -57,7 +57,6 @@ var mayImport = []struct {
 	{"skeleton/...", []string{"skeleton/...", "core/..."}},
 
 	{"templates/...", nil},
-	{"cmd/petrock/internal/place", []string{"generators/journal"}},
 	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "generators/derive", "generators/engine", "generators/gen", "generators/typecheck", "skeleton", "templates"}},
 	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/petrock/internal/campaign", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},

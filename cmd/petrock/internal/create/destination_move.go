@@ -1,4 +1,4 @@
-package place
+package create
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Move puts what is in [Place.Dir] where it belongs. If it fails, nothing is there.
-func (p *Place) Move() error {
+// Move moves the entries of [destination.Dir] to the destination. If it fails, none is moved.
+func (p *destination) Move() error {
 	if !p.inside {
 		if err := os.Rename(p.Dir(), p.dest); err != nil {
 			return p.failed(err)
@@ -35,9 +35,9 @@ func (p *Place) Move() error {
 	return p.failed(err)
 }
 
-// mark writes down what is going to be moved. From the moment that this file is there, the next
-// process finishes what this one does not.
-func (p *Place) mark() error {
+// mark records the names to be moved. Once the file exists, the next run finishes the move if this
+// one is killed.
+func (p *destination) mark() error {
 	entries, err := os.ReadDir(p.Dir())
 	if err != nil {
 		return err
@@ -57,10 +57,10 @@ func (p *Place) mark() error {
 	return os.Rename(draft, filepath.Join(p.hidden, movingName))
 }
 
-// failed is why nothing was moved: most likely somebody else was faster.
-func (p *Place) failed(err error) error {
+// failed returns why the move failed: most likely another run was faster.
+func (p *destination) failed(err error) error {
 	if p.unsolved {
-		return &UnfinishedError{Dir: p.dest, Err: err}
+		return &unfinishedError{Dir: p.dest, Err: err}
 	}
 	if _, _, taken := look(p.dest); taken != nil {
 		return taken
@@ -68,15 +68,15 @@ func (p *Place) failed(err error) error {
 	return fmt.Errorf("moving it into place: %w", err)
 }
 
-// recover brings the hidden folder into order after a process that was killed: what that one
-// had begun to move is moved, if all of it is still there, and the rest is removed.
-func (p *Place) recover() error {
+// recover cleans up after a run that was killed: it finishes a move that had begun, if all files
+// exist, and removes the rest.
+func (p *destination) recover() error {
 	text, err := os.ReadFile(filepath.Join(p.hidden, movingName))
 	switch {
 	case err == nil:
 		if err := p.finish(text); err != nil {
 			p.unsolved = true
-			return &UnfinishedError{Dir: p.dest, Err: err}
+			return &unfinishedError{Dir: p.dest, Err: err}
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -87,9 +87,9 @@ func (p *Place) recover() error {
 	return nil
 }
 
-// finish moves what a mark speaks of and is not moved yet. If something of it is nowhere, and
-// nothing else is at the destination, somebody has given that up, and it is left to be removed.
-func (p *Place) finish(mark []byte) error {
+// finish moves the names of a mark that are not moved yet. If one of them is gone and the destination
+// is empty, the user has removed it, and the rest is left to be removed.
+func (p *destination) finish(mark []byte) error {
 	var names []string
 	if err := json.Unmarshal(mark, &names); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(p.hidden, movingName), err)
@@ -112,21 +112,21 @@ func (p *Place) finish(mark []byte) error {
 	return nil
 }
 
-// An UnfinishedError says that names were being moved into a folder when that was cut short,
-// and that the rest cannot be moved now. Nothing is lost: the next [Open] tries again.
-type UnfinishedError struct {
+// An unfinishedError reports that a move was interrupted and cannot be finished now. Nothing is
+// lost: the next [openDestination] retries.
+type unfinishedError struct {
 	Dir string
 	Err error
 }
 
-func (e *UnfinishedError) Error() string {
+func (e *unfinishedError) Error() string {
 	return fmt.Sprintf("a project was being moved into %s when that was cut short, and the rest of it cannot be moved: %v; move away all that is in that folder, or what is in the way, and run it again", e.Dir, e.Err)
 }
 
-// Unwrap is what was in the way.
-func (e *UnfinishedError) Unwrap() error { return e.Err }
+// Unwrap is the cause.
+func (e *unfinishedError) Unwrap() error { return e.Err }
 
-// moveNames moves all that is in one folder to another and returns what it has moved.
+// moveNames moves the entries of one folder to another, and returns the names that it moved.
 func moveNames(from, to string) (moved []string, err error) {
 	entries, err := os.ReadDir(from)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

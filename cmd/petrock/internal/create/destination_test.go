@@ -1,4 +1,4 @@
-package place_test
+package create
 
 import (
 	"errors"
@@ -8,23 +8,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// open claims a place and puts two names into it.
-func open(t *testing.T, dest string) *place.Place {
+// open opens a destination and writes two files.
+func open(t *testing.T, dest string) *destination {
 	t.Helper()
-	p, err := place.Open(dest)
+	p, err := openDestination(dest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(p.Dir(), "go.mod"))
-	write(t, filepath.Join(p.Dir(), "tools", "add.go"))
+	writeFile(t, filepath.Join(p.Dir(), "go.mod"))
+	writeFile(t, filepath.Join(p.Dir(), "tools", "add.go"))
 	return p
 }
 
-func write(t *testing.T, file string) {
+func writeFile(t *testing.T, file string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
@@ -97,8 +96,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "full", "README.md"))
-	write(t, filepath.Join(dir, "file"))
+	writeFile(t, filepath.Join(dir, "full", "README.md"))
+	writeFile(t, filepath.Join(dir, "file"))
 	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
@@ -109,11 +108,11 @@ func TestRefused(t *testing.T) {
 		"link":         "leads nowhere",
 		"x\x00y":       "invalid argument",
 	} {
-		_, err := place.Open(filepath.Join(dir, dest))
+		_, err := openDestination(filepath.Join(dir, dest))
 		if err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%s: %v, and not %q", dest, err, say)
 		}
-		if dest != "file/below/x" && place.Check(filepath.Join(dir, dest)) == nil {
+		if dest != "file/below/x" && checkDestination(filepath.Join(dir, dest)) == nil {
 			t.Errorf("%s: a look at it finds nothing wrong", dest)
 		}
 	}
@@ -126,8 +125,8 @@ func TestTakenMeanwhile(t *testing.T) {
 	parent := t.TempDir()
 	dest := filepath.Join(parent, "hello")
 	p := open(t, dest)
-	write(t, filepath.Join(dest, "theirs"))
-	var notEmpty *place.NotEmptyError
+	writeFile(t, filepath.Join(dest, "theirs"))
+	var notEmpty *notEmptyError
 	if err := p.Move(); !errors.As(err, &notEmpty) {
 		t.Errorf("the move says %v", err)
 	}
@@ -139,7 +138,7 @@ func TestTakenMeanwhile(t *testing.T) {
 
 	empty := t.TempDir()
 	p = open(t, empty)
-	write(t, filepath.Join(empty, "tools", "theirs.go"))
+	writeFile(t, filepath.Join(empty, "tools", "theirs.go"))
 	if err := p.Move(); !errors.As(err, &notEmpty) {
 		t.Errorf("the move says %v", err)
 	}
@@ -153,14 +152,14 @@ func TestTakenMeanwhile(t *testing.T) {
 func TestTwoAtOnePlace(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "hello")
 	first := open(t, dest)
-	if _, err := place.Open(dest); err == nil || !strings.Contains(err.Error(), "another petrock is at work") {
+	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "another petrock is at work") {
 		t.Errorf("the second gets %v", err)
 	}
 	if err := errors.Join(first.Move(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
-	var notEmpty *place.NotEmptyError
-	if _, err := place.Open(dest); !errors.As(err, &notEmpty) {
+	var notEmpty *notEmptyError
+	if _, err := openDestination(dest); !errors.As(err, &notEmpty) {
 		t.Errorf("the third gets %v", err)
 	}
 }
@@ -170,9 +169,9 @@ func TestTwoAtOnePlace(t *testing.T) {
 func TestLeftovers(t *testing.T) {
 	parent := t.TempDir()
 	for _, left := range []string{".petrock-new-00000001/project/go.mod", ".petrock-new-00000001/lock", ".petrock-new-00000002/scratch/overlay.json"} {
-		write(t, filepath.Join(parent, left))
+		writeFile(t, filepath.Join(parent, left))
 	}
-	write(t, filepath.Join(parent, ".petrock-new-00000003", "project", "go.mod"))
+	writeFile(t, filepath.Join(parent, ".petrock-new-00000003", "project", "go.mod"))
 	lock, err := journal.TryLock(filepath.Join(parent, ".petrock-new-00000003", "lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -190,9 +189,9 @@ func TestLeftovers(t *testing.T) {
 	holds(t, parent)
 
 	// Also by one that is refused.
-	write(t, filepath.Join(parent, ".petrock-new-00000004", "project", "go.mod"))
-	write(t, filepath.Join(parent, "full", "file"))
-	if _, err := place.Open(filepath.Join(parent, "full")); err == nil {
+	writeFile(t, filepath.Join(parent, ".petrock-new-00000004", "project", "go.mod"))
+	writeFile(t, filepath.Join(parent, "full", "file"))
+	if _, err := openDestination(filepath.Join(parent, "full")); err == nil {
 		t.Error("it is not refused")
 	}
 	holds(t, parent, "full")
@@ -200,7 +199,7 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	write(t, filepath.Join(parent, ".petrock-new", "project", "half.go"))
+	writeFile(t, filepath.Join(parent, ".petrock-new", "project", "half.go"))
 	p := open(t, parent)
 	if err := errors.Join(p.Move(), p.Close()); err != nil {
 		t.Fatal(err)
@@ -214,7 +213,7 @@ func TestFinished(t *testing.T) {
 	for moved := range len(all) + 2 { // at the end, even the folder that they were in is gone
 		dest := t.TempDir()
 		mark(t, dest, all...)
-		write(t, filepath.Join(dest, ".petrock-new", "lock"))
+		writeFile(t, filepath.Join(dest, ".petrock-new", "lock"))
 		if moved <= len(all) {
 			if err := os.MkdirAll(filepath.Join(dest, ".petrock-new", "project"), 0o755); err != nil {
 				t.Fatal(err)
@@ -222,12 +221,12 @@ func TestFinished(t *testing.T) {
 		}
 		for i, name := range all {
 			if i < moved {
-				write(t, filepath.Join(dest, name, "file"))
+				writeFile(t, filepath.Join(dest, name, "file"))
 			} else {
-				write(t, filepath.Join(dest, ".petrock-new", "project", name, "file"))
+				writeFile(t, filepath.Join(dest, ".petrock-new", "project", name, "file"))
 			}
 		}
-		p, err := place.Open(dest)
+		p, err := openDestination(dest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,14 +243,14 @@ func TestFinished(t *testing.T) {
 // If the rest cannot be moved, nothing is lost, and once it can be, it is.
 func TestUnfinished(t *testing.T) {
 	dest := t.TempDir()
-	write(t, filepath.Join(dest, "cmd", "main.go"))
-	write(t, filepath.Join(dest, "go.mod")) // the user's own, made meanwhile
+	writeFile(t, filepath.Join(dest, "cmd", "main.go"))
+	writeFile(t, filepath.Join(dest, "go.mod")) // the user's own, made meanwhile
 	mark(t, dest, "cmd", "go.mod", "tools")
-	write(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
-	write(t, filepath.Join(dest, ".petrock-new", "project", "tools", "add.go"))
+	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
+	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "tools", "add.go"))
 	for range 2 {
-		var unfinished *place.UnfinishedError
-		if _, err := place.Open(dest); !errors.As(err, &unfinished) || !strings.Contains(err.Error(), "go.mod") {
+		var unfinished *unfinishedError
+		if _, err := openDestination(dest); !errors.As(err, &unfinished) || !strings.Contains(err.Error(), "go.mod") {
 			t.Fatalf("it says %v", err)
 		}
 		holds(t, filepath.Join(dest, ".petrock-new", "project"), "go.mod", "tools")
@@ -259,7 +258,7 @@ func TestUnfinished(t *testing.T) {
 	if err := os.Remove(filepath.Join(dest, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
-	p, err := place.Open(dest)
+	p, err := openDestination(dest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,9 +273,9 @@ func TestUnfinished(t *testing.T) {
 func TestGivenUp(t *testing.T) {
 	dest := t.TempDir()
 	mark(t, dest, "cmd", "go.mod")
-	write(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
-	write(t, filepath.Join(dest, "theirs"))
-	if _, err := place.Open(dest); err == nil || !strings.Contains(err.Error(), "cmd is gone") {
+	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
+	writeFile(t, filepath.Join(dest, "theirs"))
+	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "cmd is gone") {
 		t.Errorf("beside something else, it says %v", err)
 	}
 	holds(t, dest, ".petrock-new", "theirs")
@@ -297,7 +296,7 @@ func TestGivenUp(t *testing.T) {
 func mark(t *testing.T, dest string, names ...string) {
 	t.Helper()
 	file := filepath.Join(dest, ".petrock-new", "moving")
-	write(t, file)
+	writeFile(t, file)
 	if err := os.WriteFile(file, []byte(`["`+strings.Join(names, `","`)+`"]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -307,10 +306,10 @@ func mark(t *testing.T, dest string, names ...string) {
 // folder with something of somebody else's in it.
 func TestForeign(t *testing.T) {
 	precious := t.TempDir()
-	write(t, filepath.Join(precious, "file"))
+	writeFile(t, filepath.Join(precious, "file"))
 	link := func(at string) error { return os.Symlink(precious, at) }
 	file := func(at string) error { return os.WriteFile(at, nil, 0o644) }
-	folder := func(at string) error { write(t, filepath.Join(at, "diary")); return nil }
+	folder := func(at string) error { writeFile(t, filepath.Join(at, "diary")); return nil }
 
 	// Where the hidden folder would be, which this tells.
 	parent := t.TempDir()
@@ -328,7 +327,7 @@ func TestForeign(t *testing.T) {
 			if err := put(hidden); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := place.Open(dest); err == nil || !strings.Contains(err.Error(), "in the way") {
+			if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "in the way") {
 				t.Errorf("%s (inside: %t): it says %v", what, inside, err)
 			}
 			holds(t, parent, filepath.Base(hidden))
@@ -336,8 +335,8 @@ func TestForeign(t *testing.T) {
 	}
 
 	parent = t.TempDir()
-	write(t, filepath.Join(parent, ".petrock-new-notes", "diary"))
-	write(t, filepath.Join(parent, ".petrock-new-0000000a", "diary"))
+	writeFile(t, filepath.Join(parent, ".petrock-new-notes", "diary"))
+	writeFile(t, filepath.Join(parent, ".petrock-new-0000000a", "diary"))
 	if err := link(filepath.Join(parent, ".petrock-new-0000000b")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package place
+package create
 
 import (
 	"crypto/sha256"
@@ -16,25 +16,26 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Names of what is hidden. Beside a destination, the name ends with a mark of it.
+// Names of the hidden folder and its entries. Next to a destination, the name of the hidden folder
+// ends with a hash of the destination's.
 const (
 	hiddenName  = ".petrock-new"
 	lockName    = "lock"
 	projectName = "project"
 	scratchName = "scratch"
-	movingName  = "moving" // is there while names are moved out of a hidden folder
+	movingName  = "moving" // exists while entries are moved out of the hidden folder
 )
 
-// hiddenFor is the name of the hidden folder beside dest. It is the same every time, so that
-// two runs that want to be at one place meet; those of different users do not, for they could
-// not clear up after each other.
+// hiddenFor is the name of the hidden folder next to dest. Two runs with one destination use the same
+// name, so that one waits for the other. Runs of different users do not, because they cannot remove
+// each other's files.
 func hiddenFor(dest string) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(os.Getuid()) + " " + filepath.Base(dest)))
 	return hiddenName + "-" + hex.EncodeToString(sum[:4])
 }
 
-// checkHidden refuses what has the name of a hidden folder and is none: a link, a file, a
-// folder that holds anything that is not ours. Nothing is removed from such.
+// checkHidden refuses a file, a link, or a folder with third-party files that has the name of a
+// hidden folder. Nothing is removed from it.
 func checkHidden(hidden string) error {
 	info, err := os.Lstat(hidden)
 	if err != nil {
@@ -55,8 +56,8 @@ func checkHidden(hidden string) error {
 	return nil
 }
 
-// claim makes the hidden folder and takes its lock. Somebody who sweeps may hold it for a moment.
-func (p *Place) claim() error {
+// claim creates the hidden folder and locks it. A run that sweeps may hold the lock for a moment.
+func (p *destination) claim() error {
 	const tries = 50
 	for try := 1; ; try++ {
 		err := os.Mkdir(p.hidden, 0o755)
@@ -81,8 +82,7 @@ func (p *Place) claim() error {
 	}
 }
 
-// sweep removes the hidden folders in dir that nobody holds, but for one. It is a favour: what
-// cannot be removed stays.
+// sweep removes the hidden folders in dir that are not locked, except one. Errors are ignored.
 func sweep(dir, except string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -104,8 +104,8 @@ func sweep(dir, except string) {
 	}
 }
 
-// empty removes all that is in a hidden folder, but for its lock. A process that was killed
-// may have left children that still write there: it tries more than once.
+// empty removes the entries of a hidden folder except its lock. It retries, because children of a
+// killed process may still write there.
 func empty(hidden string) error {
 	var err error
 	for range 5 {

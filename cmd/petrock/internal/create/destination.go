@@ -1,4 +1,4 @@
-package place
+package create
 
 import (
 	"errors"
@@ -12,40 +12,38 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// A Place is where a folder is going to be. It is not for several goroutines.
-type Place struct {
-	dest     string        // where it goes, absolute
-	hidden   string        // where it is prepared
-	made     bool          // hidden was made by this one
-	inside   bool          // hidden is in dest, which is there and empty
-	parents  []string      // folders above dest that were made for it, deepest first
+// A destination is the folder of a new project. It is not safe for concurrent use.
+type destination struct {
+	dest     string        // absolute path
+	hidden   string        // the hidden folder, in which the project is prepared
+	made     bool          // this process created hidden
+	inside   bool          // hidden is in dest, which exists and is empty
+	parents  []string      // folders above dest that were created, deepest first
 	lock     *journal.Lock // on hidden
-	finished bool
-	moved    bool // dest holds something now
-	unsolved bool // hidden holds what nobody can move or remove without asking
+	finished bool          // openDestination finished the move of an earlier run
+	moved    bool          // dest holds the project
+	unsolved bool          // hidden holds files that can be neither moved nor removed
 }
 
-// A NotEmptyError says that something is at the destination already.
-type NotEmptyError struct {
+// A notEmptyError reports that the destination exists and is not empty.
+type notEmptyError struct {
 	Dir   string
 	Holds []string // names in it, not all if there are many
 }
 
-func (e *NotEmptyError) Error() string {
+func (e *notEmptyError) Error() string {
 	return fmt.Sprintf("%s is there already, and is not empty: it holds %s", e.Dir, strings.Join(e.Holds, ", "))
 }
 
-// Check says whether a folder could be put at dest, as far as that can be told
-// without touching anything.
-func Check(dest string) error {
+// checkDestination reports why a project cannot be created at dest. It changes nothing.
+func checkDestination(dest string) error {
 	_, _, err := look(dest)
 	return err
 }
 
-// Open claims a place. The destination must not be there, or be an empty folder; what others
-// left behind unfinished is cleared away. Somebody who is at work there at this moment is
-// an error. The place has to be closed.
-func Open(dest string) (*Place, error) {
+// openDestination locks a destination, which must not exist or be an empty folder, and cleans up
+// after runs that were killed. It fails if another run works there. The caller must close it.
+func openDestination(dest string) (*destination, error) {
 	dest, err := filepath.Abs(dest)
 	if err != nil {
 		return nil, err
@@ -55,7 +53,7 @@ func Open(dest string) (*Place, error) {
 		sweep(filepath.Dir(dest), "")
 		return nil, err
 	}
-	p := &Place{dest: dest, inside: there}
+	p := &destination{dest: dest, inside: there}
 	if there {
 		p.hidden = filepath.Join(dest, hiddenName)
 	} else {
@@ -71,15 +69,15 @@ func Open(dest string) (*Place, error) {
 	return p, nil
 }
 
-// prepare makes the hidden folder ready to be filled.
-func (p *Place) prepare() error {
+// prepare creates the hidden folder.
+func (p *destination) prepare() error {
 	if err := p.claim(); err != nil {
 		return err
 	}
 	if err := p.recover(); err != nil || p.finished {
 		return err
 	}
-	// Somebody may have been faster.
+	// Another run may have been faster.
 	there, _, err := look(p.dest)
 	if err == nil && there != p.inside {
 		err = fmt.Errorf("%s came or went at this moment; try again", p.dest)
@@ -90,8 +88,8 @@ func (p *Place) prepare() error {
 	return errors.Join(os.Mkdir(p.Dir(), 0o755), os.Mkdir(p.Scratch(), 0o755))
 }
 
-// look tells whether dest is there, and the names in it. The error says why a folder
-// cannot be put there.
+// look reports whether dest exists, and the names in it. The error says why no project can be
+// created there.
 func look(dest string) (there bool, names []string, err error) {
 	info, err := os.Stat(dest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,13 +119,13 @@ func look(dest string) (there bool, names []string, err error) {
 		if len(holds) > 3 {
 			holds = append(holds[:3], "…")
 		}
-		return true, names, &NotEmptyError{Dir: dest, Holds: holds}
+		return true, names, &notEmptyError{Dir: dest, Holds: holds}
 	}
 	return true, names, nil
 }
 
-// makeParents makes the folders above dest and notes which.
-func (p *Place) makeParents() error {
+// makeParents creates the folders above dest, and remembers which.
+func (p *destination) makeParents() error {
 	for dir := filepath.Dir(p.dest); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -138,23 +136,23 @@ func (p *Place) makeParents() error {
 }
 
 // Dir is the folder to fill.
-func (p *Place) Dir() string { return filepath.Join(p.hidden, projectName) }
+func (p *destination) Dir() string { return filepath.Join(p.hidden, projectName) }
 
-// Scratch is a folder for what is needed on the way. It vanishes with [Place.Close].
-func (p *Place) Scratch() string { return filepath.Join(p.hidden, scratchName) }
+// Scratch is a temporary folder. [destination.Close] removes it.
+func (p *destination) Scratch() string { return filepath.Join(p.hidden, scratchName) }
 
-// Dest is where the folder goes, as an absolute path.
-func (p *Place) Dest() string { return p.dest }
+// Dest is the absolute path of the destination.
+func (p *destination) Dest() string { return p.dest }
 
-// Finished reports whether Open has finished what an earlier process had begun to move, so
-// that the destination holds what that one prepared.
-func (p *Place) Finished() bool { return p.finished }
+// Finished reports whether openDestination has finished the move of an earlier run, so that the
+// destination holds the project of that run.
+func (p *destination) Finished() bool { return p.finished }
 
-// Close gives the place up. What was not moved is removed.
-func (p *Place) Close() error {
+// Close unlocks the destination, and removes files that were not moved.
+func (p *destination) Close() error {
 	if p.lock == nil {
 		if p.made {
-			os.Remove(p.hidden) // unless somebody else has claimed it by now
+			os.Remove(p.hidden) // fails if another run has claimed it
 		}
 		p.removeParents()
 		return nil
@@ -165,16 +163,16 @@ func (p *Place) Close() error {
 	}
 	err = errors.Join(err, p.lock.Release())
 	p.lock = nil
-	os.Remove(p.hidden) // unless somebody else has claimed it by now
+	os.Remove(p.hidden) // fails if another run has claimed it
 	p.removeParents()
 	return err
 }
 
-func (p *Place) removeParents() {
+func (p *destination) removeParents() {
 	if p.moved {
 		return
 	}
 	for _, dir := range p.parents {
-		os.Remove(dir) // unless somebody else has put something there
+		os.Remove(dir) // fails if it is not empty
 	}
 }
