@@ -375,6 +375,20 @@ func TestWorkshopWithoutExec(t *testing.T) {
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
 		t.Errorf("a generator of the project's own says %s", said.Text())
 	}
+
+	// A dev server that is started now offers it from the beginning, unless it does not compile.
+	if client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}); !hasTool(client, "generate_handler") {
+		t.Error("there is no tool generate_handler")
+	}
+	w.write("internal/generators/wrong.go", "package generators\n\nfunc\n")
+	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
+	if hasTool(client, "generate_handler") || !hasTool(client, "generate_tool") {
+		t.Error("with a generator that does not compile, the tools are wrong")
+	}
+	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "internal/generators does not compile, so the project's own generators are left out:\n  internal/generators/wrong.go:") {
+		t.Errorf("a generator that does not compile says %s", said.Text())
+	}
+	good[engine.Result](w, client, "generate_prompt", object{"name": "other"})
 }
 
 // A generator that was changed after the workshop was started is not the one that the workshop has, also if nothing was

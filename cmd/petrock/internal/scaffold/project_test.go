@@ -422,7 +422,7 @@ func TestMoonphase(t *testing.T) {
 	}
 }
 
-// checkKeyed fails unless a configuration has the server called name over HTTP with a key, and the workshop as a program.
+// checkKeyed fails unless a configuration has the server called name over HTTP with a key, and petrock as a program.
 func checkKeyed(t *testing.T, file, text, name, key string) {
 	t.Helper()
 	type server struct {
@@ -441,7 +441,7 @@ func checkKeyed(t *testing.T, file, text, name, key string) {
 		t.Errorf("%s has %+v", file, got)
 	}
 	if got := servers["petrock"]; got.Type != "stdio" || got.Command != "go" || got.URL != "" {
-		t.Errorf("%s has the workshop as %+v", file, got)
+		t.Errorf("%s has petrock as %+v", file, got)
 	}
 }
 
