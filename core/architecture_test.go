@@ -28,7 +28,7 @@ var mayImport = []struct {
 	{"core/quiet", []string{"core/stdfd"}},
 	{"core/auth", nil},
 	{"core/auth/token", []string{"core/auth"}},
-	{"core/web", []string{"core/auth", "core/mcp"}},
+	{"core/mcphttp", []string{"core/auth", "core/jsonrpc", "core/mcp", "core/strictjson"}},
 	{"core/mcp", []string{"core/auth", "core/child", "core/jsonrpc", "core/posting", "core/schema", "core/strictjson", "core/stdfd"}},
 	{"core/app", []string{"core/strictjson"}},
 	{"core/app/sqlite", []string{"core/app"}},

@@ -15,6 +15,7 @@ import (
 	"github.com/petrock/petrock/core/fleet"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpconfig"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // kindVariable has this program be a server of some kind.
@@ -186,7 +187,7 @@ func TestFind(t *testing.T) {
 
 // What the configuration switches off is off.
 func TestDisabled(t *testing.T) {
-	web := httptest.NewServer(newServer("a", "b", "c").HTTP(mcp.HTTPOptions{}))
+	web := httptest.NewServer(mcphttp.NewHandler(newServer("a", "b", "c"), mcphttp.Options{}))
 	defer web.Close()
 	all := fleet.Start(t.Context(), read(t, "crush.json", `{"mcp": {
 		"off":  {"type": "http", "url": "`+web.URL+`", "disabled": true},

@@ -80,8 +80,8 @@ type Client struct {
 	mu       sync.Mutex
 	followed map[string]*outgoing // those that want to know how far they have come, by their tokens
 	tokens   int64
-	headers  map[string][]mirrored // of tools, by their names
-	wanted   map[string]bool       // resources that are subscribed to
+	headers  map[string][]HeaderArgument // of tools, by their names
+	wanted   map[string]bool             // resources that are subscribed to
 	level    Level
 	listen   *listening    // in revisions without sessions; nil if there is none
 	relisten chan struct{} // has room for whoever changes that
@@ -162,7 +162,7 @@ func newClient(o ClientOptions) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{o: o, level: o.LogLevel, headers: map[string][]mirrored{}, wanted: map[string]bool{}, followed: map[string]*outgoing{}, acks: map[string]chan<- struct{}{}}
+	c := &Client{o: o, level: o.LogLevel, headers: map[string][]HeaderArgument{}, wanted: map[string]bool{}, followed: map[string]*outgoing{}, acks: map[string]chan<- struct{}{}}
 	c.again, c.relisten = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.card = sync.OnceValues(c.newCard)
 	c.life, c.end = context.WithCancel(context.Background())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // ways are how a client gets to a server, by name.
@@ -23,7 +24,7 @@ func ways(t *testing.T) map[string]func(*mcp.Server, mcp.ClientOptions) (*mcp.Cl
 			return mcp.ClientOver(t.Context(), ours, o)
 		},
 		"over HTTP": func(s *mcp.Server, o mcp.ClientOptions) (*mcp.Client, error) {
-			handler := s.HTTP(mcp.HTTPOptions{})
+			handler := mcphttp.NewHandler(s, mcphttp.Options{})
 			web := httptest.NewServer(handler)
 			t.Cleanup(web.Close)
 			return mcp.Dial(t.Context(), web.URL, o)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/posting"
-	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Dial begins to speak to a server over HTTP: streamable HTTP in whatever revision it has, or else the older transport of two
@@ -264,25 +262,10 @@ func (h *httpRoute) mirror(header http.Header, r *outgoing) {
 		return // which writing the request says
 	}
 	for _, m := range repeated {
-		if text, ok := m.text(arguments); ok {
-			header[m.header] = []string{encodeHeader(text)}
+		if text, ok := m.Text(arguments); ok {
+			header[m.Header] = []string{encodeHeader(text)}
 		}
 	}
-}
-
-// text is what an argument is in a header; false if it is not there.
-func (m mirrored) text(arguments json.RawMessage) (string, bool) {
-	value := arguments
-	for _, name := range m.path {
-		value = memberOf(value, name)
-	}
-	switch strictjson.First(value) {
-	case 0, 'n', '{', '[':
-		return "", false
-	case '"':
-		return strictjson.Unquote(value)
-	}
-	return string(value), true
 }
 
 // encodeHeader is a text as the value of a header: in base64 where it could not stand otherwise, or be taken for that.

@@ -46,7 +46,7 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 		return all, err
 	}
 	return slices.DeleteFunc(all, func(t Tool) bool {
-		found, err := findMirrored(t.InputSchema)
+		found, err := HeaderArguments(t.InputSchema)
 		if err != nil {
 			c.o.Logger.Warn("a tool is left out", "tool", t.Name, "error", err)
 			return true

@@ -142,18 +142,18 @@ func (s *sseRoute) explain(err error) error {
 // A sseReply posts the answer to something that the server asked.
 type sseReply struct{ s *sseRoute }
 
-// Send implements [jsonrpc.Outlet].
+// Send implements [jsonrpc.Responder].
 func (r *sseReply) Send(msg []byte) error {
 	ctx, cancel := r.s.c.soon(r.s.c.life)
 	defer cancel()
 	return r.s.tell(ctx, msg)
 }
 
-// Room implements [jsonrpc.Outlet].
-func (r *sseReply) Room() []byte { return nil }
+// Room implements [jsonrpc.Responder].
+func (r *sseReply) Buffer() []byte { return nil }
 
-// Answer implements [jsonrpc.Outlet].
-func (r *sseReply) Answer(msg []byte, _ error) {
+// Answer implements [jsonrpc.Responder].
+func (r *sseReply) Respond(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}

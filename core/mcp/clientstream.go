@@ -100,19 +100,19 @@ func (s *inflow) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, er
 
 // takeIn takes a message that came over HTTP: what is told, in order, unless somebody takes long over it, who may wait for what is still to
 // come; what is asked, beside the rest, and for as long as ctx lasts: nobody need answer what belongs to a request that was given up.
-func (c *Client) takeIn(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
+func (c *Client) takeIn(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Responder) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		c.o.Logger.Warn("the server sent what is no message", "error", m.Fault())
 	case m.IsRequest() || m.IsBatch():
-		go c.conn.Take(ctx, m, out)
+		go c.conn.Receive(ctx, m, out)
 	case m.IsResponse():
-		c.conn.Take(ctx, m, out)
+		c.conn.Receive(ctx, m, out)
 	default:
 		heard := make(chan struct{})
 		go func() {
 			defer close(heard)
-			c.conn.Take(ctx, m, out)
+			c.conn.Receive(ctx, m, out)
 		}()
 		timer := time.NewTimer(heardIn)
 		defer timer.Stop()
@@ -257,14 +257,14 @@ type reply struct {
 	a *terms
 }
 
-// Send implements [jsonrpc.Outlet].
+// Send implements [jsonrpc.Responder].
 func (r *reply) Send(msg []byte) error { return r.h.tell(r.h.c.life, r.a, "", msg) }
 
-// Room implements [jsonrpc.Outlet].
-func (r *reply) Room() []byte { return nil }
+// Room implements [jsonrpc.Responder].
+func (r *reply) Buffer() []byte { return nil }
 
-// Answer implements [jsonrpc.Outlet].
-func (r *reply) Answer(msg []byte, _ error) {
+// Answer implements [jsonrpc.Responder].
+func (r *reply) Respond(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -170,7 +171,7 @@ func write(t *testing.T, file, text string) {
 // served is a folder whose configuration has one server, which is in this process, over HTTP.
 func served(t *testing.T) string {
 	t.Helper()
-	web := httptest.NewServer(newServer().HTTP(mcp.HTTPOptions{}))
+	web := httptest.NewServer(mcphttp.NewHandler(newServer(), mcphttp.Options{}))
 	t.Cleanup(web.Close)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"web": {"type": "http", "url": "`+web.URL+`"}}}`)

@@ -1,48 +1,49 @@
-package web
+package mcphttp
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// enter asks the gates who makes a request, and returns it with their identity; or it answers, and returns nil.
-func (d *door) enter(w http.ResponseWriter, r *http.Request) *http.Request {
-	for _, gate := range d.Gates {
+// authenticate returns the request with the identity of its caller. If no gate accepts it, authenticate responds and
+// returns nil.
+func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
+	for _, gate := range g.Gates {
 		id, err := gate.Enter(r)
-		var refusal *auth.Refusal
-		switch {
-		case errors.As(err, &refusal):
-			d.challenge(w, r, refusal.Why, refusal.Message)
+		if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
+			g.challenge(w, r, refusal.Why, refusal.Message)
 			return nil
-		case err != nil:
-			d.Logger.Error("telling who calls", "error", err)
+		}
+		if err != nil {
+			g.Logger.Error("authenticate", "error", err)
 			w.Header().Set("Retry-After", "5")
-			d.refuse(w, r, http.StatusServiceUnavailable, "it cannot be told now who you are; try again")
+			g.refuse(w, r, http.StatusServiceUnavailable, "credentials cannot be checked now; retry later")
 			return nil
-		case id != nil:
+		}
+		if id != nil {
 			return r.WithContext(auth.With(r.Context(), id))
 		}
 	}
 	var wants []string
-	for _, gate := range d.Gates {
+	for _, gate := range g.Gates {
 		wants = append(wants, gate.Wants())
 	}
 	send := "send " + strings.Join(wants, ", or ")
 	if r.Header["Authorization"] != nil || r.Header["X-Api-Token"] != nil {
-		d.challenge(w, r, "invalid_token", "what was sent to say who you are is not good here; "+send)
+		g.challenge(w, r, "invalid_token", "invalid credentials; "+send)
 	} else {
-		d.challenge(w, r, "", "say who you are: "+send)
+		g.challenge(w, r, "", "authentication required; "+send)
 	}
 	return nil
 }
 
-// challenge refuses a request for a reason of RFC 6750, or for none, with the challenges of all gates.
-func (d *door) challenge(w http.ResponseWriter, r *http.Request, why, message string) {
-	for _, gate := range d.Gates {
+// challenge refuses a request with the challenges of all gates. why is an error code of RFC 6750, or "".
+func (g *guard) challenge(w http.ResponseWriter, r *http.Request, why, message string) {
+	for _, gate := range g.Gates {
 		w.Header().Add("WWW-Authenticate", gate.Challenge(why, nil))
 	}
 	status := http.StatusUnauthorized
@@ -52,15 +53,14 @@ func (d *door) challenge(w http.ResponseWriter, r *http.Request, why, message st
 	case "insufficient_scope":
 		status = http.StatusForbidden
 	}
-	d.refuse(w, r, status, message)
+	g.refuse(w, r, status, message)
 }
 
-// refuse answers a request that goes no further. The body is an error of JSON-RPC that belongs to no call.
-func (d *door) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
-	d.Logger.Debug("refused", "method", r.Method, "status", status, "why", message, "from", r.RemoteAddr)
-	text, _ := json.Marshal(message) // a string, which cannot fail
-	d.guard(w.Header())
+// refuse responds with an error of JSON-RPC that belongs to no call.
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	g.Logger.Debug("refused", "method", r.Method, "status", status, "why", message, "from", r.RemoteAddr)
+	g.setNoStore(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32600,"message":` + string(text) + `}}`))
+	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
 }

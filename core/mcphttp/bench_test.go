@@ -1,4 +1,4 @@
-package mcp_test
+package mcphttp_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // A sink is a response that nobody reads.
@@ -30,7 +31,7 @@ func BenchmarkHTTPCall(b *testing.B) {
 	if err := mcp.AddTool(s, mcp.Tool{Name: "add", InputSchema: schema, OutputSchema: schema}, add); err != nil {
 		b.Fatal(err)
 	}
-	h := s.HTTP(mcp.HTTPOptions{})
+	h := mcphttp.NewHandler(s, mcphttp.Options{})
 	for _, era := range []struct{ name, meta, headers string }{
 		{"sessions", "", ""},
 		{"stateless", "," + strings.Replace(meta, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"b","version":"1"},`, 1), strings.Join(modern("tools/call", "add"), "\n")},

@@ -1,44 +1,44 @@
-package web
+package mcphttp
 
 import (
 	"net/http"
 	"strings"
 )
 
-// What pages of other origins may use.
+// Pages of other origins may use these.
 const (
-	methods   = "GET, POST, DELETE"
-	headers   = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
-	exposed   = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
-	maxAge    = "7200" // seconds
-	parameter = "Mcp-Param-"
+	corsMethods   = "GET, POST, DELETE"
+	corsHeaders   = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
+	corsExposed   = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
+	corsMaxAge    = "7200" // seconds
+	corsParameter = "Mcp-Param-"
 )
 
-// maxParameters is how many headers with parameters of a tool a page may ask for at once.
+// maxParameters limits the headers with arguments of a tool that a page may ask for at once.
 const maxParameters = 100
 
-// preflight answers the question of a browser whether a page may send a request, if r is one. The origin has been checked.
+// preflight answers a CORS preflight request, and reports whether r is one. Its origin has been checked.
 func preflight(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodOptions || r.Header["Origin"] == nil || r.Header["Access-Control-Request-Method"] == nil {
 		return false
 	}
 	header := w.Header()
-	header.Set("Access-Control-Allow-Methods", methods)
-	header.Set("Access-Control-Allow-Headers", headers+parameters(r.Header["Access-Control-Request-Headers"]))
-	header.Set("Access-Control-Max-Age", maxAge)
+	header.Set("Access-Control-Allow-Methods", corsMethods)
+	header.Set("Access-Control-Allow-Headers", corsHeaders+corsParameters(r.Header["Access-Control-Request-Headers"]))
+	header.Set("Access-Control-Max-Age", corsMaxAge)
 	header.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
 
-// parameters are those of the headers asked for that carry parameters of tools, to be added to a list.
-func parameters(asked []string) string {
+// corsParameters returns the requested headers that carry arguments of tools, to be appended to a list.
+func corsParameters(requested []string) string {
 	var found strings.Builder
 	n := 0
-	for _, line := range asked {
+	for _, line := range requested {
 		for name := range strings.SplitSeq(line, ",") {
 			name = strings.TrimSpace(name)
-			if len(name) <= len(parameter) || !strings.EqualFold(name[:len(parameter)], parameter) || !isToken(name) || n == maxParameters {
+			if len(name) <= len(corsParameter) || !strings.EqualFold(name[:len(corsParameter)], corsParameter) || !isToken(name) || n == maxParameters {
 				continue
 			}
 			n++
@@ -48,7 +48,7 @@ func parameters(asked []string) string {
 	return found.String()
 }
 
-// isToken reports whether a text is a token of HTTP, as the name of a header is.
+// isToken reports whether text is a token of HTTP, as names of headers are.
 func isToken(text string) bool {
 	for _, c := range []byte(text) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

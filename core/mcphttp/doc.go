@@ -1,15 +1,17 @@
-// Package web puts a server on HTTP: it listens, looks who may come in and from where, and ends in order.
+// Package mcphttp serves MCP over streamable HTTP.
 //
-// A request is looked at in this order: the Host and the Origin (403), the path (404), who makes it (401), and
-// then the handler has it. On a loopback address, where browsers of the same machine can be made to call by pages from
-// anywhere, the Host has to be one of this machine or one that is listed, and so has the Origin, if there is one. Elsewhere any
-// Host will do, and an Origin has to be listed, or that of the Host, which has to be listed itself where there is no gate. An origin
-// that is let in is answered as CORS wants it. Cookies play no part.
+//	handler := mcphttp.NewHandler(server, mcphttp.Options{})
+//	err := mcphttp.Serve(ctx, handler, mcphttp.ServeOptions{Addr: "127.0.0.1:8181"})
 //
-// What is listened on and is no loopback address needs a gate, or the word that TLS and identity are handled
-// in front. There is no TLS here: what stands in front has it.
+// A [Handler] is an [http.Handler] over the sessions of a server of package mcp. [Serve] listens, and checks each request
+// before the handler gets it, in this order: Host and Origin (403), path (404), credentials (401).
 //
-// The limits of net/http apply: a header that is too large is answered with 431, one that takes too long ends the connection. A
-// body that takes too long ends in an error for the handler that reads it, [os.ErrDeadlineExceeded]. An answer may take
-// as long as it likes. The protocol is HTTP/1.1.
-package web
+// On a loopback address, where web pages can make browsers of the same machine send requests, Host and Origin must be
+// names of this machine or listed in the options. On other addresses any Host is accepted; an Origin must be listed or be
+// that of the Host, which must itself be listed if there are no gates. Accepted origins get CORS headers. Cookies are
+// not used.
+//
+// Any other address than a loopback one requires a gate, or a proxy that handles TLS and authentication. Serve has no
+// TLS. It speaks HTTP/1.1 with the limits of net/http: a header above the limit gets status 431, a slow header ends the
+// connection, and reading a slow body fails with [os.ErrDeadlineExceeded]. Responses have no time limit.
+package mcphttp

@@ -1,4 +1,4 @@
-package mcp
+package mcphttp
 
 import (
 	"context"
@@ -9,49 +9,50 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
 )
 
-// An exchange is one POST and its answer. It is where what belongs to a request goes: the answer alone as JSON, or, as soon as
-// there is more or it takes long, all of it as a stream.
+// An exchange is one POST and its response. It implements [mcp.Responder]. The response is plain JSON if the answer
+// to the call is all there is. It is a stream as soon as the call sends something else first or takes long.
 type exchange struct {
-	h       *HTTPHandler
-	w       http.ResponseWriter // nobody's but the stream's once there is one
-	r       *http.Request
-	msg     jsonrpc.Message
-	call    Call        // of msg, unless that is a batch
-	version string      // the header MCP-Protocol-Version
-	session *webSession // nil for a request that stands for itself
-	fresh   bool        // the session begins with this
-	batch   bool        // there may be several requests in it
-	listens bool        // it is a subscription
-	modern  bool        // errors have the status that they have in revision 2026-07-28
-	unknown bool        // the request does not say well enough what it is
-	room    *[]byte
-
-	returned bool // from serving it
+	h        *Handler
+	w        http.ResponseWriter // used by the stream alone once there is one
+	r        *http.Request
+	msg      jsonrpc.Message
+	version  string   // the header MCP-Protocol-Version
+	session  *session // nil for a stateless request
+	fresh    bool     // the request begins the session
+	batch    bool     // msg may hold several requests
+	listens  bool     // the request is a subscription
+	buffer   *[]byte  // lent by the handler, for the answer
+	returned bool     // from serving msg
 
 	mu       sync.Mutex
+	timer    *time.Timer // starts the stream of a call that takes long; nil before the call begins
 	answered bool
 	complete bool // the answer has been written
-	left     bool // the client does not use the session any more with this
+	left     bool // the client no longer uses the session by this exchange
 	stream   *stream
 	reader   *reader       // of the stream
-	written  chan struct{} // closed when the client has been sent all of the stream that it will be over this connection
-
-	looked       bool // by the lookout, whose lock guards these
-	looks        int  // when that began
-	next, before *exchange
+	written  chan struct{} // closed when the stream has been written to this connection, as far as it will be
 }
 
-// Room implements [jsonrpc.Outlet].
-func (e *exchange) Room() []byte {
-	e.h.lookout.enter(e)
-	e.room = e.h.rooms.Get().(*[]byte)
-	return (*e.room)[:0]
+// Buffer implements [jsonrpc.Responder]. A call begins with it.
+func (e *exchange) Buffer() []byte {
+	e.startTimer()
+	e.buffer = e.h.buffers.Get().(*[]byte)
+	return (*e.buffer)[:0]
 }
 
-// takesLong begins the stream of a call that is not answered soon.
-func (e *exchange) takesLong() {
+// startTimer makes the response a stream unless it is complete within the keep-alive interval.
+func (e *exchange) startTimer() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.timer = time.AfterFunc(e.h.o.KeepAlive, e.startStream)
+}
+
+// startStream makes the response a stream, unless it is one or complete.
+func (e *exchange) startStream() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.answered && e.stream == nil {
@@ -60,7 +61,7 @@ func (e *exchange) takesLong() {
 	}
 }
 
-// Send implements [jsonrpc.Outlet].
+// Send implements [jsonrpc.Responder].
 func (e *exchange) Send(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,9 +75,9 @@ func (e *exchange) Send(msg []byte) error {
 	return e.stream.add(msg)
 }
 
-// begin makes it a stream. mu is held.
+// begin makes the response a stream. mu is held.
 func (e *exchange) begin() {
-	e.introduce()
+	e.setSessionID()
 	if e.session != nil {
 		e.stream = e.session.streams.open()
 	} else {
@@ -87,15 +88,15 @@ func (e *exchange) begin() {
 	go e.pump()
 }
 
-// prime gives the client a place in the stream to come back to, if it knows of such a thing. mu is held.
+// prime sends an event without data, whose id the client can resume from if its revision has that. mu is held.
 func (e *exchange) prime() {
-	if e.session != nil && e.session.Revision() >= Revision20251125 {
+	if e.session != nil && e.session.Revision() >= mcp.Revision20251125 {
 		e.stream.mark(0)
 	}
 }
 
-// pump writes the stream to the client for as long as there is one. If it leaves before the call is answered, the connection is
-// taken from the call, which may go on.
+// pump writes the stream to the client. If the client is sent away before the call is answered, the connection ends
+// and the call goes on.
 func (e *exchange) pump() {
 	defer close(e.written)
 	defer e.leave()
@@ -105,22 +106,22 @@ func (e *exchange) pump() {
 	}
 }
 
-// leave notes that the client has its answer, or waits for it no more. A session that its client has left may end while a call goes on, which
-// may wait for that client.
+// leave notes that the client has its answer or no longer waits for it. From then on, a call that goes on does not
+// keep the session alive.
 func (e *exchange) leave() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.session != nil && !e.left {
 		e.left = true
-		e.session.letGo()
+		e.session.release()
 	}
 }
 
-// hangUp ends the answer to a request whose handler has not returned.
+// hangUp ends the response to a request whose handler has not returned.
 func hangUp(w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // the client waits until the handler has
+		return // the client waits until the handler returns
 	}
 	if r.ProtoAtLeast(1, 1) {
 		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
@@ -129,131 +130,136 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// suspend has the client leave, and come back after retry.
-func (e *exchange) suspend(retry time.Duration) {
+// Suspend implements [mcp.Responder].
+func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.answered {
 		return
 	}
 	if e.stream == nil {
-		e.w.Header().Set("Connection", "close") // see hangUp: who used it again would find it closed
+		e.w.Header().Set("Connection", "close") // hangUp closes it
 		e.begin()
 	}
 	e.stream.mark(max(retry, time.Millisecond))
 	e.stream.dismiss()
 }
 
-// Answer implements [jsonrpc.Outlet].
-func (e *exchange) Answer(msg []byte, err error) {
+// Respond implements [jsonrpc.Responder].
+func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.answer()
-	if e.room != nil && cap(msg) <= mostRoom {
-		*e.room = msg
+	e.setAnswered()
+	if e.buffer != nil && cap(msg) <= maxBuffer {
+		*e.buffer = msg
 	}
 	switch {
 	case e.stream != nil:
 		e.stream.finish(msg)
 	case msg == nil:
-		e.w.WriteHeader(http.StatusAccepted) // the client gave the request up
+		e.w.WriteHeader(http.StatusAccepted) // the client cancelled the request
 	default:
 		e.h.write(e.w, e.status(err), msg)
 	}
 	e.complete = true
 }
 
-// mostRoom is how large a room is kept for others.
-const mostRoom = 64 << 10
+// maxBuffer is the size limit of a buffer that is kept for other responses.
+const maxBuffer = 64 << 10
 
-// accept answers what wants no answer.
+// accept responds to a message that gets no answer.
 func (e *exchange) accept() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.answered {
-		e.answer()
-		if e.stream != nil {
-			e.stream.end()
-			return
-		}
-		e.w.WriteHeader(http.StatusAccepted)
+	if e.answered {
+		return
+	}
+	e.setAnswered()
+	if e.stream != nil {
+		e.stream.end()
+		return
+	}
+	e.w.WriteHeader(http.StatusAccepted)
+}
+
+// setAnswered refuses further messages before the answer. mu is held.
+func (e *exchange) setAnswered() {
+	e.answered = true
+	if e.timer != nil {
+		e.timer.Stop()
 	}
 }
 
-// answer ends what may come before the answer. mu is held.
-func (e *exchange) answer() {
-	e.answered = true
-	e.h.lookout.leave(e)
-}
-
-// end waits until the client has been sent everything, and gives back what was borrowed.
-func (e *exchange) end() {
+// wait waits until the response has been written, and returns the buffer to the handler.
+func (e *exchange) wait() {
 	e.mu.Lock()
 	written := e.written
 	e.mu.Unlock()
 	if written != nil {
 		<-written
 	}
-	if e.room != nil {
-		e.h.rooms.Put(e.room)
-		e.room = nil // given back twice, it would be lent to two at once
+	if e.buffer != nil {
+		e.h.buffers.Put(e.buffer)
+		e.buffer = nil
 	}
 }
 
-// finish is the end, also where there is nothing after it: a handler may have ended its goroutine, which is that of the connection.
+// finish is deferred: it completes the response even if the handler of the call ended the goroutine, which is the
+// connection's.
 func (e *exchange) finish() {
-	e.end()
+	e.wait()
 	switch {
 	case e.returned || !e.complete:
 	case e.stream != nil:
 		hangUp(e.w, e.r)
 	default:
 		_ = http.NewResponseController(e.w).Flush()
-		if e.w.Header()["Content-Length"] == nil { // see neverWaits
+		if e.w.Header()["Content-Length"] == nil { // see maxUnflushed
 			hangUp(e.w, e.r)
 		}
 	}
 }
 
-// introduce tells the client the name of the session that begins with this, if one does.
-func (e *exchange) introduce() {
+// setSessionID tells the client the id of the session that begins with this request, if one does.
+func (e *exchange) setSessionID() {
 	if e.fresh {
 		e.w.Header()["Mcp-Session-Id"] = []string{e.session.id}
 	}
 }
 
-// status is that of an answer, with the headers that go with it.
+// status returns the status of an answer, and sets the headers that go with it.
 func (e *exchange) status(err error) int {
 	if err == nil {
-		e.introduce()
+		e.setSessionID()
 		return http.StatusOK
 	}
-	var scope *ScopeError
-	switch {
-	case errors.As(err, &scope):
+	if scope, ok := errors.AsType[*mcp.ScopeError](err); ok {
 		if e.h.o.Challenge != nil {
 			e.w.Header().Set("WWW-Authenticate", e.h.o.Challenge(scope.Needed))
 		}
 		return http.StatusForbidden
-	case e.batch: // it is none
+	}
+	stateless, ok := errors.AsType[*mcp.StatelessError](err)
+	switch {
+	case e.batch: // the batch itself is wrong
 		return http.StatusBadRequest
-	case !e.modern:
+	case !ok:
 		return http.StatusOK
 	case errors.Is(err, jsonrpc.MethodNotFound):
 		return http.StatusNotFound
-	case e.unknown, errors.Is(err, HeaderMismatch), errors.Is(err, MissingCapability), errors.Is(err, UnsupportedVersion), errors.Is(err, jsonrpc.InvalidRequest):
+	case stateless.Malformed, errors.Is(err, mcp.HeaderMismatch), errors.Is(err, mcp.MissingCapability), errors.Is(err, mcp.UnsupportedVersion), errors.Is(err, jsonrpc.InvalidRequest):
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
 }
 
-// write answers with one message.
-func (h *HTTPHandler) write(w http.ResponseWriter, status int, msg []byte) {
+// write responds with one message.
+func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 	header := w.Header()
 	header["Content-Type"] = h.headers.json
-	if len(msg) <= neverWaits {
+	if len(msg) <= maxUnflushed {
 		w.WriteHeader(status)
-		_, _ = w.Write(msg) // who is gone is told nothing
+		_, _ = w.Write(msg)
 		return
 	}
 	header["Content-Length"] = []string{strconv.Itoa(len(msg))}
@@ -263,26 +269,26 @@ func (h *HTTPHandler) write(w http.ResponseWriter, status int, msg []byte) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// neverWaits is how long an answer may be that package net/http keeps until the handler has returned, so that who writes it does not wait
-// for the client. Then it knows the length, and says it.
-const neverWaits = 2 << 10
+// maxUnflushed is the size of a response that net/http buffers until the handler returns. It then sets the
+// Content-Length itself, and writing does not block.
+const maxUnflushed = 2 << 10
 
-// begin serves initialize, and with it a new session.
-func (h *HTTPHandler) begin(e *exchange, m *jsonrpc.Message) {
+// serveInitialize serves initialize, which begins a session.
+func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
 	client, ok := h.takePlace(e, m)
 	if !ok {
 		return
 	}
 	s := h.newSession(e.r, client)
-	if !h.enter(s) { // before the client knows of it
-		h.givePlace(client)
+	if !h.register(s) { // before the client knows of it
+		h.endNow(s)
 		h.refuse(e.w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
 		return
 	}
 	e.session, e.fresh = s, true
 	defer e.leave()
-	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e)
-	if s.State() == Created {
-		h.dismiss(s) // they have not agreed
+	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
+	if s.State() == mcp.Created {
+		h.dismiss(s) // initialize failed
 	}
 }

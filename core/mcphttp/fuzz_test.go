@@ -1,4 +1,4 @@
-package mcp_test
+package mcphttp_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // Whatever comes by HTTP is answered with a status that fits, and with JSON if with anything; the session of the test stays alive
@@ -57,7 +58,7 @@ func FuzzHTTP(f *testing.F) {
 }
 
 // fuzzedHandler is a handler with quick tools, and a session of it.
-func fuzzedHandler(t *testing.T) (*mcp.HTTPHandler, string) {
+func fuzzedHandler(t *testing.T) (*mcphttp.Handler, string) {
 	t.Helper()
 	s := newServer(mcp.Options{Logger: quietLogger()})
 	if err := mcp.AddTool(s, addTool(), add); err != nil {
@@ -66,7 +67,7 @@ func fuzzedHandler(t *testing.T) (*mcp.HTTPHandler, string) {
 	if err := s.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)}, nothing); err != nil {
 		t.Fatal(err)
 	}
-	h := s.HTTP(mcp.HTTPOptions{MaxBody: 1 << 16})
+	h := mcphttp.NewHandler(s, mcphttp.Options{MaxBody: 1 << 16})
 	post := func(session, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("POST", "/mcp", strings.NewReader(body))
 		r.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Session-Id": {session}}

@@ -1,123 +1,109 @@
-package web
+package mcphttp
 
 import (
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 )
 
-// A door lets requests through to a handler, or does not.
-type door struct {
-	Options
+// A guard checks requests before a handler gets them.
+type guard struct {
+	ServeOptions
 	handler http.Handler
-	origins *origins
-	noStore []string // values of headers that are always the same
-	noSniff []string
-	close   []string
+	origins *originPolicy
+	headers guardHeaders
 }
 
-// newDoor returns a door to h, at a server that listens on addr.
-func newDoor(h http.Handler, o Options, addr net.Addr) (*door, error) {
-	if err := o.checkPlain(); err != nil {
+// guardHeaders are header values that are the same for all responses.
+type guardHeaders struct {
+	noStore, noSniff, close []string
+}
+
+// newGuard returns a guard of h at a server that listens on addr, or nil if that is not known yet.
+func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	origins, err := newOrigins(o.Origins, o.Hosts, addr)
+	origins, err := newOriginPolicy(o.Origins, o.Hosts, addr)
 	if err != nil {
 		return nil, err
 	}
-	origins.open = len(o.Gates) == 0
-	return &door{
-		Options: o, handler: h, origins: origins,
-		noStore: []string{"no-store"}, noSniff: []string{"nosniff"}, close: []string{"close"},
+	origins.authenticated = len(o.Gates) > 0
+	return &guard{
+		ServeOptions: o, handler: h, origins: origins,
+		headers: guardHeaders{[]string{"no-store"}, []string{"nosniff"}, []string{"close"}},
 	}, nil
 }
 
 // ServeHTTP implements [http.Handler].
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if d.Logger.Enabled(r.Context(), slog.LevelDebug) {
-		d.logged(w, r)
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		g.serveLogged(w, r)
 		return
 	}
-	d.serve(w, r)
+	g.serve(w, r)
 }
 
-// serve lets a request through, or refuses it.
-func (d *door) serve(w http.ResponseWriter, r *http.Request) {
+// serve passes a request to the handler, or refuses it.
+func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	if r.Method != http.MethodPost || r.URL.Path != d.Path {
-		d.guard(header) // an answer of the handler to a POST is kept by nobody, and says what it is
+	if r.Method != http.MethodPost || r.URL.Path != g.Path {
+		g.setNoStore(header) // browsers do not cache responses to POST, and the handler's have a Content-Type
 	}
 	if r.TransferEncoding != nil {
-		// There may have been a Content-Length too, which net/http leaves out: what comes after such a request is not to be trusted.
-		header["Connection"] = d.close
+		// There may have been a Content-Length too, which net/http drops: do not trust what follows such a request.
+		header["Connection"] = g.headers.close
 	}
-	if !d.origins.host(r.Host) {
-		d.refuse(w, r, http.StatusForbidden, unlisted("the Host %q is not served here", r.Host, d.HostFlag))
+	if err := g.origins.admit(header, r); err != nil {
+		g.refuse(w, r, http.StatusForbidden, g.advise(err))
 		return
 	}
-	sent := r.Header["Origin"]
-	if len(sent) > 0 {
-		if len(sent) > 1 || !d.origins.origin(sent[0], r.Host) {
-			d.refuse(w, r, http.StatusForbidden, unlisted("pages of the Origin %q may not call", sent[0], d.OriginFlag))
-			return
-		}
-		header["Access-Control-Allow-Origin"] = sent
-		header["Access-Control-Expose-Headers"] = []string{exposed}
-		header["Vary"] = []string{"Origin"}
-	}
-	if r.URL.Path != d.Path {
-		d.serveExtra(w, r)
+	if r.URL.Path != g.Path {
+		g.serveExtra(w, r)
 		return
 	}
-	if len(sent) > 0 && preflight(w, r) {
+	if preflight(w, r) {
 		return
 	}
-	if len(d.Gates) > 0 {
-		if r = d.enter(w, r); r == nil {
+	if len(g.Gates) > 0 {
+		if r = g.authenticate(w, r); r == nil {
 			return
 		}
 	}
-	timeBody(w, r)
-	d.handler.ServeHTTP(w, r)
+	clearReadDeadline(w, r)
+	g.handler.ServeHTTP(w, r)
 }
 
-// guard keeps browsers from keeping an answer, and from taking it for something else.
-func (d *door) guard(header http.Header) {
-	header["Cache-Control"] = d.noStore
-	header["X-Content-Type-Options"] = d.noSniff
+// setNoStore keeps browsers from caching a response, and from guessing its type.
+func (g *guard) setNoStore(header http.Header) {
+	header["Cache-Control"] = g.headers.noStore
+	header["X-Content-Type-Options"] = g.headers.noSniff
 }
 
-// serveExtra serves what is beside the handler, and refuses what is not there.
-func (d *door) serveExtra(w http.ResponseWriter, r *http.Request) {
-	page := d.Extra[r.URL.Path]
+// serveExtra serves a path other than the handler's.
+func (g *guard) serveExtra(w http.ResponseWriter, r *http.Request) {
+	page := g.Extra[r.URL.Path]
 	switch {
 	case page != nil:
 		if !preflight(w, r) {
 			page.ServeHTTP(w, r)
 		}
-	case d.Health && r.URL.Path == healthPath:
-		health(w, r)
+	case g.Health && r.URL.Path == HealthPath:
+		serveHealth(w, r)
 	default:
-		message := "there is nothing here; the endpoint is " + d.Path
-		if r.URL.Path == healthPath && d.HealthFlag != "" {
-			message = healthPath + " is there if the server is started with " + d.HealthFlag
-		}
-		d.refuse(w, r, http.StatusNotFound, message)
+		g.refuse(w, r, http.StatusNotFound, g.advise(&PathError{r.URL.Path, g.Path}))
 	}
 }
 
-// unlisted says in the words of format that the value of a header is not listed, and with which flag it would be.
-func unlisted(format, value, flag string) string {
-	message := fmt.Sprintf(format, clip(value))
-	if flag != "" {
-		message += "; who runs the server can allow it with " + flag
+// advise returns the message for a refused request, with the remedy.
+func (g *guard) advise(err error) string {
+	if remedy := g.Remedy(err); remedy != "" {
+		return err.Error() + "; " + remedy
 	}
-	return message
+	return err.Error()
 }
 
-// health says that the server is there.
-func health(w http.ResponseWriter, r *http.Request) {
+func serveHealth(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		w.WriteHeader(http.StatusMethodNotAllowed)

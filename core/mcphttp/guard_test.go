@@ -1,4 +1,4 @@
-package web
+package mcphttp
 
 import (
 	"bytes"
@@ -79,9 +79,9 @@ func loopback() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port
 func elsewhere() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 8181} }
 
 // open returns a door to an echo.
-func open(t testing.TB, addr net.Addr, o Options) *door {
+func open(t testing.TB, addr net.Addr, o ServeOptions) *guard {
 	t.Helper()
-	d, err := newDoor(echo{}, o.withDefaults(), addr)
+	d, err := newGuard(echo{}, o.withDefaults(), addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,13 +119,13 @@ func read(t testing.TB, response *http.Response) string {
 
 func TestDoor(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") })
-	plain := open(t, loopback(), Options{Hosts: []string{"pc.local", "odd:99"}, Origins: []string{"https://app.example.com"}})
-	keyed := open(t, loopback(), Options{Gates: []auth.Gate{keys(t)}, Health: true, Extra: map[string]http.Handler{"/.well-known/x": page}})
-	far := open(t, elsewhere(), Options{Gates: []auth.Gate{keys(t)}, Origins: []string{"null"}})
-	wide := open(t, elsewhere(), Options{InFront: true, Origins: []string{"*"}})
-	front := open(t, elsewhere(), Options{InFront: true, Hosts: []string{"mcp.example.com"}})
+	plain := open(t, loopback(), ServeOptions{Hosts: []string{"pc.local", "odd:99"}, Origins: []string{"https://app.example.com"}})
+	keyed := open(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t)}, Health: true, Extra: map[string]http.Handler{"/.well-known/x": page}})
+	far := open(t, elsewhere(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"null"}})
+	wide := open(t, elsewhere(), ServeOptions{BehindProxy: true, Origins: []string{"*"}})
+	front := open(t, elsewhere(), ServeOptions{BehindProxy: true, Hosts: []string{"mcp.example.com"}})
 	for _, test := range []struct {
-		door    *door
+		door    *guard
 		request string
 		headers []string
 		status  int
@@ -246,16 +246,29 @@ func TestDoor(t *testing.T) {
 func TestWaysOut(t *testing.T) {
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d := open(t, loopback(), Options{OriginFlag: "--allow-origin", HostFlag: "--allow-host", HealthFlag: "--healthz", Logger: logger})
+	remedy := func(err error) string {
+		switch e := err.(type) {
+		case *HostError:
+			return "start with --allow-host"
+		case *OriginError:
+			return "start with --allow-origin"
+		case *PathError:
+			if e.Path == HealthPath {
+				return "start with --healthz"
+			}
+		}
+		return ""
+	}
+	d := open(t, loopback(), ServeOptions{Remedy: remedy, Logger: logger})
 	for _, test := range []struct {
 		request, header string
 		says            string
 	}{
 		{"POST /mcp/", "Accept: a", "the endpoint is /mcp"},
-		{"GET /healthz", "Accept: a", "/healthz is there if the server is started with --healthz"},
-		{"POST /mcp", "Host: evil.example.com", `the Host "evil.example.com" is not served here; who runs the server can allow it with --allow-host`},
-		{"POST /mcp", "Origin: https://evil.example.com", `pages of the Origin "https://evil.example.com" may not call; who runs the server can allow it with --allow-origin`},
-		{"POST /mcp", "Origin: " + strings.Repeat("a", 5000), strings.Repeat("a", maxShown) + `" may not`},
+		{"GET /healthz", "Accept: a", "/healthz does not exist; the endpoint is /mcp; start with --healthz"},
+		{"POST /mcp", "Host: evil.example.com", `host "evil.example.com" is not allowed; start with --allow-host`},
+		{"POST /mcp", "Origin: https://evil.example.com", `origin "https://evil.example.com" is not allowed; start with --allow-origin`},
+		{"POST /mcp", "Origin: " + strings.Repeat("a", 5000), strings.Repeat("a", maxShown) + `…" is not`},
 	} {
 		var refused struct{ Error struct{ Message string } }
 		text := read(t, ask(t, d, test.request, test.header))
@@ -271,7 +284,7 @@ func TestWaysOut(t *testing.T) {
 // What is logged of a request is what came and what came of it, once each.
 func TestLogged(t *testing.T) {
 	var logged bytes.Buffer
-	d := open(t, loopback(), Options{Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	d := open(t, loopback(), ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	read(t, ask(t, d, "POST /mcp", "Mcp-Method: tools/call"))
 	read(t, ask(t, d, "POST /nothing"))
 	text := logged.String()
@@ -286,7 +299,7 @@ func TestLogged(t *testing.T) {
 			t.Errorf("the log does not have %q once:\n%s", want, text)
 		}
 	}
-	quiet := open(t, loopback(), Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	quiet := open(t, loopback(), ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	logged.Reset()
 	if read(t, ask(t, quiet, "POST /mcp")); logged.Len() > 0 {
 		t.Errorf("it is logged unasked:\n%s", logged.String())
@@ -297,21 +310,21 @@ func TestLogged(t *testing.T) {
 func TestGates(t *testing.T) {
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d := open(t, loopback(), Options{Gates: []auth.Gate{keys(t), tokenGate{}}, Logger: logger})
+	d := open(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t), tokenGate{}}, Logger: logger})
 	for _, test := range []struct {
 		headers    []string
 		status     int
 		challenges string
 		body       string // is in it
 	}{
-		{nil, 401, `Bearer realm="weather"|Bearer resource_metadata=x `, "say who you are: send a key as X-Api-Token or as Authorization: Bearer, or a token of ann's"},
+		{nil, 401, `Bearer realm="weather"|Bearer resource_metadata=x `, "authentication required; send a key as X-Api-Token or as Authorization: Bearer, or a token of ann's"},
 		{[]string{"Authorization: Bearer " + key}, 200, "", `["","key-`},
 		{[]string{"Authorization: Bearer good"}, 200, "", `["","ann",""]`},
-		{[]string{"Authorization: Bearer other"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "not good"},
-		{[]string{"Authorization: Basic eDp5"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "not good"},
+		{[]string{"Authorization: Bearer other"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "invalid credentials"},
+		{[]string{"Authorization: Basic eDp5"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "invalid credentials"},
 		{[]string{"Authorization: Bearer bad"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "expired"},
 		{[]string{"Authorization: Bearer narrow"}, 403, `Bearer realm="weather", error="insufficient_scope"|Bearer resource_metadata=x insufficient_scope`, "does not do"},
-		{[]string{"Authorization: Bearer odd"}, 503, "", "try again"},
+		{[]string{"Authorization: Bearer odd"}, 503, "", "retry later"},
 		{[]string{"X-Api-Token: good"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "key"},
 	} {
 		response := ask(t, d, "POST /mcp", test.headers...)
@@ -338,7 +351,7 @@ func TestGates(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	d := open(t, elsewhere(), Options{Gates: []auth.Gate{keys(t)}, Origins: []string{"https://app.example.com"}})
+	d := open(t, elsewhere(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"https://app.example.com"}})
 	response := ask(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: content-type,mcp-param-city, x-evil, Mcp-Param-Bad Name,mcp-param-", "Access-Control-Request-Headers: Mcp-Param-Unit")
 	if response.StatusCode != 204 {
@@ -346,8 +359,8 @@ func TestPreflight(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "https://app.example.com",
-		"Access-Control-Allow-Methods":     methods,
-		"Access-Control-Allow-Headers":     headers + ", mcp-param-city, Mcp-Param-Unit",
+		"Access-Control-Allow-Methods":     corsMethods,
+		"Access-Control-Allow-Headers":     corsHeaders + ", mcp-param-city, Mcp-Param-Unit",
 		"Access-Control-Expose-Headers":    "Mcp-Session-Id, WWW-Authenticate, Retry-After",
 		"Access-Control-Max-Age":           "7200",
 		"Access-Control-Allow-Credentials": "",
@@ -377,22 +390,22 @@ func TestPreflight(t *testing.T) {
 
 func TestClient(t *testing.T) {
 	r := httptest.NewRequest("POST", "/mcp", nil)
-	if got := Client(r); got != "" {
+	if got := ForwardedClient(r); got != "" {
 		t.Errorf("nobody in particular is %q", got)
 	}
 	r.Header.Add("X-Forwarded-For", "6.6.6.6")
 	r.Header.Add("X-Forwarded-For", "7.7.7.7, 192.0.2.1")
-	if got := Client(r); got != "192.0.2.1" {
+	if got := ForwardedClient(r); got != "192.0.2.1" {
 		t.Errorf("the client is %q", got)
 	}
 	id := &auth.Identity{Subject: "ann"}
-	if got := Client(r.WithContext(auth.With(t.Context(), id))); got != id.Principal() {
+	if got := ForwardedClient(r.WithContext(auth.With(t.Context(), id))); got != id.Principal() {
 		t.Errorf("ann is %q", got)
 	}
 }
 
 func BenchmarkDoor(b *testing.B) {
-	for name, d := range map[string]*door{"open": open(b, loopback(), Options{}), "keys": open(b, loopback(), Options{Gates: []auth.Gate{keys(b)}})} {
+	for name, d := range map[string]*guard{"open": open(b, loopback(), ServeOptions{}), "keys": open(b, loopback(), ServeOptions{Gates: []auth.Gate{keys(b)}})} {
 		d.handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 		b.Run(name, func(b *testing.B) {
 			r := httptest.NewRequest("POST", "/mcp", nil)

@@ -1,4 +1,4 @@
-package mcp_test
+package mcphttp_test
 
 import (
 	"bufio"
@@ -15,20 +15,21 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // A site is a server on HTTP, and how to ask it.
 type site struct {
 	*httptest.Server
 	t       *testing.T
-	handler *mcp.HTTPHandler
+	handler *mcphttp.Handler
 }
 
 // newSite puts a server on HTTP until the end of the test. The header X-Test-User says who calls, and X-Test-Life for how long yet
 // they may.
-func newSite(t *testing.T, s *mcp.Server, o mcp.HTTPOptions) *site {
+func newSite(t *testing.T, s *mcp.Server, o mcphttp.Options) *site {
 	t.Helper()
-	h := s.HTTP(o)
+	h := mcphttp.NewHandler(s, o)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user := r.Header.Get("X-Test-User"); user != "" {
 			id := &auth.Identity{Subject: user, Scopes: r.Header.Values("X-Test-Scope")}
@@ -142,7 +143,7 @@ func next(t *testing.T, r *bufio.Reader) string {
 }
 
 func TestHTTPEras(t *testing.T) {
-	s := newSite(t, newFixture(t, mcp.Options{Logger: quietLogger()}), mcp.HTTPOptions{})
+	s := newSite(t, newFixture(t, mcp.Options{Logger: quietLogger()}), mcphttp.Options{})
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}`
 	for _, r := range mcp.HandshakeRevisions() {
 		id := s.begin(r)
@@ -180,7 +181,7 @@ func TestHTTPStatus(t *testing.T) {
 	if err := fixture.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}`)}, nothing); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, fixture, mcp.HTTPOptions{MaxBody: 4096, Challenge: func(scopes []string) string { return `Bearer scope="` + strings.Join(scopes, " ") + `"` }})
+	s := newSite(t, fixture, mcphttp.Options{MaxBody: 4096, Challenge: func(scopes []string) string { return `Bearer scope="` + strings.Join(scopes, " ") + `"` }})
 	session := s.begin(mcp.LatestHandshake)
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	request := func(method, params string) string {
@@ -196,9 +197,9 @@ func TestHTTPStatus(t *testing.T) {
 		want               string // in the body
 	}{
 		{"no session", "POST", list, nil, 400, "Mcp-Session-Id is missing"},
-		{"a guessed session", "POST", list, []string{"Mcp-Session-Id: guess"}, 404, "no such session"},
+		{"a guessed session", "POST", list, []string{"Mcp-Session-Id: guess"}, 404, "does not exist"},
 		{"a session twice", "POST", list, []string{"Mcp-Session-Id: " + session, "Mcp-Session-Id: x"}, 400, "once"},
-		{"somebody else's session", "POST", list, []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "no such session"},
+		{"somebody else's session", "POST", list, []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "does not exist"},
 		{"a session", "POST", list, []string{"Mcp-Session-Id: " + session}, 200, `"tools":[`},
 		{"another revision of sessions", "POST", list, []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 2025-03-26"}, 200, `"tools":[`},
 		{"a revision that nobody knows", "POST", list, []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 1999-01-01"}, 400, "-32602"},
@@ -211,18 +212,18 @@ func TestHTTPStatus(t *testing.T) {
 		{"not JSON", "POST", `{`, []string{"Mcp-Session-Id: " + session}, 400, "-32700"},
 		{"not a message", "POST", `{"id":4}`, []string{"Mcp-Session-Id: " + session}, 400, `"id":4,"error":{"code":-32600`},
 		{"a batch", "POST", `[` + list + `]`, []string{"Mcp-Session-Id: " + session}, 400, "-32600"},
-		{"too large", "POST", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 5000) + `"}`, nil, 413, "larger than the 4096 bytes"},
+		{"too large", "POST", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 5000) + `"}`, nil, 413, "larger than 4096 bytes"},
 		{"PUT", "PUT", list, nil, 405, "POST"},
 		{"GET without a session", "GET", "", nil, 405, "POST"},
 		{"DELETE without a session", "DELETE", "", nil, 405, "POST"},
-		{"GET of a guessed session", "GET", "", []string{"Mcp-Session-Id: guess"}, 404, "no such session"},
-		{"GET of somebody else's", "GET", "", []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "no such session"},
+		{"GET of a guessed session", "GET", "", []string{"Mcp-Session-Id: guess"}, 404, "does not exist"},
+		{"GET of somebody else's", "GET", "", []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "does not exist"},
 		{"GET for JSON", "GET", "", []string{"Mcp-Session-Id: " + session, "Accept: application/json"}, 406, "text/event-stream"},
 		{"GET after an event that was not", "GET", "", []string{"Mcp-Session-Id: " + session, "Last-Event-ID: 9-1"}, 400, "no such event"},
 		{"GET after nonsense", "GET", "", []string{"Mcp-Session-Id: " + session, "Last-Event-ID: x"}, 400, "no such event"},
 		{"GET in a revision that nobody knows", "GET", "", []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 1999-01-01"}, 400, "1999-01-01"},
 		{"DELETE in a revision without sessions", "DELETE", "", []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 2026-07-28"}, 400, "2026-07-28"},
-		{"DELETE of somebody else's", "DELETE", "", []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "no such session"},
+		{"DELETE of somebody else's", "DELETE", "", []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "does not exist"},
 		{"an unknown tool in a session", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, []string{"Mcp-Session-Id: " + session}, 200, "-32602"},
 
 		{"discover", "POST", request("server/discover", ""), modern("server/discover", ""), 200, "supportedVersions"},
@@ -307,7 +308,7 @@ func TestHTTPScopesInSessions(t *testing.T) {
 	if err := fixture.AddTool(mcp.Tool{Name: "scoped", Scopes: []string{"notes:read"}}, scoped); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, fixture, mcp.HTTPOptions{})
+	s := newSite(t, fixture, mcphttp.Options{})
 	session := s.begin(mcp.Revision20250326, "X-Test-User: ann", "X-Test-Scope: notes:read")
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"scoped"}}`
 	for _, body := range []string{call, `[` + call + `]`, `[{"jsonrpc":"2.0","id":8,"method":"ping"},` + call + `]`} {
@@ -322,7 +323,7 @@ func TestHTTPScopesInSessions(t *testing.T) {
 
 // Streams that last end when the credentials do that they were opened with.
 func TestHTTPStreamsEndWithCredentials(t *testing.T) {
-	s := newSite(t, newFixture(t, mcp.Options{Logger: quietLogger()}), mcp.HTTPOptions{KeepAlive: time.Hour})
+	s := newSite(t, newFixture(t, mcp.Options{Logger: quietLogger()}), mcphttp.Options{KeepAlive: time.Hour})
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	credentials := []string{"X-Test-User: ann", "X-Test-Life: 20ms"}
 	if a := s.do("GET", "", append(credentials, "Mcp-Session-Id: "+session)...); a.StatusCode != 200 {
@@ -341,7 +342,7 @@ func TestHTTPStreamsEndWithCredentials(t *testing.T) {
 // Every answer that is no stream says how long it is, whoever counted it.
 func TestHTTPLength(t *testing.T) {
 	text := ""
-	s := newSite(t, offering(t, mcp.Options{}, "says", tool(func(context.Context) (string, error) { return text, nil })), mcp.HTTPOptions{})
+	s := newSite(t, offering(t, mcp.Options{}, "says", tool(func(context.Context) (string, error) { return text, nil })), mcphttp.Options{})
 	id := s.begin(mcp.LatestHandshake)
 	for _, n := range []int{0, 1, 1900, 1950, 2000, 2047, 2048, 2049, 5000, 100_000} {
 		text = strings.Repeat("x", n)
@@ -357,7 +358,7 @@ func TestCallClient(t *testing.T) {
 	s := newSite(t, offering(t, mcp.Options{}, "who", tool(func(ctx context.Context) (string, error) {
 		c := mcp.CallFrom(ctx).Client()
 		return fmt.Sprintf("[%s %s]", c.Name, c.Version), nil
-	})), mcp.HTTPOptions{})
+	})), mcphttp.Options{})
 	ask := func(info string) string {
 		withInfo := strings.Replace(meta, `"_meta":{`, `"_meta":{`+info, 1)
 		return s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who",`+withInfo+`}}`, modern("tools/call", "who")...).body

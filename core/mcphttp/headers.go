@@ -1,4 +1,4 @@
-package mcp
+package mcphttp
 
 import (
 	"encoding/base64"
@@ -9,66 +9,71 @@ import (
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// checkHeaders holds a request against the headers that repeat parts of it, so that those who pass it on may go by them.
-func (c *Call) checkHeaders() error {
-	header := c.web.r.Header
-	if err := mirror(header, "Mcp-Method", c.Method, true); err != nil {
+// CheckRequest implements [mcp.Responder]: headers that repeat parts of a request must be equal to them, so that proxies
+// may go by the headers.
+func (e *exchange) CheckRequest(c *mcp.Call, version string) error {
+	switch {
+	case e.version == "":
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "a request of this revision needs the header MCP-Protocol-Version: %s", mcp.Latest)
+	case version == "":
+		return nil // the session says that the request names no revision
+	case e.version != version:
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header MCP-Protocol-Version is %q, but the request names the revision %q", clip(e.version), clip(version))
+	case mcp.Revision(version) != mcp.Latest:
+		return nil // the session says that it is not supported
+	}
+	header := e.r.Header
+	if err := checkHeader(header, "Mcp-Method", c.Method, true); err != nil {
 		return err
 	}
-	if got := header["Mcp-Method"][0]; got != c.Method { // unlike the others it is never in base64, where nobody would look for it
-		return jsonrpc.Errorf(HeaderMismatch, "the header Mcp-Method says %q, and the request %q", short(got), short(c.Method))
+	if got := header["Mcp-Method"][0]; got != c.Method { // unlike the others it is never in base64
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header Mcp-Method is %q, but the request has %q", clip(got), clip(c.Method))
 	}
 	switch c.Method {
 	case "tools/call", "prompts/get", "resources/read":
-		if strictjson.First(c.target) != '"' {
+		if !c.HasTarget() {
 			return nil // the method says what is wrong
 		}
-		if err := mirror(header, "Mcp-Name", c.Target, true); err != nil {
+		if err := checkHeader(header, "Mcp-Name", c.Target, true); err != nil {
 			return err
 		}
 	}
-	if c.Method != "tools/call" {
-		return nil
-	}
-	t, ok := c.via.server.tools.get(c.Target)
-	if !ok {
-		return nil
-	}
-	for _, m := range t.mirrored {
-		if err := m.check(header, c.arguments); err != nil {
+	for argument, value := range c.HeaderArguments() {
+		if err := checkArgument(header, argument, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mirror checks that a header says what the request says, or is missing if that says nothing.
-func mirror(header http.Header, name, want string, there bool) error {
+// checkHeader checks that a header has the value want, or is missing if the request has no such value.
+func checkHeader(header http.Header, name, want string, wanted bool) error {
 	values := header[name]
 	switch {
 	case len(values) > 1:
-		return jsonrpc.Errorf(HeaderMismatch, "the header %s stands there %d times", name, len(values))
-	case len(values) == 0 && there:
-		return jsonrpc.Errorf(HeaderMismatch, "the header %s is missing: it repeats %q", name, short(want))
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s was sent %d times", name, len(values))
+	case len(values) == 0 && wanted:
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is missing; it must be %q", name, clip(want))
 	case len(values) == 0:
 		return nil
-	case !there:
-		return jsonrpc.Errorf(HeaderMismatch, "the header %s says %q, and the request nothing", name, short(values[0]))
+	case !wanted:
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is %q, but the request has no such value", name, clip(values[0]))
 	}
 	got, ok := decodeHeader(values[0])
 	if !ok {
-		return jsonrpc.Errorf(HeaderMismatch, "the header %s is no good base64 between =?base64? and ?=", name)
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is not valid base64 between =?base64? and ?=", name)
 	}
 	if got != want {
-		return jsonrpc.Errorf(HeaderMismatch, "the header %s says %q, and the request %q", name, short(got), short(want))
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is %q, but the request has %q", name, clip(got), clip(want))
 	}
 	return nil
 }
 
-// decodeHeader reads the value of a header, which is in base64 if it could not stand there otherwise.
+// decodeHeader reads the value of a header, which is in base64 if it could not be sent otherwise.
 func decodeHeader(value string) (text string, ok bool) {
 	inner, begins := strings.CutPrefix(value, "=?base64?")
 	inner, ends := strings.CutSuffix(inner, "?=")
@@ -79,53 +84,28 @@ func decodeHeader(value string) (text string, ok bool) {
 	return string(raw), err == nil && utf8.Valid(raw) && !strings.ContainsAny(inner, "\r\n")
 }
 
-// A mirrored argument of a tool is one that a header repeats.
-type mirrored struct {
-	header string   // such as Mcp-Param-Region
-	path   []string // of names, from the arguments on
-	kind   string   // string, integer or boolean
-}
-
-// check holds the header against the argument. One of the wrong type is left to the schema.
-func (m mirrored) check(header http.Header, arguments json.RawMessage) error {
-	value := arguments
-	for _, name := range m.path {
-		value = memberOf(value, name)
-	}
+// checkArgument compares a header with the argument that it repeats. The input schema refuses arguments of the wrong
+// type.
+func checkArgument(header http.Header, a mcp.HeaderArgument, value json.RawMessage) error {
 	switch first := strictjson.First(value); {
 	case first == 0 || first == 'n':
-		return mirror(header, m.header, "", false)
-	case m.kind == "string" && first == '"':
+		return checkHeader(header, a.Header, "", false)
+	case a.Type == "string" && first == '"':
 		text, _ := strictjson.Unquote(value)
-		return mirror(header, m.header, text, true)
-	case m.kind == "boolean" && (first == 't' || first == 'f'):
-		return mirror(header, m.header, string(value), true)
-	case m.kind == "integer" && (first == '-' || first >= '0' && first <= '9'):
+		return checkHeader(header, a.Header, text, true)
+	case a.Type == "boolean" && (first == 't' || first == 'f'):
+		return checkHeader(header, a.Header, string(value), true)
+	case a.Type == "integer" && (first == '-' || first >= '0' && first <= '9'):
 		want := string(value)
-		if values := header[m.header]; len(values) == 1 && sameNumber(values[0], want) {
+		if values := header[a.Header]; len(values) == 1 && sameNumber(values[0], want) {
 			return nil
 		}
-		return mirror(header, m.header, want, true)
+		return checkHeader(header, a.Header, want, true)
 	}
 	return nil
 }
 
-// memberOf returns a member of an object, or nil.
-func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
-	if strictjson.First(object) != '{' {
-		return nil
-	}
-	_ = strictjson.Members(object, func(key, v []byte) error {
-		if string(key) == name {
-			value = v
-		}
-		return nil
-	})
-	return value
-}
-
-// sameNumber reports whether two texts are one number of those that all clients can tell apart. More digits than these need
-// are of another number.
+// sameNumber reports whether two texts are the same integer, of those that every client can represent exactly.
 func sameNumber(a, b string) bool {
 	const most = 1<<53 - 1
 	if len(a) > len("-9007199254740991") {

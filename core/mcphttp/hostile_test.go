@@ -1,4 +1,4 @@
-package mcp_test
+package mcphttp_test
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // request is one of HTTP with a message, for a handler that is called directly. Headers are "Name: value".
@@ -94,7 +95,7 @@ func (l line) dial(t *testing.T, body string, headers ...string) net.Conn {
 }
 
 // onLine serves a handler in the memory of the test, and ends it in the end.
-func onLine(t *testing.T, h *mcp.HTTPHandler) line {
+func onLine(t *testing.T, h *mcphttp.Handler) line {
 	l := make(line)
 	web := &http.Server{Handler: h}
 	go func() { _ = web.Serve(l) }()
@@ -103,7 +104,7 @@ func onLine(t *testing.T, h *mcp.HTTPHandler) line {
 }
 
 // shut ends a handler, and what it serves.
-func shut(t *testing.T, h *mcp.HTTPHandler) {
+func shut(t *testing.T, h *mcphttp.Handler) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := h.Shutdown(ctx); err != nil {
@@ -132,7 +133,7 @@ const withProgress = `,"_meta":{"progressToken":1}`
 
 // A session is over as soon as its client has been told so.
 func TestHTTPDeleted(t *testing.T) {
-	h := newFixture(t, mcp.Options{Logger: quietLogger()}).HTTP(mcp.HTTPOptions{})
+	h := mcphttp.NewHandler(newFixture(t, mcp.Options{Logger: quietLogger()}), mcphttp.Options{})
 	for range 20 {
 		id := meet(t, h, mcp.LatestHandshake)
 		if w := give(h, request(t.Context(), "DELETE", "", id)); w.Code != 204 {
@@ -150,7 +151,7 @@ func TestHTTPGoexit(t *testing.T) {
 		mcp.Progress(ctx, 1, 0, "")
 		runtime.Goexit()
 		return nil, nil
-	}), mcp.HTTPOptions{})
+	}), mcphttp.Options{})
 	id := s.begin(mcp.LatestHandshake)
 	for _, meta := range []string{withProgress, ""} {
 		if a := s.post(id, callOf("1", "quits", meta), "Connection: close"); !strings.Contains(a.body, "internal error") {
@@ -165,7 +166,7 @@ func TestHTTPBatch(t *testing.T) {
 	s := newSite(t, offering(t, mcp.Options{}, "waits", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 		<-began
 		return nil, nil
-	}), mcp.HTTPOptions{MaxCalls: 4, KeepAlive: 10 * time.Millisecond})
+	}), mcphttp.Options{MaxCalls: 4, KeepAlive: 10 * time.Millisecond})
 	id, later := s.begin(mcp.Revision20250326), s.begin(mcp.LatestHandshake)
 	of := func(n int, one string) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
 	modern := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
@@ -198,7 +199,7 @@ func TestHTTPInitializeStream(t *testing.T) {
 	s := newSite(t, offering(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		mcp.Progress(ctx, 1, 0, "")
 		return next(ctx)
-	}}, "x", nothing), mcp.HTTPOptions{})
+	}}, "x", nothing), mcphttp.Options{})
 	a := s.do("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","_meta":{"progressToken":1}}}`)
 	if a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("Mcp-Session-Id") == "" || !strings.Contains(a.body, `"serverInfo"`) {
 		t.Errorf("it gives %v %s", a.Header, a.body)
@@ -222,7 +223,7 @@ func (m *moment) Value(key any) any {
 // A session that begins while the server ends does not outlive it.
 func TestHTTPBeginsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := offering(t, mcp.Options{}, "x", nothing).HTTP(mcp.HTTPOptions{Client: func(*http.Request) string { return "" }})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{Client: func(*http.Request) string { return "" }})
 		ended := make(chan error, 1)
 		ctx := &moment{t.Context(), func() { // it has its place, and cannot be found yet
 			go func() { ended <- h.Shutdown(t.Context()) }()
@@ -241,7 +242,7 @@ func TestHTTPBeginsAtTheEnd(t *testing.T) {
 // A session that a request has found does not end for being idle: a request finds it or does not.
 func TestHTTPFoundAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := offering(t, mcp.Options{}, "x", nothing).HTTP(mcp.HTTPOptions{SessionIdle: time.Minute})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{SessionIdle: time.Minute})
 		id := meet(t, h, mcp.LatestHandshake)
 		ctx := &moment{t.Context(), func() { time.Sleep(10 * time.Minute) }}
 		if w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, id)); w.Code != 404 && !strings.Contains(w.Body.String(), `"tools":[`) {
@@ -254,7 +255,7 @@ func TestHTTPFoundAtTheEnd(t *testing.T) {
 // A session is kept for as long as is said after its last use, and not much longer.
 func TestHTTPIdleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := offering(t, mcp.Options{}, "x", nothing).HTTP(mcp.HTTPOptions{SessionIdle: time.Minute})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{SessionIdle: time.Minute})
 		for _, test := range []struct {
 			after time.Duration
 			want  int
@@ -282,7 +283,7 @@ func TestHTTPIdleTime(t *testing.T) {
 // A call that waits for its client does not keep a session that the client has left.
 func TestHTTPLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := offering(t, mcp.Options{}, "asks", tool(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })).HTTP(mcp.HTTPOptions{SessionIdle: time.Minute})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "asks", tool(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })), mcphttp.Options{SessionIdle: time.Minute})
 		id := meet(t, h, mcp.LatestHandshake)
 		ctx, leave := context.WithCancel(t.Context())
 		over := false
@@ -310,7 +311,7 @@ func TestHTTPLeftAlone(t *testing.T) {
 func TestHTTPDisplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := offering(t, mcp.Options{}, "x", nothing)
-		h := server.HTTP(mcp.HTTPOptions{KeepAlive: time.Hour})
+		h := mcphttp.NewHandler(server, mcphttp.Options{KeepAlive: time.Hour})
 		id := meet(t, h, mcp.LatestHandshake)
 		first, second := newScreen(), newScreen()
 		first.held = make(chan struct{}) // in the midst of its first event
@@ -332,7 +333,7 @@ func TestHTTPDisplaced(t *testing.T) {
 // A request that is refused does not take the place of a reader.
 func TestHTTPRefusedReader(t *testing.T) {
 	server := offering(t, mcp.Options{}, "x", nothing)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	id := s.begin(mcp.LatestHandshake)
 	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
 	next(t, events)
@@ -348,9 +349,9 @@ func TestHTTPRefusedReader(t *testing.T) {
 // A client that takes nothing of an answer holds a place among the calls for a time only.
 func TestHTTPUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := offering(t, mcp.Options{}, "talks", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "talks", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 			return mcp.TextResult(strings.Repeat("x", 10_000)), nil
-		}).HTTP(mcp.HTTPOptions{MaxCalls: 1})
+		}), mcphttp.Options{MaxCalls: 1})
 		l := onLine(t, h)
 		l.dial(t, callOf("1", "talks", ","+meta), modern("tools/call", "talks")...)
 		time.Sleep(time.Minute)
@@ -364,10 +365,10 @@ func TestHTTPUnread(t *testing.T) {
 // A client that reads slowly, but reads, is sent the whole of a large event.
 func TestHTTPSlowLargeEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := offering(t, mcp.Options{}, "talks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "talks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 			mcp.Progress(ctx, 1, 0, "")
 			return mcp.TextResult(strings.Repeat("x", 1_000_000) + "the end"), nil
-		}).HTTP(mcp.HTTPOptions{})
+		}), mcphttp.Options{})
 		id := meet(t, h, mcp.LatestHandshake)
 		conn := onLine(t, h).dial(t, callOf("1", "talks", withProgress), id)
 		var all []byte
@@ -402,7 +403,7 @@ func TestHTTPHog(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		h := server.HTTP(mcp.HTTPOptions{ReplayBuffer: 50_000})
+		h := mcphttp.NewHandler(server, mcphttp.Options{ReplayBuffer: 50_000})
 		id := meet(t, h, mcp.LatestHandshake)
 		slow, quick := newScreen(), newScreen()
 		slow.held = make(chan struct{})
@@ -429,7 +430,7 @@ func TestHTTPForgets(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcp.HTTPOptions{ReplayBuffer: 50_000})
+	s := newSite(t, server, mcphttp.Options{ReplayBuffer: 50_000})
 	session := s.begin(mcp.LatestHandshake)
 	suspended := s.post(session, callOf("1", "suspends", ""))
 	step <- struct{}{}
@@ -459,7 +460,7 @@ func TestHTTPForgets(t *testing.T) {
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(chat)); !strings.Contains(a.body, "a short answer") {
 		t.Errorf("behind much, the answer is %s %q", a.Status, a.body)
 	}
-	small := newSite(t, server, mcp.HTTPOptions{ReplayBuffer: 20_000})
+	small := newSite(t, server, mcphttp.Options{ReplayBuffer: 20_000})
 	session = small.begin(mcp.LatestHandshake)
 	last := idOf(small.post(session, callOf("2", "tells", withProgress)).body)
 	if a := small.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); a.StatusCode != 400 {

@@ -1,31 +1,32 @@
-package web
+package mcphttp
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
-// logged serves a request and logs that it came, and what came of it. Nothing of what is in it is logged, nor who sent it.
-func (d *door) logged(w http.ResponseWriter, r *http.Request) {
+// serveLogged serves a request, and logs it and the status of its response. It logs neither contents nor callers.
+func (g *guard) serveLogged(w http.ResponseWriter, r *http.Request) {
 	began, shown := time.Now(), []any{"method", r.Method, "path", clip(r.URL.Path)}
 	if method := r.Header.Get("Mcp-Method"); method != "" {
 		shown = append(shown, "mcp", clip(method))
 	}
-	log := d.Logger.With(append(shown, "from", r.RemoteAddr)...)
+	log := g.Logger.With(append(shown, "from", r.RemoteAddr)...)
 	log.Debug("request")
-	answer := &seen{ResponseWriter: w}
-	defer func() { log.Debug("answered", "status", answer.status, "took", time.Since(began)) }()
-	d.serve(answer, r)
+	recorder := &statusRecorder{ResponseWriter: w}
+	defer func() { log.Debug("answered", "status", recorder.status, "took", time.Since(began)) }()
+	g.serve(recorder, r)
 }
 
-// A seen notes the status of an answer, which is 0 if there was none.
-type seen struct {
+// A statusRecorder records the status of a response: 0 if there was none.
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
 // WriteHeader implements [http.ResponseWriter].
-func (s *seen) WriteHeader(status int) {
+func (s *statusRecorder) WriteHeader(status int) {
 	if s.status == 0 {
 		s.status = status
 	}
@@ -33,7 +34,7 @@ func (s *seen) WriteHeader(status int) {
 }
 
 // Write implements [http.ResponseWriter].
-func (s *seen) Write(p []byte) (int, error) {
+func (s *statusRecorder) Write(p []byte) (int, error) {
 	if s.status == 0 {
 		s.status = http.StatusOK
 	}
@@ -41,10 +42,15 @@ func (s *seen) Write(p []byte) (int, error) {
 }
 
 // Unwrap is for [http.ResponseController].
-func (s *seen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// maxShown is how much of what somebody sent is shown.
+// maxShown is how much of what a client sent is repeated to it or logged.
 const maxShown = 200
 
-// clip is as much of a text as is shown.
-func clip(text string) string { return text[:min(len(text), maxShown)] }
+// clip shortens what a client sent.
+func clip(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+}

@@ -1,7 +1,6 @@
-package web
+package mcphttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,60 +13,83 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// A Handler is what is served, such as an mcp.HTTPHandler.
-type Handler interface {
-	http.Handler
+// ServeOptions configure [Serve]. The zero value serves this machine alone, at 127.0.0.1:8181/mcp.
+type ServeOptions struct {
+	Addr     string                  // where to listen (default [DefaultAddr])
+	Listener net.Listener            // used instead of Addr, see [Listen]
+	Path     string                  // of the handler (default /mcp)
+	Extra    map[string]http.Handler // handlers of other paths, without authentication; paths must match exactly
+	Health   bool                    // serve /healthz, without authentication
 
-	// Shutdown refuses further calls, and returns when those in flight have ended, or with an error when ctx has.
-	Shutdown(ctx context.Context) error
+	Gates       []auth.Gate // authenticate callers, in order; none accepts everyone
+	BehindProxy bool        // a proxy handles TLS and authentication: allow any address, even without gates
+
+	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" for all
+	Hosts   []string // further host names, with a port or for any port; see the package documentation
+
+	MaxHeader     int           // the size limit of a header, in bytes (default 64 KiB)
+	HeaderTimeout time.Duration // for reading a header (default 10 seconds)
+	BodyTimeout   time.Duration // for reading a body (default 30 seconds)
+	Idle          time.Duration // how long an idle connection is kept (default 2 minutes)
+	Grace         time.Duration // for calls in flight at the end (default 10 seconds)
+
+	// Remedy returns advice for the operator of the server, such as a flag that would allow a request. It is appended
+	// to the message of a refused request. err is a [*HostError], [*OriginError] or [*PathError]. nil gives none.
+	Remedy func(err error) string
+
+	Logger *slog.Logger        // gets errors, and every request at level debug (default: discards)
+	Ready  func(addr net.Addr) // called when the server listens
 }
 
-// Options are the choices for [Serve]. The zero value serves this machine alone, at 127.0.0.1:8181/mcp.
-type Options struct {
-	Addr     string                  // where to listen; "" means 127.0.0.1:8181
-	Listener net.Listener            // what to listen with instead, as [Listen] returns it
-	Path     string                  // where the handler is; "" means /mcp
-	Extra    map[string]http.Handler // what is at other paths, for everybody; a path is matched exactly
-	Health   bool                    // whether /healthz says that the server is there, to everybody
-
-	Gates       []auth.Gate // who may come in, asked in order; none means everybody
-	InFront     bool        // TLS and identity are handled in front: listen anywhere, without gates too
-	KeyVariable string      // the environment variable for keys, to name where one is missing
-	FrontFlag   string      // the flag for InFront, to name where it is missing
-	Ways        []string    // further ways to have a gate, to name where there is none, such as "name the issuer with --oauth-issuer"
-
-	OriginFlag, HostFlag, HealthFlag string // the flags for Origins, Hosts and Health, to name where something is refused
-
-	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" means all
-	Hosts   []string // further names that a server on a loopback address may be called by, and one without gates by its own pages; without a port, with any
-
-	MaxHeader     int           // the largest header, in bytes; 0 means 64 KiB
-	HeaderTimeout time.Duration // how long a header may take; 0 means 10 seconds
-	BodyTimeout   time.Duration // and a body after it; 0 means 30 seconds
-	Idle          time.Duration // how long a connection without requests is kept; 0 means 2 minutes
-	Grace         time.Duration // how long calls in flight may go on at the end; 0 means 10 seconds
-
-	Logger *slog.Logger        // where it says what goes wrong, and requests at the level debug; nil means nowhere
-	Ready  func(addr net.Addr) // called when it listens
-}
-
-// DefaultAddr is where a server listens that is not told.
+// DefaultAddr is the default address of [Listen] and [Serve].
 const DefaultAddr = "127.0.0.1:8181"
 
-// healthPath is where a server says that it is there.
-const healthPath = "/healthz"
+// HealthPath is where [Serve] reports its health, if [ServeOptions].Health is set.
+const HealthPath = "/healthz"
 
-// maxPort is the highest port there is.
-const maxPort = 1<<16 - 1
+// An OptionError says that a field of [ServeOptions] has an invalid value.
+type OptionError struct {
+	Option string // the name of the field, such as "Hosts"
+	Value  string
+	Reason string // such as "must be host:port"
+}
 
-// Check says what is wrong with the options, as far as it can be told before listening.
-func (o Options) Check() error {
-	_, err := newDoor(nil, o.withDefaults(), nil)
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("invalid %s %q: %s", e.Option, e.Value, e.Reason)
+}
+
+// A HostError says that a request was refused because of its Host header.
+type HostError struct{ Host string }
+
+func (e *HostError) Error() string { return fmt.Sprintf("host %q is not allowed", clip(e.Host)) }
+
+// An OriginError says that a request was refused because of its Origin header.
+type OriginError struct{ Origin string }
+
+func (e *OriginError) Error() string { return fmt.Sprintf("origin %q is not allowed", clip(e.Origin)) }
+
+// A PathError says that a request was refused because of its path.
+type PathError struct{ Path, Endpoint string }
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("%s does not exist; the endpoint is %s", clip(e.Path), e.Endpoint)
+}
+
+// An UnprotectedError says that [Serve] refused to listen for other machines without authentication: set Gates or
+// BehindProxy, or listen on a loopback address.
+type UnprotectedError struct{ Addr string }
+
+func (e *UnprotectedError) Error() string {
+	return fmt.Sprintf("listen on %s: other machines could connect without authentication", e.Addr)
+}
+
+// Check returns an [*OptionError] for options that Serve would refuse before it listens.
+func (o ServeOptions) Check() error {
+	_, err := newGuard(nil, o.withDefaults(), nil)
 	return err
 }
 
-// withDefaults returns the options with all that was left out.
-func (o Options) withDefaults() Options {
+func (o ServeOptions) withDefaults() ServeOptions {
 	if o.Addr == "" {
 		o.Addr = DefaultAddr
 	}
@@ -80,47 +102,51 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	for _, d := range []struct {
-		value *time.Duration
-		usual time.Duration
-	}{
-		{&o.HeaderTimeout, 10 * time.Second},
-		{&o.BodyTimeout, 30 * time.Second},
-		{&o.Idle, 2 * time.Minute},
-		{&o.Grace, 10 * time.Second},
-	} {
-		if *d.value == 0 {
-			*d.value = d.usual
-		}
+	if o.Remedy == nil {
+		o.Remedy = func(error) string { return "" }
+	}
+	if o.HeaderTimeout == 0 {
+		o.HeaderTimeout = 10 * time.Second
+	}
+	if o.BodyTimeout == 0 {
+		o.BodyTimeout = 30 * time.Second
+	}
+	if o.Idle == 0 {
+		o.Idle = 2 * time.Minute
+	}
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Second
 	}
 	return o
 }
 
-// checkPlain says what is wrong with the address, the paths, sizes and times of options.
-func (o Options) checkPlain() error {
-	if o.MaxHeader < 0 || o.HeaderTimeout < 0 || o.BodyTimeout < 0 || o.Idle < 0 || o.Grace < 0 {
-		return errors.New("sizes and times cannot be negative; leave them out for what is usual")
+// check checks the address, the paths, sizes and times.
+func (o ServeOptions) check() error {
+	if o.MaxHeader < 0 {
+		return &OptionError{"MaxHeader", strconv.Itoa(o.MaxHeader), "must not be negative"}
 	}
-	_, port, err := net.SplitHostPort(o.Addr)
-	if err != nil || port == "" {
-		return fmt.Errorf("the address %q is not of the form host:port; an example is %s", o.Addr, DefaultAddr)
-	}
-	if n, err := strconv.Atoi(port); n < 0 || n > maxPort || errors.Is(err, strconv.ErrRange) {
-		return fmt.Errorf("the port of the address %q is not one from 0 to %d; an example is %s", o.Addr, maxPort, DefaultAddr)
-	}
-	taken := map[string]bool{o.Path: true}
-	if o.Health {
-		if taken[healthPath] {
-			return fmt.Errorf("the path %s is that of health; choose another", healthPath)
+	for name, d := range map[string]time.Duration{"HeaderTimeout": o.HeaderTimeout, "BodyTimeout": o.BodyTimeout, "Idle": o.Idle, "Grace": o.Grace} {
+		if d < 0 {
+			return &OptionError{name, d.String(), "must not be negative"}
 		}
-		taken[healthPath] = true
+	}
+	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
+		return &OptionError{"Addr", o.Addr, "must be host:port, such as " + DefaultAddr}
+	} else if n, err := strconv.Atoi(port); n < 0 || n > 65535 || errors.Is(err, strconv.ErrRange) {
+		return &OptionError{"Addr", o.Addr, "the port must be from 0 to 65535, such as " + DefaultAddr}
 	}
 	if !strings.HasPrefix(o.Path, "/") {
-		return fmt.Errorf("the path %q does not begin with /", o.Path)
+		return &OptionError{"Path", o.Path, "must begin with /"}
+	}
+	if o.Health && o.Path == HealthPath {
+		return &OptionError{"Path", o.Path, "is the path of the health check"}
 	}
 	for path := range o.Extra {
-		if taken[path] || !strings.HasPrefix(path, "/") {
-			return fmt.Errorf("the page %q has no path of its own that begins with /", path)
+		if !strings.HasPrefix(path, "/") {
+			return &OptionError{"Extra", path, "must begin with /"}
+		}
+		if path == o.Path || o.Health && path == HealthPath {
+			return &OptionError{"Extra", path, "is the path of another handler"}
 		}
 	}
 	return nil

@@ -1,77 +1,96 @@
-package web
+package mcphttp
 
 import (
-	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 )
 
-// origins are the hosts that a server may be called by, and the origins whose pages may call it.
-type origins struct {
-	loopback bool            // it listens on a loopback address
-	open     bool            // nobody is asked who they are, here
-	hosts    map[string]bool // names of this machine and those listed, in lower case, with a port or without
-	listed   map[string]bool // origins, in lower case
-	all      bool            // all origins
+// An originPolicy decides by the Host and Origin of a request whether it is served.
+type originPolicy struct {
+	loopback      bool            // the server listens on a loopback address
+	authenticated bool            // callers are authenticated here
+	hosts         map[string]bool // names of this machine and listed ones, in lower case, with or without a port
+	listed        map[string]bool // origins, in lower case
+	all           bool            // allow all origins
 }
 
-// newOrigins returns what holds on a server that listens on addr, which is nil if that is not known yet.
-func newOrigins(allowed, hosts []string, addr net.Addr) (*origins, error) {
-	o := &origins{loopback: Loopback(addr), hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
-	if o.loopback {
-		o.hosts[bracket(addr.(*net.TCPAddr).IP)] = true // such as 127.0.0.2
+// newOriginPolicy returns the policy of a server that listens on addr, which may be nil to check the lists alone.
+func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
+	p := &originPolicy{loopback: IsLoopback(addr), hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
+	if p.loopback {
+		p.hosts[bracket(addr.(*net.TCPAddr).IP)] = true // such as 127.0.0.2
 	}
 	for _, host := range hosts {
 		name, _, ok := splitHost(host)
 		if !ok || strings.ContainsAny(name, "/?#@ *") {
-			return nil, fmt.Errorf("the host %q is not a name or address, with a port or without, such as mcp.example.com or 192.168.1.5:8181", host)
+			return nil, &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
 		}
-		o.hosts[strings.ToLower(host)] = true
+		p.hosts[strings.ToLower(host)] = true
 	}
-	for _, origin := range allowed {
+	for _, origin := range origins {
 		switch {
 		case origin == "*":
-			o.all = true
+			p.all = true
 		case origin == "null":
-			o.listed[origin] = true
+			p.listed[origin] = true
 		default:
 			u, err := url.Parse(origin)
 			if err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, origin) {
-				return nil, fmt.Errorf("%q is not an origin; it is a scheme and a host, with a port or without, such as https://app.example.com or http://localhost:5173", origin)
+				return nil, &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
 			}
-			o.listed[withoutDefaultPort(strings.ToLower(origin))] = true
+			p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
 		}
 	}
-	return o, nil
+	return p, nil
 }
 
-// host reports whether a server may be called by the name in a Host header. Away from loopback addresses any name is good: who
-// calls is asked there, or in front, where the name may be another.
-func (o *origins) host(host string) bool {
-	return !o.loopback || o.known(host)
+// admit returns a [*HostError] or [*OriginError] for a request that is not served. For a request with an Origin that is
+// served, it adds CORS headers to those of the response.
+func (p *originPolicy) admit(header http.Header, r *http.Request) error {
+	if !p.allowsHost(r.Host) {
+		return &HostError{r.Host}
+	}
+	sent := r.Header["Origin"]
+	if len(sent) == 0 {
+		return nil
+	}
+	if len(sent) > 1 || !p.allowsOrigin(sent[0], r.Host) {
+		return &OriginError{sent[0]}
+	}
+	header["Access-Control-Allow-Origin"] = sent
+	header["Access-Control-Expose-Headers"] = []string{corsExposed}
+	header["Vary"] = []string{"Origin"}
+	return nil
 }
 
-// known reports whether a host is one of this machine or one that is listed.
-func (o *origins) known(host string) bool {
-	if o.hosts[host] {
+// allowsHost reports whether a server may be called by the name in a Host header. On other than loopback addresses any
+// name is allowed: callers are authenticated there, here or by a proxy, which may use another name.
+func (p *originPolicy) allowsHost(host string) bool {
+	return !p.loopback || p.knowsHost(host)
+}
+
+// knowsHost reports whether a host is a name of this machine or listed.
+func (p *originPolicy) knowsHost(host string) bool {
+	if p.hosts[host] {
 		return true
 	}
 	name, _, ok := splitHost(host)
 	if !ok {
 		return false
 	}
-	return o.hosts[name] || o.hosts[strings.ToLower(name)] || o.hosts[strings.ToLower(host)]
+	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
 }
 
-// origin reports whether pages of an origin may call a server by the name host, which has been checked. Pages of the host itself may; where
-// nobody is asked who they are, only of one that is known, as every page can have its own name lead here.
-func (o *origins) origin(origin, host string) bool {
-	if o.all {
+// allowsOrigin reports whether pages of an origin may call a server by the name host, which is allowed. Pages of the host
+// itself may. Without authentication the host must be known: any page can make its own name resolve to this server.
+func (p *originPolicy) allowsOrigin(origin, host string) bool {
+	if p.all {
 		return true
 	}
 	origin = strings.ToLower(origin)
-	if o.listed[origin] {
+	if p.listed[origin] {
 		return true
 	}
 	scheme, from, ok := strings.Cut(origin, "://")
@@ -82,16 +101,16 @@ func (o *origins) origin(origin, host string) bool {
 	if !ok {
 		return false
 	}
-	if o.loopback && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
+	if p.loopback && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
 		return true
 	}
-	if o.open && !o.known(host) {
+	if !p.authenticated && !p.knowsHost(host) {
 		return false
 	}
 	return withoutDefaultPort(origin) == withoutDefaultPort(scheme+"://"+strings.ToLower(host))
 }
 
-// splitHost takes a host apart that may have a port. An address of IPv6 is in brackets and stays in them.
+// splitHost splits a host from its port, if it has one. IPv6 addresses keep their brackets.
 func splitHost(host string) (name, port string, ok bool) {
 	end := strings.LastIndexByte(host, ':')
 	if end < 0 || strings.HasSuffix(host, "]") {
@@ -109,7 +128,7 @@ func splitHost(host string) (name, port string, ok bool) {
 	return name, port, isName(name)
 }
 
-// isName reports whether a text can be a host without a port.
+// isName reports whether text can be a host without a port.
 func isName(text string) bool {
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
@@ -118,7 +137,7 @@ func isName(text string) bool {
 	return text != "" && !strings.ContainsAny(text, ":[]")
 }
 
-// bracket is an address as it stands in a Host header.
+// bracket formats an address for a Host header.
 func bracket(ip net.IP) string {
 	if ip.To4() == nil {
 		return "[" + ip.String() + "]"
@@ -126,7 +145,7 @@ func bracket(ip net.IP) string {
 	return ip.String()
 }
 
-// withoutDefaultPort is an origin as browsers send it.
+// withoutDefaultPort returns an origin as browsers send it.
 func withoutDefaultPort(origin string) string {
 	if strings.HasPrefix(origin, "https://") {
 		return strings.TrimSuffix(origin, ":443")

@@ -1,4 +1,4 @@
-package mcp
+package mcphttp
 
 import (
 	"context"
@@ -11,12 +11,11 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/mcp"
 )
 
-// post takes a message. Here the eras of the protocol part for HTTP, once for each request: one that names its revision, in a header or in
-// itself, stands for itself; any other is part of a session.
-func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
+// post handles a message. See route for how the two eras of the protocol are distinguished.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	e := h.read(w, r)
 	if e == nil {
 		return
@@ -24,7 +23,7 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	requests := e.msg.Requests()
 	calls := int64(max(requests, 1))
 	defer h.calls.Add(-calls)
-	if n := h.calls.Add(calls); requests > 0 && (h.closing.Load() || n > int64(h.o.MaxCalls)) { // what calls in flight wait for may come
+	if n := h.calls.Add(calls); requests > 0 && (h.closing.Load() || n > int64(h.o.MaxCalls)) { // calls in flight may wait for the other messages
 		h.refuseCall(e)
 		return
 	}
@@ -33,8 +32,8 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	e.returned = true
 }
 
-// read reads a message, or refuses it and returns nil.
-func (h *HTTPHandler) read(w http.ResponseWriter, r *http.Request) *exchange {
+// read reads a message, or refuses the request and returns nil.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request) *exchange {
 	status, why := acceptable(r.Header)
 	if why == "" {
 		var raw []byte
@@ -43,15 +42,15 @@ func (h *HTTPHandler) read(w http.ResponseWriter, r *http.Request) *exchange {
 			e.msg.Parse(raw)
 			return e
 		}
-		w.Header().Set("Connection", "close") // what is left of the body is no request
+		w.Header().Set("Connection", "close") // the rest of the body is not the next request
 	}
 	h.refuse(w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
 	return nil
 }
 
-// refuseCall refuses a request because there are too many, or there is to be none.
-func (h *HTTPHandler) refuseCall(e *exchange) {
-	err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, the most there may be: come again in a moment", h.o.MaxCalls)
+// refuseCall refuses a request because of MaxCalls or of Shutdown.
+func (h *Handler) refuseCall(e *exchange) {
+	err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, which is the limit: retry later", h.o.MaxCalls)
 	if h.closing.Load() {
 		e.w.Header().Set("Connection", "close")
 		err = jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing)
@@ -59,25 +58,24 @@ func (h *HTTPHandler) refuseCall(e *exchange) {
 	h.refuse(e.w, http.StatusServiceUnavailable, e.msg.ID(), err)
 }
 
-// acceptable checks the media types of a request: what is in it, and what the client takes. Where the latter is not said,
-// anything is fine.
+// acceptable checks Content-Type and Accept. A missing Accept accepts everything.
 func acceptable(header http.Header) (status int, why string) {
 	kind, accept := header["Content-Type"], header["Accept"]
 	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
-		return 0, "" // as nearly all clients have it
+		return 0, "" // nearly all clients send these
 	}
 	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
-		return http.StatusUnsupportedMediaType, "a message has the Content-Type application/json"
+		return http.StatusUnsupportedMediaType, "Content-Type must be application/json"
 	}
-	if len(accept) == 0 || takes(accept, "application/json") && takes(accept, "text/event-stream") {
+	if len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
 		return 0, ""
 	}
-	return http.StatusNotAcceptable, "an answer may be either of two media types: Accept needs application/json, text/event-stream"
+	return http.StatusNotAcceptable, "Accept must include application/json and text/event-stream"
 }
 
-// takes reports whether a media type is among those accepted.
-func takes(accept []string, media string) bool {
+// accepts reports whether Accept headers include a media type.
+func accepts(accept []string, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for _, line := range accept {
 		for part := range strings.SplitSeq(line, ",") {
@@ -91,11 +89,11 @@ func takes(accept []string, media string) bool {
 	return false
 }
 
-// firstRead is how much room a body has at first: what it says of its own length costs nothing.
+// firstRead is the size limit of the first buffer of a body: a client may send less than its Content-Length says.
 const firstRead = 64 << 10
 
-// readBody reads a message, or says with which status and why not.
-func (h *HTTPHandler) readBody(r *http.Request) (raw []byte, status int, why string) {
+// readBody reads a message, or returns a status and a reason.
+func (h *Handler) readBody(r *http.Request) (raw []byte, status int, why string) {
 	if r.ContentLength > h.o.MaxBody {
 		return nil, http.StatusRequestEntityTooLarge, h.tooLarge()
 	}
@@ -113,53 +111,54 @@ func (h *HTTPHandler) readBody(r *http.Request) (raw []byte, status int, why str
 		case errors.Is(err, io.EOF):
 			return slices.Clip(raw), 0, ""
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, http.StatusRequestTimeout, "the message took too long to come"
+			return nil, http.StatusRequestTimeout, "the request body timed out"
 		case err != nil:
-			return nil, http.StatusBadRequest, "the message broke off"
+			return nil, http.StatusBadRequest, "the request body is incomplete"
 		case len(raw) == cap(raw):
 			raw = slices.Grow(raw, len(raw))
 		}
 	}
 }
 
-// tooLarge says how large a message may be.
-func (h *HTTPHandler) tooLarge() string {
-	return fmt.Sprintf("the message is larger than the %d bytes that this server takes", h.o.MaxBody)
+// tooLarge is the reason to refuse a message above MaxBody.
+func (h *Handler) tooLarge() string {
+	return fmt.Sprintf("the message is larger than %d bytes", h.o.MaxBody)
 }
 
-// route finds who serves a message.
-func (h *HTTPHandler) route(e *exchange, m *jsonrpc.Message) {
+// route decides how a message is served. A request that names its revision, in a header or in its _meta, is stateless;
+// any other belongs to a session.
+func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	version, sole := single(e.r.Header["Mcp-Protocol-Version"])
 	id, soleID := single(e.r.Header["Mcp-Session-Id"])
 	if !sole || !soleID {
-		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(HeaderMismatch, "MCP-Protocol-Version and Mcp-Session-Id may stand there once"))
+		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(mcp.HeaderMismatch, "MCP-Protocol-Version and Mcp-Session-Id may be sent once"))
 		return
 	}
 	e.version = version
 	switch {
 	case m.Fault() != nil:
 		if s := h.find(id, e.r); s != nil {
-			defer s.letGo()
+			defer s.release()
 			if m.IsResponse() {
-				s.conn.Take(e.r.Context(), m, e) // a call may wait for it
+				s.Receive(e.r.Context(), m, e) // a call may wait for it
 			}
 		}
 		h.refuse(e.w, http.StatusBadRequest, m.ID(), m.Fault())
-	case version != "" && !slices.Contains(HandshakeRevisions(), Revision(version)):
-		h.stranger(e, m)
-	case m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
-		h.stranger(e, m)
+	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)):
+		h.serveStateless(e, m)
+	case m.IsRequest() && (id == "" || m.Method() == "initialize") && mcp.NamesRevision(m.Params()):
+		h.serveStateless(e, m)
 	case m.Method() == "initialize" && m.IsRequest():
-		h.begin(e, m)
+		h.serveInitialize(e, m)
 	case id == "":
 		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest,
-			"the header Mcp-Session-Id is missing: send initialize first, which answers with it; or name the revision %s with every request, in MCP-Protocol-Version and in params._meta", Latest))
+			"the header Mcp-Session-Id is missing: send initialize first, whose response has it; or name the revision %s with every request, in MCP-Protocol-Version and in params._meta", mcp.Latest))
 	default:
-		h.member(e, m, id)
+		h.serveInSession(e, m, id)
 	}
 }
 
-// single is the one value of a header, or "" if there is none. It reports whether there are not several.
+// single returns the value of a header, or "" if it is missing. It reports false if it was sent several times.
 func single(values []string) (string, bool) {
 	switch len(values) {
 	case 0:
@@ -170,26 +169,8 @@ func single(values []string) (string, bool) {
 	return "", false
 }
 
-// namesRevision reports whether the params of a request say in which revision it is.
-func namesRevision(params []byte) (does bool) {
-	if strictjson.First(params) != '{' {
-		return false
-	}
-	_ = strictjson.Members(params, func(key, value []byte) error {
-		if string(key) != "_meta" || strictjson.First(value) != '{' {
-			return nil
-		}
-		return strictjson.Members(value, func(key, _ []byte) error {
-			does = does || string(key) == metaVersion
-			return nil
-		})
-	})
-	return does
-}
-
-// stranger serves a message that is part of no session.
-func (h *HTTPHandler) stranger(e *exchange, m *jsonrpc.Message) {
-	e.modern = true
+// serveStateless serves a message that belongs to no session.
+func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	switch {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
 		if client, ok := h.takePlace(e, m); ok {
@@ -197,22 +178,22 @@ func (h *HTTPHandler) stranger(e *exchange, m *jsonrpc.Message) {
 			e.listens = true
 			h.calls.Add(-1) // it may last for days
 			defer h.calls.Add(1)
-			h.strangers.conn.Take(e.r.Context(), m, e)
-			e.end()
+			h.stateless.Receive(e.r.Context(), m, e)
+			e.wait()
 		}
 	case m.IsRequest():
-		h.strangers.conn.Take(e.r.Context(), m, e)
+		h.stateless.Receive(e.r.Context(), m, e)
 	case m.IsBatch():
-		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s knows no batches: send one message at a time", Latest))
+		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no batches: send one message at a time", mcp.Latest))
 	case m.IsResponse():
-		h.refuse(e.w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s knows no responses of clients: answers come with the next request", Latest))
+		h.refuse(e.w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no responses of clients: send answers with the next request", mcp.Latest))
 	default:
-		e.w.WriteHeader(http.StatusAccepted) // there is no session that a notification could be about
+		e.w.WriteHeader(http.StatusAccepted) // a notification needs a session to have an effect
 	}
 }
 
-// member serves a message that is part of a session.
-func (h *HTTPHandler) member(e *exchange, m *jsonrpc.Message, id string) {
+// serveInSession serves a message of a session.
+func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
 	s := h.find(id, e.r)
 	if s == nil {
 		h.refuse(e.w, http.StatusNotFound, m.ID(), noSession())
@@ -221,12 +202,12 @@ func (h *HTTPHandler) member(e *exchange, m *jsonrpc.Message, id string) {
 	e.session = s
 	defer e.leave()
 	if e.batch = m.IsBatch(); e.batch {
-		h.lookout.enter(e)
+		e.startTimer()
 	}
-	s.conn.Take(context.WithoutCancel(e.r.Context()), m, e) // a client that is gone may come back for the answer
+	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer
 	e.accept()
 }
 
 func noSession() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is no such session: it has ended, never was, or another process has it, behind a balancer; send initialize without Mcp-Session-Id")
+	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "the session does not exist: it has ended, or another process behind a load balancer has it; send initialize without Mcp-Session-Id")
 }

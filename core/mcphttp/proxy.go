@@ -1,4 +1,4 @@
-package web
+package mcphttp
 
 import (
 	"net/http"
@@ -7,10 +7,9 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// Client tells clients apart at a server that something stands in front of, for limits that each has of its own: by who they are, or
-// else by the last address in X-Forwarded-For, which is where what stands in front was called from. What a client wrote there
-// itself is before it. Where there is neither, all are one.
-func Client(r *http.Request) string {
+// ForwardedClient identifies the clients of a server behind a proxy, see [Options].Client: by the identity of the caller,
+// or else by the last address in X-Forwarded-For, which the proxy appended. Clients may forge the addresses before it.
+func ForwardedClient(r *http.Request) string {
 	if id := auth.From(r.Context()); id != nil {
 		return id.Principal()
 	}

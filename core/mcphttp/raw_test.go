@@ -1,4 +1,4 @@
-package web
+package mcphttp
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 
 // What is not HTTP, or may be read in two ways, is refused, and whatever follows on the connection is not served.
 func TestRaw(t *testing.T) {
-	addr, _ := start(t, echo{}, Options{Gates: []auth.Gate{keys(t)}, MaxHeader: 8 << 10})
+	addr, _ := start(t, echo{}, ServeOptions{Gates: []auth.Gate{keys(t)}, MaxHeader: 8 << 10})
 	const post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Api-Token: " + key + "\r\n"
 	const second = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Api-Token: " + key + "\r\nContent-Length: 8\r\n\r\nsmuggled"
 	for _, test := range []struct {
@@ -91,7 +91,7 @@ func TestRaw(t *testing.T) {
 
 // Two requests on a connection are two: what the body of the first holds is not a request.
 func TestPipelined(t *testing.T) {
-	addr, _ := start(t, echo{}, Options{})
+	addr, _ := start(t, echo{}, ServeOptions{})
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package mcp
+package mcphttp
 
 import (
 	"net/http"
@@ -132,7 +132,7 @@ func (s *stream) appendEvent(dst []byte, n int) []byte {
 }
 
 // startStream begins the answer to a request of HTTP that is a stream. The client sees that at once.
-func (h *HTTPHandler) startStream(w http.ResponseWriter) {
+func (h *Handler) startStream(w http.ResponseWriter) {
 	header := w.Header()
 	header["Content-Type"] = h.headers.sse
 	header["Cache-Control"] = h.headers.noCache
@@ -142,7 +142,7 @@ func (h *HTTPHandler) startStream(w http.ResponseWriter) {
 }
 
 // pump writes a stream to a client until it has seen the whole, is gone or is sent away.
-func (h *HTTPHandler) pump(w http.ResponseWriter, r *http.Request, from *reader) readerState {
+func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) readerState {
 	defer from.release()
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
@@ -188,7 +188,7 @@ func (h *HTTPHandler) pump(w http.ResponseWriter, r *http.Request, from *reader)
 }
 
 // send writes to a client, which has a time to take each piece of it.
-func (h *HTTPHandler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
+func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
 	for piece := range slices.Chunk(data, mostAtOnce) {
 		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
 		if _, err := w.Write(piece); err != nil {

@@ -1,4 +1,4 @@
-package web
+package mcphttp
 
 import (
 	"context"
@@ -6,13 +6,21 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
 	"time"
 )
 
-// Serve serves h until ctx ends. Then it stops accepting, lets calls in flight go on for a grace period, ends
-// all streams and returns nil. Signals are the caller's.
-func Serve(ctx context.Context, h Handler, o Options) error {
+// A Service is what [Serve] serves: a [Handler], or one that wraps it.
+type Service interface {
+	http.Handler
+
+	// Shutdown refuses further calls. It returns when those in flight have ended, or with an error when ctx has.
+	Shutdown(ctx context.Context) error
+}
+
+// Serve serves h until ctx ends. Then it stops accepting connections, lets calls in flight go on for the grace period,
+// ends all streams and returns nil. Its errors are an [*OptionError], an [*UnprotectedError], or those of package net.
+// Signals are the caller's.
+func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	o = o.withDefaults()
 	listener := o.Listener
 	if listener == nil {
@@ -25,68 +33,63 @@ func Serve(ctx context.Context, h Handler, o Options) error {
 		}
 	}
 	defer listener.Close()
-	d, err := newDoor(h, o, listener.Addr())
+	addr := listener.Addr()
+	g, err := newGuard(h, o, addr)
 	if err != nil {
 		return err
 	}
-	if err := checkOpen(listener.Addr(), o); err != nil {
-		return err
+	if !IsLoopback(addr) && !o.BehindProxy && len(o.Gates) == 0 {
+		return &UnprotectedError{o.Addr}
 	}
-	room := make([]byte, headroom)
-	defer runtime.KeepAlive(room)
-	server := newHTTPServer(ctx, d, o)
+	server := newHTTPServer(ctx, g, o)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(lazyListener{listener}) }()
+	go func() { failed <- server.Serve(listener) }()
 	if o.Ready != nil {
-		o.Ready(listener.Addr())
+		o.Ready(addr)
 	}
 	select {
 	case err := <-failed:
 		server.Close()
-		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
+		return fmt.Errorf("serve on %s: %w", addr, err)
 	case <-ctx.Done():
 	}
 	listener.Close()
 	<-failed
-	end(ctx, h, server, o)
+	shutDown(ctx, h, server, o)
 	return nil
 }
 
-// headroom makes the heap count as so much larger than it is. Go collects garbage when the heap has doubled: in a small server that is
-// busy every few milliseconds, which took up to a tenth of its time. Nothing is ever written to it, so that all it costs is
-// the memory of garbage that waits for longer, about as much again.
-const headroom = 4 << 20
-
-// newHTTPServer is the server of net/http with all limits. The contexts of calls do not end with ctx: they have a grace.
-func newHTTPServer(ctx context.Context, d *door, o Options) *http.Server {
+// newHTTPServer returns a server of net/http with all limits. The contexts of calls do not end with ctx: calls have a
+// grace period.
+func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler:                      d,
+		Handler:                      g,
 		Protocols:                    protocols,
 		DisableGeneralOptionsHandler: true,
 		MaxHeaderBytes:               o.MaxHeader,
 		ReadHeaderTimeout:            o.HeaderTimeout,
-		ReadTimeout:                  o.HeaderTimeout + o.BodyTimeout, // until the body has been read: see body
+		ReadTimeout:                  o.HeaderTimeout + o.BodyTimeout, // until the body has been read, see clearReadDeadline
 		IdleTimeout:                  o.Idle,
 		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 }
 
-// lastWords is how long, once all calls have ended, their last bytes may take, and requests that are only half there.
-const lastWords = time.Second
+// closeTimeout is how long, once all calls have ended, their last bytes and incomplete requests may take.
+const closeTimeout = time.Second
 
-// end lets what is in flight go on until the grace is over, and closes all connections.
-func end(ctx context.Context, h Handler, server *http.Server, o Options) {
+// shutDown lets calls in flight go on for the grace period, and closes all connections.
+func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOptions) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
 	server.SetKeepAlivesEnabled(false)
 	if err := h.Shutdown(grace); err != nil {
-		o.Logger.Warn("calls were cut off at the end", "grace", o.Grace, "error", err)
+		o.Logger.Warn("calls were cancelled at the end", "grace", o.Grace, "error", err)
 	}
-	last, cancel := context.WithTimeout(grace, lastWords)
+	last, cancel := context.WithTimeout(grace, closeTimeout)
 	defer cancel()
-	_ = server.Shutdown(last) // what is left then is closed
+	_ = server.Shutdown(last)
 	server.Close()
 }

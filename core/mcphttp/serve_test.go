@@ -1,4 +1,4 @@
-package web
+package mcphttp
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 )
 
 // start serves h at a free port until the test ends or stop is called, which returns what came of it.
-func start(t *testing.T, h Handler, o Options) (addr string, stop func() error) {
+func start(t *testing.T, h Service, o ServeOptions) (addr string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan net.Addr, 1), make(chan error, 1)
@@ -44,22 +44,20 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 	defer taken.Close()
 	for _, test := range []struct {
-		options Options
+		options ServeOptions
 		says    string
 	}{
-		{Options{Addr: ":0"}, "set WEATHER_API_KEY to a key (openssl rand -hex 32 makes one), say --behind-proxy if TLS and identity are handled in front, or listen on 127.0.0.1:8181"},
-		{Options{Addr: "0.0.0.0:0"}, "WEATHER_API_KEY"},
-		{Options{Addr: ":0", Ways: []string{"name the issuer"}}, "makes one), name the issuer, say --behind-proxy"},
-		{Options{Addr: "[::]:0"}, "--behind-proxy"},
-		{Options{Addr: taken.Addr().String()}, "choose another port"},
-		{Options{Addr: "8181"}, "host:port"},
-		{Options{Addr: "127.0.0.1"}, "host:port"},
-		{Options{Addr: "127.0.0.1:"}, "host:port"},
-		{Options{Addr: "127.0.0.1:99999"}, "an example is 127.0.0.1:8181"},
-		{Options{Addr: "127.0.0.1:nothing"}, "an example is 127.0.0.1:8181"},
-		{Options{Addr: "127.0.0.1:0", Origins: []string{"x"}}, "is not an origin"},
+		{ServeOptions{Addr: ":0"}, "listen on :0: other machines could connect without authentication"},
+		{ServeOptions{Addr: "0.0.0.0:0"}, "without authentication"},
+		{ServeOptions{Addr: "[::]:0"}, "without authentication"},
+		{ServeOptions{Addr: taken.Addr().String()}, "address already in use"},
+		{ServeOptions{Addr: "8181"}, "host:port"},
+		{ServeOptions{Addr: "127.0.0.1"}, "host:port"},
+		{ServeOptions{Addr: "127.0.0.1:"}, "host:port"},
+		{ServeOptions{Addr: "127.0.0.1:99999"}, "must be from 0 to 65535"},
+		{ServeOptions{Addr: "127.0.0.1:nothing"}, "listen tcp 127.0.0.1:nothing"},
+		{ServeOptions{Addr: "127.0.0.1:0", Origins: []string{"x"}}, "invalid Origins \"x\": must be a scheme and a host"},
 	} {
-		test.options.KeyVariable, test.options.FrontFlag = "WEATHER_API_KEY", "--behind-proxy"
 		test.options.Ready = func(net.Addr) { t.Errorf("%s: it serves", test.options.Addr) }
 		if err := Serve(t.Context(), echo{}, test.options); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, which lacks %q", test.options.Addr, err, test.says)
@@ -69,7 +67,7 @@ func TestRefusedAtStart(t *testing.T) {
 
 // Elsewhere it is served with a gate, or if that is said.
 func TestServeElsewhere(t *testing.T) {
-	for _, o := range []Options{{Addr: ":0", InFront: true}, {Addr: "0.0.0.0:0", Gates: []auth.Gate{keys(t)}}} {
+	for _, o := range []ServeOptions{{Addr: ":0", BehindProxy: true}, {Addr: "0.0.0.0:0", Gates: []auth.Gate{keys(t)}}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Ready = func(net.Addr) { cancel() }
 		if err := Serve(ctx, echo{}, o); err != nil {
@@ -114,7 +112,7 @@ func (h waiting) Shutdown(context.Context) error {
 // Calls in flight end before the server does, and no further ones are accepted.
 func TestEnd(t *testing.T) {
 	h := waiting{make(chan struct{}), make(chan struct{})}
-	addr, stop := start(t, h, Options{})
+	addr, stop := start(t, h, ServeOptions{})
 	answered := make(chan string, 1)
 	go func() {
 		response, err := http.Post("http://"+addr+"/mcp", "application/json", strings.NewReader("{}"))
@@ -147,7 +145,7 @@ func (panicking) ServeHTTP(http.ResponseWriter, *http.Request) { panic("a fault"
 // A handler that panics ends its own connection, and is logged.
 func TestPanic(t *testing.T) {
 	var logged safeBuffer
-	addr, stop := start(t, panicking{}, Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Health: true})
+	addr, stop := start(t, panicking{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Health: true})
 	if response, err := http.Post("http://"+addr+"/mcp", "application/json", strings.NewReader("{}")); err == nil {
 		t.Errorf("it is answered with %d", response.StatusCode)
 	}
@@ -173,7 +171,7 @@ func TestBrokenListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Serve(t.Context(), echo{}, Options{Listener: broken{listener}}); err == nil || !strings.Contains(err.Error(), "no more files") {
+	if err := Serve(t.Context(), echo{}, ServeOptions{Listener: broken{listener}}); err == nil || !strings.Contains(err.Error(), "no more files") {
 		t.Errorf("it ends with %v", err)
 	}
 }

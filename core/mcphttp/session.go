@@ -1,11 +1,9 @@
-package mcp
+package mcphttp
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -13,59 +11,43 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
 )
 
-// A webSession is a session over HTTP. Its messages come by POST; what the server says of its own accord goes over a stream that the client
-// gets. As a transport it is that stream.
-type webSession struct {
-	*Session
+// A session is one over HTTP. Its messages come by POST. Messages that belong to no call go over a stream that the
+// client opens by GET.
+type session struct {
+	*mcp.Session
 	id        string
 	principal string // whose it is
-	client    string // for whom it is counted
+	client    string // for MaxSessionsEach
 	streams   *streams
 	leaving   atomic.Bool
-	using     atomic.Int64
-	used      atomic.Bool // since the last sweep, so that a call costs no look at the clock
-	seen      int64       // the last sweep that found it used, in nanoseconds since 1970; the handler's lock guards it
+	using     atomic.Int64 // requests that use it
+	used      atomic.Bool  // since the last sweep
+	seen      int64        // the last sweep that found it used, in nanoseconds since 1970; guarded by Handler.mu
 }
 
-func (h *HTTPHandler) newSession(r *http.Request, client string) *webSession {
-	s := &webSession{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: newStreams(h.o.ReplayBuffer)}
-	s.Session = h.server.newSession(s, jsonrpc.Options{Grace: untilTold})
-	s.conn.Open(context.Background())
+func (h *Handler) newSession(r *http.Request, client string) *session {
+	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: newStreams(h.o.ReplayBuffer)}
+	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.ownStream().add(msg) })
 	return s
 }
 
-// Send implements [jsonrpc.Transport].
-func (s *webSession) Send(msg []byte) error { return s.streams.ownStream().add(msg) }
-
-// Receive implements [jsonrpc.Transport]. It is not called.
-func (s *webSession) Receive() ([]byte, error) { return nil, io.EOF }
-
-// Close implements [jsonrpc.Transport]. It is not called.
-func (s *webSession) Close() error { return nil }
-
-// letGo notes that one less uses the session.
-func (s *webSession) letGo() {
-	s.used.Store(true) // before anyone can find that nobody does
+// release notes that a request no longer uses the session.
+func (s *session) release() {
+	s.used.Store(true) // before using, so that the sweep sees one of the two
 	s.using.Add(-1)
 }
 
-// close ends the session: its calls, until hurry or sooner, and then its streams.
-func (s *webSession) close(hurry <-chan struct{}) {
-	s.server.unwatch(s.changes)
-	s.conn.Close(hurry)
-	s.streams.finishAll()
-}
-
-// errClosing is why nobody may have one.
+// errClosing refuses new sessions and calls.
 var errClosing = errors.New("the server is shutting down")
 
-// errEach is why a client may have no further session.
+// errEach refuses a session of a client that has MaxSessionsEach.
 var errEach = errors.New("this client has too many sessions")
 
-// takePlace takes one of the places that there are for sessions, and returns for whom, or refuses the request.
-func (h *HTTPHandler) takePlace(e *exchange, m *jsonrpc.Message) (client string, ok bool) {
+// takePlace counts one more session or subscription of a client, or refuses the request.
+func (h *Handler) takePlace(e *exchange, m *jsonrpc.Message) (client string, ok bool) {
 	client = h.o.Client(e.r)
 	err := h.countPlace(client)
 	status := http.StatusServiceUnavailable
@@ -78,24 +60,24 @@ func (h *HTTPHandler) takePlace(e *exchange, m *jsonrpc.Message) (client string,
 	return client, err == nil
 }
 
-func (h *HTTPHandler) countPlace(client string) error {
+func (h *Handler) countPlace(client string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.closing.Load():
 		return errClosing
 	case h.places >= h.o.MaxSessions:
-		return fmt.Errorf("there are %d sessions, the most there may be: come again later", h.o.MaxSessions)
+		return fmt.Errorf("%d sessions are open, which is the limit: retry later", h.o.MaxSessions)
 	case h.clients[client] >= h.o.MaxSessionsEach:
-		return fmt.Errorf("%w, %d: end one by DELETE", errEach, h.o.MaxSessionsEach)
+		return fmt.Errorf("%w (%d): end one with DELETE", errEach, h.o.MaxSessionsEach)
 	}
 	h.places++
 	h.clients[client]++
 	return nil
 }
 
-// givePlace gives a place back.
-func (h *HTTPHandler) givePlace(client string) {
+// givePlace undoes takePlace.
+func (h *Handler) givePlace(client string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.places--
@@ -104,55 +86,56 @@ func (h *HTTPHandler) givePlace(client string) {
 	}
 }
 
-// enter lets a session be found, which is used until its letGo. It reports whether it can still begin.
-func (h *HTTPHandler) enter(s *webSession) bool {
+// register lets requests find a session, and counts as one that uses it. It reports false if the handler is shutting
+// down.
+func (h *Handler) register(s *session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closing.Load() {
 		return false
 	}
 	s.using.Add(1)
-	h.server.watch(s.changes)
 	h.sessions[s.id] = s
 	if !h.sweeping {
 		h.sweeping = true
-		time.AfterFunc(h.sweepEvery(), h.sweep)
+		time.AfterFunc(h.sweepInterval(), h.sweep)
 	}
 	return true
 }
 
-// leave ends a session, if nobody else does. Its calls may go on until hurry, and be told what they wait for.
-func (h *HTTPHandler) leave(s *webSession, hurry <-chan struct{}) {
+// leave ends a session, unless another goroutine does. Its calls may go on until hurry is closed.
+func (h *Handler) leave(s *session, hurry <-chan struct{}) {
 	if s.leaving.CompareAndSwap(false, true) {
 		h.end(s, hurry)
 	}
 }
 
-// end is the end of a session that is leaving.
-func (h *HTTPHandler) end(s *webSession, hurry <-chan struct{}) {
-	s.close(hurry)
+// end ends a session whose leaving is set.
+func (h *Handler) end(s *session, hurry <-chan struct{}) {
+	s.Close(hurry)
+	s.streams.finishAll()
 	h.mu.Lock()
 	delete(h.sessions, s.id)
 	h.mu.Unlock()
 	h.givePlace(s.client)
 }
 
-// dismiss ends a session at once: from here on it is not found.
-func (h *HTTPHandler) dismiss(s *webSession) {
+// dismiss ends a session at once. Requests no longer find it.
+func (h *Handler) dismiss(s *session) {
 	if s.leaving.CompareAndSwap(false, true) {
 		h.endNow(s)
 	}
 }
 
 // endNow is end without waiting for it.
-func (h *HTTPHandler) endNow(s *webSession) {
+func (h *Handler) endNow(s *session) {
 	now := make(chan struct{})
 	close(now)
-	go h.end(s, now) // a call that does not listen may take a moment
+	go h.end(s, now) // a call that ignores its context may take a while
 }
 
-// find returns a session, if there is one of that name and it belongs to who asks. It is used until its letGo.
-func (h *HTTPHandler) find(id string, r *http.Request) *webSession {
+// find returns the session with an id if it belongs to the caller, or nil. The caller must release it.
+func (h *Handler) find(id string, r *http.Request) *session {
 	who := auth.From(r.Context()).Principal()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -160,18 +143,19 @@ func (h *HTTPHandler) find(id string, r *http.Request) *webSession {
 	if s == nil || s.leaving.Load() && !h.closing.Load() || s.principal != who {
 		return nil
 	}
-	s.using.Add(1) // before anyone can find that nobody does
+	s.using.Add(1)
 	return s
 }
 
-// sweepEvery is how often it is looked for sessions that have been idle for too long.
-func (h *HTTPHandler) sweepEvery() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
+// sweepInterval is the time between two sweeps.
+func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
 
-// sweep ends the sessions that have been idle for too long. It comes again as long as there are sessions.
-func (h *HTTPHandler) sweep() {
+// sweep ends the sessions that have been idle for too long. It runs again as long as there are sessions. One timer for
+// all is simpler than one for each, which every request would have to reset.
+func (h *Handler) sweep() {
 	now := time.Now()
 	before := now.Add(-h.o.SessionIdle).UnixNano()
-	var idle []*webSession
+	var idle []*session
 	h.mu.Lock()
 	for _, s := range h.sessions {
 		if s.using.Load() > 0 || s.used.Swap(false) {
@@ -184,7 +168,7 @@ func (h *HTTPHandler) sweep() {
 		}
 	}
 	if h.sweeping = len(h.sessions) > 0; h.sweeping {
-		time.AfterFunc(h.sweepEvery(), h.sweep)
+		time.AfterFunc(h.sweepInterval(), h.sweep)
 	}
 	h.mu.Unlock()
 	for _, s := range idle {
@@ -192,55 +176,55 @@ func (h *HTTPHandler) sweep() {
 	}
 }
 
-// delete ends a session that its client has no more use for.
-func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
+// delete ends a session at the request of its client.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 	if s := h.named(w, r); s != nil {
-		defer s.letGo()
+		defer s.release()
 		h.dismiss(s)
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-// get sends a client what the server says of its own accord or, after the last event of a stream that the client saw, the rest of that stream. It
-// ends with the credentials of the client, which comes back with new ones.
-func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
+// get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends when the
+// credentials of the client expire.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	s := h.named(w, r)
 	if s == nil {
 		return
 	}
-	defer s.letGo()
-	if accept := r.Header["Accept"]; len(accept) > 0 && !takes(accept, "text/event-stream") {
-		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is a stream here: Accept needs text/event-stream"))
+	defer s.release()
+	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
+		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "GET returns a stream: Accept must include text/event-stream"))
 		return
 	}
 	var rest *reader
 	last, ok := single(r.Header["Last-Event-Id"])
 	if ok {
-		rest, ok = s.streams.after(last) // in the place of another
+		rest, ok = s.streams.after(last) // replaces another reader of the stream
 	}
 	if !ok {
-		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to go on from"))
+		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to resume from"))
 		return
 	}
-	if s.Revision() >= Revision20251125 {
+	if s.Revision() >= mcp.Revision20251125 {
 		rest.primeOnce()
 	}
-	known, stop := whileKnown(r.Context())
+	known, stop := auth.UntilExpiry(r.Context())
 	defer stop()
 	h.startStream(w)
 	h.pump(w, r.WithContext(known), rest)
 }
 
-// named finds the session that a GET or a DELETE is about, or refuses it.
-func (h *HTTPHandler) named(w http.ResponseWriter, r *http.Request) *webSession {
+// named finds the session of a GET or a DELETE, or refuses the request.
+func (h *Handler) named(w http.ResponseWriter, r *http.Request) *session {
 	id, sole := single(r.Header["Mcp-Session-Id"])
 	if id == "" || !sole {
 		w.Header().Set("Allow", "POST")
-		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id there is only POST"))
+		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id only POST is allowed"))
 		return nil
 	}
-	if version, sole := single(r.Header["Mcp-Protocol-Version"]); version != "" && !slices.Contains(HandshakeRevisions(), Revision(version)) || !sole {
-		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "there is no session of revision %q", short(version)))
+	if version, sole := single(r.Header["Mcp-Protocol-Version"]); version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) || !sole {
+		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q has no sessions", clip(version)))
 		return nil
 	}
 	s := h.find(id, r)

@@ -1,4 +1,4 @@
-package mcp_test
+package mcphttp_test
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // streaming is a server with tools that say something before they answer.
@@ -62,7 +63,7 @@ const stepsCall = `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"na
 
 func TestHTTPStream(t *testing.T) {
 	server, step := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	for _, test := range []struct {
 		name, body string
@@ -102,7 +103,7 @@ func TestHTTPStream(t *testing.T) {
 // Who loses a stream in the midst of it goes on behind the last event seen, as often as needed.
 func TestHTTPResume(t *testing.T) {
 	server, step := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	session, other := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
 	r := s.open("POST", stepsCall+`"_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+session)
 	events := bufio.NewReader(r.Body)
@@ -139,7 +140,7 @@ func idOf(event string) string {
 
 func TestHTTPSuspend(t *testing.T) {
 	server, step := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`)
 	if !strings.Contains(a.body, "retry: 50\ndata: \n\n") || strings.Contains(a.body, "worth") {
@@ -163,7 +164,7 @@ func TestHTTPSuspend(t *testing.T) {
 // A question goes over the stream of its call, and its answer comes in a POST of its own.
 func TestHTTPAsk(t *testing.T) {
 	server, _ := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	session, other := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
 	r := s.open("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks"}}`, "Mcp-Session-Id: "+session)
 	events := bufio.NewReader(r.Body)
@@ -187,7 +188,7 @@ func TestHTTPAsk(t *testing.T) {
 // What belongs to no call goes over the stream that the client gets, and waits for it.
 func TestHTTPOwnStream(t *testing.T) {
 	server, _ := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	if a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`); a.StatusCode != 200 {
 		t.Fatal(a.Status, a.body)
@@ -222,7 +223,7 @@ func TestHTTPOwnStream(t *testing.T) {
 
 func TestHTTPListen(t *testing.T) {
 	server, _ := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, modern("subscriptions/listen", "")...)
 	events := bufio.NewReader(r.Body)
 	if e := next(t, events); r.Header.Get("X-Accel-Buffering") != "no" || !strings.Contains(e, "subscriptions/acknowledged") || strings.Contains(e, "id: ") {
@@ -252,7 +253,7 @@ func TestHTTPListen(t *testing.T) {
 // Of a client that does not read, the tool notices nothing; what waits for it stays small.
 func TestHTTPSlowReader(t *testing.T) {
 	server, _ := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{ReplayBuffer: 100_000})
+	s := newSite(t, server, mcphttp.Options{ReplayBuffer: 100_000})
 	session := s.begin(mcp.LatestHandshake)
 	r := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods","_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+session)
 	time.Sleep(20 * time.Millisecond) // whatever it is in the midst of
@@ -269,7 +270,7 @@ func TestHTTPSlowReader(t *testing.T) {
 
 func TestHTTPLimits(t *testing.T) {
 	server, step := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{MaxSessions: 3, MaxSessionsEach: 2, MaxCalls: 1})
+	s := newSite(t, server, mcphttp.Options{MaxSessions: 3, MaxSessionsEach: 2, MaxCalls: 1})
 	first := s.begin(mcp.LatestHandshake)
 	s.begin(mcp.LatestHandshake)
 	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
@@ -312,7 +313,7 @@ func TestHTTPGone(t *testing.T) {
 	if err := server.AddTool(mcp.Tool{Name: "lasts"}, go1); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	req, _ := http.NewRequestWithContext(ctx, "POST", s.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lasts",`+meta+`}}`))
 	req.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"lasts"}, "Mcp-Protocol-Version": {"2026-07-28"}}
@@ -329,7 +330,7 @@ func TestHTTPGone(t *testing.T) {
 // Sessions that nobody uses end; one that somebody listens to does not.
 func TestHTTPIdle(t *testing.T) {
 	server, _ := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{SessionIdle: 20 * time.Millisecond})
+	s := newSite(t, server, mcphttp.Options{SessionIdle: 20 * time.Millisecond})
 	idle, used := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
 	s.open("GET", "", "Mcp-Session-Id: "+used)
 	for s.post(idle, `{"jsonrpc":"2.0","method":"notifications/x"}`).StatusCode != 404 {
@@ -351,7 +352,7 @@ func TestHTTPApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	for range 20 {
 		r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, modern("subscriptions/listen", "")...)
 		next(t, bufio.NewReader(r.Body))
@@ -376,7 +377,7 @@ func TestHTTPApart(t *testing.T) {
 // A session that its client has ended is not there any more, from then on.
 func TestHTTPEnded(t *testing.T) {
 	server, _ := streaming(t)
-	s := newSite(t, server, mcp.HTTPOptions{})
+	s := newSite(t, server, mcphttp.Options{})
 	for range 20 {
 		id := s.begin(mcp.Revision20251125)
 		for _, want := range []int{204, 404} { // without a network between them, which gives time

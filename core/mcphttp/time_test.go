@@ -1,4 +1,4 @@
-package web
+package mcphttp
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ func (p pipes) Addr() net.Addr { return loopback() }
 func (p pipes) Accept() (net.Conn, error) {
 	select {
 	case accepted := <-p.conns:
-		return newConn(accepted), nil // as one of TCP is
+		return accepted, nil
 	case <-p.done:
 		return nil, net.ErrClosed
 	}
@@ -49,7 +49,7 @@ func (p pipes) dial() net.Conn {
 }
 
 // inTime runs a test with a server of its own and a clock of its own.
-func inTime(t *testing.T, h Handler, o Options, test func(t *testing.T, listener pipes, stop func() error)) {
+func inTime(t *testing.T, h Service, o ServeOptions, test func(t *testing.T, listener pipes, stop func() error)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -89,7 +89,7 @@ func TestSlow(t *testing.T) {
 		{"a client that asks nothing more", head + "\r\nhello", http.StatusOK, 60 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inTime(t, echo{}, Options{HeaderTimeout: 3 * time.Second, BodyTimeout: 7 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
+			inTime(t, echo{}, ServeOptions{HeaderTimeout: 3 * time.Second, BodyTimeout: 7 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
 				began := time.Now()
 				conn := listener.dial()
 				defer conn.Close()
@@ -137,7 +137,7 @@ func TestLongAnswer(t *testing.T) {
 		"GET":    "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTime(t, streaming{}, Options{}, func(t *testing.T, listener pipes, _ func() error) {
+			inTime(t, streaming{}, ServeOptions{}, func(t *testing.T, listener pipes, _ func() error) {
 				conn := listener.dial()
 				defer conn.Close()
 				go io.WriteString(conn, request)
@@ -171,7 +171,7 @@ func (endless) Shutdown(ctx context.Context) error {
 // What has not ended when the grace is over is cut off, and its context ends.
 func TestGrace(t *testing.T) {
 	h := endless{make(chan error, 1)}
-	inTime(t, h, Options{Grace: 20 * time.Second}, func(t *testing.T, listener pipes, stop func() error) {
+	inTime(t, h, ServeOptions{Grace: 20 * time.Second}, func(t *testing.T, listener pipes, stop func() error) {
 		conn := listener.dial()
 		defer conn.Close()
 		io.WriteString(conn, head+"\r\nhello")
@@ -194,7 +194,7 @@ func TestGrace(t *testing.T) {
 
 // Connections that ask nothing do not hold up the end.
 func TestEndWithIdle(t *testing.T) {
-	inTime(t, echo{}, Options{}, func(t *testing.T, listener pipes, stop func() error) {
+	inTime(t, echo{}, ServeOptions{}, func(t *testing.T, listener pipes, stop func() error) {
 		silent := listener.dial()
 		defer silent.Close()
 		half := listener.dial()
@@ -210,7 +210,7 @@ func TestEndWithIdle(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(began); took > lastWords {
+		if took := time.Since(began); took > closeTimeout {
 			t.Errorf("it took %v", took)
 		}
 	})

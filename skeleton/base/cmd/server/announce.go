@@ -15,7 +15,7 @@ func (s *servingHTTP) announce(addr net.Addr, scopes map[string][]string) []stri
 		lines = append(lines, "on every address of this machine")
 	}
 	lines = append(lines, s.who())
-	for _, way := range s.web.Ways {
+	for _, way := range s.ways {
 		lines = append(lines, "a gate is not in use; "+way)
 	}
 	if text := s.unasked(scopes); text != "" {
@@ -33,7 +33,7 @@ func (s *servingHTTP) who() string {
 			wants = append(wants, gate.Wants())
 		}
 		return "for those who send " + strings.Join(wants, ", or ")
-	case s.web.InFront:
+	case s.web.BehindProxy:
 		return "for everybody; who they are is asked in front of it"
 	case slices.Contains(s.web.Origins, "*"):
 		return "for every program of this machine and every web page that is open on it; set " + keyVariable() + " to ask for a key"

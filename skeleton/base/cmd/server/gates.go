@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/web"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // A gateKeeper is an extension that tells who may come in over HTTP.
@@ -50,7 +50,7 @@ func (s *servingHTTP) addKeys() error {
 // addGates adds the gates of gateKeepers to what is served at addr.
 func (s *servingHTTP) addGates(addr net.Addr) error {
 	resource := s.publicURL
-	if resource == "" && web.Loopback(addr) {
+	if resource == "" && mcphttp.IsLoopback(addr) {
 		resource = addressURL(addr)
 	}
 	for _, e := range s.with {
@@ -63,7 +63,7 @@ func (s *servingHTTP) addGates(addr net.Addr) error {
 			return err
 		}
 		if gate == nil {
-			s.web.Ways = append(s.web.Ways, keeper.Way())
+			s.ways = append(s.ways, keeper.Way())
 			continue
 		}
 		s.web.Gates = append(s.web.Gates, gate)

@@ -9,23 +9,24 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/core/web"
 )
 
 // A servingHTTP is what serve was told.
 type servingHTTP struct {
-	web          web.Options
-	mcp          mcp.HTTPOptions
+	web          mcphttp.ServeOptions
+	mcp          mcphttp.Options
 	publicURL    string
 	verbose      bool
-	keysRequired bool // wherever it listens
+	keysRequired bool     // wherever it listens
+	ways         []string // how to authenticate callers by extensions that are not in use
 	with         []extension
 }
 
@@ -50,7 +51,7 @@ func newServe(with []extension) *cobra.Command {
 func (s *servingHTTP) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.web.Addr, "addr", defaultAddr, "where to listen; port 0 is any that is free")
-	flags.BoolVar(&s.web.InFront, "behind-proxy", false, frontUsage(s.keysRequired))
+	flags.BoolVar(&s.web.BehindProxy, "behind-proxy", false, frontUsage(s.keysRequired))
 	flags.StringVar(&s.publicURL, "public-url", "", "what clients call the server by, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.web.Origins, "allow-origin", nil, "a further origin whose pages may call, or * for all (may be repeated)")
 	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "a further name to be called by on a loopback address (may be repeated)")
@@ -79,9 +80,9 @@ func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 	if err := s.addKeys(); err != nil {
 		return err
 	}
-	listener, err := web.Listen(ctx, s.web.Addr)
+	listener, err := mcphttp.Listen(ctx, s.web.Addr)
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	defer listener.Close()
 	s.web.Listener = listener
@@ -102,14 +103,14 @@ func (s *servingHTTP) run(ctx context.Context, errOut io.Writer) error {
 			fmt.Fprintf(errOut, "%s: %s\n", programName, line)
 		}
 	}
-	if s.web.InFront {
-		s.mcp.Client = web.Client
+	if s.web.BehindProxy {
+		s.mcp.Client = mcphttp.ForwardedClient
 	}
 
 	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(until, stop) // so that a second signal ends the process
-	return errors.Join(web.Serve(until, server.HTTP(s.mcp), s.web), end())
+	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.mcp), s.web)), end())
 }
 
 // check says what is wrong with what was typed.
@@ -123,8 +124,7 @@ func (s *servingHTTP) check() error {
 			return terminal.Usagef("--%s cannot be negative; 0 is what is usual", flag)
 		}
 	}
-	s.web.KeyVariable, s.web.FrontFlag = keyVariable(), "--behind-proxy"
-	s.web.OriginFlag, s.web.HostFlag, s.web.HealthFlag = "--allow-origin", "--allow-host", "--healthz"
+	s.web.Remedy = remedy
 	if s.publicURL != "" {
 		host, err := hostOf(s.publicURL)
 		if err != nil {
@@ -133,9 +133,49 @@ func (s *servingHTTP) check() error {
 		s.web.Hosts = append(s.web.Hosts, host)
 	}
 	if err := s.web.Check(); err != nil {
-		return &terminal.UsageError{Err: err}
+		return &terminal.UsageError{Err: s.explain(err)}
 	}
 	return nil
+}
+
+// remedy names the flag that would allow a request that was refused.
+func remedy(err error) string {
+	switch e := err.(type) {
+	case *mcphttp.HostError:
+		return "the operator can allow it with --allow-host"
+	case *mcphttp.OriginError:
+		return "the operator can allow it with --allow-origin"
+	case *mcphttp.PathError:
+		if e.Path == mcphttp.HealthPath {
+			return "the operator can enable it with --healthz"
+		}
+	}
+	return ""
+}
+
+// explain adds the flag or the remedy to an error of mcphttp.
+func (s *servingHTTP) explain(err error) error {
+	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
+		flags := map[string]string{
+			"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin", "MaxHeader": "--max-header",
+			"HeaderTimeout": "--header-timeout", "BodyTimeout": "--body-timeout", "Idle": "--idle-timeout", "Grace": "--grace",
+		}
+		if flag := flags[option.Option]; flag != "" {
+			return fmt.Errorf("%s %q: %s", flag, option.Value, option.Reason)
+		}
+	}
+	if _, ok := errors.AsType[*mcphttp.UnprotectedError](err); ok {
+		remedies := append([]string{"set " + keyVariable() + " to a key (openssl rand -hex 32 makes one)"}, s.ways...)
+		remedies = append(remedies, "use --behind-proxy if a proxy handles TLS and authentication", "or listen on "+mcphttp.DefaultAddr)
+		return fmt.Errorf("%w; %s", err, strings.Join(remedies, ", "))
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; choose another port with --addr, or 0 for a free one", err)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%w; choose a port above 1023 with --addr", err)
+	}
+	return err
 }
 
 // keyVariable is the environment variable for API keys.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/web"
 )
 
 // withoutKeys takes keys and data that the environment may have away from a test.
@@ -177,7 +177,7 @@ func TestBadKeys(t *testing.T) {
 // Where keys are required, nothing is served without one, to the programs of this machine either, and who starts it is told the way out.
 func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
-	for _, options := range []web.Options{{}, {InFront: true}} {
+	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {
 		s := &servingHTTP{web: options, keysRequired: true}
 		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), "set "+keyVariable()) || !strings.Contains(err.Error(), "openssl rand -hex 32") {
 			t.Errorf("without a key: %v", err)
@@ -224,7 +224,7 @@ func TestBadStateKey(t *testing.T) {
 
 func TestAddressInUse(t *testing.T) {
 	withKeysWanted(t)
-	listener, err := web.Listen(t.Context(), "127.0.0.1:0")
+	listener, err := mcphttp.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestAnnounce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyed := &servingHTTP{web: web.Options{Gates: []auth.Gate{gate}}}
+	keyed := &servingHTTP{web: mcphttp.ServeOptions{Gates: []auth.Gate{gate}}}
 	for _, test := range []struct {
 		serving *servingHTTP
 		ip      string
@@ -324,7 +324,7 @@ func TestAnnounce(t *testing.T) {
 func TestUnasked(t *testing.T) {
 	withoutKeys(t)
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
-	open, closed := &servingHTTP{}, &servingHTTP{web: web.Options{Gates: []auth.Gate{nil}}}
+	open, closed := &servingHTTP{}, &servingHTTP{web: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
 	if got := open.unasked(scoped); !strings.Contains(got, "read, send") {
 		t.Errorf("it says %q", got)
 	}
