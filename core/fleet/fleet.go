@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcpconfig"
 )
 
 // Options are the choices for [Start]. The zero value is a good one.
 type Options struct {
 	// Client is how servers are spoken to. Connect is left to Limit.
-	Client mcp.ClientOptions
+	Client client.Options
 
 	// Limit is how long a server may take until it is ready, unless its configuration says so. 0 means 30 seconds.
 	Limit time.Duration
@@ -59,7 +59,7 @@ func (f *Fleet) start(ctx context.Context, m *Member, o Options) {
 	f.settled <- m // there is room for all
 }
 
-func (m *Member) connect(ctx context.Context, o Options) (*mcp.Client, error) {
+func (m *Member) connect(ctx context.Context, o Options) (*client.Client, error) {
 	if m.Server.Disabled {
 		return nil, ErrDisabled
 	}
@@ -69,7 +69,7 @@ func (m *Member) connect(ctx context.Context, o Options) (*mcp.Client, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not ready within %v", limit))
 	defer cancel()
-	o.Client.Connect = limit
+	o.Client.ConnectTimeout = limit
 	var stderr io.Writer
 	if o.Stderr != nil {
 		stderr = o.Stderr(m.Name())

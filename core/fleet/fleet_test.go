@@ -134,7 +134,7 @@ func TestTwenty(t *testing.T) {
 	if result, err := client.CallTool(t.Context(), "tool16", nil); err != nil || result.Text() != "tool16" {
 		t.Errorf("calling it gives %v, %v", result, err)
 	}
-	for name, want := range map[string]string{"absent": "no such program in PATH", "dies": "no database"} {
+	for name, want := range map[string]string{"absent": "not found in PATH", "dies": "no database"} {
 		if _, err := all.Member(name).Client(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}

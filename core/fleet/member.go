@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpconfig"
 )
@@ -19,7 +20,7 @@ type Member struct {
 	Server *mcpconfig.Server
 
 	settled chan struct{} // closed when the rest is known
-	client  *mcp.Client
+	client  *client.Client
 	err     error
 	took    time.Duration
 
@@ -35,7 +36,7 @@ func (m *Member) Name() string { return m.Server.Name }
 func (m *Member) Settled() <-chan struct{} { return m.settled }
 
 // Client waits until the server has settled, and returns the client that speaks to it, or why there is none.
-func (m *Member) Client(ctx context.Context) (*mcp.Client, error) {
+func (m *Member) Client(ctx context.Context) (*client.Client, error) {
 	select {
 	case <-m.settled:
 		return m.client, m.err

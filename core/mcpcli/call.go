@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/fleet"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
@@ -65,7 +66,7 @@ func (s *session) call(ctx context.Context, env Env, name string, words []string
 	}
 	s.progress.Begin("calling " + plain(name))
 	var raw json.RawMessage
-	result, err := s.CallTool(ctx, name, given, mcp.Keep(&raw), mcp.OnProgress(func(r mcp.ProgressReport) { s.progress.Begin(howFar(name, r)) }))
+	result, err := s.CallTool(ctx, name, given, client.KeepResult(&raw), client.OnProgress(func(r client.Progress) { s.progress.Begin(howFar(name, r)) }))
 	s.progress.End()
 	if err != nil {
 		return s.offline(ctx, err)
@@ -83,7 +84,7 @@ func (s *session) offline(ctx context.Context, err error) error {
 }
 
 // howFar says for people how far a call has come.
-func howFar(name string, r mcp.ProgressReport) string {
+func howFar(name string, r client.Progress) string {
 	text := "calling " + plain(name)
 	if r.Total > 0 {
 		text += fmt.Sprintf(" %.0f %%", 100*r.Progress/r.Total)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/fleet"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpconfig"
@@ -109,7 +110,7 @@ func onlyUnasked(err error) bool {
 }
 
 // connect begins to speak to the server in a revision.
-func (c *checkup) connect(ctx context.Context, env Env, o *options, r mcp.Revision, limit time.Duration, heard *complaints) (*mcp.Client, error) {
+func (c *checkup) connect(ctx context.Context, env Env, o *options, r mcp.Revision, limit time.Duration, heard *complaints) (*client.Client, error) {
 	header, err := o.header()
 	if err != nil {
 		return nil, err
@@ -120,8 +121,8 @@ func (c *checkup) connect(ctx context.Context, env Env, o *options, r mcp.Revisi
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not ready within %v", limit))
 	defer cancel()
-	return fleet.Connect(ctx, c.server, mcp.ClientOptions{
-		Info: env.Info, Revision: r, Connect: limit, Timeout: o.timeout, Header: header, Logger: slog.New(heard),
+	return fleet.Connect(ctx, c.server, client.Options{
+		Info: env.Info, Revision: r, ConnectTimeout: limit, Timeout: o.timeout, Header: header, Logger: slog.New(heard),
 	}, stderr)
 }
 
@@ -154,7 +155,7 @@ func (c *checkup) tryOther(ctx context.Context, env Env, o *options, supported [
 }
 
 // look looks at what the server has.
-func (c *checkup) look(ctx context.Context, client *mcp.Client) {
+func (c *checkup) look(ctx context.Context, client *client.Client) {
 	tools, err := client.Tools(ctx)
 	if err != nil {
 		c.wrong("listing its tools: %v", err)
@@ -201,7 +202,7 @@ func (c *checkup) look(ctx context.Context, client *mcp.Client) {
 // advice says an error with the way out.
 func (c *checkup) advice(err error) string {
 	text := err.Error()
-	var refused *mcp.HTTPError
+	var refused *client.HTTPError
 	switch {
 	case errors.As(err, &refused):
 		text += "\n" + c.httpAdvice(refused)
@@ -213,7 +214,7 @@ func (c *checkup) advice(err error) string {
 	return strings.TrimSpace(text)
 }
 
-func (c *checkup) httpAdvice(e *mcp.HTTPError) string {
+func (c *checkup) httpAdvice(e *client.HTTPError) string {
 	where := "in its configuration"
 	if len(c.Files) > 0 {
 		where = "in " + c.Files[0]

@@ -242,7 +242,7 @@ func TestCall(t *testing.T) {
 
 		{"fail", "", 1, "", "no such luck[31m\n"},
 		{"refuse", "", 1, "", "the server answers: not [2Jthat\n"},
-		{"echo|text=x|--|no-such-program-anywhere", "", 3, "", "no such program in PATH"},
+		{"echo|text=x|--|no-such-program-anywhere", "", 3, "", "not found in PATH"},
 		{"http://127.0.0.1:1/mcp|echo|text=x", "", 3, "", "refused"},
 		{"slow|--timeout|300ms", "", 3, "", "300ms"},
 	} {

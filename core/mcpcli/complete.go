@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/fleet"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -16,7 +17,7 @@ import (
 const completionLimit = 2 * time.Second
 
 // A suggestion is what a word may become, by what a server has. words are those before it, beginning with the name.
-type suggestion func(ctx context.Context, c *mcp.Client, words []string, prefix string) []string
+type suggestion func(ctx context.Context, c *client.Client, words []string, prefix string) []string
 
 // completer completes the words of a command: servers, and what suggest knows of the server that is meant. It says nothing of what goes
 // wrong, and gives up soon.
@@ -79,7 +80,7 @@ func (o *options) ask(ctx context.Context, env Env, args []string, takes shape, 
 	found := make(chan []string, 1)
 	go func() {
 		defer close(found)
-		client, err := fleet.Connect(ctx, server, mcp.ClientOptions{Info: env.Info, Connect: completionLimit, Timeout: completionLimit, Header: header}, nil)
+		client, err := fleet.Connect(ctx, server, client.Options{Info: env.Info, ConnectTimeout: completionLimit, Timeout: completionLimit, Header: header}, nil)
 		if err != nil {
 			return
 		}
@@ -95,7 +96,7 @@ func (o *options) ask(ctx context.Context, env Env, args []string, takes shape, 
 }
 
 // completeCall suggests tools, their arguments, and values of those.
-func completeCall(ctx context.Context, c *mcp.Client, words []string, prefix string) []string {
+func completeCall(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	tools, err := c.Tools(ctx)
 	if err != nil {
 		return nil
@@ -155,7 +156,7 @@ func (p *property) suggestValues() []string {
 }
 
 // completeRead suggests the addresses of resources.
-func completeRead(ctx context.Context, c *mcp.Client, words []string, _ string) []string {
+func completeRead(ctx context.Context, c *client.Client, words []string, _ string) []string {
 	if len(words) > 0 {
 		return nil
 	}
@@ -171,7 +172,7 @@ func completeRead(ctx context.Context, c *mcp.Client, words []string, _ string) 
 }
 
 // completePrompt suggests prompts, their arguments, and values of those that the server suggests.
-func completePrompt(ctx context.Context, c *mcp.Client, words []string, prefix string) []string {
+func completePrompt(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	prompts, err := c.Prompts(ctx)
 	if err != nil {
 		return nil
@@ -187,7 +188,7 @@ func completePrompt(ctx context.Context, c *mcp.Client, words []string, prefix s
 	return all
 }
 
-func promptValues(ctx context.Context, c *mcp.Client, p mcp.Prompt, given []string, prefix string) []string {
+func promptValues(ctx context.Context, c *client.Client, p mcp.Prompt, given []string, prefix string) []string {
 	name, begun, valued := strings.Cut(prefix, "=")
 	var all []string
 	if valued {

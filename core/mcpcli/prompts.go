@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -91,7 +92,7 @@ func (s *session) prompt(ctx context.Context, name string, words []string) error
 		for _, p := range all {
 			names = append(names, p.Name)
 		}
-		return &mcp.NotOfferedError{Kind: "prompt", Name: name, There: names}
+		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
 	}
 	given, err := promptArguments(all[at], words)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *session) prompt(ctx context.Context, name string, words []string) error
 	}
 	s.progress.Begin("asking for " + plain(name))
 	var raw json.RawMessage
-	result, err := s.GetPrompt(ctx, name, given, mcp.Keep(&raw))
+	result, err := s.GetPrompt(ctx, name, given, client.KeepResult(&raw))
 	s.progress.End()
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -64,7 +65,7 @@ nothing is overwritten.
 				s.printer.into(env, out)
 				s.progress.Begin("reading " + plain(words[0]))
 				var raw json.RawMessage
-				contents, err := s.ReadResource(ctx, words[0], mcp.Keep(&raw))
+				contents, err := s.ReadResource(ctx, words[0], client.KeepResult(&raw))
 				s.progress.End()
 				if err != nil {
 					return s.offline(ctx, err)

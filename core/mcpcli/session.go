@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/fleet"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpconfig"
@@ -20,7 +21,7 @@ import (
 
 // A session is a command at work: with a server, and a way to show what it has.
 type session struct {
-	*mcp.Client
+	*client.Client
 	server   *mcpconfig.Server
 	printer  *printer
 	progress *terminal.Progress
@@ -65,30 +66,30 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // connect begins to speak to a server. progress is out of the way while somebody is asked something.
-func (o *options) connect(ctx context.Context, env Env, server *mcpconfig.Server, progress *terminal.Progress) (*mcp.Client, error) {
+func (o *options) connect(ctx context.Context, env Env, server *mcpconfig.Server, progress *terminal.Progress) (*client.Client, error) {
 	header, err := o.header()
 	if err != nil {
 		return nil, err
 	}
-	client := mcp.ClientOptions{Info: env.Info, Revision: mcp.Revision(o.revision), Timeout: o.timeout, Connect: o.timeout, Header: header}
+	settings := client.Options{Info: env.Info, Revision: mcp.Revision(o.revision), Timeout: o.timeout, ConnectTimeout: o.timeout, Header: header}
 	if server.Timeout > 0 && !o.timeoutGiven {
-		client.Connect = server.Timeout
+		settings.ConnectTimeout = server.Timeout
 	}
 	if a := askerFor(env, progress); a != nil {
-		client.Elicit, client.Visit = a.form, a.visit
+		settings.Elicit, settings.OpenURL = a.form, a.visit
 	}
 	var stderr io.Writer
 	if o.verbose {
 		stderr = env.Err
 	}
-	c, err := fleet.Connect(ctx, server, client, stderr)
+	c, err := fleet.Connect(ctx, server, settings, stderr)
 	if err == nil {
 		return c, nil
 	}
 	if ctx.Err() != nil {
 		return nil, errInterrupted
 	}
-	var refused *mcp.HTTPError
+	var refused *client.HTTPError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		err = fmt.Errorf("%w; nothing listens there: start the server first", err)
@@ -106,8 +107,8 @@ var errInterrupted = errors.New("interrupted")
 
 // status tells apart what a program has to tell apart.
 func status(ctx context.Context, err error) error {
-	var unreached *mcp.ConnectionError
-	var unknown *mcp.NotOfferedError
+	var unreached *client.ConnectionError
+	var unknown *client.NotFoundError
 	var usage *terminal.UsageError
 	switch {
 	case err == nil, errors.As(err, &usage):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/fleet"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
@@ -181,7 +182,7 @@ func listAll(cmd *cobra.Command, env Env, o *options, args []string) error {
 func (o *options) fleet(env Env) (fleet.Options, error) {
 	header, err := o.header()
 	options := fleet.Options{
-		Client: mcp.ClientOptions{Info: env.Info, Revision: mcp.Revision(o.revision), Timeout: o.timeout, Header: header},
+		Client: client.Options{Info: env.Info, Revision: mcp.Revision(o.revision), Timeout: o.timeout, Header: header},
 		Limit:  o.timeout,
 	}
 	if o.verbose {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
@@ -126,8 +127,8 @@ func (in CallInput) tool(ctx context.Context, server *child) (*mcp.ToolResult, e
 		return result, err
 	}
 	_, unknown := server.Tool(ctx, in.Name)
-	if missing := (*mcp.NotOfferedError)(nil); errors.As(unknown, &missing) {
-		return nil, terminal.Usagef("the project has no tool %q; it has %s (resources and prompts are called with their kind)", in.Name, strings.Join(missing.There, ", "))
+	if missing := (*client.NotFoundError)(nil); errors.As(unknown, &missing) {
+		return nil, terminal.Usagef("the project has no tool %q; it has %s (resources and prompts are called with their kind)", in.Name, strings.Join(missing.Available, ", "))
 	}
 	if unknown != nil {
 		return nil, errors.Join(err, unknown)

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators"
 )
 
 // A child is a server that was started for a few calls.
 type child struct {
-	*mcp.Client
+	*client.Client
 	errOut *tail
 }
 
@@ -19,7 +20,7 @@ type child struct {
 func start(ctx context.Context, program, dir string) (*child, error) {
 	c := &child{errOut: &tail{}}
 	var err error
-	c.Client, err = mcp.Start(ctx, mcp.Command{Program: program, Args: []string{"mcp"}, Dir: dir, Stderr: c.errOut}, mcp.ClientOptions{
+	c.Client, err = client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}, Dir: dir, Stderr: c.errOut}, client.Options{
 		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
 		Revision:   mcp.LatestHandshake, // whose results have nothing in them but what was asked for
 		Timeout:    2 * callLimit,       // the context's limit comes first
