@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/client"
@@ -271,42 +272,91 @@ func TestClientCancels(t *testing.T) {
 	})
 }
 
-// Progress lets a call wait on, but not for ever.
+// Progress restarts the timeout of a call, but not its maximum.
 func TestClientTimesOut(t *testing.T) {
-	t.Parallel()
-	steady := func(t *testing.T) *mcp.Server {
-		s := mcp.NewServer(mcp.Implementation{Name: "steady", Version: "1"}, mcp.Options{})
-		err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
-			for i := range 30 {
-				mcp.Progress(ctx, float64(i), 0, "")
-				select {
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				case <-time.After(10 * time.Millisecond):
+	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
+		synctest.Test(t, func(t *testing.T) {
+			s := mcp.NewServer(mcp.Implementation{Name: "steady", Version: "1"}, mcp.Options{})
+			err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+				for i := range 30 {
+					mcp.Progress(ctx, float64(i), 0, "")
+					select {
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					case <-time.After(10 * time.Second):
+					}
 				}
+				return mcp.TextResult("done"), nil
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return mcp.TextResult("done"), nil
+			c, err := client.InProcess(t.Context(), s, client.Options{Revision: revision, Timeout: 200 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			follow := client.OnProgress(func(client.Progress) {})
+			if result, err := c.CallTool(t.Context(), "work", nil, follow); err != nil || result.Text() != "done" {
+				t.Errorf("with progress: %v, %v", result, err)
+			}
+			if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("without progress: %v", err)
+			}
+			if _, err := c.CallTool(t.Context(), "work", nil, follow, client.Within(0, 220*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("beyond MaxTimeout: %v", err)
+			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
 	}
-	everywhere(t, steady, client.Options{Timeout: 200 * time.Millisecond}, func(t *testing.T, c *client.Client) {
-		if c.Revision() < mcp.LatestHandshake {
-			return // which takes as long, and shows no more
-		}
-		follow := client.OnProgress(func(client.Progress) {})
-		if result, err := c.CallTool(t.Context(), "work", nil, follow); err != nil || result.Text() != "done" {
-			t.Errorf("with progress: %v, %v", result, err)
-		}
-		if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("without progress: %v", err)
-		}
-		if _, err := c.CallTool(t.Context(), "work", nil, follow, client.Within(0, 220*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("beyond the most: %v", err)
-		}
-	})
+}
+
+// InProcess leaves no goroutine behind, and passes values of its context to handlers.
+func TestInProcess(t *testing.T) {
+	type key struct{}
+	for _, revision := range mcp.Revisions() {
+		synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
+			s := mcp.NewServer(mcp.Implementation{Name: "local", Version: "1"}, mcp.Options{})
+			entered := make(chan struct{})
+			err := errors.Join(
+				s.AddTool(mcp.Tool{Name: "value"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+					return mcp.TextResult(fmt.Sprint(ctx.Value(key{}))), nil
+				}),
+				s.AddTool(mcp.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+					close(entered)
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
+			c, err := client.InProcess(ctx, s, client.Options{Revision: revision, ToolsChanged: func(context.Context) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel() // it was for connecting
+			if result, err := c.CallTool(t.Context(), "value", nil); err != nil || result.Text() != "kept" {
+				t.Errorf("value returns %+v, %v", result, err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, err := c.CallTool(t.Context(), "wait", nil)
+				ended <- err
+			}()
+			<-entered
+			if err := c.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			if err := <-ended; !errors.Is(err, jsonrpc.ErrClosed) {
+				t.Errorf("the call in progress ends with %v", err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client.InProcess(ctx, newFixture(t, mcp.Options{}), client.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
 }
 
 func TestClientIsToldOfChanges(t *testing.T) {

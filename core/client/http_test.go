@@ -94,6 +94,7 @@ func TestHTTPClientLosesSession(t *testing.T) {
 
 // A stream that is cut is taken up again where it was.
 func TestHTTPClientResumes(t *testing.T) {
+	t.Parallel()
 	server := newFixture(t, mcp.Options{})
 	err := server.AddTool(mcp.Tool{Name: "steps"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		for i := range 5 {

@@ -35,6 +35,7 @@ func TestHTTPClientResumesSlowly(t *testing.T) {
 
 // A server that never lets a new session begin keeps nobody for ever.
 func TestHTTPClientRenewsInTime(t *testing.T) {
+	t.Parallel()
 	for _, stuck := range []string{`"initialize"`, `"notifications/initialized"`} {
 		t.Run(stuck, func(t *testing.T) {
 			var forgets atomic.Bool
@@ -82,6 +83,7 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 // Who only listens goes on being told of changes: in a new session when the server has forgotten the old one, from anew in the same when
 // it has forgotten the events, and when it lets no other stream begin for a while, or nobody is there.
 func TestHTTPClientListensOn(t *testing.T) {
+	t.Parallel()
 	const events = "id: 1\nretry: 1\ndata:\n\n"
 	for _, trouble := range []string{"the session is forgotten", "the events are forgotten", "the stream is still there", "nobody is there"} {
 		t.Run(trouble, func(t *testing.T) {

@@ -91,30 +91,35 @@ func TestClientSubscribesAtOnce(t *testing.T) {
 	t.Errorf("it listens to %v", open)
 }
 
-// A server that ends listening as soon as it has begun is listened to again.
+// If the server ends subscriptions/listen, the client sends it again.
 func TestClientListensAgain(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
 	for range 5 {
-		var times atomic.Int32
-		again := make(chan struct{})
-		url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
-			switch times.Add(1) {
-			case 1:
-				say(ack(r) + "\n\ndata: " + fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID))
-			case 2:
-				say(ack(r))
-				close(again)
-				<-ctx.Done()
+		all.Go(func() {
+			var times atomic.Int32
+			again := make(chan struct{})
+			url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
+				switch times.Add(1) {
+				case 1:
+					say(ack(r) + "\n\ndata: " + fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID))
+				case 2:
+					say(ack(r))
+					close(again)
+					<-ctx.Done()
+				}
+			})
+			c := dial(t, url, client.Options{})
+			if err := c.Subscribe(t.Context(), "note://a"); err != nil {
+				t.Error(err)
 			}
+			select {
+			case <-again:
+			case <-time.After(5 * time.Second):
+				t.Error("it does not listen any more")
+			}
+			c.Close()
 		})
-		c := dial(t, url, client.Options{})
-		if err := c.Subscribe(t.Context(), "note://a"); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-again:
-		case <-time.After(5 * time.Second):
-			t.Fatal("it does not listen any more")
-		}
-		c.Close()
 	}
+	all.Wait()
 }
