@@ -38,11 +38,11 @@ func TestProcessDoesNotRead(t *testing.T) {
 			}()
 			select {
 			case <-waited:
-			case <-time.After(10 * time.Second):
+			case <-time.After(30 * time.Second):
 				t.Error("calls still wait")
 			}
 			c.Close()
-			if took := time.Since(began); took > 8*time.Second {
+			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			<-waited

@@ -56,9 +56,13 @@ func TestProcessAnswersBadly(t *testing.T) {
 		{"leaves", "calling tools/call: the server exited (exit status 0)", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			c := startUnruly(t, test.rule, client.Options{Timeout: 100 * time.Millisecond})
+			c := startUnruly(t, test.rule, client.Options{})
+			var options []client.CallOption
+			if test.rule == "never" || test.rule == "late" {
+				options = append(options, client.Within(100*time.Millisecond, 0))
+			}
 			var connection *client.ConnectionError
-			_, err := c.CallTool(t.Context(), "any", nil)
+			_, err := c.CallTool(t.Context(), "any", nil, options...)
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("it says: %v", err)
 			}
