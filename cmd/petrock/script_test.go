@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/gotooltest"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/petrock/petrock/generators/filelock"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 func TestMain(m *testing.M) {
@@ -93,7 +93,7 @@ const goFlags = "-trimpath -ldflags=-w"
 // programs do the same, and who is first does it for all.
 func warm(t *testing.T) {
 	t.Helper()
-	lock, err := filelock.Wait(t.Context(), filepath.Join(goEnv(t, "GOCACHE"), "petrock-tests.lock"), nil)
+	lock, err := journal.WaitLock(t.Context(), filepath.Join(goEnv(t, "GOCACHE"), "petrock-tests.lock"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

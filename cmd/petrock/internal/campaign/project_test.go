@@ -22,7 +22,7 @@ import (
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/filelock"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 var seed = flag.Uint64("seed", 1, "of all that is random")
@@ -40,7 +40,7 @@ const (
 // finds it in the cache, and no workspace is looked for above a project.
 func TestMain(m *testing.M) {
 	if os.Getenv(isWorkshop) != "" {
-		os.Exit(cli.Workshop(context.Background(), os.Args[1:], os.Stdout))
+		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout))
 	}
 	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": "-trimpath -ldflags=-w", "GOWORK": "off"} {
 		os.Setenv(name, value)
@@ -68,7 +68,7 @@ var template = sync.OnceValues(func() (string, error) {
 		return base, err
 	}
 	// The scripts' tests begin at the same time, and would compile the same.
-	lock, err := filelock.Wait(context.Background(), filepath.Join(strings.TrimSpace(string(cache)), "petrock-tests.lock"), nil)
+	lock, err := journal.WaitLock(context.Background(), filepath.Join(strings.TrimSpace(string(cache)), "petrock-tests.lock"), nil)
 	if err != nil {
 		return base, err
 	}
