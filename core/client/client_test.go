@@ -17,7 +17,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// ways are how a client gets to a server, by name.
+// ways are the ways to connect to a server.
 func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Client, error) {
 	return map[string]func(*mcp.Server, client.Options) (*client.Client, error){
 		"in memory": func(s *mcp.Server, o client.Options) (*client.Client, error) {
@@ -32,7 +32,7 @@ func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Cl
 	}
 }
 
-// everywhere runs a test in each way and each revision.
+// everywhere runs a test over each way and in each revision.
 func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, f func(*testing.T, *client.Client)) {
 	for _, revision := range append([]mcp.Revision{""}, mcp.Revisions()...) {
 		for name := range ways(t) {
@@ -70,7 +70,7 @@ func fixture(t *testing.T) *mcp.Server {
 	return s
 }
 
-// The few lines of a user: list, find one by name, read its schema, call it, get its content.
+// Listing tools, finding one by name, and calling it.
 func TestClientCalls(t *testing.T) {
 	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		tools, err := c.Tools(t.Context())
@@ -102,7 +102,7 @@ func TestClientCalls(t *testing.T) {
 	})
 }
 
-// What a tool says is a result, also that it could not do its work; what the server says is an error.
+// The failure of a tool is a result; an error of the protocol is an error.
 func TestClientErrors(t *testing.T) {
 	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		if result, err := c.CallTool(t.Context(), "fails", nil); err != nil || !result.IsError || result.Text() != "no luck today" {
@@ -195,7 +195,7 @@ func TestClientPrompts(t *testing.T) {
 	})
 }
 
-// A server without a capability is not asked for what it does not have.
+// The client does not send requests for capabilities that the server does not declare.
 func TestClientOfLittle(t *testing.T) {
 	little := func(*testing.T) *mcp.Server {
 		return mcp.NewServer(mcp.Implementation{Name: "little", Version: "1"}, mcp.Options{})
@@ -242,7 +242,7 @@ func TestClientLogs(t *testing.T) {
 	})
 }
 
-// When the context of a call ends, so does that of the tool.
+// When the context of a call ends, the context of the tool ends too.
 func TestClientCancels(t *testing.T) {
 	stopped := make(chan struct{}, 1)
 	slow := func(t *testing.T) *mcp.Server {
@@ -458,7 +458,7 @@ func TestClientAnswers(t *testing.T) {
 	})
 }
 
-// Who does not want to answer says so, and one who cannot is not asked.
+// A client may refuse to answer. A client without the capability is not asked.
 func TestClientDeclines(t *testing.T) {
 	o := client.Options{
 		Elicit: func(_ context.Context, e *mcp.Elicitation) error {
@@ -482,7 +482,7 @@ func TestClientDeclines(t *testing.T) {
 	})
 }
 
-// Many calls at once, each with its own answer.
+// Concurrent calls each get their own result.
 func TestClientManyAtOnce(t *testing.T) {
 	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		errs := make(chan error)
@@ -523,7 +523,7 @@ func TestClientOfNoServer(t *testing.T) {
 	}
 }
 
-// A server that promises to tell of changes and does not is spoken to all the same.
+// A server that declares listChanged but has no subscriptions/listen is still usable.
 func TestClientIsNotToldOfChanges(t *testing.T) {
 	ours, theirs := jsonrpc.Pipe()
 	conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
@@ -541,14 +541,14 @@ func TestClientIsNotToldOfChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	// What this client does not answer is no answer of the server either.
+	// The error of this client is not reported as one of the server.
 	var answered *jsonrpc.Error
 	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "tools/call asks roots/list: this client does not answer roots/list") {
 		t.Errorf("a call that asks gives %v", err)
 	}
 }
 
-// Who sends back what it is sent is no server.
+// A peer that sends back all messages is not a server.
 func TestClientOfAnEcho(t *testing.T) {
 	ours, theirs := jsonrpc.Pipe()
 	go func() {

@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 )
 
-// A server that does not read keeps nobody longer than the time-out, or than the context lasts, however much waits to be written.
+// If the server does not read its input, calls still end with their timeout or context.
 func TestProcessDoesNotRead(t *testing.T) {
 	for name, size := range map[string]int{"little": 1 << 10, "some": 20 << 10, "much": 600 << 10} {
 		t.Run(name, func(t *testing.T) {

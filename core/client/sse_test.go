@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Who is told of something may call the client, though the answer comes over the stream that it was told over.
+// A notification function may call the client, although the response arrives over the same stream.
 func TestSSEHandlersCall(t *testing.T) {
 	server := fixture(t)
 	asked := make(chan error, 1)
@@ -38,7 +38,7 @@ func TestSSEHandlersCall(t *testing.T) {
 	}
 }
 
-// A call that is never answered ends when its time is up.
+// A call that is never answered ends with a timeout.
 func TestSSETimesOut(t *testing.T) {
 	c := dial(t, sseServer(t, fixture(t)), client.Options{SSE: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 )
 
-// listened is a request of revision 2026-07-28, as far as a test wants to know it.
+// listened is a request of revision 2026-07-28.
 type listened struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -26,7 +26,7 @@ type listened struct {
 	} `json:"params"`
 }
 
-// listenServer is a server without sessions that does nothing but let itself be listened to.
+// listenServer is a stateless server that only has subscriptions/listen.
 func listenServer(t *testing.T, listen func(r listened, say func(string), ctx context.Context)) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -52,7 +52,7 @@ func ack(r listened) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}}`, r.ID)
 }
 
-// What is subscribed to at the same time is all subscribed to in the end.
+// Concurrent subscriptions are all in effect in the end.
 func TestClientSubscribesAtOnce(t *testing.T) {
 	var mu sync.Mutex
 	open := map[string][]string{}
