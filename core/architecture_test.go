@@ -35,7 +35,7 @@ var mayImport = []struct {
 	{"core/app/storetest", []string{"core/app"}},
 	{"core/appmcp", []string{"core/app", "core/auth", "core/mcp", "core/jsonrpc", "core/strictjson"}},
 	{"core/apptest", []string{"core/app", "core/appmcp", "core/mcp", "core/mcptest"}},
-	{"core/mcptest", []string{"core/mcp", "core/jsonrpc", "core/schema", "core/strictjson"}},
+	{"core/mcptest", []string{"core/client", "core/mcp", "core/schema", "core/strictjson"}},
 
 	{"generators/contract", []string{"core/..."}},
 	{"generators/gen", []string{"generators/contract", "core/..."}},

@@ -41,13 +41,13 @@ func arguments(a, b float64) map[string]any { return map[string]any{"a": a, "b":
 type ours struct{ client *client.Client }
 
 func startOurs(ctx context.Context, program string) (caller, error) {
-	client, err := client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}}, client.Options{Revision: mcp.LatestHandshake})
-	return ours{client}, err
+	c, err := client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}}, client.Options{Revision: mcp.LatestHandshake})
+	return ours{c}, err
 }
 
 func dialOurs(ctx context.Context, url string) (caller, error) {
-	client, err := client.Dial(ctx, url, client.Options{Revision: mcp.LatestHandshake})
-	return ours{client}, err
+	c, err := client.Dial(ctx, url, client.Options{Revision: mcp.LatestHandshake})
+	return ours{c}, err
 }
 
 func (c ours) add(ctx context.Context, a, b float64) (string, error) {

@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// A Notification is something that the server said unasked.
+// A Notification is a notification of the server.
 type Notification struct {
 	Method string
 	Params json.RawMessage
 }
 
-// patience is how long a test waits for a notification before it fails.
-const patience = 10 * time.Second
+// nextTimeout is how long Next waits.
+const nextTimeout = 10 * time.Second
 
-// Next returns the next notification of that method, waiting for it if it has
-// not come yet. Others that come before it are kept.
+// Next returns the next notification with this method. It waits for one, and keeps all others.
 func (c *Client) Next(method string) Notification {
 	c.t.Helper()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(nextTimeout)
 	defer timer.Stop()
 	for {
 		n, more, ok := c.notifications.take(method)
@@ -29,23 +28,23 @@ func (c *Client) Next(method string) Notification {
 		select {
 		case <-more:
 		case <-timer.C:
-			c.t.Fatalf("the server sent no %s within %v", method, patience)
+			c.t.Fatalf("the server sent no %s within %v", method, nextTimeout)
 		}
 	}
 }
 
-// Received returns the notifications that have come and not been taken by Next.
+// Received returns the notifications that Next has not returned.
 func (c *Client) Received() []Notification {
 	c.notifications.mu.Lock()
 	defer c.notifications.mu.Unlock()
 	return append([]Notification(nil), c.notifications.list...)
 }
 
-// An inbox keeps notifications until they are asked for.
+// An inbox is a queue of notifications.
 type inbox struct {
 	mu   sync.Mutex
 	list []Notification
-	more chan struct{} // closed when one comes
+	more chan struct{} // closed by put
 }
 
 func newInbox() *inbox { return &inbox{more: make(chan struct{})} }
@@ -58,7 +57,8 @@ func (b *inbox) put(n Notification) {
 	b.more = make(chan struct{})
 }
 
-// take returns the first notification of that method, or a channel that tells when to look again.
+// take returns the first notification with this method. If there is none, the channel is closed by the
+// next put.
 func (b *inbox) take(method string) (n Notification, more <-chan struct{}, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
