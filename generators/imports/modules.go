@@ -144,7 +144,7 @@ func (m *modules) read(out []byte, direct map[string]bool) error {
 		if l.direct, required = direct[l.Module.Path]; !required {
 			continue // it only begins with the same words
 		}
-		if _, internal := parentOfInternal(l.ImportPath); !internal {
+		if _, internal := typecheck.ParentOfInternal(l.ImportPath); !internal {
 			m.byPath[l.ImportPath] = l
 			m.byName[l.Name] = append(m.byName[l.Name], l)
 		}

@@ -46,17 +46,6 @@ func mentions(imported, name string) bool {
 	return false
 }
 
-// parentOfInternal is the path of those that may import an internal package: it and all below it.
-func parentOfInternal(imported string) (parent string, internal bool) {
-	words := strings.Split(imported, "/")
-	for at := len(words) - 1; at >= 0; at-- {
-		if words[at] == "internal" {
-			return strings.Join(words[:at], "/"), true
-		}
-	}
-	return "", false
-}
-
 // below reports whether a path is another one, or begins with its words.
 func below(imported, parent string) bool {
 	return imported == parent || strings.HasPrefix(imported, parent+"/")

@@ -143,7 +143,7 @@ func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
 
 // bars says why a package of the project cannot be imported here; it is empty if it can.
 func (p *place) bars(imported string, pkg *typecheck.Package) string {
-	parent, internal := parentOfInternal(imported)
+	parent, internal := typecheck.ParentOfInternal(imported)
 	switch {
 	case pkg.Name == "main":
 		return "is a program"

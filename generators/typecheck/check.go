@@ -193,12 +193,13 @@ func (p *Pass) forbidden(path string, file *File) []Diagnostic {
 // MayImport reports whether a package may import another: one that is internal is for those around
 // it alone.
 func MayImport(path, other string) bool {
-	parent, internal := parentOfInternal(other)
+	parent, internal := ParentOfInternal(other)
 	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
 }
 
-// parentOfInternal is the package whose own an internal one is; those below it may import it too.
-func parentOfInternal(path string) (string, bool) {
+// ParentOfInternal returns the path of the package that an internal package belongs to. That package
+// and those below it may import it.
+func ParentOfInternal(path string) (string, bool) {
 	if !strings.Contains(path, "internal") {
 		return "", false // most are not
 	}
