@@ -23,7 +23,6 @@ type Project struct {
 	Name    string // of the project, and of its server's program
 	Core    string // the import path of core
 	Checker *typecheck.Checker
-	Kept    *Kept // may be nil
 }
 
 // A finder finds the components of one package.
