@@ -111,7 +111,7 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 		args = append(args, require.Mod.Path+"/...")
 	}
 	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: s.root.Name(), Env: append(os.Environ(), "GOPROXY=off")}, "go", args...)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("%w: Go cannot list the packages of required modules:\n%s", err, bytes.TrimSpace(errOut))
 	}
 	if err != nil {

@@ -64,7 +64,7 @@ func (o BuildOptions) complete() BuildOptions {
 // refused makes a result of what go list says when it lists nothing: if it names a place, such
 // as a line of go.mod, or a package, something is wrong with the project, and otherwise with Go here.
 func (o BuildOptions) refused(err error, words []byte) (*BuildResult, error) {
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		return nil, err
 	}
 	found := failure{Err: string(words)}.diagnose("", o)
@@ -78,7 +78,7 @@ func (o BuildOptions) refused(err error, words []byte) (*BuildResult, error) {
 func (o BuildOptions) link(ctx context.Context, result *BuildResult) error {
 	args := append([]string{"build", "-o", os.DevNull}, o.Flags...)
 	_, errOut, err := o.run(ctx, args, result.Programs)
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		return err
 	}
 	result.Diagnostics = failure{Err: string(errOut)}.diagnose("", o)

@@ -133,7 +133,7 @@ func (c *ExportCache) owns(l listedExport) bool {
 
 // explain says what the go command said when it could not answer at all.
 func explain(err error, words []byte) error {
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
 	}
 	return err
