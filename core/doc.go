@@ -5,12 +5,11 @@
 //   - strictjson: reads JSON exactly;
 //   - jsonrpc: JSON-RPC 2.0, no word of MCP: messages, framing, the connection;
 //   - schema: JSON Schema, values and validation;
-//   - mcp: MCP, no byte framing: protocol types, the server, the client, stdio, streamable HTTP;
+//   - mcp: MCP, no byte framing: protocol types, the server, stdio, streamable HTTP;
+//   - client: the MCP client: processes, HTTP, servers in the same process;
 //   - mcpconfig: the files in which MCP clients keep their servers;
 //   - fleet: several MCP servers at once;
 //   - mcpcli: the commands that speak to MCP servers, from a terminal; it alone here imports cobra;
-//   - child: programs as peers, over their standard input and output;
-//   - posting: small requests over HTTP, in less time than net/http takes;
 //   - auth: who calls over HTTP, and whether they may come in;
 //   - web: a server on HTTP: listening, hosts and origins, limits, the end;
 //   - stdfd: moves standard descriptors out of the way, for mcp and quiet;
@@ -22,8 +21,8 @@
 // Arrows point down only:
 //
 //	mcptest → mcp → jsonrpc, schema → strictjson → standard library
-//	mcpcli → fleet → mcp, mcpconfig → strictjson → standard library
-//	          mcp → child, posting → standard library
+//	mcpcli → fleet → client → mcp
+//	          fleet → mcpconfig → strictjson → standard library
 //	          mcp, quiet → stdfd → standard library
 //	          web, mcp → auth → standard library
 //	          terminal, project → standard library

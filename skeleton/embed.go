@@ -3,9 +3,8 @@ package skeleton
 
 import "embed"
 
-// Files holds the folder base, which every project begins with; the folder example, with what examples put over it; and
-// below oauth what is put over it for projects that check tokens. Files called standin.go make a program of what is put over that of
-// base, so that it is compiled and vetted here; no project gets them.
+// Files holds the folder base, which every project begins with, and the folder example with what examples put over it. Files called
+// standin.go let the files of an example compile here; projects do not get them.
 //
-//go:embed all:base all:example all:oauth
+//go:embed all:base all:example
 var Files embed.FS

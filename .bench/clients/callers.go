@@ -9,6 +9,7 @@ import (
 	mcpgotypes "github.com/mark3labs/mcp-go/mcp"
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -37,15 +38,15 @@ func libraries() []library {
 // arguments are what the tool is given: a map, which all of them take.
 func arguments(a, b float64) map[string]any { return map[string]any{"a": a, "b": b} }
 
-type ours struct{ client *mcp.Client }
+type ours struct{ client *client.Client }
 
 func startOurs(ctx context.Context, program string) (caller, error) {
-	client, err := mcp.Start(ctx, mcp.Command{Program: program, Args: []string{"mcp"}}, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	client, err := client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}}, client.Options{Revision: mcp.LatestHandshake})
 	return ours{client}, err
 }
 
 func dialOurs(ctx context.Context, url string) (caller, error) {
-	client, err := mcp.Dial(ctx, url, mcp.ClientOptions{Revision: mcp.LatestHandshake})
+	client, err := client.Dial(ctx, url, client.Options{Revision: mcp.LatestHandshake})
 	return ours{client}, err
 }
 

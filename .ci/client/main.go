@@ -1,4 +1,4 @@
-// Command client is the client that .ci/conformance lets the official suite look at: core/mcp's, and what a scenario
+// Command client is the client that .ci/conformance lets the official suite look at: core/client's, and what a scenario
 // wants done with it.
 //
 // Usage: client [-pin] URL
@@ -17,6 +17,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -28,7 +29,7 @@ func main() {
 }
 
 // play is what is done in a scenario once the client has begun to speak to the server.
-type play func(context.Context, *mcp.Client) error
+type play func(context.Context, *client.Client) error
 
 // plays are the scenarios, by their names.
 var plays = map[string]play{
@@ -64,7 +65,7 @@ func run() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	client, err := mcp.Dial(ctx, flag.Arg(0), o)
+	client, err := client.Dial(ctx, flag.Arg(0), o)
 	if err != nil {
 		return err
 	}
@@ -72,15 +73,15 @@ func run() error {
 }
 
 // options are those of a client that answers all that a server may ask. Forms are accepted as they are.
-func options() mcp.ClientOptions {
-	return mcp.ClientOptions{
+func options() client.Options {
+	return client.Options{
 		Info:   mcp.Implementation{Name: "petrock-conformance", Version: "1"},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Elicit: func(_ context.Context, e *mcp.Elicitation) error {
 			e.Action = mcp.ActionAccept
 			return nil
 		},
-		Visit: func(_ context.Context, e *mcp.URLElicitation) error {
+		OpenURL: func(_ context.Context, e *mcp.URLElicitation) error {
 			e.Action = mcp.ActionDecline
 			return nil
 		},
@@ -96,7 +97,7 @@ func options() mcp.ClientOptions {
 
 // inOrder does one after another.
 func inOrder(plays ...play) play {
-	return func(ctx context.Context, c *mcp.Client) error {
+	return func(ctx context.Context, c *client.Client) error {
 		for _, p := range plays {
 			if err := p(ctx, c); err != nil {
 				return err
@@ -106,16 +107,16 @@ func inOrder(plays ...play) play {
 	}
 }
 
-func listTools(ctx context.Context, c *mcp.Client) error {
+func listTools(ctx context.Context, c *client.Client) error {
 	_, err := c.Tools(ctx)
 	return err
 }
 
-func ping(ctx context.Context, c *mcp.Client) error { return c.Ping(ctx) }
+func ping(ctx context.Context, c *client.Client) error { return c.Ping(ctx) }
 
 // callTool calls a tool, which must have a good result.
 func callTool(name string, arguments any) play {
-	return func(ctx context.Context, c *mcp.Client) error {
+	return func(ctx context.Context, c *client.Client) error {
 		if _, err := c.Tools(ctx); err != nil { // what is to be repeated in headers
 			return err
 		}
@@ -131,7 +132,7 @@ func callTool(name string, arguments any) play {
 }
 
 // useAll lists all that there is, and uses each of it.
-func useAll(ctx context.Context, c *mcp.Client) error {
+func useAll(ctx context.Context, c *client.Client) error {
 	if err := callAllListed(ctx, c); err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func useAll(ctx context.Context, c *mcp.Client) error {
 }
 
 // callAllListed calls each tool that the client lists, with a text for all that it requires.
-func callAllListed(ctx context.Context, c *mcp.Client) error {
+func callAllListed(ctx context.Context, c *client.Client) error {
 	tools, err := c.Tools(ctx)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func callAllListed(ctx context.Context, c *mcp.Client) error {
 }
 
 // callAsToldTo makes the calls that the suite asks for.
-func callAsToldTo(ctx context.Context, c *mcp.Client) error {
+func callAsToldTo(ctx context.Context, c *client.Client) error {
 	var told struct {
 		Calls []struct {
 			Name      string          `json:"name"`
@@ -200,7 +201,7 @@ func callAsToldTo(ctx context.Context, c *mcp.Client) error {
 }
 
 // echoSchema gives the schema of one tool to another.
-func echoSchema(ctx context.Context, c *mcp.Client) error {
+func echoSchema(ctx context.Context, c *client.Client) error {
 	tool, err := c.Tool(ctx, "json_schema_2020_12_tool")
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/gocmd"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // handOver lets the workshop of the project that a command is about do it, at the version that the project
@@ -31,7 +31,7 @@ func handOver(ctx context.Context, args []string, env cli.Env) (status int, done
 	}
 	progress := terminal.NewProgress(env.Err, slices.Contains(args, "--json"))
 	progress.Begin("building the workshop")
-	program, err := gocmd.BuildWorkshop(ctx, found.Root)
+	program, err := typecheck.BuildProjectPetrock(ctx, found.Root)
 	progress.End()
 	if err == nil {
 		status, err = become(program, args)

@@ -7,8 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/workshop"
+	"github.com/petrock/petrock/generators/devserver"
 )
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
@@ -49,7 +50,7 @@ PETROCK_WORKSHOP=off in the environment this petrock does them anyway.`,
 	}
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
-	root.AddCommand(cli.NewMCP(env, workshop.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
-	root.AddCommand(cli.Servers(env)...)
+	root.AddCommand(cli.NewMCP(env, devserver.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
+	root.AddCommand(servers.Commands(cli.CallEnv(env))...)
 	return root
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/workshop"
+	"github.com/petrock/petrock/generators/devserver"
 )
 
 // newProjectSchema is what new_project takes.
@@ -34,8 +34,8 @@ type newProjectOutput struct {
 }
 
 // offerNew offers new_project beside the tools of a workshop.
-func offerNew(env cli.Env) func(*workshop.Tools, *mcp.Server) error {
-	return func(tools *workshop.Tools, server *mcp.Server) error {
+func offerNew(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
+	return func(tools *devserver.Tools, server *mcp.Server) error {
 		no := false
 		return mcp.AddTool(server, mcp.Tool{
 			Name:        "new_project",
@@ -45,15 +45,15 @@ func offerNew(env cli.Env) func(*workshop.Tools, *mcp.Server) error {
 		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
 			made, err := newProject(ctx, env, tools, in)
 			if err != nil {
-				return workshop.Answer(ctx, nil, err)
+				return devserver.Answer(ctx, nil, err)
 			}
-			return workshop.Answer(ctx, made, nil)
+			return devserver.Answer(ctx, made, nil)
 		})
 	}
 }
 
 // newProject makes a project below where the workshop was started.
-func newProject(ctx context.Context, env cli.Env, tools *workshop.Tools, in newProjectInput) (newProjectOutput, error) {
+func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in newProjectInput) (newProjectOutput, error) {
 	if in.Module == "" {
 		in.Module = in.Name
 	}

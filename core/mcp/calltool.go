@@ -28,7 +28,7 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	if made.input, err = compileInput(t.InputSchema); err != nil {
 		return nil, err
 	}
-	if made.mirrored, err = findMirrored(t.InputSchema); err != nil {
+	if made.headerArguments, err = HeaderArguments(t.InputSchema); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if t.OutputSchema != nil {

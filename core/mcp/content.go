@@ -53,10 +53,10 @@ type ResourceLink struct {
 	Resource
 }
 
-// UnknownContent is a block of a kind that this package does not know, as a [Client] got it: a later revision may have more.
+// UnknownContent is a block of a type that this package does not know, such as one of a later revision.
 type UnknownContent struct {
 	Type string
-	Raw  json.RawMessage // all of it
+	Raw  json.RawMessage // the whole block
 }
 
 func (c UnknownContent) forRevision(Revision) Content { return c }
@@ -210,7 +210,7 @@ func decodeBlocks(all []json.RawMessage) ([]Content, error) {
 	return blocks, nil
 }
 
-// decodeContent reads one block.
+// decodeContent reads one block. A block of an unknown type becomes [UnknownContent].
 func decodeContent(raw []byte) (Content, error) {
 	var kind struct {
 		Type string `json:"type"`
@@ -234,14 +234,7 @@ func decodeContent(raw []byte) (Content, error) {
 	case "tool_result":
 		return decodeAs[ToolUseResult](raw)
 	}
-	return nil, &unknownContentError{kind.Type}
-}
-
-// An unknownContentError says that a block is of a kind that has not been heard of.
-type unknownContentError struct{ kind string }
-
-func (e *unknownContentError) Error() string {
-	return fmt.Sprintf("unknown kind of content %q", e.kind)
+	return UnknownContent{kind.Type, slices.Clone(raw)}, nil
 }
 
 func decodeAs[C Content](raw []byte) (Content, error) {

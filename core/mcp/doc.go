@@ -1,4 +1,4 @@
-// Package mcp is the Model Context Protocol: a server of it, and a client.
+// Package mcp is the Model Context Protocol: its types, and a server. Package client is a client.
 //
 //	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
 //	err := mcp.AddTool(server, mcp.Tool{Name: "add", Description: "Adds two numbers."}, Add)
@@ -16,19 +16,6 @@
 // A [Server] holds tools, resources and prompts, and serves any number of clients,
 // each in the revision of the protocol that it speaks. What the handlers return is rendered
 // for that revision, so that they need not know it.
-//
-// # Clients
-//
-// A [Client] speaks to one server, in whatever revision both know: to a program that it starts ([Start]), over HTTP
-// ([Dial]), or over any transport ([ClientOver]).
-//
-//	client, err := mcp.Start(ctx, mcp.Command{Program: "weather", Args: []string{"mcp"}}, mcp.ClientOptions{})
-//	…
-//	defer client.Close()
-//	result, err := client.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
-//
-// What the server asks and tells goes to the functions of [ClientOptions], the same in both eras. An error is either an answer of the
-// server, a [jsonrpc.Error], or a [ConnectionError]: no answer, or none that makes sense, with what is known of the cause.
 //
 // # Eras
 //

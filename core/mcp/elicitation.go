@@ -105,7 +105,7 @@ func (e *Elicitation) answer(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	content, err := fillDefaults(e.Schema, result.Content)
+	content, err := FillDefaults(e.Schema, result.Content)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -35,20 +35,18 @@ func Example() {
 		log.Fatal(err)
 	}
 	// A program would now call server.ServeStdio(ctx, os.Stdout). This one is its own client.
-	ours, theirs := jsonrpc.Pipe()
-	go server.Serve(ctx, theirs)
-	client, err := mcp.ClientOver(ctx, ours, mcp.ClientOptions{})
+	c, err := client.InProcess(ctx, server, client.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer client.Close()
-	tool, err := client.Tool(ctx, "divide")
+	defer c.Close()
+	tool, err := c.Tool(ctx, "divide")
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(string(tool.InputSchema))
 	for _, arguments := range []DivideInput{{A: 7, B: 2, Round: "no"}, {A: 7, B: 0, Round: "no"}, {A: 7, B: 2, Round: "up!"}} {
-		result, err := client.CallTool(ctx, "divide", arguments)
+		result, err := c.CallTool(ctx, "divide", arguments)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -91,18 +91,18 @@ func ExampleServer_HTTP() {
 	defer web.Close()
 
 	ctx := context.Background()
-	client, err := mcp.Dial(ctx, web.URL+"/mcp", mcp.ClientOptions{Header: http.Header{"X-Api-Token": {key}}})
+	c, err := client.Dial(ctx, web.URL+"/mcp", client.Options{Header: http.Header{"X-Api-Token": {key}}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer client.Close()
-	result, err := client.CallTool(ctx, "add", map[string]any{"a": 2, "b": 3})
+	defer c.Close()
+	result, err := c.CallTool(ctx, "add", map[string]any{"a": 2, "b": 3})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Text())
 
-	_, err = mcp.Dial(ctx, web.URL+"/mcp", mcp.ClientOptions{})
+	_, err = client.Dial(ctx, web.URL+"/mcp", client.Options{})
 	fmt.Println(strings.Contains(err.Error(), "401"))
 	// Output:
 	// {"sum":5}
@@ -131,9 +131,7 @@ func ExampleAsk() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	ours, theirs := jsonrpc.Pipe()
-	go server.Serve(ctx, theirs)
-	client, err := mcp.ClientOver(ctx, ours, mcp.ClientOptions{
+	c, err := client.InProcess(ctx, server, client.Options{
 		Elicit: func(ctx context.Context, e *mcp.Elicitation) error {
 			fmt.Println(e.Message)
 			e.Action = mcp.ActionAccept
@@ -143,8 +141,8 @@ func ExampleAsk() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer client.Close()
-	result, err := client.CallTool(ctx, "remove_all", nil)
+	defer c.Close()
+	result, err := c.CallTool(ctx, "remove_all", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -152,34 +150,4 @@ func ExampleAsk() {
 	// Output:
 	// Remove all notes?
 	// removed with {"keepStarred":true}
-}
-
-// A client of a server that it starts.
-func ExampleStart() {
-	ctx := context.Background()
-	client, err := mcp.Start(ctx, mcp.Command{Program: "weather", Args: []string{"mcp"}}, mcp.ClientOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	result, err := client.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(result.Text())
-}
-
-// A client of a server in the same program.
-func ExampleClientOver() {
-	ctx := context.Background()
-	ours, theirs := jsonrpc.Pipe()
-	go newAdder().Serve(ctx, theirs)
-	client, err := mcp.ClientOver(ctx, ours, mcp.ClientOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	result, err := client.CallTool(ctx, "add", map[string]any{"a": 2, "b": 3})
-	fmt.Println(client.Server().Name, client.Revision(), result.Text(), err)
-	// Output: adder 2026-07-28 {"sum":5} <nil>
 }

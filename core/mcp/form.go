@@ -150,8 +150,9 @@ func replaceMembers(object json.RawMessage, replace func(key string, value []byt
 	return append(append([]byte{'{'}, members...), '}'), err
 }
 
-// fillDefaults adds the defaults of a form to what was filled in, where that says nothing.
-func fillDefaults(form, content json.RawMessage) (json.RawMessage, error) {
+// FillDefaults adds the defaults of a form, the Schema of an [Elicitation], to content where that has
+// no value.
+func FillDefaults(form, content json.RawMessage) (json.RawMessage, error) {
 	filled := map[string]json.RawMessage{}
 	if strictjson.First(content) != 'n' && content != nil {
 		if err := strictjson.Unmarshal(content, &filled); err != nil {

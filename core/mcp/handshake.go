@@ -104,7 +104,7 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
-	return initializeResult{revision, offered.forRevision(revision), s.server.info.forRevision(revision), s.server.instructions}, nil
+	return initializeResult{revision, offered.forRevision(revision), s.server.info.ForRevision(revision), s.server.instructions}, nil
 }
 
 // offered reports whether the server offers a capability now.

@@ -37,7 +37,7 @@ func (c *Call) checkHeaders() error {
 	if !ok {
 		return nil
 	}
-	for _, m := range t.mirrored {
+	for _, m := range t.headerArguments {
 		if err := m.check(header, c.arguments); err != nil {
 			return err
 		}
@@ -79,33 +79,23 @@ func decodeHeader(value string) (text string, ok bool) {
 	return string(raw), err == nil && utf8.Valid(raw) && !strings.ContainsAny(inner, "\r\n")
 }
 
-// A mirrored argument of a tool is one that a header repeats.
-type mirrored struct {
-	header string   // such as Mcp-Param-Region
-	path   []string // of names, from the arguments on
-	kind   string   // string, integer or boolean
-}
-
-// check holds the header against the argument. One of the wrong type is left to the schema.
-func (m mirrored) check(header http.Header, arguments json.RawMessage) error {
-	value := arguments
-	for _, name := range m.path {
-		value = memberOf(value, name)
-	}
+// check compares the header with the argument. The input schema refuses arguments of the wrong type.
+func (a HeaderArgument) check(header http.Header, arguments json.RawMessage) error {
+	value := a.in(arguments)
 	switch first := strictjson.First(value); {
 	case first == 0 || first == 'n':
-		return mirror(header, m.header, "", false)
-	case m.kind == "string" && first == '"':
+		return mirror(header, a.Header, "", false)
+	case a.Type == "string" && first == '"':
 		text, _ := strictjson.Unquote(value)
-		return mirror(header, m.header, text, true)
-	case m.kind == "boolean" && (first == 't' || first == 'f'):
-		return mirror(header, m.header, string(value), true)
-	case m.kind == "integer" && (first == '-' || first >= '0' && first <= '9'):
+		return mirror(header, a.Header, text, true)
+	case a.Type == "boolean" && (first == 't' || first == 'f'):
+		return mirror(header, a.Header, string(value), true)
+	case a.Type == "integer" && (first == '-' || first >= '0' && first <= '9'):
 		want := string(value)
-		if values := header[m.header]; len(values) == 1 && sameNumber(values[0], want) {
+		if values := header[a.Header]; len(values) == 1 && sameNumber(values[0], want) {
 			return nil
 		}
-		return mirror(header, m.header, want, true)
+		return mirror(header, a.Header, want, true)
 	}
 	return nil
 }

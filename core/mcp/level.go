@@ -23,7 +23,8 @@ const (
 	LevelEmergency Level = "emergency"
 )
 
-func levels() []Level {
+// Levels returns all levels, from the least to the most important.
+func Levels() []Level {
 	return []Level{LevelDebug, LevelInfo, LevelNotice, LevelWarning, LevelError, LevelCritical, LevelAlert, LevelEmergency}
 }
 
@@ -51,7 +52,7 @@ func (l Level) slog() slog.Level {
 
 // levelOf is the highest level that is not above l.
 func levelOf(l slog.Level) Level {
-	for _, level := range slices.Backward(levels()) {
+	for _, level := range slices.Backward(Levels()) {
 		if l >= level.slog() {
 			return level
 		}
@@ -64,8 +65,8 @@ type setLevelParams struct {
 }
 
 func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, error) {
-	if !slices.Contains(levels(), p.Level) {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; there are: %q", short(string(p.Level)), levels())
+	if !slices.Contains(Levels(), p.Level) {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; there are: %q", short(string(p.Level)), Levels())
 	}
 	c.Session.level.Store(&p.Level)
 	return struct{}{}, nil

@@ -51,7 +51,8 @@ func checkInfo(raw []byte) error {
 	return nil
 }
 
-func (i Implementation) forRevision(r Revision) Implementation {
+// ForRevision returns i without the fields that peers of revision r do not know.
+func (i Implementation) ForRevision(r Revision) Implementation {
 	if r < Revision20250618 {
 		i.Title = ""
 	}

@@ -15,9 +15,39 @@ import (
 // headerKeyword is what stands in the schema of an argument that a header repeats.
 const headerKeyword = "x-mcp-header"
 
-// findMirrored finds the arguments of a tool that headers repeat. Clients leave out a tool that breaks the rules for them, so
-// it is refused here.
-func findMirrored(schema json.RawMessage) ([]mirrored, error) {
+// A HeaderArgument is an argument of a tool that clients repeat in an HTTP header, from revision
+// 2026-07-28 on: its schema has the keyword x-mcp-header.
+type HeaderArgument struct {
+	Header string   // such as Mcp-Param-Region
+	Path   []string // the name of the argument, below those of the objects that it is in
+	Type   string   // string, integer or boolean
+}
+
+// Text returns the argument as text, without the encoding of header values. It reports false if the
+// argument is missing, null, or neither a string, a number nor a boolean. arguments must be valid JSON.
+func (a HeaderArgument) Text(arguments json.RawMessage) (string, bool) {
+	value := a.in(arguments)
+	switch strictjson.First(value) {
+	case 0, 'n', '{', '[':
+		return "", false
+	case '"':
+		return strictjson.Unquote(value)
+	}
+	return string(value), true
+}
+
+// in returns the argument as JSON, or nil if it is missing.
+func (a HeaderArgument) in(arguments json.RawMessage) json.RawMessage {
+	for _, name := range a.Path {
+		arguments = memberOf(arguments, name)
+	}
+	return arguments
+}
+
+// HeaderArguments finds the arguments that headers repeat in the input schema of a tool. It returns an
+// error if the schema breaks the rules for x-mcp-header: servers must not offer such a tool over HTTP,
+// and clients must ignore it.
+func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 	if !bytes.Contains(schema, []byte(headerKeyword)) {
 		return nil, nil
 	}
@@ -28,7 +58,7 @@ func findMirrored(schema json.RawMessage) ([]mirrored, error) {
 
 // A headerFinder walks through a schema.
 type headerFinder struct {
-	found []mirrored
+	found []HeaderArgument
 }
 
 // schema looks at a schema, which is that of the argument at path unless it is somewhere that arguments have no path to.
@@ -76,15 +106,15 @@ func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isToken(r) }) {
 		return fmt.Errorf("%s of %s: %s is no name of a header", headerKeyword, where, raw)
 	}
-	m := mirrored{header: http.CanonicalHeaderKey("Mcp-Param-" + name), path: path}
-	switch m.kind, _ = strictjson.Unquote(kind); m.kind {
+	m := HeaderArgument{Header: http.CanonicalHeaderKey("Mcp-Param-" + name), Path: path}
+	switch m.Type, _ = strictjson.Unquote(kind); m.Type {
 	case "string", "integer", "boolean":
 	default:
 		return fmt.Errorf("%s of %s: only an argument of type string, integer or boolean can stand in a header", headerKeyword, where)
 	}
 	for _, other := range f.found {
-		if other.header == m.header {
-			return fmt.Errorf("%s of %s: %s has the header %q already", headerKeyword, where, strings.Join(other.path, "."), name)
+		if other.Header == m.Header {
+			return fmt.Errorf("%s of %s: %s has the header %q already", headerKeyword, where, strings.Join(other.Path, "."), name)
 		}
 	}
 	f.found = append(f.found, m)

@@ -59,14 +59,14 @@ type ModelHint struct {
 func (s *Sampling) name() string { return s.Key }
 
 func (s *Sampling) needs() need {
-	if s.usesTools() {
+	if s.UsesTools() {
 		return need{capability: "sampling", part: "tools", since: Revision20251125}
 	}
 	return need{capability: "sampling", since: Revision20241105}
 }
 
-// usesTools reports whether tools come up anywhere in it.
-func (s *Sampling) usesTools() bool {
+// UsesTools reports whether the question offers tools, or has a use of one in its messages.
+func (s *Sampling) UsesTools() bool {
 	for _, m := range s.Messages {
 		for _, block := range m.Content {
 			switch block.(type) {
@@ -155,6 +155,76 @@ func maySample(block Content, r Revision) error {
 		}
 	}
 	return fmt.Errorf("a message to a model cannot hold %T in revision %s", block, r)
+}
+
+// UnmarshalJSON reads the params of sampling/createMessage.
+func (s *Sampling) UnmarshalJSON(params []byte) error {
+	var wire struct {
+		Messages []struct {
+			Role    Role            `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+		MaxTokens        int               `json:"maxTokens"`
+		SystemPrompt     string            `json:"systemPrompt"`
+		Temperature      *float64          `json:"temperature"`
+		StopSequences    []string          `json:"stopSequences"`
+		ModelPreferences *ModelPreferences `json:"modelPreferences"`
+		Metadata         Meta              `json:"metadata"`
+		Tools            []Tool            `json:"tools"`
+		ToolChoice       struct {
+			Mode string `json:"mode"`
+		} `json:"toolChoice"`
+	}
+	if err := strictjson.Unmarshal(params, &wire); err != nil {
+		return err
+	}
+	*s = Sampling{
+		MaxTokens: wire.MaxTokens, SystemPrompt: wire.SystemPrompt, Temperature: wire.Temperature, StopSequences: wire.StopSequences,
+		ModelPreferences: wire.ModelPreferences, Metadata: wire.Metadata, Tools: wire.Tools, ToolChoice: wire.ToolChoice.Mode,
+	}
+	for i, m := range wire.Messages {
+		content, err := decodeOneOrMore(m.Content)
+		if err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+		s.Messages = append(s.Messages, SamplingMessage{m.Role, content})
+	}
+	return nil
+}
+
+// decodeOneOrMore reads the content of a message to or from a model: a block, or several.
+func decodeOneOrMore(raw json.RawMessage) ([]Content, error) {
+	blocks := []json.RawMessage{raw}
+	switch strictjson.First(raw) {
+	case '[':
+		if err := strictjson.Unmarshal(raw, &blocks); err != nil {
+			return nil, err
+		}
+	case '{':
+	default:
+		return nil, errors.New("content must be a block or several")
+	}
+	content, err := decodeBlocks(blocks)
+	for i, block := range content {
+		if unknown, ok := block.(UnknownContent); ok && err == nil {
+			return nil, fmt.Errorf("content[%d]: unknown type %q", i, short(unknown.Type))
+		}
+	}
+	return content, err
+}
+
+// MarshalJSON writes the result of sampling/createMessage.
+func (m SampledMessage) MarshalJSON() ([]byte, error) {
+	wire := struct {
+		Role       Role   `json:"role"`
+		Content    any    `json:"content"` // a block, or several
+		Model      string `json:"model"`
+		StopReason string `json:"stopReason,omitempty"`
+	}{m.Role, m.Content, m.Model, m.StopReason}
+	if len(m.Content) == 1 {
+		wire.Content = m.Content[0]
+	}
+	return strictjson.Marshal(wire)
 }
 
 func (s *Sampling) answer(raw json.RawMessage) error {

@@ -105,8 +105,8 @@ func (c *Call) readLevel(raw []byte) error {
 	}
 	text, _ := strictjson.Unquote(raw)
 	level := Level(text)
-	if !slices.Contains(levels(), level) {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; there are: %q", metaLogLevel, levels())
+	if !slices.Contains(Levels(), level) {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; there are: %q", metaLogLevel, Levels())
 	}
 	c.level = &level
 	return nil

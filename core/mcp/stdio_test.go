@@ -38,7 +38,7 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	built = dir
-	out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/noisy", "./testdata/late", "./testdata/unruly").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/noisy", "./testdata/late").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("building the programs of testdata: %w\n%s", err, out)
 	}

@@ -230,7 +230,7 @@ type tool struct {
 	Tool
 	descriptions
 	pace
-	input, output *schema.Schema // output is nil if none is declared
-	mirrored      []mirrored     // arguments that headers repeat over HTTP
-	handler       ToolHandler
+	input, output   *schema.Schema // output is nil if none is declared
+	headerArguments []HeaderArgument
+	handler         ToolHandler
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// mostInput is how much is read of standard input.
+// mostInput limits the bytes read from standard input.
 const mostInput = 64 << 20
 
-// arguments makes what a tool is given of the words after its name, and checks it against the tool's schema.
+// arguments parses the words after a tool's name as its arguments, and validates them against its schema.
 func arguments(tool *mcp.Tool, words []string, in io.Reader) (json.RawMessage, error) {
 	takes := readInput(tool.InputSchema)
 	given, err := takes.read(words, in)
@@ -25,7 +25,7 @@ func arguments(tool *mcp.Tool, words []string, in io.Reader) (json.RawMessage, e
 		return nil, terminal.Usagef("%w", err)
 	}
 	if err := takes.missing(given); err != nil {
-		return nil, terminal.Usagef("%s: %w", plain(tool.Name), err)
+		return nil, terminal.Usagef("%s: %w", terminal.Plain(tool.Name), err)
 	}
 	raw, err := given.encode()
 	if err != nil {
@@ -33,19 +33,19 @@ func arguments(tool *mcp.Tool, words []string, in io.Reader) (json.RawMessage, e
 	}
 	compiled, err := schema.Compile(string(tool.InputSchema))
 	if err != nil {
-		return raw, nil // the server checks it
+		return raw, nil // the server validates it
 	}
 	if err := compiled.Validate(raw); err != nil {
-		return nil, terminal.Usagef("%s does not take that:\n%w", plain(tool.Name), err)
+		return nil, terminal.Usagef("%s: invalid arguments:\n%w", terminal.Plain(tool.Name), err)
 	}
 	return raw, nil
 }
 
-// values are what a tool is given, by name, in order.
+// values are the arguments of a tool, by name, in order.
 type values struct {
 	names []string
-	of    map[string][]json.RawMessage // several if a name was given again
-	whole map[string]bool              // the value is one, whatever it is
+	of    map[string][]json.RawMessage // several if a name is repeated
+	whole map[string]bool              // the value is not an element of a list
 }
 
 func newValues() *values {
@@ -59,7 +59,7 @@ func (v *values) add(name string, value json.RawMessage) {
 	v.of[name] = append(v.of[name], value)
 }
 
-// encode is all of it as a JSON object.
+// encode returns the arguments as a JSON object.
 func (v *values) encode() (json.RawMessage, error) {
 	all := make(map[string]json.RawMessage, len(v.names))
 	for _, name := range v.names {
@@ -75,7 +75,7 @@ func (v *values) encode() (json.RawMessage, error) {
 	return strictjson.Marshal(all)
 }
 
-// read reads words such as name=value, and - for a JSON object from standard input, which those with a name come before.
+// read parses words such as name=value, and - for a JSON object on standard input, over which name=value takes precedence.
 func (in *input) read(words []string, stdin io.Reader) (*values, error) {
 	given := newValues()
 	object := false
@@ -86,7 +86,7 @@ func (in *input) read(words []string, stdin io.Reader) (*values, error) {
 		}
 		name, text, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%q is not what a tool is given; write name=value, or - for a JSON object from standard input", word)
+			return nil, fmt.Errorf("%q is not an argument; write name=value, or - for a JSON object on standard input", word)
 		}
 		if err := in.take(given, name, text); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (in *input) read(words []string, stdin io.Reader) (*values, error) {
 	return given, nil
 }
 
-// take adds one value.
+// take adds the value of one argument.
 func (in *input) take(given *values, name, text string) error {
 	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
 	if at < 0 && !in.open {
@@ -112,7 +112,7 @@ func (in *input) take(given *values, name, text string) error {
 	list := slices.Contains(p.kinds, "array")
 	switch {
 	case again && len(p.kinds) > 0 && (given.whole[name] || !list):
-		return fmt.Errorf("%s is given twice, and it is one value", name)
+		return fmt.Errorf("%s is given twice, but is not a list", name)
 	case list && !again && strings.HasPrefix(strings.TrimSpace(text), "["), len(p.kinds) > 1 && !again && text == "null" && slices.Contains(p.kinds, "null"):
 		value := json.RawMessage(text)
 		if err := strictjson.Check(value); err != nil {
@@ -152,11 +152,11 @@ func readObject(given *values, stdin io.Reader) error {
 		return fmt.Errorf("reading the arguments from standard input: %w", err)
 	}
 	if len(text) > mostInput {
-		return fmt.Errorf("reading the arguments from standard input: they are longer than %d bytes", mostInput)
+		return fmt.Errorf("reading the arguments from standard input: more than %d bytes", mostInput)
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if strictjson.First(text) != '{' {
-		return fmt.Errorf("standard input has to be a JSON object, such as {\"a\": 1}")
+		return fmt.Errorf("standard input must be a JSON object, such as {\"a\": 1}")
 	}
 	err = strictjson.Object(text, func(key, value []byte) error {
 		if name := string(key); len(given.of[name]) == 0 {
@@ -171,7 +171,7 @@ func readObject(given *values, stdin io.Reader) error {
 	return nil
 }
 
-// parse reads a value as the schema wants it.
+// parse parses a value as the schema asks for.
 func (p *property) parse(text string) (json.RawMessage, error) {
 	if len(p.enum) > 0 {
 		return p.pick(text)
@@ -189,10 +189,10 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 	if slices.Contains(p.kinds, "string") {
 		return strictjson.AppendString(nil, text), nil
 	}
-	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), short(text))
+	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), terminal.Shorten(text))
 }
 
-// pick finds the value of a choice that is meant.
+// pick returns the value of an enum that text means.
 func (p *property) pick(text string) (json.RawMessage, error) {
 	var there []string
 	for _, value := range p.enum {
@@ -201,10 +201,10 @@ func (p *property) pick(text string) (json.RawMessage, error) {
 		}
 		there = append(there, shownValue(value))
 	}
-	return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), short(text))
+	return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), terminal.Shorten(text))
 }
 
-// kindOf is the kind of a text that is JSON; "" if it is none.
+// kindOf returns the JSON type of a text, or "" if it is not valid JSON.
 func kindOf(raw json.RawMessage) string {
 	if strictjson.Check(raw) != nil {
 		return ""
@@ -224,7 +224,7 @@ func kindOf(raw json.RawMessage) string {
 	return "number"
 }
 
-// wanted says kinds for people.
+// wanted describes JSON types.
 func wanted(kinds []string) string {
 	said := map[string]string{
 		"number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object in JSON", "array": "a list in JSON", "null": "null", "string": "text",
@@ -238,7 +238,7 @@ func wanted(kinds []string) string {
 	return strings.Join(all, " or ")
 }
 
-// missing says what has to be given and is not.
+// missing returns an error for required arguments that are not given.
 func (in *input) missing(given *values) error {
 	var lines []string
 	for _, p := range in.properties {
@@ -247,33 +247,24 @@ func (in *input) missing(given *values) error {
 		}
 		text := "  " + p.usage()
 		if p.description != "" {
-			text += "  " + line(p.description)
+			text += "  " + terminal.Line(p.description)
 		}
 		lines = append(lines, text)
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	return fmt.Errorf("it needs\n%s", strings.Join(lines, "\n"))
+	return fmt.Errorf("missing arguments:\n%s", strings.Join(lines, "\n"))
 }
 
-// there says what can be given.
+// there lists the arguments.
 func (in *input) there() string {
 	if len(in.properties) == 0 {
-		return "it takes none"
+		return "the tool has no arguments"
 	}
 	var all []string
 	for _, p := range in.properties {
 		all = append(all, p.usage())
 	}
-	return "it takes " + strings.Join(all, " ")
-}
-
-// short cuts a text for a message.
-func short(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return "the tool has " + strings.Join(all, " ")
 }

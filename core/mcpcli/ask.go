@@ -12,65 +12,42 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpconfig"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// An asker asks somebody at a terminal what a server wants to know.
-type asker struct {
+// An Asker asks the user at a terminal.
+type Asker struct {
 	in       *bufio.Reader
 	out      io.Writer
-	progress *terminal.Progress // is in the way
+	progress *terminal.Progress // is hidden while a question is asked
 }
 
-// askerFor is nil if there is nobody to ask.
-func askerFor(env Env, progress *terminal.Progress) *asker {
+// NewAsker returns an asker on standard input and standard error, or nil if one of them is not a terminal.
+func NewAsker(env Env, progress *terminal.Progress) *Asker {
 	if !terminal.Watched(env.In) || !terminal.Watched(env.Err) {
 		return nil
 	}
-	return &asker{bufio.NewReader(env.In), env.Err, progress}
+	return &Asker{bufio.NewReader(env.In), env.Err, progress}
 }
 
-// inputFrom asks for the inputs of .vscode/mcp.json; it is nil if there is nobody to ask, and secrets are not asked for: they would be seen.
-func inputFrom(env Env) func(mcpconfig.Input) (string, error) {
-	a := askerFor(env, &terminal.Progress{})
-	if a == nil {
-		return nil
-	}
-	return func(in mcpconfig.Input) (string, error) {
-		if in.Password {
-			return "", fmt.Errorf("%w unseen; set %s in the environment", mcpconfig.ErrUnasked, in.Variable())
-		}
-		text := in.Description
-		if text == "" {
-			text = in.ID
-		}
-		for _, option := range in.Options {
-			text += "\n  " + option.Value
-			if option.Label != option.Value {
-				text += "  " + option.Label
-			}
-		}
-		answer, err := a.line(context.Background(), plain(text)+suggested(in.Default)+": ")
-		if answer == "" {
-			answer = in.Default
-		}
-		return answer, err
-	}
-}
-
-// suggested is how a default is shown.
+// suggested shows a default.
 func suggested(text string) string {
 	if text == "" {
 		return ""
 	}
-	return " [" + plain(text) + "]"
+	return " [" + terminal.Plain(text) + "]"
 }
 
-// line asks for a line. It ends with the context.
-func (a *asker) line(ctx context.Context, question string) (string, error) {
+// Line asks a question, and returns the line that the user types. fallback is shown as the default, and returned for an empty line.
+func (a *Asker) Line(ctx context.Context, question, fallback string) (string, error) {
+	text, err := a.line(ctx, terminal.Plain(question)+suggested(fallback)+": ")
+	return cmp.Or(text, fallback), err
+}
+
+// line prints a prompt and reads a line.
+func (a *Asker) line(ctx context.Context, question string) (string, error) {
 	a.progress.End()
 	fmt.Fprint(a.out, question)
 	type answer struct {
@@ -93,8 +70,8 @@ func (a *asker) line(ctx context.Context, question string) (string, error) {
 	}
 }
 
-// consent asks whether to go on; answered with the end of input, it is turned away from.
-func (a *asker) consent(ctx context.Context, question string) (mcp.Action, error) {
+// consent asks whether to go on. The end of input cancels.
+func (a *Asker) consent(ctx context.Context, question string) (mcp.Action, error) {
 	for {
 		text, err := a.line(ctx, question+" [Y/n] ")
 		switch strings.ToLower(text) {
@@ -114,19 +91,19 @@ func (a *asker) consent(ctx context.Context, question string) (mcp.Action, error
 	}
 }
 
-// visit has a page opened.
-func (a *asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
+// visit asks the user to open a page.
+func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
 	a.progress.End()
-	fmt.Fprintf(a.out, "The server asks you to open a page: %s\n  %s\n", plain(e.Message), plain(e.URL))
+	fmt.Fprintf(a.out, "The server asks you to open a page: %s\n  %s\n", terminal.Plain(e.Message), terminal.Plain(e.URL))
 	var err error
 	e.Action, err = a.consent(ctx, "Look at where it leads. Have you opened it?")
 	return err
 }
 
-// form has a form filled in.
-func (a *asker) form(ctx context.Context, e *mcp.Elicitation) error {
+// form asks for the fields of a form.
+func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
 	a.progress.End()
-	fmt.Fprintf(a.out, "The server asks: %s\n", plain(e.Message))
+	fmt.Fprintf(a.out, "The server asks: %s\n", terminal.Plain(e.Message))
 	in := readInput(e.Schema)
 	var err error
 	if e.Action, err = a.consent(ctx, question(len(in.properties))); err != nil || e.Action != mcp.ActionAccept {
@@ -150,11 +127,11 @@ func (a *asker) form(ctx context.Context, e *mcp.Elicitation) error {
 	return err
 }
 
-// field asks for one field until the answer is good. It is nil if it is left out.
-func (a *asker) field(ctx context.Context, p *property, form json.RawMessage) (json.RawMessage, error) {
+// field asks for one field until the answer is valid. It returns nil if the field is left out.
+func (a *Asker) field(ctx context.Context, p *property, form json.RawMessage) (json.RawMessage, error) {
 	a.choices(p)
-	question := plain(p.name)
-	if about := cmp.Or(line(p.description), line(p.title)); about != "" {
+	question := terminal.Plain(p.name)
+	if about := cmp.Or(terminal.Line(p.description), terminal.Line(p.title)); about != "" {
 		question += ", " + about
 	}
 	question += " (" + p.what() + ")"
@@ -178,12 +155,12 @@ func (a *asker) field(ctx context.Context, p *property, form json.RawMessage) (j
 		if err == nil {
 			return value, nil
 		}
-		fmt.Fprintf(a.out, "  %s\n", plain(err.Error()))
+		fmt.Fprintf(a.out, "  %s\n", terminal.Plain(err.Error()))
 	}
 }
 
-// choices says what the values of a choice mean, if that is said.
-func (a *asker) choices(p *property) {
+// choices prints the titles of the values of an enum.
+func (a *Asker) choices(p *property) {
 	if p.items != nil {
 		p = p.items
 	}
@@ -192,12 +169,12 @@ func (a *asker) choices(p *property) {
 			return
 		}
 		if value := shownValue(p.enum[i]); title != "" && title != value {
-			fmt.Fprintf(a.out, "  %s: %s\n", value, line(title))
+			fmt.Fprintf(a.out, "  %s: %s\n", value, terminal.Line(title))
 		}
 	}
 }
 
-// answer reads what somebody typed; several of a list have commas between them.
+// answer parses what the user typed. The elements of a list are separated by commas.
 func (p *property) answer(text string) (json.RawMessage, error) {
 	if !slices.Contains(p.kinds, "array") {
 		return p.parse(text)
@@ -217,7 +194,7 @@ func (p *property) answer(text string) (json.RawMessage, error) {
 	return strictjson.Marshal(all)
 }
 
-// fits checks one field of a form against its schema.
+// fits validates one field of a form against its schema.
 func fits(form json.RawMessage, name string, value json.RawMessage) error {
 	var parts struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -227,12 +204,12 @@ func fits(form json.RawMessage, name string, value json.RawMessage) error {
 	}
 	compiled, err := schema.Compile(string(parts.Properties[name]))
 	if err != nil {
-		return nil // the server checks it
+		return nil // the server validates it
 	}
 	return compiled.Validate(value)
 }
 
-// question asks whether to be asked.
+// question asks whether the user wants to answer.
 func question(n int) string {
 	if n == 1 {
 		return "Answer one question?"

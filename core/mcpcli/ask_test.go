@@ -14,9 +14,9 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-func asking(in string) (*asker, *bytes.Buffer) {
+func asking(in string) (*Asker, *bytes.Buffer) {
 	var out bytes.Buffer
-	return &asker{bufio.NewReader(strings.NewReader(in)), &out, &terminal.Progress{}}, &out
+	return &Asker{bufio.NewReader(strings.NewReader(in)), &out, &terminal.Progress{}}, &out
 }
 
 // A form is filled in line by line; what is wrong is asked for again, and nothing means the default.
@@ -73,7 +73,7 @@ func TestVisit(t *testing.T) {
 	silent, _ := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := &asker{bufio.NewReader(silent), io.Discard, &terminal.Progress{}}
+	a := &Asker{bufio.NewReader(silent), io.Discard, &terminal.Progress{}}
 	if err := a.visit(ctx, &mcp.URLElicitation{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted, it says %v", err)
 	}

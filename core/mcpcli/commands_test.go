@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,41 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// kindVariable has this program be a server of some kind.
-const kindVariable = "PETROCK_TEST_SERVER"
-
-func TestMain(m *testing.M) {
-	switch os.Getenv(kindVariable) {
-	case "":
-		os.Exit(m.Run())
-	case "good":
-		if err := newServer().ServeStdio(context.Background(), os.Stdout); err != nil {
-			os.Exit(1)
-		}
-	case "bare":
-		if err := mcp.NewServer(mcp.Implementation{Name: "bare", Version: "1"}, mcp.Options{}).ServeStdio(context.Background(), os.Stdout); err != nil {
-			os.Exit(1)
-		}
-	case "garbage":
-		fmt.Println("Listening on port 3000 ...")
-		io.Copy(io.Discard, os.Stdin)
-	case "loud":
-		fmt.Println("Listening on port 3000 ...")
-		newServer().ServeStdio(context.Background(), os.Stdout)
-	case "dies":
-		fmt.Fprintln(os.Stderr, "no database")
-		os.Exit(3)
-	}
-}
-
 // newServer has a tool of each kind.
-func newServer() *mcp.Server {
+func newServer(cancelled func()) *mcp.Server {
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
 	echo := func(_ context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 		return &mcp.ToolResult{StructuredContent: arguments, Content: []mcp.Content{mcp.Text{Text: string(arguments)}}}, nil
@@ -83,9 +55,12 @@ func newServer() *mcp.Server {
 			mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "file:///../../../etc/passwd", Blob: []byte("x")}},
 		}}, nil
 	})
+	add("refused", `{"type":"object"}`, echo)
 	add("slow", `{"type":"object"}`, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		<-ctx.Done()
-		fmt.Fprintln(os.Stderr, "slow was cancelled")
+		if cancelled != nil {
+			cancelled()
+		}
 		return nil, ctx.Err()
 	})
 	check := func(err error) {
@@ -109,13 +84,40 @@ type result struct {
 	out, err string
 }
 
-// do runs a command line in a folder. self is the kind of server that the program is.
-func do(t *testing.T, dir, self, stdin string, args ...string) result {
-	t.Helper()
-	return doWith(t.Context(), t, dir, self, stdin, args...)
+// An inProcess target has one server, in this process.
+type inProcess struct {
+	failure   error
+	cancelled func() // called when the tool slow is cancelled; may be nil
 }
 
-func doWith(ctx context.Context, t *testing.T, dir, self, stdin string, args ...string) result {
+func (inProcess) Flags(*cobra.Command, *mcpcli.Flags) {}
+func (inProcess) Servers() []string                   { return nil }
+func (p inProcess) Find(words []string, _ int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
+	connect := func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
+		if p.failure != nil {
+			return nil, nil, p.failure
+		}
+		c, err := client.InProcess(ctx, newServer(p.cancelled), o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
+	}
+	return &mcpcli.Server{Name: "test", Connect: connect, Refuse: func(tool string) error {
+		if tool == "refused" {
+			return terminal.Usagef("refused is refused")
+		}
+		return nil
+	}}, words, nil
+}
+
+// do runs a command line in a folder.
+func do(t *testing.T, dir, stdin string, args ...string) result {
+	t.Helper()
+	return doWith(t.Context(), t, inProcess{}, dir, stdin, args...)
+}
+
+func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin string, args ...string) result {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -123,10 +125,9 @@ func doWith(ctx context.Context, t *testing.T, dir, self, stdin string, args ...
 	}
 	defer out.Close()
 	var errOut bytes.Buffer
-	env := mcpcli.Env{In: strings.NewReader(stdin), Out: out, Err: &errOut, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"}}
-	if self != "" {
-		t.Setenv(kindVariable, self)
-		env.Self = []string{program(t)}
+	env := mcpcli.Env{
+		In: strings.NewReader(stdin), Out: out, Err: &errOut, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"},
+		Target: func() mcpcli.Target { return target },
 	}
 	started := false
 	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true, PersistentPreRun: func(*cobra.Command, []string) { started = true }}
@@ -148,38 +149,9 @@ func doWith(ctx context.Context, t *testing.T, dir, self, stdin string, args ...
 	return result{terminal.Status(err), string(text), errOut.String()}
 }
 
-func program(t *testing.T) string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return self
-}
-
-func write(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// served is a folder whose configuration has one server, which is in this process, over HTTP.
-func served(t *testing.T) string {
-	t.Helper()
-	web := httptest.NewServer(newServer().HTTP(mcp.HTTPOptions{}))
-	t.Cleanup(web.Close)
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"web": {"type": "http", "url": "`+web.URL+`"}}}`)
-	return dir
-}
-
 // What is typed is read as the tool's schema has it, checked, and answered; what is wrong is said with the way out.
 func TestCall(t *testing.T) {
-	dir := served(t)
+	dir := t.TempDir()
 	for _, test := range []struct {
 		args   string // with words separated by |
 		stdin  string
@@ -207,10 +179,10 @@ func TestCall(t *testing.T) {
 		{"echo|-", `{"text":"from input","n":2}`, 0, `{"n":2,"text":"from input"}`, ""},
 		{"echo|n=5|-", `{"text":"t","n":2}`, 0, `{"n":5,"text":"t"}`, ""},
 		{"structured", "", 0, "b: a://b\n{\n  \"a\"", ""},
-		{"--timeout|5s|echo|text=hi|--revision|2025-03-26", "", 0, `{"text":"hi"}`, ""},
+		{"--timeout|5s|echo|text=hi", "", 0, `{"text":"hi"}`, ""},
 
 		{"", "", 2, "", "needs a name"},
-		{"nothing", "", 2, "", "it has echo, fail, image, none, open, refuse, slow, structured"},
+		{"nothing", "", 2, "", "it has echo, fail, image, none, open, refuse, refused, slow, structured"},
 		{"echo", "", 2, "", "text=string  What to say"},
 		{"echo|text=x|n=three", "", 2, "", "n: must be a whole number, got \"three\""},
 		{"echo|text=x|n=0", "", 2, "", "n: must be at least 1, got 0"},
@@ -223,31 +195,25 @@ func TestCall(t *testing.T) {
 		{"echo|text=x|tags=[1]", "", 2, "", "tags[0]: must be a string"},
 		{"echo|text=x|sizes=big", "", 2, "", "sizes: must be a whole number"},
 		{"echo|text=x|text=y", "", 2, "", "text is given twice"},
-		{"echo|text=x|colour=red", "", 2, "", `no argument "colour"; it takes text=string [n=integer]`},
-		{"none|x=1", "", 2, "", "it takes none"},
+		{"echo|text=x|colour=red", "", 2, "", `no argument "colour"; the tool has text=string [n=integer]`},
+		{"none|x=1", "", 2, "", "the tool has no arguments"},
 		{"echo|=x", "", 2, "", "write name=value"},
-		{"echo|-", `[1]`, 2, "", "has to be a JSON object"},
+		{"echo|-", `[1]`, 2, "", "must be a JSON object"},
 		{"echo|-", `{"text":"a","text":"b"}`, 2, "", "standard input"},
-		{"echo|-", ``, 2, "", "has to be a JSON object"},
+		{"echo|-", ``, 2, "", "must be a JSON object"},
 		{"echo|-", `{"text":"a","n":"b"}`, 2, "", "n: must be an integer"},
 		{"echo|text=x|--timeout|0s", "", 2, "", "--timeout"},
 		{"echo|text=x|--timeout|soon", "", 2, "", "--timeout"},
-		{"echo|text=x|--header|nonsense", "", 2, "", "Authorization: Bearer TOKEN"},
-		{"echo|text=x|--revision|2000-01-01", "", 2, "", "2025-11-25"},
 		{"echo|text=x|--json", "", 2, "", "leave one of them out"},
-		{"echo|text=x|--config|nowhere.json", "", 2, "", "nowhere.json"},
-		{"nobody|echo|text=x", "", 2, "", "there are: web"},
-		{"echo|text=x|--", "", 2, "", "after -- comes the command"},
 
 		{"fail", "", 1, "", "no such luck[31m\n"},
+		{"refused", "", 2, "", "refused is refused"},
 		{"refuse", "", 1, "", "the server answers: not [2Jthat\n"},
-		{"echo|text=x|--|no-such-program-anywhere", "", 3, "", "no such program in PATH"},
-		{"http://127.0.0.1:1/mcp|echo|text=x", "", 3, "", "refused"},
 		{"slow|--timeout|300ms", "", 3, "", "300ms"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			args := append([]string{"call", "--text"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
-			got := do(t, dir, "", test.stdin, args...)
+			got := do(t, dir, test.stdin, args...)
 			if got.status != test.status || !strings.Contains(got.out, test.out) || !strings.Contains(got.err, test.err) {
 				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q and %q in it", got.status, test.status, got.out, got.err, test.out, test.err)
 			}
@@ -257,23 +223,22 @@ func TestCall(t *testing.T) {
 
 // Where nobody looks on there is one JSON object, whatever happens.
 func TestJSON(t *testing.T) {
-	dir := served(t)
+	dir := t.TempDir()
 	for args, status := range map[string]int{
-		"tools": 0, "resources": 0, "prompts": 0, "call echo text=hi": 0, "call echo --json -": 0, "read note://1": 0, "prompt greet who=me": 0, "doctor": 0,
+		"tools": 0, "resources": 0, "prompts": 0, "call echo text=hi": 0, "call echo --json -": 0, "read note://1": 0, "prompt greet who=me": 0,
 		"call fail": 1, "read note://2": 1,
-		"call nothing": 2, "call echo": 2, "prompt greet": 2, "prompt greet who=a who=b": 2, "prompt greet x=1": 2, "prompt nobody": 2, "tools nobody": 2,
-		"tools --all x": 2, "doctor --timeout -1s": 2,
-		"tools -- no-such-program-anywhere": 3, "call http://127.0.0.1:1/mcp x": 3,
+		"call nothing": 2, "call echo": 2, "prompt greet": 2, "prompt greet who=a who=b": 2, "prompt greet x=1": 2, "prompt nobody": 2,
+		"tools --timeout -1s": 2, "call slow --timeout 300ms": 3,
 	} {
 		t.Run(args, func(t *testing.T) {
-			got := do(t, dir, "", `{"text":"hi"}`, strings.Fields(args)...)
+			got := do(t, dir, `{"text":"hi"}`, strings.Fields(args)...)
 			var object map[string]any
 			if err := json.Unmarshal([]byte(got.out), &object); err != nil || got.status != status {
 				t.Errorf("it ends with %d, not %d, and prints\n%s%s", got.status, status, got.out, got.err)
 			}
 		})
 	}
-	if got := do(t, t.TempDir(), "good", "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "two") {
+	if got := do(t, t.TempDir(), "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "two") {
 		t.Errorf("it says %+v", got)
 	}
 }
@@ -286,7 +251,7 @@ func TestLists(t *testing.T) {
 		"read note://1":      "first note\n",
 		"prompt greet who=x": "user:\nHello x\n",
 	} {
-		if got := do(t, t.TempDir(), "good", "", append(strings.Fields(args), "--text")...); got.status != 0 || !strings.HasPrefix(got.out, want) {
+		if got := do(t, t.TempDir(), "", append(strings.Fields(args), "--text")...); got.status != 0 || !strings.HasPrefix(got.out, want) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
@@ -296,7 +261,7 @@ func TestLists(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		if got := do(t, dir, "good", "", "call", "image", "--text", "--out", "in/here"); got.status != 0 || strings.Count(got.out, filepath.Join(dir, "in", "here")) != 3 {
+		if got := do(t, dir, "", "call", "image", "--text", "--out", "in/here"); got.status != 0 || strings.Count(got.out, filepath.Join(dir, "in", "here")) != 3 {
 			t.Fatalf("it says %+v", got)
 		}
 	}
@@ -313,12 +278,59 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// An interrupt cancels the call: the server is told, and has its time to end.
+// An interrupt cancels the call, and the command waits for the server to end.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(500*time.Millisecond, cancel)
-	got := doWith(ctx, t, t.TempDir(), "good", "", "call", "slow", "--text", "--verbose")
-	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
-		t.Errorf("it says %+v", got)
+	time.AfterFunc(200*time.Millisecond, cancel)
+	cancelled := false
+	got := doWith(ctx, t, inProcess{cancelled: func() { cancelled = true }}, t.TempDir(), "", "call", "slow", "--text")
+	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !cancelled {
+		t.Errorf("got %+v; cancelled is %v", got, cancelled)
+	}
+}
+
+// A server that does not start is reported, and completion suggests nothing.
+func TestNoServer(t *testing.T) {
+	target := inProcess{failure: errors.New("no database")}
+	if got := doWith(t.Context(), t, target, t.TempDir(), "", "tools", "--text"); got.status != 1 || !strings.Contains(got.err, "no database") {
+		t.Errorf("got %+v", got)
+	}
+	if got := doWith(t.Context(), t, target, t.TempDir(), "", "__complete", "call", ""); got.status != 0 || strings.Contains(got.out, "echo") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Tools, arguments, values, resources and prompts are completed.
+func TestCompletion(t *testing.T) {
+	for args, want := range map[string]string{
+		"tools |":                   "",
+		"call |e":                   "echo",
+		"call |":                    "echo fail image none open refuse refused slow structured",
+		"call echo |t":              "text= tags=",
+		"call echo text=x |":        "n= x= on= pick= tags= sizes= more= any= level=",
+		"call echo text=x tags=a |": "n= x= on= pick= tags= sizes= more= any= level=",
+		"call echo |te":             "text=",
+		"call echo |pick=":          "pick=up pick=down pick=3",
+		"call echo |on=t":           "on=true",
+		"call echo |level=":         "level=low level=high",
+		"call nobody thing |":       "",
+		"read |":                    "note://1",
+		"prompt greet |":            "who= how=",
+		"prompt |":                  "greet",
+		"prompt greet |who=":        "",
+	} {
+		t.Run(args, func(t *testing.T) {
+			before, last, _ := strings.Cut(args, "|")
+			got := do(t, t.TempDir(), "", append(append([]string{"__complete"}, strings.Fields(before)...), last)...)
+			var words []string
+			for line := range strings.Lines(got.out) {
+				if word, _, _ := strings.Cut(strings.TrimSpace(line), "\t"); word != "" && !strings.HasPrefix(word, ":") {
+					words = append(words, word)
+				}
+			}
+			if text := strings.Join(words, " "); text != want {
+				t.Errorf("it suggests %q, want %q; it says %s", text, want, got.err)
+			}
+		})
 	}
 }

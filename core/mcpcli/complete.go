@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -8,83 +9,67 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/fleet"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/terminal"
 )
 
-// completionLimit is how long somebody waits who has pressed the tab key.
+// completionLimit limits how long completion takes.
 const completionLimit = 2 * time.Second
 
-// A suggestion is what a word may become, by what a server has. words are those before it, beginning with the name.
-type suggestion func(ctx context.Context, c *mcp.Client, words []string, prefix string) []string
+// A suggestion returns what the word that begins with prefix may become. words are those before it, beginning with the name.
+type suggestion func(ctx context.Context, c *client.Client, words []string, prefix string) []string
 
-// completer completes the words of a command: servers, and what suggest knows of the server that is meant. It says nothing of what goes
-// wrong, and gives up soon.
-func completer(env Env, o *options, takes shape, suggest suggestion) cobra.CompletionFunc {
-	env.In = nil // nobody is asked anything
+// completer completes the words of a command: servers, and what suggest finds on the server. Errors yield no suggestions.
+func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return o.complete(cmd.Context(), env, args, takes, prefix, suggest)
+		var all []string
+		if len(args) == 0 {
+			all = append(all, c.target.Servers()...)
+		}
+		if suggest != nil {
+			all = append(all, c.suggest(cmd.Context(), args, prefix, suggest)...)
+		}
+		directive := cobra.ShellCompDirectiveNoFileComp
+		var kept []string
+		for _, word := range all {
+			if strings.HasPrefix(word, prefix) && !strings.ContainsAny(word, "\n\r") {
+				kept = append(kept, terminal.Plain(word))
+			}
+		}
+		if len(kept) > 0 && strings.HasSuffix(kept[0], "=") {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		return kept, directive
 	}
 }
 
-func (o *options) complete(ctx context.Context, env Env, args []string, takes shape, prefix string, suggest suggestion) ([]string, cobra.ShellCompDirective) {
-	var all []string
-	if len(args) == 0 {
-		if config, err := o.configuration(env); err == nil {
-			all = append(all, config.Names()...)
-		}
-	}
-	if suggest != nil {
-		all = append(all, o.ask(ctx, env, args, takes, prefix, suggest)...)
-	}
-	directive := cobra.ShellCompDirectiveNoFileComp
-	var kept []string
-	for _, word := range all {
-		if strings.HasPrefix(word, prefix) && !strings.ContainsAny(word, "\n\r") {
-			kept = append(kept, plain(word))
-		}
-	}
-	if len(kept) > 0 && strings.HasSuffix(kept[0], "=") {
-		directive |= cobra.ShellCompDirectiveNoSpace
-	}
-	return kept, directive
-}
-
-// ask asks the server that is meant for suggestions.
-func (o *options) ask(ctx context.Context, env Env, args []string, takes shape, prefix string, suggest suggestion) []string {
+// suggest connects to the server that a command line means, and asks it for suggestions.
+func (c *command) suggest(ctx context.Context, args []string, prefix string, suggest suggestion) []string {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionLimit)
 	defer cancel()
-	// The word that is being written counts: where it is a name, the one before it is the server.
-	words := append(append([]string{}, args...), prefix)
-	if prefix == "" {
-		words[len(args)] = "?"
+	// The word that is being typed counts: if it is a name, the word before it is the server.
+	words := append(slices.Clone(args), cmp.Or(prefix, "?"))
+	if c.shape == NameWords && len(args) == 1 && !strings.Contains(args[0], "://") && !slices.Contains(c.target.Servers(), args[0]) {
+		words = append(slices.Clone(args), "?=") // it is an argument of the tool
 	}
-	if takes == nameArgs && len(args) == 1 {
-		if config, err := o.configuration(env); !isAddress(args[0]) && (err != nil || config.Names() == nil || !slices.Contains(config.Names(), args[0])) {
-			words = append(args, "?=") // it is what the tool is given
-		}
-	}
-	server, rest, err := o.target(env, words, -1, takes)
-	if err != nil || server.Err != nil || len(rest) == 0 {
+	server, rest, err := c.target.Find(words, -1, c.shape)
+	if err != nil || len(rest) == 0 {
 		return nil
 	}
 	rest = rest[:len(rest)-1]
-	header, err := o.header()
-	if err != nil {
-		return nil
-	}
 	found := make(chan []string, 1)
 	go func() {
 		defer close(found)
-		client, err := fleet.Connect(ctx, server, mcp.ClientOptions{Info: env.Info, Connect: completionLimit, Timeout: completionLimit, Header: header}, nil)
+		connected, end, err := server.Connect(ctx, client.Options{Info: c.Info, ConnectTimeout: completionLimit, Timeout: completionLimit})
 		if err != nil {
 			return
 		}
-		found <- suggest(ctx, client, rest, prefix)
-		client.Close()
+		found <- suggest(ctx, connected, rest, prefix)
+		end()
 	}()
 	select {
 	case words := <-found:
@@ -94,8 +79,8 @@ func (o *options) ask(ctx context.Context, env Env, args []string, takes shape, 
 	}
 }
 
-// completeCall suggests tools, their arguments, and values of those.
-func completeCall(ctx context.Context, c *mcp.Client, words []string, prefix string) []string {
+// completeCall suggests tools, their arguments, and values of arguments.
+func completeCall(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	tools, err := c.Tools(ctx)
 	if err != nil {
 		return nil
@@ -103,7 +88,7 @@ func completeCall(ctx context.Context, c *mcp.Client, words []string, prefix str
 	var all []string
 	for _, t := range tools {
 		if len(words) == 0 {
-			all = append(all, cobra.CompletionWithDesc(t.Name, line(t.Description)))
+			all = append(all, cobra.CompletionWithDesc(t.Name, terminal.Line(t.Description)))
 		} else if t.Name == words[0] {
 			return suggestArguments(readInput(t.InputSchema), words[1:], prefix)
 		}
@@ -111,7 +96,7 @@ func completeCall(ctx context.Context, c *mcp.Client, words []string, prefix str
 	return all
 }
 
-// suggestArguments suggests names that are not given yet, or values of the one that is being written.
+// suggestArguments suggests the names of arguments that are not given yet, or values of the argument that is being typed.
 func suggestArguments(in input, given []string, prefix string) []string {
 	name, _, valued := strings.Cut(prefix, "=")
 	var all []string
@@ -135,10 +120,10 @@ func isGiven(words []string, name string) bool {
 	return false
 }
 
-// list reports whether the property may be given again.
+// list reports whether the property may be repeated.
 func (p *property) list() bool { return slices.Contains(p.kinds, "array") }
 
-// suggestValues suggests what a property may be, with its name.
+// suggestValues suggests name=value pairs.
 func (p *property) suggestValues() []string {
 	from := p
 	if p.list() && p.items != nil {
@@ -154,8 +139,8 @@ func (p *property) suggestValues() []string {
 	return all
 }
 
-// completeRead suggests the addresses of resources.
-func completeRead(ctx context.Context, c *mcp.Client, words []string, _ string) []string {
+// completeRead suggests the URIs of resources.
+func completeRead(ctx context.Context, c *client.Client, words []string, _ string) []string {
 	if len(words) > 0 {
 		return nil
 	}
@@ -170,8 +155,8 @@ func completeRead(ctx context.Context, c *mcp.Client, words []string, _ string) 
 	return all
 }
 
-// completePrompt suggests prompts, their arguments, and values of those that the server suggests.
-func completePrompt(ctx context.Context, c *mcp.Client, words []string, prefix string) []string {
+// completePrompt suggests prompts, their arguments, and the values that the server suggests.
+func completePrompt(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	prompts, err := c.Prompts(ctx)
 	if err != nil {
 		return nil
@@ -179,7 +164,7 @@ func completePrompt(ctx context.Context, c *mcp.Client, words []string, prefix s
 	var all []string
 	for _, p := range prompts {
 		if len(words) == 0 {
-			all = append(all, cobra.CompletionWithDesc(p.Name, line(p.Description)))
+			all = append(all, cobra.CompletionWithDesc(p.Name, terminal.Line(p.Description)))
 		} else if p.Name == words[0] {
 			return promptValues(ctx, c, p, words[1:], prefix)
 		}
@@ -187,7 +172,7 @@ func completePrompt(ctx context.Context, c *mcp.Client, words []string, prefix s
 	return all
 }
 
-func promptValues(ctx context.Context, c *mcp.Client, p mcp.Prompt, given []string, prefix string) []string {
+func promptValues(ctx context.Context, c *client.Client, p mcp.Prompt, given []string, prefix string) []string {
 	name, begun, valued := strings.Cut(prefix, "=")
 	var all []string
 	if valued {

@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// mostFiles is how many files of one name there may be.
+// mostFiles limits the files of one name in a folder.
 const mostFiles = 10_000
 
-// save writes data to a new file in a folder, which is made if it is not there, and returns its path. The name is what is good of the
-// one that is wished for, with the ending of its type. No file is overwritten, and none leaves the folder.
+// save writes data to a new file in a folder, and returns its path. It creates the folder if it does not exist. The file's name is
+// derived from name and the MIME type. save never overwrites a file, and never follows a link out of the folder:
+// fileName has no separators, and O_EXCL refuses links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
 	if dir == "" {
 		dir = "."
@@ -22,18 +23,13 @@ func save(dir, name, mimeType string, data []byte) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("writing what the server sent: %w", err)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", fmt.Errorf("writing what the server sent: %w", err)
-	}
-	defer root.Close()
 	stem, ending := fileName(name, mimeType)
 	for n := 1; n <= mostFiles; n++ {
 		file := stem + ending
 		if n > 1 {
 			file = fmt.Sprintf("%s-%d%s", stem, n, ending)
 		}
-		f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -43,10 +39,10 @@ func save(dir, name, mimeType string, data []byte) (string, error) {
 		_, err = f.Write(data)
 		return filepath.Join(dir, file), errors.Join(err, f.Close())
 	}
-	return "", fmt.Errorf("writing what the server sent: there are %d files called %s%s in %s; use another folder, with --out", mostFiles, stem, ending, dir)
+	return "", fmt.Errorf("writing what the server sent: %[4]s has %[1]d files called %[2]s%[3]s; use another folder with --out", mostFiles, stem, ending, dir)
 }
 
-// fileName is a name that is good on every system, and its ending.
+// fileName returns a name that is valid on every system, and its extension.
 func fileName(name, mimeType string) (stem, ending string) {
 	const longest = 60
 	stem = strings.Map(func(r rune) rune {
@@ -71,7 +67,7 @@ func fileName(name, mimeType string) (stem, ending string) {
 	return stem, ending
 }
 
-// endingOf is the ending of files of a type.
+// endingOf returns the file extension for a MIME type.
 func endingOf(mimeType string) string {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
@@ -90,7 +86,7 @@ func endingOf(mimeType string) string {
 	return ".bin"
 }
 
-// lastPart is the last part of an address that has anything in it.
+// lastPart returns the last part of a URI that is not empty.
 func lastPart(uri string) string {
 	if at := strings.IndexAny(uri, "?#"); at >= 0 {
 		uri = uri[:at]

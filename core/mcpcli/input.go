@@ -6,33 +6,34 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/terminal"
 )
 
-// An input is what a tool takes, as far as its schema says so by name.
+// An input describes the arguments of a tool, as far as its schema names them.
 type input struct {
 	properties []property
-	open       bool // others may be given
+	open       bool // other arguments are allowed
 }
 
-// A property is one thing that a tool takes.
+// A property is one argument of a tool.
 type property struct {
 	name        string
-	kinds       []string          // of JSON; none means any
-	enum        []json.RawMessage // if there are any, the value is one of them
-	titles      []string          // of those, for people; may be fewer
+	kinds       []string          // JSON types; none means any
+	enum        []json.RawMessage // the allowed values; none means any
+	titles      []string          // of the allowed values; may be fewer
 	title       string
-	items       *property // of a list; nil if nothing is known of them
+	items       *property // of a list; nil if the schema does not describe them
 	description string
-	fallback    json.RawMessage // what it is if it is not given; nil if that is not said
+	fallback    json.RawMessage // the default; nil if there is none
 	required    bool
 }
 
 const (
-	mostReferences = 8     // that are followed, should they lead in a circle
-	mostSchemas    = 2_000 // that are read of one document, should they branch into each other
+	mostReferences = 8     // limits the references that are followed, which may be circular
+	mostSchemas    = 2_000 // limits the subschemas that are read of one document
 )
 
-// readInput reads the schema of a tool. What cannot be read is not known.
+// readInput reads the schema of a tool. It ignores what it cannot read.
 func readInput(schema json.RawMessage) input {
 	r := &reader{schema, mostSchemas}
 	root := follow(schema, schema)
@@ -51,13 +52,13 @@ func readInput(schema json.RawMessage) input {
 	in.open = len(in.properties) == 0 && strictjson.First(more) != 'f' || strictjson.First(more) == 't' || strictjson.First(more) == '{'
 	for _, key := range []string{"patternProperties", "anyOf", "oneOf", "allOf", "if"} {
 		if root[key] != nil {
-			in.open = true // there may be names elsewhere
+			in.open = true // there may be further names
 		}
 	}
 	return in
 }
 
-// follow reads a schema's members, those of what it refers to included.
+// follow returns the members of a schema, and of the schemas that it refers to.
 func follow(document, raw json.RawMessage) map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for range mostReferences {
@@ -81,7 +82,7 @@ func follow(document, raw json.RawMessage) map[string]json.RawMessage {
 	return all
 }
 
-// lookUp finds what a reference within a document means.
+// lookUp resolves a reference within a document.
 func lookUp(document json.RawMessage, reference string) json.RawMessage {
 	path, ok := strings.CutPrefix(reference, "#")
 	if !ok {
@@ -102,10 +103,10 @@ func lookUp(document json.RawMessage, reference string) json.RawMessage {
 	return at
 }
 
-// A reader reads the schemas of a document.
+// A reader reads the subschemas of a document.
 type reader struct {
 	document json.RawMessage
-	left     int // schemas that may still be read
+	left     int // subschemas that may still be read
 }
 
 func (r *reader) property(raw json.RawMessage, depth int) property {
@@ -139,7 +140,7 @@ func (r *reader) property(raw json.RawMessage, depth int) property {
 	return p
 }
 
-// choose adds what the branches of a choice allow.
+// choose adds what the branches of anyOf or oneOf allow.
 func (r *reader) choose(p *property, branches json.RawMessage, depth int) {
 	closed := true
 	var kinds []string
@@ -171,7 +172,7 @@ func (r *reader) choose(p *property, branches json.RawMessage, depth int) {
 	}
 }
 
-// kindsOf reads the member type of a schema.
+// kindsOf reads the member "type" of a schema.
 func kindsOf(raw json.RawMessage) []string {
 	if kind, ok := strictjson.Unquote(raw); ok {
 		return []string{kind}
@@ -183,16 +184,16 @@ func kindsOf(raw json.RawMessage) []string {
 	return kinds
 }
 
-// usage is how the property is written on a command line, for people: in brackets if it may be left out.
+// usage shows the property as on a command line, in brackets if it is optional.
 func (p *property) usage() string {
-	text := plain(p.name) + "=" + p.what()
+	text := terminal.Plain(p.name) + "=" + p.what()
 	if !p.required {
 		return "[" + text + "]"
 	}
 	return text
 }
 
-// what says what the property is.
+// what describes the values of the property.
 func (p *property) what() string {
 	var choices []string
 	for _, value := range p.enum {
@@ -211,10 +212,10 @@ func (p *property) what() string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(p.kinds), func(kind string) bool { return kind == "null" && len(p.kinds) > 1 }), "|")
 }
 
-// shownValue is a JSON value as one would type it.
+// shownValue returns a JSON value as a user types it.
 func shownValue(raw json.RawMessage) string {
 	if text, ok := strictjson.Unquote(raw); ok {
-		return plain(text)
+		return terminal.Plain(text)
 	}
-	return plain(string(raw))
+	return terminal.Plain(string(raw))
 }

@@ -62,7 +62,7 @@ func FuzzArguments(f *testing.F) {
 			t.Errorf("it is given %s", raw)
 		}
 		var out bytes.Buffer
-		if err := (&printer{out: &out}).tools("", []mcp.Tool{*tool}); err != nil {
+		if err := (&Printer{out: &out}).Tools("", []mcp.Tool{*tool}); err != nil {
 			t.Error(err)
 		}
 		suggestArguments(readInput(tool.InputSchema), []string{one}, two)

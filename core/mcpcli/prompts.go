@@ -9,44 +9,34 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
 
 func newPrompts(env Env) *cobra.Command {
-	var o options
-	cmd := &cobra.Command{
-		Use:   "prompts [SERVER] [-- COMMAND…]",
-		Short: "List the prompts of an MCP server",
-		Long: `List the prompts of an MCP server: what they are called, what they take, and what they are for. What may be left out
-is in brackets.
-
-` + servers + "\n\n" + statuses,
-		Example:           examples(env, "prompts", "prompts petrock"),
-		Args:              words(nothing),
-		ValidArgsFunction: completer(env, &o, nothing, nil),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return run(cmd, env, &o, args, nothing, func(ctx context.Context, s *session, _ []string) error {
-				return s.list(ctx, list{"prompts/list", "prompts", "prompts", func(entries []json.RawMessage) error {
-					for _, p := range decode[mcp.Prompt](entries) {
-						if err := s.printer.entry(strings.TrimSpace(line(p.Name)+" "+promptUsage(p)), p.Description); err != nil {
-							return err
-						}
-					}
-					return nil
-				}})
-			})
-		},
-	}
-	o.flags(cmd)
-	return cmd
+	return newCommand(env, &cobra.Command{
+		Use:     "prompts",
+		Short:   "List the prompts",
+		Long:    "List the prompts with their arguments. Optional arguments are in brackets.",
+		Example: "prompts",
+	}, NoWords, nil, func(ctx context.Context, s *session, _ []string) error {
+		return s.list(ctx, list{"prompts/list", "prompts", "prompts", func(entries []json.RawMessage) error {
+			for _, p := range decode[mcp.Prompt](entries) {
+				if err := s.printer.entry(strings.TrimSpace(terminal.Line(p.Name)+" "+promptUsage(p)), p.Description); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	})
 }
 
-// promptUsage says what a prompt takes.
+// promptUsage describes the arguments of a prompt.
 func promptUsage(p mcp.Prompt) string {
 	var all []string
 	for _, a := range p.Arguments {
-		text := line(a.Name) + "=text"
+		text := terminal.Line(a.Name) + "=text"
 		if !a.Required {
 			text = "[" + text + "]"
 		}
@@ -56,30 +46,21 @@ func promptUsage(p mcp.Prompt) string {
 }
 
 func newPrompt(env Env) *cobra.Command {
-	var o options
 	out := ""
-	cmd := &cobra.Command{
-		Use:   "prompt [SERVER] NAME [name=value…] [-- COMMAND…]",
-		Short: "Fill in a prompt of an MCP server",
-		Long: `Fill in a prompt of an MCP server, and print the messages that come of it. What it is given is written as name=value.
-
-` + servers + "\n\n" + statuses,
-		Example:           examples(env, "prompt petrock add_feature feature='a list of books'"),
-		Args:              words(nameArgs),
-		ValidArgsFunction: completer(env, &o, nameArgs, completePrompt),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return run(cmd, env, &o, args, nameArgs, func(ctx context.Context, s *session, words []string) error {
-				s.printer.into(env, out)
-				return s.prompt(ctx, words[0], words[1:])
-			})
-		},
-	}
-	o.flags(cmd)
-	outFlag(cmd, &out)
+	cmd := newCommand(env, &cobra.Command{
+		Use:     "prompt NAME [name=value…]",
+		Short:   "Get a prompt",
+		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
+		Example: "prompt review code='x := 1'",
+	}, NameWords, completePrompt, func(ctx context.Context, s *session, words []string) error {
+		s.printer.writeFilesTo(env, out)
+		return s.prompt(ctx, words[0], words[1:])
+	})
+	addOut(cmd, &out)
 	return cmd
 }
 
-// prompt fills in a prompt and prints it.
+// prompt gets a prompt and prints it.
 func (s *session) prompt(ctx context.Context, name string, words []string) error {
 	all, err := s.Prompts(ctx)
 	if err != nil {
@@ -91,25 +72,25 @@ func (s *session) prompt(ctx context.Context, name string, words []string) error
 		for _, p := range all {
 			names = append(names, p.Name)
 		}
-		return &mcp.NotOfferedError{Kind: "prompt", Name: name, There: names}
+		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
 	}
 	given, err := promptArguments(all[at], words)
 	if err != nil {
 		return err
 	}
-	s.progress.Begin("asking for " + plain(name))
+	s.progress.Begin("getting " + terminal.Plain(name))
 	var raw json.RawMessage
-	result, err := s.GetPrompt(ctx, name, given, mcp.Keep(&raw))
+	result, err := s.GetPrompt(ctx, name, given, client.KeepResult(&raw))
 	s.progress.End()
 	switch {
 	case err != nil:
-		return s.offline(ctx, err)
+		return answered(ctx, err)
 	case s.printer.asJSON:
-		return printJSON(s.printer.out, raw)
+		return terminal.PrintJSON(s.printer.out, raw)
 	}
 	s.printer.base = name
 	for _, m := range result.Messages {
-		if err := s.printer.text(string(m.Role) + ":"); err != nil {
+		if err := s.printer.Text(string(m.Role) + ":"); err != nil {
 			return err
 		}
 		if err := s.printer.content([]mcp.Content{m.Content}); err != nil {
@@ -119,20 +100,20 @@ func (s *session) prompt(ctx context.Context, name string, words []string) error
 	return nil
 }
 
-// promptArguments reads what a prompt is given.
+// promptArguments parses the arguments of a prompt.
 func promptArguments(p mcp.Prompt, words []string) (map[string]string, error) {
 	given := map[string]string{}
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		switch _, twice := given[name]; {
 		case !ok || name == "":
-			return nil, terminal.Usagef("%q is not what a prompt is given; write name=value", word)
+			return nil, terminal.Usagef("%q is not an argument; write name=value", word)
 		case twice:
 			return nil, terminal.Usagef("%s is given twice", name)
 		case !slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }):
-			takes := "it takes none"
+			takes := "the prompt has no arguments"
 			if len(p.Arguments) > 0 {
-				takes = "it takes " + promptUsage(p)
+				takes = "the prompt has " + promptUsage(p)
 			}
 			return nil, terminal.Usagef("there is no argument %q; %s", name, takes)
 		}
@@ -141,11 +122,11 @@ func promptArguments(p mcp.Prompt, words []string) (map[string]string, error) {
 	var missing []string
 	for _, a := range p.Arguments {
 		if _, ok := given[a.Name]; a.Required && !ok {
-			missing = append(missing, strings.TrimRight(fmt.Sprintf("  %s=text  %s", line(a.Name), line(a.Description)), " "))
+			missing = append(missing, strings.TrimRight(fmt.Sprintf("  %s=text  %s", terminal.Line(a.Name), terminal.Line(a.Description)), " "))
 		}
 	}
 	if len(missing) > 0 {
-		return nil, terminal.Usagef("%s: it needs\n%s", plain(p.Name), strings.Join(missing, "\n"))
+		return nil, terminal.Usagef("%s: missing arguments:\n%s", terminal.Plain(p.Name), strings.Join(missing, "\n"))
 	}
 	return given, nil
 }

@@ -3,158 +3,152 @@ package mcpcli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/fleet"
-	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpconfig"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// A session is a command at work: with a server, and a way to show what it has.
+// A command is what the commands share while they are made and run.
+type command struct {
+	Env
+	flags  Flags
+	target Target
+	shape  Shape
+}
+
+// newCommand completes cmd, whose Use has the words after the server, and makes it run do. suggest completes those words; nil suggests
+// none.
+func newCommand(env Env, cmd *cobra.Command, shape Shape, suggest suggestion, do func(context.Context, *session, []string) error) *cobra.Command {
+	c := &command{Env: env, target: env.Target(), shape: shape}
+	name, rest, _ := strings.Cut(cmd.Use, " ")
+	cmd.Use = strings.TrimSpace(name + " " + rest)
+	if env.Many {
+		cmd.Use = strings.ReplaceAll(name+" [SERVER] "+rest+" [-- COMMAND…]", "  ", " ")
+	}
+	if env.About != "" {
+		cmd.Long += "\n\n" + env.About
+	}
+	cmd.Long += `
+
+Exit codes: 0 success; 1 the server or the tool reports a failure, or the command was interrupted; 2 usage error;
+3 the server was not reached, or did not answer in MCP.`
+	var lines []string
+	for line := range strings.SplitSeq(cmd.Example, "\n") {
+		if line != "" {
+			lines = append(lines, "  "+env.Program+" "+line)
+		}
+	}
+	for _, line := range env.Examples[name] {
+		lines = append(lines, "  "+env.Program+" "+line)
+	}
+	cmd.Example = strings.Join(lines, "\n")
+	cmd.Args = shape.Args(env.Many)
+	cmd.ValidArgsFunction = c.completer(suggest)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, do) }
+	c.flags.Add(cmd)
+	c.target.Flags(cmd, &c.flags)
+	return cmd
+}
+
+// A session is a command that is connected to a server.
 type session struct {
-	*mcp.Client
-	server   *mcpconfig.Server
-	printer  *printer
+	*client.Client
+	server   *Server
+	printer  *Printer
 	progress *terminal.Progress
 }
 
-// run does something with the server that a command line means, with the words that are left. An interrupt ends it in an orderly
-// way: the server is told, and ended. What goes wrong is printed as JSON too, if that is what is printed.
-func run(cmd *cobra.Command, env Env, o *options, args []string, takes shape, do func(context.Context, *session, []string) error) error {
-	return said(env, o, func() error {
-		if err := o.check(cmd); err != nil {
+// run connects to the server that a command line means and calls do with the remaining words. An interrupt cancels the request and ends
+// the server in an orderly way.
+func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context, *session, []string) error) error {
+	return Report(c.Env, &c.flags, func() error {
+		if err := c.flags.Check(); err != nil {
 			return err
 		}
-		server, words, err := o.target(env, args, cmd.ArgsLenAtDash(), takes)
+		server, words, err := c.target.Find(args, cmd.ArgsLenAtDash(), c.shape)
 		if err != nil {
 			return err
 		}
-		ctx, stop := interruptible(cmd.Context())
+		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
-		s := &session{server: server, printer: newPrinter(env, o), progress: terminal.NewProgress(env.Err, o.verbose)}
-		doing := "starting "
-		if server.Kind != mcpconfig.Stdio {
-			doing = "calling "
-		}
-		s.progress.Begin(doing + plain(server.Name))
+		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: terminal.NewProgress(c.Err, c.flags.Verbose)}
+		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
-		if s.Client, err = o.connect(ctx, env, server, s.progress); err != nil {
-			return err
+		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}
+		if a := NewAsker(c.Env, s.progress); a != nil {
+			options.Elicit, options.OpenURL = a.form, a.visit
 		}
-		defer s.Close()
+		connected, end, err := server.Connect(ctx, options)
+		if err != nil {
+			return exitStatus(ctx, err)
+		}
+		s.Client = connected
 		s.progress.End()
 		err = do(ctx, s, words)
 		s.progress.End()
-		return status(ctx, err)
+		return errors.Join(exitStatus(ctx, err), end())
 	})
 }
 
-// interruptible is ended by an interrupt. The second one ends the process.
-func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+// Interruptible returns a context that an interrupt or SIGTERM cancels. A second signal ends the process.
+func Interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// connect begins to speak to a server. progress is out of the way while somebody is asked something.
-func (o *options) connect(ctx context.Context, env Env, server *mcpconfig.Server, progress *terminal.Progress) (*mcp.Client, error) {
-	header, err := o.header()
-	if err != nil {
-		return nil, err
-	}
-	client := mcp.ClientOptions{Info: env.Info, Revision: mcp.Revision(o.revision), Timeout: o.timeout, Connect: o.timeout, Header: header}
-	if server.Timeout > 0 && !o.timeoutGiven {
-		client.Connect = server.Timeout
-	}
-	if a := askerFor(env, progress); a != nil {
-		client.Elicit, client.Visit = a.form, a.visit
-	}
-	var stderr io.Writer
-	if o.verbose {
-		stderr = env.Err
-	}
-	c, err := fleet.Connect(ctx, server, client, stderr)
-	if err == nil {
-		return c, nil
+// ErrInterrupted says that the user interrupted a command.
+var ErrInterrupted = errors.New("interrupted")
+
+// exitStatus gives an error the type that leads to the right exit code.
+func exitStatus(ctx context.Context, err error) error {
+	if _, usage := errors.AsType[*terminal.UsageError](err); err == nil || usage {
+		return err
 	}
 	if ctx.Err() != nil {
-		return nil, errInterrupted
+		return ErrInterrupted
 	}
-	var refused *mcp.HTTPError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		err = fmt.Errorf("%w; nothing listens there: start the server first", err)
-	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		err = fmt.Errorf("%w; what it wants is sent with --header 'Name: value', or by headers in a configuration file", err)
-	}
-	if server.Kind == mcpconfig.Stdio && server.Err == nil {
-		err = fmt.Errorf("the server %s: %w", plain(server.Name), err)
-	}
-	return nil, &terminal.UnreachedError{Err: err}
-}
-
-// errInterrupted says that somebody did not want to wait.
-var errInterrupted = errors.New("interrupted")
-
-// status tells apart what a program has to tell apart.
-func status(ctx context.Context, err error) error {
-	var unreached *mcp.ConnectionError
-	var unknown *mcp.NotOfferedError
-	var usage *terminal.UsageError
-	switch {
-	case err == nil, errors.As(err, &usage):
-		return err
-	case ctx.Err() != nil:
-		return errInterrupted
-	case errors.As(err, &unknown):
+	if _, unknown := errors.AsType[*client.NotFoundError](err); unknown {
 		return &terminal.UsageError{Err: err}
-	case errors.As(err, &unreached):
+	}
+	if _, unreached := errors.AsType[*client.ConnectionError](err); unreached {
 		return &terminal.UnreachedError{Err: err}
 	}
 	return err
 }
 
-// A fault is what is said, in JSON, of something that could not be done.
-type fault struct {
-	OK      bool   `json:"ok"`     // never
-	Message string `json:"error"`  // all of it, for people
-	Status  int    `json:"status"` // that the program ends with
+// A Fault is the JSON that a failed command prints.
+type Fault struct {
+	OK      bool   `json:"ok"` // always false
+	Message string `json:"error"`
+	Status  int    `json:"status"` // the exit code
 }
 
-// said does something, and says what went wrong as JSON if that is what is printed, unless it has been said.
-func said(env Env, o *options, do func() error) error {
-	err := tame(do())
-	if already := (*terminal.SaidError)(nil); err == nil || errors.As(err, &already) {
+// Report calls do, and prints its error as JSON if JSON is printed and the error has not been printed. Control characters in the error
+// are removed, because it may quote a server.
+func Report(env Env, flags *Flags, do func() error) error {
+	err := do()
+	if err != nil && terminal.Plain(err.Error()) != err.Error() {
+		err = &plainError{err}
+	}
+	if _, printed := errors.AsType[*terminal.SaidError](err); err == nil || printed || !flags.PrintsJSON(env.Out) {
 		return err
 	}
-	if !o.json(env) {
-		return err
-	}
-	if printErr := printJSON(env.Out, fault{Message: err.Error(), Status: terminal.Status(err)}); printErr != nil {
+	if printErr := terminal.PrintJSON(env.Out, Fault{Message: err.Error(), Status: terminal.Status(err)}); printErr != nil {
 		return errors.Join(err, printErr)
 	}
 	return &terminal.SaidError{Err: err}
 }
 
-// A tamedError is an error whose text does not command a terminal: what a server says may be part of it.
-type tamedError struct{ err error }
+// A plainError is an error whose text has no control characters.
+type plainError struct{ err error }
 
-func (e *tamedError) Error() string { return plain(e.err.Error()) }
+func (e *plainError) Error() string { return terminal.Plain(e.err.Error()) }
 
-func (e *tamedError) Unwrap() error { return e.err }
-
-// tame takes from an error what would command a terminal.
-func tame(err error) error {
-	if err == nil || plain(err.Error()) == err.Error() {
-		return err
-	}
-	return &tamedError{err}
-}
+func (e *plainError) Unwrap() error { return e.err }

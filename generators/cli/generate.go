@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
-func newGenerate(env Env, all []kit.Generator) *cobra.Command {
+func newGenerate(env Env, all []gen.Generator) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate KIND NAME …",
 		Aliases: []string{"g"},
@@ -40,7 +40,7 @@ A generator that the project adds for itself is one more kind.`,
 	return cmd
 }
 
-func kinds(all []kit.Generator) []string {
+func kinds(all []gen.Generator) []string {
 	var names []string
 	for _, g := range all {
 		names = append(names, g.Name)
@@ -50,7 +50,7 @@ func kinds(all []kit.Generator) []string {
 
 // newGenerator is the command of one generator. Its arguments and flags are the properties of
 // the generator's input.
-func newGenerator(env Env, g kit.Generator) *cobra.Command {
+func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	var c common
 	noExec := false
 	form, err := newForm(g.InputSchema)

@@ -6,19 +6,18 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
-// Kept is what was found and written of components before, so that of a package with hundreds of them
-// only those are looked at and written again that have changed. It is for one user at a time.
+// Kept caches what was written of components, so that of a package with hundreds of them only those
+// are written again that have changed. It is not safe for concurrent use.
 type Kept struct {
 	fragments map[string]map[string]fragment // by folder and component
-	packages  map[string]*keptPackage        // by folder
 }
 
-// NewKept is empty.
+// NewKept returns an empty cache.
 func NewKept() *Kept {
-	return &Kept{map[string]map[string]fragment{}, map[string]*keptPackage{}}
+	return &Kept{map[string]map[string]fragment{}}
 }
 
 // A fragment is what a derived file has of one component. It is the same whatever stands before
@@ -102,10 +101,10 @@ func between(text []byte) []byte {
 func (c Component) schemas() []jen.Code {
 	var lines []jen.Code
 	if c.hasInput() {
-		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(emit.Raw(string(c.Input))))
+		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(gen.RawString(string(c.Input))))
 	}
 	if c.Output != nil {
-		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(emit.Raw(string(c.Output))))
+		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(gen.RawString(string(c.Output))))
 	}
 	return lines
 }

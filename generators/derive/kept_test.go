@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/exports"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // What is kept from one time to the next makes no difference to what is derived.
@@ -22,13 +20,13 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	cache := exports.New(root)
+	cache := typecheck.NewExportCache(root)
 	system, err := cache.System(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := source.NewStore(root, system.Context())
-	checker := typing.NewChecker(typing.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())
+	store := typecheck.NewStore(root, system.Context())
+	checker := typecheck.NewChecker(typecheck.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())
 	warm := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: checker, Kept: derive.NewKept()}
 
 	tool := func(name, fields string) string {
@@ -84,7 +82,7 @@ func TestKept(t *testing.T) {
 		}
 		cold := warm
 		cold.Kept = nil
-		cold.Checker = typing.NewChecker(checker.Module(), cache, store.Fset())
+		cold.Checker = typecheck.NewChecker(checker.Module(), cache, store.Fset())
 		var said [2]string
 		for i, project := range []derive.Project{warm, cold} {
 			packages, err := project.Packages(t.Context(), view, derive.Places(view))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Kind is a kind of component.
@@ -42,7 +42,7 @@ type Place struct {
 }
 
 // Places are the folders in which a project has components: those that every project may have, and its features.
-func Places(view *source.View) []Place {
+func Places(view *typecheck.View) []Place {
 	places := fixed()
 	for _, dir := range view.Dirs() {
 		if path.Dir(dir) == Features {
@@ -60,7 +60,7 @@ func FeatureIn(dir string) Place { return Place{dir, Feature, true} }
 func fixed() []Place {
 	return []Place{
 		{"generators", Generator, false},
-		{"generators/workshop", Tool, false},
+		{"generators/devserver", Tool, false},
 		{"prompts", Prompt, true},
 		{"resources", Resource, true},
 		{"tools", Tool, true},

@@ -7,15 +7,12 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// wireFile and nameFile are the derived files of the program that ships.
-const (
-	wireFile = "wire_gen.go"
-	nameFile = "name_gen.go"
-)
+// wireFile is the derived file of the program that ships.
+const wireFile = "wire_gen.go"
 
 // A File is a derived file.
 type File struct {
@@ -23,22 +20,13 @@ type File struct {
 	Text []byte
 }
 
-// Wire derives what the program that ships has of the rest of the project: its name, and the call
-// that offers what the packages hold. It goes by the derived files of the packages in the view, so
-// that a package from which nothing can be derived right now is offered as before.
-func (p Project) Wire(view *source.View) ([]File, error) {
+// Wire derives the wiring of the program that ships: what it registers, and its extensions. It reads the derived files of the packages
+// in the view, so that a package from which nothing can be derived right now stays registered.
+func (p Project) Wire(view *typecheck.View) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
-		name := emit.NewFile(p.Checker.ImportPath(dir), "main")
-		name.HeaderComment(source.DerivedMark + " from petrock.json. DO NOT EDIT.")
-		name.Comment("// programName is the name of this program and of the server that clients see.")
-		name.Const().Id("programName").Op("=").Lit(p.Name)
-		text, err := name.Bytes()
+		text, err := p.wire(view, dir)
 		if err != nil {
-			return nil, err
-		}
-		files = append(files, File{path.Join(dir, nameFile), text})
-		if text, err = p.wire(view, dir); err != nil {
 			return nil, err
 		}
 		files = append(files, File{path.Join(dir, wireFile), text})
@@ -46,9 +34,8 @@ func (p Project) Wire(view *source.View) ([]File, error) {
 	return files, nil
 }
 
-// programs are the folders of programs that offer the project's packages: those that have
-// a derived wiring, wherever they were moved to, or else cmd/NAME.
-func (p Project) programs(view *source.View) []string {
+// programs returns the folders of programs that offer the project's packages: those that have a derived wiring, or else cmd/NAME.
+func (p Project) programs(view *typecheck.View) []string {
 	var dirs []string
 	for _, dir := range view.Dirs() {
 		if file := view.File(path.Join(dir, wireFile)); file != nil && file.IsDerived() {
@@ -63,7 +50,15 @@ func (p Project) programs(view *source.View) []string {
 
 // wire writes the wiring of a program.
 //
-//	// register offers all that the project's packages hold.
+//	// wire returns what the packages of this project offer.
+//	func wire(programName string) serve.Wiring {
+//		return serve.Wiring{
+//			Register:   register,
+//			Extensions: []serve.Extension{appserve.New(programName, posts.Feature())},
+//		}
+//	}
+//
+//	// register registers the tools, resources and prompts of this project.
 //	func register(ctx context.Context, s *mcp.Server) error {
 //		if err := prompts.Register(s); err != nil {
 //			return err
@@ -74,10 +69,11 @@ func (p Project) programs(view *source.View) []string {
 //		}
 //		return madeTools.Register(s)
 //	}
-func (p Project) wire(view *source.View, dir string) ([]byte, error) {
-	file := emit.NewFile(p.Checker.ImportPath(dir), "main")
-	file.HeaderComment(source.DerivedMark + " from the packages of this project. DO NOT EDIT.")
+func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
+	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
+	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
 	file.ImportName(p.Core+"/mcp", "mcp")
+	file.ImportName(p.Core+"/serve", "serve")
 	var steps []*jen.Statement // the last of which may be returned
 	var made []int             // which steps are preceded by the making of something
 	var makers []jen.Code
@@ -124,7 +120,8 @@ func (p Project) wire(view *source.View, dir string) ([]byte, error) {
 	if len(steps) == 0 {
 		server = "_"
 	}
-	file.Comment("// register offers all that the project's packages hold.")
+	p.wiring(file, features)
+	file.Comment("// register registers the tools, resources and prompts of this project.")
 	file.Func().Id("register").Params(jen.Id(ctx).Qual("context", "Context"), jen.Id(server).Op("*").Qual(p.Core+"/mcp", "Server")).Error().BlockFunc(func(g *jen.Group) {
 		for i, step := range steps {
 			if len(made) > 0 && made[0] == i {
@@ -139,26 +136,34 @@ func (p Project) wire(view *source.View, dir string) ([]byte, error) {
 		}
 		g.Return(jen.Nil())
 	})
-	p.extensions(file, dir, features)
 	return file.Bytes()
 }
 
-// extensions writes what a program has beside tools, resources and prompts. Without features nothing of what they
-// need is imported.
-//
-//	// extensions are what the server has beside them.
-//	func extensions() []extension {
-//		return []extension{data.New(programName, posts.Feature())}
-//	}
-func (p Project) extensions(file emit.File, dir string, features []jen.Code) {
-	result := jen.Nil()
-	if len(features) > 0 {
-		data := p.Checker.ImportPath(path.Join(dir, "data"))
-		file.ImportName(data, "data")
-		result = jen.Index().Id("extension").Values(jen.Qual(data, "New").Call(append([]jen.Code{jen.Id("programName")}, features...)...))
+// wiring writes the function wire. The packages that features or OAuth need are imported only by projects that have them.
+func (p Project) wiring(file gen.GoFile, features []jen.Code) {
+	program := jen.Id("programName")
+	var extensions []jen.Code
+	extend := func(pkg string, arguments ...jen.Code) {
+		imported := path.Join(p.Core, pkg)
+		file.ImportName(imported, path.Base(pkg))
+		extensions = append(extensions, jen.Qual(imported, "New").Call(append([]jen.Code{program}, arguments...)...))
 	}
-	file.Comment("// extensions are what the server has beside them.")
-	file.Func().Id("extensions").Params().Index().Id("extension").Block(jen.Return(result))
+	if len(features) > 0 {
+		extend("app/appserve", features...)
+	}
+	if p.OAuth {
+		extend("auth/oauth")
+	}
+	serve := path.Join(p.Core, "serve")
+	fields, parameter := []jen.Code{gen.KeyValue("Register", jen.Id("register"))}, "_"
+	if len(extensions) > 0 {
+		parameter = "programName"
+		fields = append(fields, gen.KeyValue("Extensions", jen.Index().Qual(serve, "Extension").Values(extensions...)))
+	}
+	file.Comment("// wire returns what the packages of this project offer.")
+	file.Func().Id("wire").Params(jen.Id(parameter).String()).Qual(serve, "Wiring").Block(
+		jen.Return(jen.Qual(serve, "Wiring").Custom(gen.Multiline(), fields...)),
+	)
 }
 
 // offers is what a package has for the wiring.
@@ -171,7 +176,7 @@ type offers struct {
 }
 
 // offering finds out by the derived file of a package what it offers.
-func offering(view *source.View, place Place) offers {
+func offering(view *typecheck.View, place Place) offers {
 	var o offers
 	derived := view.File(place.derived())
 	if derived == nil {

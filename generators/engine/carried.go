@@ -6,9 +6,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // carriedIn is the folder of a project's generators.
@@ -29,7 +29,7 @@ func (e *Engine) Sources(ctx context.Context, version string) (sources map[strin
 			if file.IsTest() || file.IsDerived() {
 				continue
 			}
-			sources[file.Path] = change.Hash(file.Text)
+			sources[file.Path] = journal.Hash(file.Text)
 			if made, came := e.project.Files[file.Path]; came && made != sources[file.Path] {
 				pristine = false
 			}
@@ -52,7 +52,7 @@ func SourcesIn(root string) map[string]string {
 			return nil
 		}
 		if text, err := fs.ReadFile(files, path); err == nil {
-			sources[path] = change.Hash(text)
+			sources[path] = journal.Hash(text)
 		}
 		return nil
 	})
@@ -61,7 +61,7 @@ func SourcesIn(root string) map[string]string {
 
 // Carried are the generators that the project has in its source, whichever this program has. They cannot
 // make anything here.
-func (e *Engine) Carried(ctx context.Context) ([]kit.Generator, error) {
+func (e *Engine) Carried(ctx context.Context) ([]gen.Generator, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, err
 	}
@@ -69,9 +69,9 @@ func (e *Engine) Carried(ctx context.Context) ([]kit.Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []kit.Generator
+	var all []gen.Generator
 	for _, c := range packages[0].Components {
-		all = append(all, kit.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
+		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
 	}
 	return all, nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A reference names a function of the project: ./folder.Function or ./folder.Variable.Method.
@@ -118,7 +118,7 @@ func (e *Engine) others() []string {
 	for _, dir := range e.before.Dirs() {
 		first, _, _ := strings.Cut(dir, "/")
 		pkg := e.before.Package(dir, nil)
-		if slices.Contains(ours, first) || pkg == nil || len(pkg.Files) == 0 || pkg.Name == "main" || !typing.MayImport(e.toolsPath(), e.checker.ImportPath(dir)) {
+		if slices.Contains(ours, first) || pkg == nil || len(pkg.Files) == 0 || pkg.Name == "main" || !typecheck.MayImport(e.toolsPath(), e.checker.ImportPath(dir)) {
 			continue
 		}
 		found = append(found, asFolder(dir))

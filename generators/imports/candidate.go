@@ -15,13 +15,12 @@ type candidate struct {
 	barred bool   // it has what is wanted, and still cannot be imported
 }
 
-// line is the import of the candidate under a name, which is given only where nobody could tell
-// it from the path.
-func (c candidate) line(name string) line {
+// importAs is the import of the candidate under a name, which is left out if the path implies it.
+func (c candidate) importAs(name string) Import {
 	if c.name == name && (name == lastElement(c.path) || name == nameByPath(c.path)) {
-		return line{path: c.path}
+		return Import{Path: c.path}
 	}
-	return line{name: name, path: c.path}
+	return Import{Name: name, Path: c.path}
 }
 
 // compare orders candidates of one level for a name. The one with the lower rank comes first: for

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/petrock/petrock/generators/gocmd"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // modules are the packages of the modules that go.mod requires.
@@ -110,7 +110,7 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 		direct[require.Mod.Path] = !require.Indirect
 		args = append(args, require.Mod.Path+"/...")
 	}
-	out, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: s.root.Name(), Env: append(os.Environ(), "GOPROXY=off")}, "go", args...)
+	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: s.root.Name(), Env: append(os.Environ(), "GOPROXY=off")}, "go", args...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil, fmt.Errorf("%w: Go cannot list the packages of required modules:\n%s", err, bytes.TrimSpace(errOut))
 	}

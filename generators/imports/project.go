@@ -7,27 +7,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A place is where the file in hand stands in its project.
 type place struct {
-	view     *source.View
+	view     *typecheck.View
 	module   string
-	file     string                     // its path
-	dir      string                     // its folder
-	path     string                     // under which the package there is imported
-	name     string                     // in its package clause
-	test     bool                       // only tests see it
-	external bool                       // it is a test that stands outside: package name_test
-	listed   bool                       // required modules have been looked after, see Seeker.required
-	packages map[string]*source.Package // of the project, by folder; nil for those without Go
-	beside   map[line]int               // what siblings import, and how many of them; nil before it was asked
+	file     string                        // its path
+	dir      string                        // its folder
+	path     string                        // under which the package there is imported
+	name     string                        // in its package clause
+	test     bool                          // only tests see it
+	external bool                          // it is a test that stands outside: package name_test
+	listed   bool                          // required modules have been looked after, see Seeker.required
+	packages map[string]*typecheck.Package // of the project, by folder; nil for those without Go
+	imported map[Import]int                // what siblings import, and how many of them do; nil before it is needed
 }
 
 // place is where a file stands.
-func (s *Seeker) place(view *source.View, file string, syntax *ast.File) *place {
-	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*source.Package{}}
+func (s *Seeker) place(view *typecheck.View, file string, syntax *ast.File) *place {
+	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*typecheck.Package{}}
 	p.path = p.importPath(p.dir)
 	p.test = strings.HasSuffix(file, "_test.go")
 	p.external = p.test && strings.HasSuffix(p.name, "_test")
@@ -38,7 +38,7 @@ func (s *Seeker) place(view *source.View, file string, syntax *ast.File) *place 
 func (p *place) importPath(dir string) string { return path.Join(p.module, dir) }
 
 // inside is an imported package, if it is one of the project.
-func (p *place) inside(imported string) *source.Package {
+func (p *place) inside(imported string) *typecheck.Package {
 	dir, ok := strings.CutPrefix(imported, p.module+"/")
 	switch {
 	case imported == p.module:
@@ -50,7 +50,7 @@ func (p *place) inside(imported string) *source.Package {
 }
 
 // pkg is the package in a folder, nil if there is none.
-func (p *place) pkg(dir string) *source.Package {
+func (p *place) pkg(dir string) *typecheck.Package {
 	known, ok := p.packages[dir]
 	if !ok {
 		known = p.view.Package(dir, nil)
@@ -80,7 +80,7 @@ func (s *Seeker) candidate(ctx context.Context, p *place, imported string, w wan
 func (p *place) uses(imported string) bool {
 	for _, dir := range p.view.Dirs() {
 		for _, file := range p.view.Files(dir) {
-			if slices.ContainsFunc(file.Imports(), func(i source.Import) bool { return i.Path == imported }) {
+			if slices.ContainsFunc(file.Imports(), func(i typecheck.Import) bool { return i.Path == imported }) {
 				return true
 			}
 		}
@@ -107,7 +107,7 @@ func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, er
 		if slices.ContainsFunc(s.without, func(passed string) bool { return below(dir, passed) }) {
 			continue
 		}
-		if !slices.ContainsFunc(p.view.Files(dir), func(f *source.File) bool { return f.Syntax.Name.Name == w.name }) {
+		if !slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
 			continue
 		}
 		if pkg := p.pkg(dir); pkg != nil && pkg.Name == w.name {
@@ -121,7 +121,7 @@ func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, er
 
 // candidate is a package of the project as one that may be wanted, nil if it is none: it has
 // tests alone, or the file is part of it.
-func (p *place) candidate(pkg *source.Package, w want) *candidate {
+func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
 	tested := p.external && pkg.Dir == p.dir
 	if len(pkg.Files) == 0 || pkg.Dir == p.dir && !tested {
 		return nil
@@ -132,7 +132,7 @@ func (p *place) candidate(pkg *source.Package, w want) *candidate {
 	}
 	c := &candidate{path: p.importPath(pkg.Dir), name: pkg.Name}
 	c.fault = w.lacks(func(name string) bool {
-		return slices.ContainsFunc(files, func(f *source.File) bool { return slices.Contains(f.Names(), name) })
+		return slices.ContainsFunc(files, func(f *typecheck.File) bool { return slices.Contains(f.Names(), name) })
 	})
 	if c.fault == "" && !tested {
 		c.fault = p.bars(c.path, pkg)
@@ -142,7 +142,7 @@ func (p *place) candidate(pkg *source.Package, w want) *candidate {
 }
 
 // bars says why a package of the project cannot be imported here; it is empty if it can.
-func (p *place) bars(imported string, pkg *source.Package) string {
+func (p *place) bars(imported string, pkg *typecheck.Package) string {
 	parent, internal := parentOfInternal(imported)
 	switch {
 	case pkg.Name == "main":
@@ -156,7 +156,7 @@ func (p *place) bars(imported string, pkg *source.Package) string {
 }
 
 // leads reports whether a package of the project imports the one of the file, directly or not.
-func (p *place) leads(pkg *source.Package, seen map[string]bool) bool {
+func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
 	if pkg.Dir == p.dir {
 		return true
 	}

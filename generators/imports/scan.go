@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // scan reads which names the files of a folder export as one package. What cannot be read of them
@@ -20,7 +20,7 @@ func scan(dir string, files []string) map[string]bool {
 			continue
 		}
 		syntax, _ := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
-		for _, name := range source.Declared(syntax) {
+		for _, name := range typecheck.DeclaredNames(syntax) {
 			if ast.IsExported(name) {
 				exported[name] = true
 			}

@@ -8,8 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/petrock/petrock/generators/exports"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Seeker seeks packages for one project. It keeps what it has read of those outside the project
@@ -17,8 +16,8 @@ import (
 type Seeker struct {
 	root     *os.Root
 	module   string
-	cache    *exports.Cache
-	system   exports.System
+	cache    *typecheck.ExportCache
+	system   typecheck.System
 	standard *standard // for system; nil before the first question
 	modules  *modules  // nil before they were needed
 	without  []string  // folders of the project that are passed over
@@ -26,7 +25,7 @@ type Seeker struct {
 
 // NewSeeker is a seeker for the project in root, whose packages are those of module, but for those in some
 // folders and below them.
-func NewSeeker(root *os.Root, module string, cache *exports.Cache, without ...string) *Seeker {
+func NewSeeker(root *os.Root, module string, cache *typecheck.ExportCache, without ...string) *Seeker {
 	return &Seeker{root: root, module: module, cache: cache, without: without}
 }
 
@@ -41,7 +40,7 @@ type Missing struct {
 // will stand among those of the view; all but its imports stays as it is. Names for which nothing
 // fits are returned as missing, sorted: the compiler will speak of them. A file that does not parse
 // is returned as it is.
-func (s *Seeker) Add(ctx context.Context, view *source.View, file string, text []byte) (out []byte, missing []Missing, err error) {
+func (s *Seeker) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil {
 		return text, nil, nil // for the compiler to speak of
@@ -57,19 +56,19 @@ func (s *Seeker) Add(ctx context.Context, view *source.View, file string, text [
 	if err := s.strike(ctx, p, syntax, wanted); err != nil {
 		return nil, nil, err
 	}
-	var lines []line
+	var found []Import
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		found, near, err := s.seek(ctx, p, want{name, wanted[name]})
+		best, near, err := s.seek(ctx, p, want{name, wanted[name]})
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case found == nil:
+		case best == nil:
 			missing = append(missing, Missing{Name: name, Wanted: wanted[name], Why: s.why(want{name, wanted[name]}, near)})
-		case !imported(syntax, found.path):
-			lines = append(lines, found.line(name))
+		case !imported(syntax, best.path):
+			found = append(found, best.importAs(name))
 		}
 	}
-	return s.insert(p, text, lines), missing, nil
+	return s.insert(p, text, found), missing, nil
 }
 
 // refresh drops what is known of packages outside the project if it no longer holds.

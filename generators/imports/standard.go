@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/petrock/petrock/generators/exports"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // standard is the standard library.
@@ -24,7 +24,7 @@ type standard struct {
 
 // listStandard finds the packages of the standard library that anyone may import: all folders of
 // Go's sources that may be some. Which of them a system has is seen when they are read.
-func listStandard(system exports.System) (*standard, error) {
+func listStandard(system typecheck.System) (*standard, error) {
 	l := &standard{
 		src: filepath.Join(system.Root, "src"), context: system.Context(),
 		paths: map[string]bool{}, byName: map[string][]string{}, scanned: map[string]map[string]bool{},

@@ -63,9 +63,9 @@ func (s *Seeker) strike(ctx context.Context, p *place, syntax *ast.File, wanted 
 	}
 	var unnamed []string
 	for _, spec := range syntax.Imports {
-		switch l := lineOf(spec); l.name {
+		switch i := importOf(spec); i.Name {
 		case "":
-			unnamed = append(unnamed, l.path)
+			unnamed = append(unnamed, i.Path)
 		case ".":
 			for name := range wanted {
 				if ast.IsExported(name) {
@@ -73,7 +73,7 @@ func (s *Seeker) strike(ctx context.Context, p *place, syntax *ast.File, wanted 
 				}
 			}
 		default:
-			delete(wanted, l.name)
+			delete(wanted, i.Name)
 		}
 	}
 	for _, path := range unnamed {
@@ -105,9 +105,4 @@ func (s *Seeker) strikeImport(ctx context.Context, p *place, path string, wanted
 		delete(wanted, pkg.Name)
 	}
 	return nil
-}
-
-// imported reports whether a file imports a package without giving it a name.
-func imported(file *ast.File, path string) bool {
-	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return lineOf(spec) == line{path: path} })
 }

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/journal"
 )
 
@@ -70,7 +69,7 @@ func swing(dir string) error {
 			from, to = after, before
 		}
 		fmt.Println("swing")
-		_, err = j.Apply(journal.Operation{Action: "generate", Title: "swing"}, from.to(to))
+		_, err = change(j, journal.Operation{Action: "generate", Title: "swing"}, from.to(to))
 		if err := errors.Join(err, j.Close()); err != nil {
 			return err
 		}
@@ -149,7 +148,7 @@ func count(dir string, times int) error {
 		if err == nil {
 			n, _ := strconv.Atoi(string(text))
 			next := []byte(strconv.Itoa(n + 1))
-			_, err = j.Apply(journal.Operation{Action: "generate", Title: "count"}, []change.File{{Path: "number", Before: text, After: next}})
+			_, err = change(j, journal.Operation{Action: "generate", Title: "count"}, []journal.Change{{Path: "number", Before: text, After: next}})
 		}
 		if err := errors.Join(err, j.Close()); err != nil {
 			return err

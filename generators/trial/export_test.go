@@ -3,14 +3,14 @@ package trial
 import (
 	"context"
 
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Program is the tests of a package, built once to be run many times.
 type Program struct{ laid laid }
 
 // BuildTests is the first half of Test.
-func BuildTests(ctx context.Context, o Options, dir string) (*Program, []check.Diagnostic, error) {
+func BuildTests(ctx context.Context, o Options, dir string) (*Program, []typecheck.Diagnostic, error) {
 	l, found, err := build(ctx, o, dir)
 	return &Program{l}, found, err
 }

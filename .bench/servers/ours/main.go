@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/quiet"
+	"github.com/petrock/petrock/core/serve/stdout"
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
 func main() {
-	out := os.NewFile(quiet.Stdout(), "stdout")
+	out := os.NewFile(stdout.FD(), "stdout")
 	if err := newRootCmd(out).ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

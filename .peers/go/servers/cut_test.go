@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -73,7 +74,7 @@ func TestGoSDKCut(t *testing.T) {
 			o.Revision = revision
 			c := connect(t, overHTTP("http://"+address), o)
 			var progress []float64
-			counted := call(t, c, "count", nil, mcp.OnProgress(func(p mcp.ProgressReport) {
+			counted := call(t, c, "count", nil, client.OnProgress(func(p client.Progress) {
 				progress = append(progress, p.Progress)
 				if len(progress) == 3 {
 					l.cut()

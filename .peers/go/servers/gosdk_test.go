@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -27,7 +28,7 @@ func goSDKWays(t *testing.T, pkg string, args ...string) []way {
 
 func TestGoSDKHello(t *testing.T) {
 	ways := []way{overStdio(build(t, goSDK+"examples/server/hello"))}
-	inEach(t, ways, func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, ways, func(t *testing.T, c *client.Client, _ *ears) {
 		same(t, "server", c.Server().Name, "greeter")
 		has(t, "greet", call(t, c, "greet", map[string]string{"name": "Ada"}), "Hi Ada")
 		same(t, "without a name", called(t, c, "greet", map[string]any{}).IsError, true)
@@ -35,7 +36,7 @@ func TestGoSDKHello(t *testing.T) {
 }
 
 func TestGoSDKEverything(t *testing.T) {
-	inEach(t, goSDKWays(t, "examples/server/everything"), func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, goSDKWays(t, "examples/server/everything"), func(t *testing.T, c *client.Client, e *ears) {
 		same(t, "server", c.Server().Name, "everything")
 		same(t, "instructions", c.Instructions(), "Use this server!")
 		same(t, "number of tools", len(toolNames(t, c)), 10)
@@ -52,8 +53,8 @@ func TestGoSDKEverything(t *testing.T) {
 		same(t, "without a name", called(t, c, "greet", map[string]any{}).IsError, true)
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
 		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams)
-		var missing *mcp.NotOfferedError
-		if _, err := c.Tool(t.Context(), "nonesuch"); !errors.As(err, &missing) || !slices.Contains(missing.There, "greet") {
+		var missing *client.NotFoundError
+		if _, err := c.Tool(t.Context(), "nonesuch"); !errors.As(err, &missing) || !slices.Contains(missing.Available, "greet") {
 			t.Errorf("looking for a tool that is not there: %v", err)
 		}
 		goSDKResources(t, c)
@@ -62,7 +63,7 @@ func TestGoSDKEverything(t *testing.T) {
 }
 
 // goSDKResources reads what there is, and what there is not.
-func goSDKResources(t *testing.T, c *mcp.Client) {
+func goSDKResources(t *testing.T, c *client.Client) {
 	t.Helper()
 	resources := must[[]mcp.Resource](t)(c.Resources(t.Context()))
 	if len(resources) != 1 || resources[0].URI != "embedded:info" || len(resources[0].Icons) != 1 {
@@ -100,7 +101,7 @@ func goSDKResources(t *testing.T, c *mcp.Client) {
 }
 
 // goSDKQuestions has the server ask things. These tools ask in the middle of a call, which revisions without sessions do not have.
-func goSDKQuestions(t *testing.T, c *mcp.Client, e *ears) {
+func goSDKQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	call(t, c, "log", nil)
 	if m := receive(t, e.logged, "log"); m.Level != mcp.LevelError || string(m.Data) != `"something happened!"` {
@@ -134,7 +135,7 @@ func goSDKQuestions(t *testing.T, c *mcp.Client, e *ears) {
 }
 
 // goSDKGiveUp gives a call up while it waits for a person. The server, which is told, takes its question back.
-func goSDKGiveUp(t *testing.T, c *mcp.Client, e *ears) {
+func goSDKGiveUp(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	e.fill <- "wait"
@@ -154,13 +155,13 @@ func goSDKGiveUp(t *testing.T, c *mcp.Client, e *ears) {
 
 func TestGoSDKMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.json")
-	inEach(t, goSDKWays(t, "examples/server/memory", "-memory", file), func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, goSDKWays(t, "examples/server/memory", "-memory", file), func(t *testing.T, c *client.Client, _ *ears) {
 		remember(t, c)
 	})
 }
 
 // remember has a server note something, find it and forget it. Servers of one family share the names of their tools.
-func remember(t *testing.T, c *mcp.Client) {
+func remember(t *testing.T, c *client.Client) {
 	t.Helper()
 	ada := map[string]any{"name": "Ada", "entityType": "person", "observations": []string{"counts"}}
 	bob := map[string]any{"name": "Bob", "entityType": "person", "observations": []string{"waits"}}
@@ -184,7 +185,7 @@ func remember(t *testing.T, c *mcp.Client) {
 }
 
 func TestGoSDKThinking(t *testing.T) {
-	inEach(t, goSDKWays(t, "examples/server/sequentialthinking"), func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, goSDKWays(t, "examples/server/sequentialthinking"), func(t *testing.T, c *client.Client, _ *ears) {
 		names := toolNames(t, c)
 		same(t, "number of tools", len(names), 3)
 		has(t, "a problem", call(t, c, "start_thinking", map[string]any{"problem": "Why?", "sessionId": "s" + string(c.Revision()), "estimatedSteps": 2}), "Why?")
@@ -200,7 +201,7 @@ func TestGoSDKSSE(t *testing.T) {
 	host, port, _ := strings.Cut(address, ":")
 	serve(t, address, exec.Command(build(t, goSDK+"examples/server/sse"), "-host", host, "-port", port))
 	url := "http://" + address + "/greeter1"
-	inEach(t, []way{overSSE(url), overHTTP(url).inSessions().as("sse, unannounced")}, func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, []way{overSSE(url), overHTTP(url).inSessions().as("sse, unannounced")}, func(t *testing.T, c *client.Client, _ *ears) {
 		same(t, "server", c.Server().Name, "greeter1")
 		same(t, "greet", call(t, c, "greet1", map[string]string{"name": "Ada"}), "Hi Ada")
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
@@ -208,8 +209,8 @@ func TestGoSDKSSE(t *testing.T) {
 	})
 	t.Run("a path where there is nothing", func(t *testing.T) {
 		o, _ := listening(t)
-		var refused *mcp.HTTPError
-		if _, err := mcp.Dial(t.Context(), "http://"+address+"/nonesuch", o); !errors.As(err, &refused) {
+		var refused *client.HTTPError
+		if _, err := client.Dial(t.Context(), "http://"+address+"/nonesuch", o); !errors.As(err, &refused) {
 			t.Errorf("the error is %v", err)
 		}
 	})
@@ -223,11 +224,11 @@ func TestGoSDKConformance(t *testing.T) {
 	serve(t, address, exec.Command(program, "-stateless=false", "-http", address))
 	serve(t, stateless, exec.Command(program, "-http", stateless))
 	ways := []way{overStdio(program), overHTTP("http://" + address).inSessions(), overHTTP("http://" + stateless).as("http, stateless")}
-	inEach(t, ways, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, ways, func(t *testing.T, c *client.Client, e *ears) {
 		alone := strings.Contains(t.Name(), "stateless") // each request is a session of its own, or there is none
 		goSDKContent(t, c)
 		var progress []float64
-		call(t, c, "test_tool_with_progress", nil, mcp.OnProgress(func(p mcp.ProgressReport) { progress = append(progress, p.Progress) }))
+		call(t, c, "test_tool_with_progress", nil, client.OnProgress(func(p client.Progress) { progress = append(progress, p.Progress) }))
 		if len(progress) < 3 || !slices.IsSorted(progress) {
 			t.Errorf("progress: %v", progress)
 		}
@@ -250,7 +251,7 @@ func TestGoSDKConformance(t *testing.T) {
 }
 
 // goSDKContent has all kinds of content made.
-func goSDKContent(t *testing.T, c *mcp.Client) {
+func goSDKContent(t *testing.T, c *client.Client) {
 	t.Helper()
 	image, ok := called(t, c, "test_image_content", nil).Content[0].(mcp.Image)
 	if !ok || image.MIMEType != "image/png" || len(image.Data) == 0 {
@@ -284,7 +285,7 @@ func goSDKContent(t *testing.T, c *mcp.Client) {
 }
 
 // goSDKRounds has the server ask before it answers, in rounds.
-func goSDKRounds(t *testing.T, c *mcp.Client, e *ears) {
+func goSDKRounds(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	e.fill <- `{"name":"Ada"}`
 	has(t, "a form", call(t, c, "test_input_required_result_elicitation", nil), "Ada")
@@ -302,7 +303,7 @@ func goSDKRounds(t *testing.T, c *mcp.Client, e *ears) {
 }
 
 // goSDKChanges has lists and a resource change, which does so every three seconds.
-func goSDKChanges(t *testing.T, c *mcp.Client, e *ears) {
+func goSDKChanges(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	call(t, c, "test_trigger_tool_change", nil)
 	await(t, e.changed, "tools")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -34,11 +35,11 @@ func TestLostSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, _ := listening(t)
 			o.Revision = mcp.LatestHandshake
-			var c *mcp.Client
+			var c *client.Client
 			ok := t.Run("before", func(t *testing.T) {
 				serve(t, address, server.start(t))
 				var err error
-				if c, err = mcp.Dial(t.Context(), "http://"+address+server.path, o); err != nil {
+				if c, err = client.Dial(t.Context(), "http://"+address+server.path, o); err != nil {
 					t.Fatal(err)
 				}
 				toolNames(t, c)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -28,7 +29,7 @@ func serveMCPGo(t *testing.T, example string, args ...string) string {
 func TestMCPGoEverything(t *testing.T) {
 	t.Parallel()
 	ways := []way{overStdio(build(t, mcpGo+"everything")), overHTTP(serveMCPGo(t, "everything", "-t", "http"))}
-	inEach(t, ways, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, ways, func(t *testing.T, c *client.Client, e *ears) {
 		same(t, "server", c.Server().Name, "example-servers/everything")
 		same(t, "number of tools", len(toolNames(t, c)), 6)
 		same(t, "echo", call(t, c, "echo", map[string]string{"message": "Grüße"}), "Echo: Grüße")
@@ -45,7 +46,7 @@ func TestMCPGoEverything(t *testing.T) {
 		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams, jsonrpc.MethodNotFound, -32002)
 		same(t, "a progress of somebody else", call(t, c, "notify", nil), "notification sent successfully")
 		var progress []float64
-		call(t, c, "longRunningOperation", map[string]any{"duration": 0.3, "steps": 3}, mcp.OnProgress(func(p mcp.ProgressReport) { progress = append(progress, p.Progress) }))
+		call(t, c, "longRunningOperation", map[string]any{"duration": 0.3, "steps": 3}, client.OnProgress(func(p client.Progress) { progress = append(progress, p.Progress) }))
 		if len(progress) < 2 || !slices.IsSorted(progress) { // now and then the server does not send the last of it
 			t.Errorf("progress: %v", progress)
 		}
@@ -58,7 +59,7 @@ func TestMCPGoEverything(t *testing.T) {
 }
 
 // mcpGoResources reads what there is.
-func mcpGoResources(t *testing.T, c *mcp.Client) {
+func mcpGoResources(t *testing.T, c *client.Client) {
 	t.Helper()
 	same(t, "number of resources", len(must[[]mcp.Resource](t)(c.Resources(t.Context()))), 101)
 	same(t, "number of templates", len(must[[]mcp.ResourceTemplate](t)(c.ResourceTemplates(t.Context()))), 1)
@@ -93,11 +94,11 @@ func mcpGoResources(t *testing.T, c *mcp.Client) {
 }
 
 // mcpGoGiveUp gives a long call up at its first progress.
-func mcpGoGiveUp(t *testing.T, c *mcp.Client) {
+func mcpGoGiveUp(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := c.CallTool(ctx, "longRunningOperation", map[string]any{"duration": 1, "steps": 10}, mcp.OnProgress(func(mcp.ProgressReport) { cancel() }))
+	_, err := c.CallTool(ctx, "longRunningOperation", map[string]any{"duration": 1, "steps": 10}, client.OnProgress(func(client.Progress) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was given up: %v", err)
 	}
@@ -105,7 +106,7 @@ func mcpGoGiveUp(t *testing.T, c *mcp.Client) {
 }
 
 func TestMCPGoTyped(t *testing.T) {
-	inEach(t, []way{overStdio(build(t, mcpGo+"typed_tools"))}, func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, []way{overStdio(build(t, mcpGo+"typed_tools"))}, func(t *testing.T, c *client.Client, _ *ears) {
 		arguments := map[string]any{"name": "Ada", "age": 36, "is_vip": true, "languages": []string{"en", "de"}, "metadata": map[string]string{"location": "London"}, "any_data": []int{1}}
 		has(t, "a greeting", call(t, c, "greeting", arguments), "Hello, Ada! You are 36 years old.")
 		same(t, "no name", called(t, c, "greeting", map[string]any{}).IsError, true)
@@ -113,7 +114,7 @@ func TestMCPGoTyped(t *testing.T) {
 }
 
 func TestMCPGoStructured(t *testing.T) {
-	inEach(t, []way{overStdio(build(t, mcpGo+"structured_input_and_output"))}, func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, []way{overStdio(build(t, mcpGo+"structured_input_and_output"))}, func(t *testing.T, c *client.Client, _ *ears) {
 		tool := must[*mcp.Tool](t)(c.Tool(t.Context(), "get_weather"))
 		if c.Revision() >= mcp.Revision20250618 && tool.OutputSchema == nil {
 			t.Error("the tool has no output schema")
@@ -131,7 +132,7 @@ func TestMCPGoStructured(t *testing.T) {
 
 // asksNoMore checks that a tool refuses to do what its example shows: it asks in the middle of a call, which revisions without sessions do
 // not have.
-func asksNoMore(t *testing.T, c *mcp.Client, name string, arguments any) {
+func asksNoMore(t *testing.T, c *client.Client, name string, arguments any) {
 	t.Helper()
 	const why = "server-initiated requests are not supported"
 	result, err := c.CallTool(t.Context(), name, arguments)
@@ -143,7 +144,7 @@ func asksNoMore(t *testing.T, c *mcp.Client, name string, arguments any) {
 }
 
 func TestMCPGoElicitation(t *testing.T) {
-	inEach(t, []way{overStdio(build(t, mcpGo+"elicitation"))}, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, []way{overStdio(build(t, mcpGo+"elicitation"))}, func(t *testing.T, c *client.Client, e *ears) {
 		same(t, "number of tools", len(toolNames(t, c)), 4)
 		if c.Revision() < mcp.Revision20250618 {
 			return // which know no questions
@@ -168,7 +169,7 @@ func TestMCPGoElicitation(t *testing.T) {
 
 func TestMCPGoRoots(t *testing.T) {
 	ways := []way{overStdio(build(t, mcpGo+"roots_server")), overHTTP(serveMCPGo(t, "roots_http_server"))}
-	inEach(t, ways, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, ways, func(t *testing.T, c *client.Client, e *ears) {
 		if c.Revision() == mcp.Latest {
 			asksNoMore(t, c, "roots", map[string]string{"testonly": "yes"})
 			return
@@ -184,7 +185,7 @@ func TestMCPGoRoots(t *testing.T) {
 
 func TestMCPGoSampling(t *testing.T) {
 	ways := []way{overStdio(build(t, mcpGo+"sampling_server")), overHTTP(serveMCPGo(t, "sampling_http_server"))}
-	inEach(t, ways, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, ways, func(t *testing.T, c *client.Client, e *ears) {
 		if c.Revision() == mcp.Latest {
 			asksNoMore(t, c, "ask_llm", map[string]string{"question": "Why?"})
 			return
@@ -199,7 +200,7 @@ func TestMCPGoSSE(t *testing.T) {
 	_, port, _ := strings.Cut(address, ":")
 	serve(t, address, exec.Command(build(t, mcpGo+"dynamic_path"), "-addr", ":"+port))
 	url := "http://localhost:" + port + "/api/ada/sse"
-	inEach(t, []way{overSSE(url), overHTTP(url).inSessions().as("sse, unannounced")}, func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, []way{overSSE(url), overHTTP(url).inSessions().as("sse, unannounced")}, func(t *testing.T, c *client.Client, _ *ears) {
 		same(t, "echo", call(t, c, "echo", map[string]string{"message": "hello"}), "Echo: hello")
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
 		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams, jsonrpc.MethodNotFound, -32002)
@@ -212,7 +213,7 @@ func TestMCPGoConformance(t *testing.T) {
 	cmd := exec.Command(build(t, mcpGo+"conformance"))
 	cmd.Env = append(os.Environ(), "CONFORMANCE_ADDR="+address)
 	serve(t, address, cmd)
-	inEach(t, []way{overHTTP("http://" + address + "/mcp")}, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, []way{overHTTP("http://" + address + "/mcp")}, func(t *testing.T, c *client.Client, e *ears) {
 		audio, ok := called(t, c, "test_audio_content", nil).Content[0].(mcp.Audio)
 		if !ok || len(audio.Data) == 0 {
 			t.Errorf("sound: %+v", audio)
@@ -241,7 +242,7 @@ func TestMCPGoConformance(t *testing.T) {
 func TestMCPGoAsker(t *testing.T) {
 	program, address := build(t, "./asker"), freeAddress(t)
 	serve(t, address, exec.Command(program, address))
-	inEach(t, []way{overStdio(program), overHTTP("http://" + address + "/mcp")}, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, []way{overStdio(program), overHTTP("http://" + address + "/mcp")}, func(t *testing.T, c *client.Client, e *ears) {
 		if c.Revision() >= mcp.Revision20250618 {
 			e.fill <- `{"approve":true}`
 			same(t, "accepted", call(t, c, "deploy", map[string]string{"environment": "moon"}), "deployed to moon")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -58,7 +59,7 @@ func TestReferenceEverything(t *testing.T) {
 		overSSE(sse),
 		overHTTP(sse).inSessions().as("sse, unannounced"),
 	}
-	inEach(t, ways, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, ways, func(t *testing.T, c *client.Client, e *ears) {
 		same(t, "server", c.Server().Name, "mcp-servers/everything")
 		has(t, "instructions", c.Instructions(), "Everything")
 		names := toolNames(t, c)
@@ -77,7 +78,7 @@ func TestReferenceEverything(t *testing.T) {
 }
 
 // referenceContent has all kinds of content made.
-func referenceContent(t *testing.T, c *mcp.Client) {
+func referenceContent(t *testing.T, c *client.Client) {
 	t.Helper()
 	same(t, "echo", call(t, c, "echo", map[string]string{"message": "Grüße\n\"你好\""}), "Echo: Grüße\n\"你好\"")
 	has(t, "sum", call(t, c, "get-sum", map[string]any{"a": 2, "b": 3.5}), "5.5")
@@ -109,7 +110,7 @@ func referenceContent(t *testing.T, c *mcp.Client) {
 }
 
 // referenceResources reads what there is, and has prompts filled in.
-func referenceResources(t *testing.T, c *mcp.Client, e *ears) {
+func referenceResources(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	resources := must[[]mcp.Resource](t)(c.Resources(t.Context()))
 	if len(resources) < 5 {
@@ -153,7 +154,7 @@ func referenceResources(t *testing.T, c *mcp.Client, e *ears) {
 }
 
 // referenceQuestions has the server ask all that it can.
-func referenceQuestions(t *testing.T, c *mcp.Client, e *ears) {
+func referenceQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	await(t, e.asked, "roots") // which it asks by itself
 	has(t, "roots", call(t, c, "get-roots-list", nil), root)
@@ -186,7 +187,7 @@ func referenceQuestions(t *testing.T, c *mcp.Client, e *ears) {
 }
 
 // referenceChanges has the server tell of what it does by itself.
-func referenceChanges(t *testing.T, c *mcp.Client, e *ears) {
+func referenceChanges(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	const uri = "demo://resource/dynamic/text/1"
 	if err := c.Subscribe(t.Context(), uri); err != nil {
@@ -198,7 +199,7 @@ func referenceChanges(t *testing.T, c *mcp.Client, e *ears) {
 	if err := c.Unsubscribe(t.Context(), uri); err != nil {
 		t.Fatalf("unsubscribing: %v", err)
 	}
-	if err := c.SetLevel(t.Context(), mcp.LevelDebug); err != nil {
+	if err := c.SetLogLevel(t.Context(), mcp.LevelDebug); err != nil {
 		t.Errorf("setting the level: %v", err)
 	}
 	call(t, c, "toggle-simulated-logging", nil)
@@ -218,16 +219,16 @@ func referenceChanges(t *testing.T, c *mcp.Client, e *ears) {
 }
 
 // referenceProgress follows a long call, and gives another one up.
-func referenceProgress(t *testing.T, c *mcp.Client) {
+func referenceProgress(t *testing.T, c *client.Client) {
 	t.Helper()
 	var progress []float64
-	call(t, c, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4}, mcp.OnProgress(func(p mcp.ProgressReport) { progress = append(progress, p.Progress) }))
+	call(t, c, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4}, client.OnProgress(func(p client.Progress) { progress = append(progress, p.Progress) }))
 	if !slices.Equal(progress, []float64{1, 2, 3, 4}) {
 		t.Errorf("progress: %v", progress)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20}, mcp.OnProgress(func(mcp.ProgressReport) { cancel() }))
+	_, err := c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20}, client.OnProgress(func(client.Progress) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was given up: %v", err)
 	}
@@ -237,7 +238,7 @@ func referenceProgress(t *testing.T, c *mcp.Client) {
 func TestReferenceFilesystem(t *testing.T) {
 	script := reference(t, "filesystem")
 	other := t.TempDir()
-	inEach(t, []way{overStdio(*node, script, root).inSessions()}, func(t *testing.T, c *mcp.Client, e *ears) {
+	inEach(t, []way{overStdio(*node, script, root).inSessions()}, func(t *testing.T, c *client.Client, e *ears) {
 		await(t, e.asked, "roots") // which take the place of the folder that it was started with
 		note := filepath.Join(root, "note.txt")
 		call(t, c, "write_file", map[string]string{"path": note, "content": "one\ntwo\nthree"})
@@ -274,7 +275,7 @@ func TestReferenceMemory(t *testing.T) {
 	script := reference(t, "memory")
 	w := overStdio(*node, script).inSessions()
 	w.command.Env = map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")}
-	inEach(t, []way{w}, func(t *testing.T, c *mcp.Client, _ *ears) {
+	inEach(t, []way{w}, func(t *testing.T, c *client.Client, _ *ears) {
 		same(t, "number of tools", len(toolNames(t, c)), 9)
 		remember(t, c)
 	})

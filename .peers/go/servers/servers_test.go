@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -170,7 +171,7 @@ func (t *text) String() string {
 // A way is how to get to a server: by starting it, or at an address.
 type way struct {
 	name    string
-	command mcp.Command
+	command client.Command
 	address string
 	sse     bool
 	wishes  []mcp.Revision // to speak there; the first leaves the choice to client and server
@@ -190,7 +191,7 @@ func (w way) as(name string) way {
 }
 
 func overStdio(program string, args ...string) way {
-	return way{name: "stdio", command: mcp.Command{Program: program, Args: args}, wishes: either, best: mcp.Latest}
+	return way{name: "stdio", command: client.Command{Program: program, Args: args}, wishes: either, best: mcp.Latest}
 }
 
 func overHTTP(address string) way {
@@ -209,7 +210,7 @@ var (
 )
 
 // inEach runs a test over each way, in each revision that there is to be wished for.
-func inEach(t *testing.T, ways []way, f func(*testing.T, *mcp.Client, *ears)) {
+func inEach(t *testing.T, ways []way, f func(*testing.T, *client.Client, *ears)) {
 	t.Helper()
 	for _, w := range ways {
 		for _, wish := range w.wishes {
@@ -231,18 +232,18 @@ func inEach(t *testing.T, ways []way, f func(*testing.T, *mcp.Client, *ears)) {
 }
 
 // connect gets to a server, and leaves it when the test ends, which must not take long.
-func connect(t *testing.T, w way, o mcp.ClientOptions) *mcp.Client {
+func connect(t *testing.T, w way, o client.Options) *client.Client {
 	t.Helper()
 	said := &text{}
-	var c *mcp.Client
+	var c *client.Client
 	var err error
 	began := time.Now()
 	if w.address == "" {
 		cmd := w.command
 		cmd.Stderr = said
-		c, err = mcp.Start(t.Context(), cmd, o)
+		c, err = client.Start(t.Context(), cmd, o)
 	} else {
-		c, err = mcp.Dial(t.Context(), w.address, o)
+		c, err = client.Dial(t.Context(), w.address, o)
 	}
 	if err != nil {
 		t.Fatalf("connecting: %v\nthe server wrote:\n%s", err, said)
@@ -267,7 +268,7 @@ func connect(t *testing.T, w way, o mcp.ClientOptions) *mcp.Client {
 
 // ears are what a client is told and asked.
 type ears struct {
-	logged    chan mcp.LogMessage
+	logged    chan client.LogMessage
 	updated   chan string // resources
 	changed   chan string // lists
 	asked     chan string // questions, in a few words
@@ -279,10 +280,10 @@ type ears struct {
 
 // listening are options of a client that hears all, and answers all that it is asked. What it has to complain of fails
 // the test.
-func listening(t *testing.T) (mcp.ClientOptions, *ears) {
+func listening(t *testing.T) (client.Options, *ears) {
 	t.Helper()
 	e := &ears{
-		logged: make(chan mcp.LogMessage, 100), updated: make(chan string, 100), changed: make(chan string, 100), asked: make(chan string, 100),
+		logged: make(chan client.LogMessage, 100), updated: make(chan string, 100), changed: make(chan string, 100), asked: make(chan string, 100),
 		fill: make(chan string, 10), roots: []mcp.Root{{URI: "file://" + root, Name: "peers"}}, forgotten: make(chan struct{}, 10),
 	}
 	complaints := &text{}
@@ -296,11 +297,11 @@ func listening(t *testing.T) (mcp.ClientOptions, *ears) {
 	changed := func(what string) func(context.Context) {
 		return func(context.Context) { offer(e.changed, what) }
 	}
-	return mcp.ClientOptions{
+	return client.Options{
 		Info:             mcp.Implementation{Name: "petrock-peer", Version: "1"},
 		Logger:           slog.New(slog.NewTextHandler(complaints, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		LogLevel:         mcp.LevelDebug,
-		Logged:           func(_ context.Context, m mcp.LogMessage) { offer(e.logged, m) },
+		Log:              func(_ context.Context, m client.LogMessage) { offer(e.logged, m) },
 		ResourceUpdated:  func(_ context.Context, uri string) { offer(e.updated, uri) },
 		ToolsChanged:     changed("tools"),
 		PromptsChanged:   changed("prompts"),
@@ -309,7 +310,7 @@ func listening(t *testing.T) (mcp.ClientOptions, *ears) {
 			offer(e.asked, "roots")
 			return e.roots, nil
 		},
-		Visit: func(_ context.Context, u *mcp.URLElicitation) error {
+		OpenURL: func(_ context.Context, u *mcp.URLElicitation) error {
 			offer(e.asked, u.URL)
 			u.Action = mcp.ActionAccept
 			return nil
@@ -388,7 +389,7 @@ func must[T any](t *testing.T) func(T, error) T {
 }
 
 // call calls a tool, whose result must be good, and returns its text.
-func call(t *testing.T, c *mcp.Client, name string, arguments any, options ...mcp.CallOption) string {
+func call(t *testing.T, c *client.Client, name string, arguments any, options ...client.CallOption) string {
 	t.Helper()
 	result := called(t, c, name, arguments, options...)
 	if result.IsError {
@@ -398,7 +399,7 @@ func call(t *testing.T, c *mcp.Client, name string, arguments any, options ...mc
 }
 
 // called calls a tool, which must have a result.
-func called(t *testing.T, c *mcp.Client, name string, arguments any, options ...mcp.CallOption) *mcp.ToolResult {
+func called(t *testing.T, c *client.Client, name string, arguments any, options ...client.CallOption) *mcp.ToolResult {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), name, arguments, options...)
 	if err != nil {
@@ -433,7 +434,7 @@ func fails(t *testing.T, what string, err error, codes ...jsonrpc.Code) {
 }
 
 // toolNames are the names of all tools.
-func toolNames(t *testing.T, c *mcp.Client) []string {
+func toolNames(t *testing.T, c *client.Client) []string {
 	t.Helper()
 	var names []string
 	for _, tool := range must[[]mcp.Tool](t)(c.Tools(t.Context())) {

@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A generator of a project's own may be called as its components are, whatever that means to Go, to
@@ -18,9 +18,9 @@ func TestGeneratorNames(t *testing.T) {
 	w := newWorld(t)
 	untried := generators.All() // to build a workshop for each takes too long here
 	for i, g := range untried {
-		untried[i].Make = func(p kit.Project, input json.RawMessage) (kit.Draft, error) {
+		untried[i].Make = func(p gen.Project, input json.RawMessage) (gen.Draft, error) {
 			draft, err := g.Make(p, input)
-			draft.Trial = kit.Trial{}
+			draft.Trial = gen.Trial{}
 			return draft, err
 		}
 	}
@@ -111,7 +111,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	w.unchanged(before, "in the end")
 
 	// A generator that somebody has written wrongly is in the way of generators alone.
-	w.write("generators/wrong.go", "package generators\n\nimport \"hello/generators/kit\"\n\n// Wrong is wrong.\nfunc Wrong() (kit.Draft, error) { return kit.Draft{}, nil }\n")
+	w.write("generators/wrong.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Wrong is wrong.\nfunc Wrong() (gen.Draft, error) { return gen.Draft{}, nil }\n")
 	refused := w.refusal(second(e.Generate(t.Context(), "generator", input{Name: "handler"}.json(), engine.Options{})))
 	if !strings.Contains(refused.Error(), "generators/wrong.go:6:6: Wrong is exported and is no generator") {
 		t.Errorf("the refusal says: %v", refused)
@@ -141,10 +141,10 @@ func TestGeneratorDrafts(t *testing.T) {
 		t.Run(test.file, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			e, err := engine.Open(w.dir, append(generators.All(), kit.Generator{
+			e, err := engine.Open(w.dir, append(generators.All(), gen.Generator{
 				Name: "note", InputSchema: json.RawMessage(`{"type":"object"}`),
-				Make: func(kit.Project, json.RawMessage) (kit.Draft, error) {
-					return kit.Draft{Kind: "note", Name: "first", Files: []kit.File{{Path: test.file, Text: []byte(test.text)}}}, nil
+				Make: func(gen.Project, json.RawMessage) (gen.Draft, error) {
+					return gen.Draft{Kind: "note", Name: "first", Files: []gen.File{{Path: test.file, Text: []byte(test.text)}}}, nil
 				},
 			}))
 			if err != nil {

@@ -37,7 +37,7 @@ const (
 // The tests have no network, and ignore workspaces above a project.
 func TestMain(m *testing.M) {
 	if os.Getenv(isWorkshop) != "" {
-		os.Exit(cli.Workshop(context.Background(), os.Args[1:], os.Stdout))
+		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout))
 	}
 	debug.SetGCPercent(400) // the tests parse much and keep little
 	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": testenv.GoFlags, "GOWORK": "off"} {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/workshop"
 )
 
 // version generates a new version of a command.
@@ -45,7 +45,7 @@ func (w *world) says(err error, parts ...string) {
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	call := w.caller(client)
 	good[engine.Result](w, client, "generate_feature", object{"name": "links", "crud": true, "fields": []string{"url:string:1..80", "tags:[]string?"}})
 	call("links_create", object{"url": "https://go.dev", "tags": []string{"go"}}, `"seq":1`)
@@ -91,7 +91,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	if err != nil || checked.OK || !strings.Contains(checked.Stale(), changed) {
 		t.Errorf("the check says %+v, %v", checked, err)
 	}
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	for tool, arguments := range map[string]object{"build": {}, "call": {"name": "links_list"}} {
 		if said := client.CallTool(tool, arguments); !said.IsError || !strings.Contains(said.Text(), changed) {
 			t.Errorf("%s says %s", tool, said.Text())

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/place"
-	"github.com/petrock/petrock/generators/gocmd"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Git says what was done about version control, and why.
@@ -78,7 +78,7 @@ func git(ctx context.Context, dir string, args ...string) (words string, err err
 		return slices.Contains(elsewhere, name)
 	})
 	alone := []string{"-c", "user.useConfigOnly=true", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false"}
-	_, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: dir, Env: env}, "git", append(alone, args...)...)
+	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: dir, Env: env}, "git", append(alone, args...)...)
 	if err == nil {
 		return "", nil
 	}

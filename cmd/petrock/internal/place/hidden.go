@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/petrock/petrock/generators/filelock"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // Names of what is hidden. Beside a destination, the name ends with a mark of it.
@@ -64,17 +64,17 @@ func (p *Place) claim() error {
 			return err
 		}
 		p.made = p.made || err == nil
-		var lock *filelock.Lock
+		var lock *journal.Lock
 		if err = checkHidden(p.hidden); err == nil {
-			lock, err = filelock.Try(filepath.Join(p.hidden, lockName))
+			lock, err = journal.TryLock(filepath.Join(p.hidden, lockName))
 		}
 		switch {
 		case err == nil:
 			p.lock = lock
 			return nil
-		case try == tries && errors.Is(err, filelock.ErrHeld):
+		case try == tries && errors.Is(err, journal.ErrLocked):
 			return fmt.Errorf("another petrock is at work on %s; wait for it, or choose another place", p.dest)
-		case try == tries || !errors.Is(err, filelock.ErrHeld) && !errors.Is(err, fs.ErrNotExist):
+		case try == tries || !errors.Is(err, journal.ErrLocked) && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -94,7 +94,7 @@ func sweep(dir, except string) {
 		if hidden == except || !ours.MatchString(entry.Name()) || checkHidden(hidden) != nil {
 			continue
 		}
-		lock, err := filelock.Try(filepath.Join(hidden, lockName))
+		lock, err := journal.TryLock(filepath.Join(hidden, lockName))
 		if err != nil {
 			continue
 		}

@@ -9,17 +9,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/filelock"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // A Place is where a folder is going to be. It is not for several goroutines.
 type Place struct {
-	dest     string         // where it goes, absolute
-	hidden   string         // where it is prepared
-	made     bool           // hidden was made by this one
-	inside   bool           // hidden is in dest, which is there and empty
-	parents  []string       // folders above dest that were made for it, deepest first
-	lock     *filelock.Lock // on hidden
+	dest     string        // where it goes, absolute
+	hidden   string        // where it is prepared
+	made     bool          // hidden was made by this one
+	inside   bool          // hidden is in dest, which is there and empty
+	parents  []string      // folders above dest that were made for it, deepest first
+	lock     *journal.Lock // on hidden
 	finished bool
 	moved    bool // dest holds something now
 	unsolved bool // hidden holds what nobody can move or remove without asking

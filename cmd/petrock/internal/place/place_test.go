@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/place"
-	"github.com/petrock/petrock/generators/filelock"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // open claims a place and puts two names into it.
@@ -173,7 +173,7 @@ func TestLeftovers(t *testing.T) {
 		write(t, filepath.Join(parent, left))
 	}
 	write(t, filepath.Join(parent, ".petrock-new-00000003", "project", "go.mod"))
-	lock, err := filelock.Try(filepath.Join(parent, ".petrock-new-00000003", "lock"))
+	lock, err := journal.TryLock(filepath.Join(parent, ".petrock-new-00000003", "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}

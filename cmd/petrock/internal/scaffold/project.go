@@ -38,10 +38,8 @@ func (s Sources) Make(a Answers) ([]File, error) {
 	if err := adapt(files, a); err != nil {
 		return nil, err
 	}
-	if a.Example != "" {
-		if err := wire(files, a); err != nil {
-			return nil, err
-		}
+	if err := wire(files, a); err != nil {
+		return nil, err
 	}
 	if err := render(s.Templates, a, put); err != nil {
 		return nil, err
@@ -94,12 +92,12 @@ func adapt(files map[string][]byte, a Answers) error {
 		}
 		files[name] = moved
 	}
-	names := path.Join("cmd", a.Name, "name_gen.go")
-	named, err := setConstant(names, files[names], "programName", a.Name)
+	main := path.Join("cmd", a.Name, "main.go")
+	named, err := setField(main, files[main], "Name", a.Name)
 	if err != nil {
 		return err
 	}
-	files[names] = named
+	files[main] = named
 	return nil
 }
 

@@ -114,7 +114,7 @@ func TestGo(t *testing.T) {
 				}
 			}
 		}
-		if text := files["cmd/my-hello/name_gen.go"]; !strings.Contains(text, `programName = "my-hello"`) {
+		if text := files["cmd/my-hello/main.go"]; !strings.Contains(text, `Name: "my-hello",`) {
 			t.Errorf("the program does not know its name:\n%s", text)
 		}
 	}
@@ -333,7 +333,7 @@ func TestEverything(t *testing.T) {
 			t.Errorf("the wiring lacks %s:\n%s", line, files["cmd/demo/wire_gen.go"])
 		}
 	}
-	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/name_gen.go", "cmd/demo/main.go", "go.mod"} {
+	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/main.go", "go.mod"} {
 		if files[name] != plain[name] {
 			t.Errorf("%s is not that of the plain project", name)
 		}
@@ -356,7 +356,7 @@ func TestEverything(t *testing.T) {
 func TestTasks(t *testing.T) {
 	sources := scaffold.Embedded()
 	files := makeFiles(t, sources, scaffold.Answers{Name: "jobs", Module: "example.com/jobs", Example: "tasks"})
-	for _, line := range []string{"tools.Register(s)", "data.New(programName, chats.Feature(), tasks.Feature())", `"example.com/jobs/features/tasks"`} {
+	for _, line := range []string{"tools.Register(s)", "appserve.New(programName, chats.Feature(), tasks.Feature())", `"example.com/jobs/features/tasks"`} {
 		if !strings.Contains(files["cmd/jobs/wire_gen.go"], line) {
 			t.Errorf("the wiring lacks %s:\n%s", line, files["cmd/jobs/wire_gen.go"])
 		}
@@ -440,7 +440,7 @@ func TestFacts(t *testing.T) {
 	for _, example := range append(scaffold.Embedded().Examples(), "") {
 		answers := scaffold.Answers{Name: "hello", Module: "hello", Example: example}
 		files, facts := makeFiles(t, scaffold.Embedded(), answers), answers.Facts()
-		if keyed := strings.Contains(files["cmd/hello/defaults.go"], "keysRequired = true"); keyed != facts.Keyed {
+		if keyed := strings.Contains(files["cmd/hello/main.go"], "KeysRequired: true,"); keyed != facts.Keyed {
 			t.Errorf("in the example %q, whether keys are required is %v, and texts say %v", example, keyed, facts.Keyed)
 		}
 		if files["tools/"+facts.Tool+".go"] == "" || files["tools/"+facts.Tool+"_test.go"] == "" || !strings.Contains(files["tools/tools_gen.go"], `"`+facts.Tool+`"`) {
@@ -452,7 +452,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// A project with tokens differs from one without by one file of its program, and what petrock.json says.
+// A project with tokens differs from one without by its wiring, README.md and petrock.json.
 func TestOAuth(t *testing.T) {
 	answers := scaffold.Answers{Name: "hello", Module: "example.com/hello"}
 	plain := makeFiles(t, scaffold.Embedded(), answers)
@@ -460,8 +460,8 @@ func TestOAuth(t *testing.T) {
 	files := makeFiles(t, scaffold.Embedded(), answers)
 	for name, text := range files {
 		before, there := plain[name]
-		if name == "cmd/hello/identity.go" {
-			if !strings.Contains(text, `import "example.com/hello/cmd/hello/oauth"`) || !strings.Contains(text, "oauth.New(programName)") || strings.Contains(before, "import") {
+		if name == "cmd/hello/wire_gen.go" {
+			if !strings.Contains(text, `"example.com/hello/core/auth/oauth"`) || !strings.Contains(text, "oauth.New(programName)") || strings.Contains(before, "oauth") {
 				t.Errorf("%s is\n%s\nand without tokens\n%s", name, text, before)
 			}
 		} else if name == "README.md" {
@@ -475,14 +475,28 @@ func TestOAuth(t *testing.T) {
 	if len(files) != len(plain) || !strings.Contains(files[project.FileName], `"oauth": true`) || strings.Contains(plain[project.FileName], `"oauth":`) {
 		t.Errorf("there are %d files, and %d without tokens, or %s does not tell", len(files), len(plain), project.FileName)
 	}
-	if files["cmd/hello/oauth/oauth.go"] == "" || files["cmd/hello/oauth/oauth_test.go"] != "" {
-		t.Error("cmd/hello/oauth is not as core is")
-	}
 }
 
 func TestModuleThatIsRequired(t *testing.T) {
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "cobra", Module: "github.com/spf13/cobra"}); err == nil || !strings.Contains(err.Error(), "requires") {
 		t.Errorf("the path of a requirement is taken: %v", err)
+	}
+}
+
+// The program of a project is main.go, of at most 30 lines, and the derived wire_gen.go.
+func TestProgram(t *testing.T) {
+	for _, example := range append(scaffold.Embedded().Examples(), "") {
+		files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "hello", Module: "hello", Example: example})
+		count, lines := 0, 0
+		for name, text := range files {
+			if strings.HasPrefix(name, "cmd/hello/") {
+				count++
+				lines += strings.Count(text, "\n")
+			}
+		}
+		if main := strings.Count(files["cmd/hello/main.go"], "\n"); count != 2 || main > 30 || example == "" && lines > 60 {
+			t.Errorf("the example %q has %d files with %d lines in cmd/hello, %d of them in main.go", example, count, lines, main)
+		}
 	}
 }
 

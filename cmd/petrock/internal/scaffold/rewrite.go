@@ -7,7 +7,6 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -62,24 +61,24 @@ func moveImports(name string, src []byte, moves []move) ([]byte, error) {
 	return moved, nil
 }
 
-// setConstant gives a string constant of a Go file another value.
-func setConstant(name string, src []byte, constant, value string) ([]byte, error) {
+// setField sets the first string field of this name in the composite literals of a Go file.
+func setField(name string, src []byte, field, value string) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, fmt.Errorf("reading %w", err)
 	}
 	for node := range ast.Preorder(file) {
-		spec, ok := node.(*ast.ValueSpec)
+		pair, ok := node.(*ast.KeyValueExpr)
 		if !ok {
 			continue
 		}
-		i := slices.IndexFunc(spec.Names, func(id *ast.Ident) bool { return id.Name == constant })
-		if i >= 0 && i < len(spec.Values) {
-			return splice(src, []edit{replace(fset, spec.Values[i], strconv.Quote(value))}), nil
+		key, isName := pair.Key.(*ast.Ident)
+		if text, isText := pair.Value.(*ast.BasicLit); isName && isText && key.Name == field && text.Kind == token.STRING {
+			return splice(src, []edit{replace(fset, text, strconv.Quote(value))}), nil
 		}
 	}
-	return nil, fmt.Errorf("%s: there is no constant %s", name, constant)
+	return nil, fmt.Errorf("%s: there is no string field %s", name, field)
 }
 
 func replace(fset *token.FileSet, node ast.Node, text string) edit {

@@ -18,7 +18,7 @@ import (
 type Sources struct {
 	Core       fs.FS // the folder core
 	Generators fs.FS // the folder generators
-	Skeleton   fs.FS // base, and what is put over it: below example by examples, and oauth
+	Skeleton   fs.FS // base, and below example what examples put over it
 	Templates  fs.FS // project: what is not Go
 }
 
@@ -69,9 +69,6 @@ func (s Sources) trees(a Answers) []tree {
 	if a.Example != "" {
 		all = append(all, example)
 	}
-	if a.OAuth {
-		all = append(all, tree{files: s.Skeleton, from: "oauth", to: "."})
-	}
 	return all
 }
 
@@ -81,7 +78,7 @@ func (t tree) read(name string, put func(file string, data []byte)) error {
 		if err == nil && d.IsDir() && file == t.less {
 			return fs.SkipDir
 		}
-		if err != nil || d.IsDir() || standsIn(file) || (t.ours || isLikeCore(file)) && stays(file) {
+		if err != nil || d.IsDir() || standsIn(file) || t.ours && stays(file) {
 			return err
 		}
 		data, err := fs.ReadFile(t.files, file)
@@ -91,13 +88,6 @@ func (t tree) read(name string, put func(file string, data []byte)) error {
 		put(t.place(file, name), data)
 		return nil
 	})
-}
-
-// isLikeCore reports whether a file of the skeleton is one that users get as they get core: what makes the commands of
-// features, and what takes tokens.
-func isLikeCore(file string) bool {
-	dir := path.Dir(file)
-	return dir == "base/cmd/server/data" || dir == "base/cmd/server/oauth"
 }
 
 // standsIn reports whether a file of the skeleton stands in for the rest of a project, for files that are put over that.

@@ -8,12 +8,11 @@ import (
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/naming"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// wire derives the wiring of a project with an example: its program offers other packages than that of the plain project.
+// wire derives the wiring of a project.
 func wire(files map[string][]byte, a Answers) error {
 	written := map[string][]byte{}
 	for name, text := range files {
@@ -21,11 +20,12 @@ func wire(files map[string][]byte, a Answers) error {
 			written[name] = text
 		}
 	}
-	store := source.NewStore(nil, &build.Default)
+	store := typecheck.NewStore(nil, &build.Default)
 	project := derive.Project{
 		Name:    a.Name,
 		Core:    path.Join(a.Module, "core"),
-		Checker: typing.NewChecker(typing.Module{Path: a.Module}, nil, store.Fset()),
+		OAuth:   a.OAuth,
+		Checker: typecheck.NewChecker(typecheck.Module{Path: a.Module}, nil, store.Fset()),
 	}
 	view := store.Empty().With(written)
 	for _, place := range derive.Places(view) {
@@ -33,14 +33,14 @@ func wire(files map[string][]byte, a Answers) error {
 			continue
 		}
 		for _, tool := range derive.ToolNames(view.File(path.Join(place.Dir, path.Base(place.Dir)+"_gen.go"))) {
-			if over := len(tool) - naming.Limit(a.Name); over > 0 {
-				return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of a project with the example %s: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, a.Example, tool, over)}
+			if over := len(tool) - gen.MaxNameLength(a.Name); over > 0 {
+				return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of this project: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, tool, over)}
 			}
 		}
 	}
 	derived, err := project.Wire(view)
 	if err != nil {
-		return fmt.Errorf("deriving the wiring of the example %s: %w", a.Example, err)
+		return fmt.Errorf("deriving the wiring: %w", err)
 	}
 	for _, file := range derived {
 		files[file.Path] = file.Text

@@ -14,7 +14,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/generators/filelock"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // GoFlags are the flags of every go command that the tests start. With -trimpath, all copies of a
@@ -39,7 +39,7 @@ func Warm(ctx context.Context) (err error) {
 		return err
 	}
 	cache := strings.TrimSpace(string(out))
-	lock, err := filelock.Wait(ctx, filepath.Join(cache, "petrock-tests.lock"), nil)
+	lock, err := journal.WaitLock(ctx, filepath.Join(cache, "petrock-tests.lock"), nil)
 	if err != nil {
 		return err
 	}

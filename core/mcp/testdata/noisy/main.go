@@ -11,11 +11,11 @@ import (
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/noisy/chatty"
-	"github.com/petrock/petrock/core/quiet"
+	"github.com/petrock/petrock/core/serve/stdout"
 )
 
 func main() {
-	out := os.NewFile(quiet.Stdout(), "stdout")
+	out := os.NewFile(stdout.FD(), "stdout")
 	fmt.Println("noisy: a line from main")
 	server := mcp.NewServer(mcp.Implementation{Name: "noisy", Version: "1"}, mcp.Options{Grace: 2 * time.Second})
 	tools := map[string]mcp.ToolHandler{

@@ -1,4 +1,4 @@
-// Petrock is the workshop of this project, for people in a terminal and for agents over MCP: it adds tools,
+// Petrock is this project's own petrock, for people in a terminal and for agents over MCP: it adds tools,
 // resources and prompts to it, verified before they are written, takes that back, and tells what the project is
 // and whether it compiles. It does not import the rest of the project, and so it works while that does not compile.
 package main
@@ -7,11 +7,11 @@ import (
 	"context"
 	"os"
 
-	"github.com/petrock/petrock/core/quiet"
+	"github.com/petrock/petrock/core/serve/stdout"
 	"github.com/petrock/petrock/generators/cli"
 )
 
 func main() {
-	out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
-	os.Exit(cli.Workshop(context.Background(), os.Args[1:], out))
+	out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error from here on
+	os.Exit(cli.Main(context.Background(), os.Args[1:], out))
 }

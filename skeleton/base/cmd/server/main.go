@@ -1,63 +1,25 @@
-// The server offers the project's tools to MCP clients. This is the program that ships; the
-// one for those who work on the project is cmd/petrock.
+// The server offers this project's tools to MCP clients.
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"slices"
 
-	"github.com/spf13/cobra"
-
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/quiet"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/serve"
 )
 
 func main() {
-	out := os.NewFile(quiet.Stdout(), "stdout") // os.Stdout is standard error from here on
-	os.Exit(run(context.Background(), os.Args[1:], out, os.Stderr))
-}
+	os.Exit(serve.Main(serve.Config{
+		Name: "server",
+		Wire: wire, // registers what tools, resources, prompts and features contain
 
-// run is the program: it does what the arguments say and returns the status to end with.
-func run(ctx context.Context, args []string, out, errOut *os.File) int {
-	started := false
-	root := newRoot(out, errOut)
-	root.SetOut(out)
-	root.SetErr(errOut)
-	root.SetArgs(args)
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !started {
-		err = &terminal.UsageError{Err: err}
-	}
-	status := terminal.Status(err)
-	if err != nil {
-		fmt.Fprintf(errOut, "%s: %v\n", programName, err)
-	}
-	if status == terminal.Misuse {
-		fmt.Fprintf(errOut, "Run '%s --help' for usage.\n", cmd.CommandPath())
-	}
-	return status
-}
+		// Instructions tell the client's model how to use the server as a whole.
+		Instructions: "",
 
-func newRoot(out, errOut *os.File) *cobra.Command {
-	root := &cobra.Command{
-		Use:           programName,
-		Short:         programName + " is an MCP server",
-		Long:          programName + " is an MCP server. Clients start it as: " + programName + " mcp\nOver HTTP it is there with: " + programName + " serve\nIn a terminal its tools are called with: " + programName + " call",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true, // run prints them
-		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	with := extensions()
-	all := slices.Concat(with, gateKeepers())
-	root.AddCommand(newMCP(out, with), newServe(all), newVersion())
-	root.AddCommand(mcpcli.Commands(newEnv(out, errOut))...)
-	for _, e := range all {
-		root.AddCommand(e.Commands()...)
-	}
-	return root
+		// Defaults of the command serve. With KeysRequired it does not start without an API key.
+		Addr:         "127.0.0.1:8181",
+		KeysRequired: false,
+
+		// The version comes from build information, unless it is set here.
+		// Version: "1.0.0",
+	}))
 }

@@ -6,15 +6,18 @@ import (
 	"context"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/serve"
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
-// register offers all that the project's packages hold.
-func register(_ context.Context, s *mcp.Server) error {
-	return tools.Register(s)
+// wire returns what the packages of this project offer.
+func wire(_ string) serve.Wiring {
+	return serve.Wiring{
+		Register: register,
+	}
 }
 
-// extensions are what the server has beside them.
-func extensions() []extension {
-	return nil
+// register registers the tools, resources and prompts of this project.
+func register(_ context.Context, s *mcp.Server) error {
+	return tools.Register(s)
 }

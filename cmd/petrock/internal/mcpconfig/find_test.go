@@ -1,0 +1,230 @@
+package mcpconfig_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+)
+
+// The files of the nearest folder count, and no others; a settings file without servers is none.
+func TestFind(t *testing.T) {
+	root := t.TempDir()
+	deep := filepath.Join(root, "a", "b")
+	write(t, filepath.Join(root, ".mcp.json"), `{"mcpServers": {"far": {"command": "x"}}}`)
+	write(t, filepath.Join(deep, "crush.json"), `{"options": {}}`)
+	write(t, filepath.Join(deep, ".vscode"), "a file, and no folder")
+	config, err := mcpconfig.Find(deep, mcpconfig.Options{})
+	if err != nil || config.Dir != root || !slices.Equal(config.Names(), []string{"far"}) || len(config.Problems) > 0 {
+		t.Fatalf("%+v, %v", config, err)
+	}
+	write(t, filepath.Join(root, "a", ".cursor", "mcp.json"), `{"mcpServers": {"near": {"command": "${workspaceFolder}/x"}}}`)
+	config, err = mcpconfig.Find(deep, mcpconfig.Options{})
+	if err != nil || !slices.Equal(config.Names(), []string{"near"}) {
+		t.Fatalf("%+v, %v", config, err)
+	}
+	if s, err := config.Server("near"); err != nil || s.Command != filepath.Join(root, "a", "x") || s.Dir != filepath.Join(root, "a") {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if config, err = mcpconfig.Find(deep, mcpconfig.Options{Home: filepath.Join(root, "a")}); err != nil || config.Dir != root {
+		t.Errorf("~/.cursor/mcp.json is of a project: %+v, %v", config, err)
+	}
+	if s, err := config.Server("near"); s != nil || !errors.Is(err, mcpconfig.ErrUnknown) || !strings.Contains(err.Error(), "there are: far") {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+func TestFindNone(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := mcpconfig.Find(dir, mcpconfig.Options{}); err != nil && (!errors.Is(err, mcpconfig.ErrNone) || !strings.Contains(err.Error(), dir)) {
+		t.Error(err)
+	}
+}
+
+// A file that cannot be used says where and why.
+func TestReadRefuses(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{".mcp.json", "{\n  \"mcpServers\": {\n    \"ä\": x\n", ":3:10: unexpected"},
+		{".mcp.json", "", ":1:1: the input ends"},
+		{".mcp.json", "[]", ": must be an object, got an array"},
+		{".mcp.json", "{} // x", ":1:4: unexpected"},
+		{".mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"command\": \"y\"}}}", `:2:1: duplicate key "command"; keep one of them`},
+		{".mcp.json", `{"mcpServers": []}`, ": mcpServers: must be an object, got an array"},
+		{".mcp.json", `{"servers": {}}`, `: servers: Claude Code does not read this key, but "mcpServers"`},
+		{"crush.json", `{"mcpServers": {}}`, `Crush does not read this key, but "mcp"`},
+		{".crush.json", `{"mcp": {},}`, ":1:12: unexpected"},
+		{".vscode/mcp.json", `{"mcpServers": {"a": {}}}`, `VS Code does not read this key, but "servers"`},
+		{".cursor/mcp.json", "{/* x */\n \"servers\": {},}", `Cursor does not read this key, but "mcpServers"`},
+		{".cursor/mcp.json", "{/* x\ny */ \"a\" 1}", ":2:10: unexpected"},
+		{"team.json", `{"x": 1}`, ": it has to have one of the keys"},
+		{"team.json", `{"mcp": {}, "servers": {}}`, ": it has to have one of the keys"},
+		{"team.json", `{"mcpServers": {},}`, ":1:19: unexpected"},
+		{"big.json", strings.Repeat(" ", 1<<20+1), "longer than"},
+		{"deep.json", strings.Repeat("[", 1000), "nested deeper"},
+	} {
+		file := filepath.Join(t.TempDir(), filepath.FromSlash(test.name))
+		write(t, file, test.text)
+		config, err := mcpconfig.Read(file, mcpconfig.Options{})
+		var problem *mcpconfig.Problem
+		if !errors.As(err, &problem) || config != nil || !strings.Contains(err.Error(), test.want) || problem.File != file {
+			t.Errorf("%s with %.40q: %v, want %q", test.name, test.text, err, test.want)
+		}
+	}
+	for _, file := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none.json")} {
+		if _, err := mcpconfig.Read(file, mcpconfig.Options{}); err == nil || !strings.HasPrefix(err.Error(), file+": ") {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if _, err := mcpconfig.Read("none.json", mcpconfig.Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A file of any name is read by the rules that its key tells.
+func TestReadByKey(t *testing.T) {
+	env := in(map[string]string{"X": "v"})
+	for text, want := range map[string]string{
+		"\xef\xbb\xbf" + `{"mcpServers": {"a": {"command": "c", "args": ["${X}", "$X", "${env:Y"]}}}`: "v $X ${env:Y",
+		`{"mcp": {"a": {"type": "stdio", "command": "c", "args": ["${X}", "$X"]}}}`:                   "v v",
+		`{"servers": {"a": {"command": "c", "args": ["${X}", "${env:X}"]}}, /* x */}`:                 "${X} v",
+	} {
+		file := filepath.Join(t.TempDir(), "team.json")
+		write(t, file, text)
+		config, err := mcpconfig.Read(file, mcpconfig.Options{Getenv: env})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if s, err := config.Server("a"); err != nil || strings.Join(s.Args, " ") != want || s.Dir != filepath.Dir(file) || s.Command != "c" {
+			t.Errorf("%s: %+v, %v", text, s, err)
+		}
+	}
+}
+
+// What is wrong with a server names its field, and no value of a variable.
+func TestProblems(t *testing.T) {
+	env := in(map[string]string{"SECRET": "s3cret", "BREAK": "s3cret\r\nX: y", "ZERO": "s3cret\x00"})
+	for _, test := range []struct{ file, entry, want string }{
+		{".mcp.json", `{"command": 3}`, ": command: must be a string, got a number"},
+		{".mcp.json", `{"command": "c", "env": {"A": 1}}`, ": env.A: must be a string, got a number; write it between quotes"},
+		{".mcp.json", `{"command": "c", "env": {"A": null}}`, ": env.A: must be a string, got null"},
+		{".mcp.json", `{"command": "c", "env": {"A=B": "x"}}`, `: env["A=B"]: this is no name`},
+		{".mcp.json", `{"command": "${ZERO}"}`, ": command: it has a zero byte"},
+		{".mcp.json", `{"type": "stdio", "url": "http://x"}`, ": command: it is missing"},
+		{".mcp.json", `{"type": "sse", "command": "c"}`, ": url: it is missing"},
+		{".mcp.json", `{"type": 1, "command": "c"}`, ": type: must be a string"},
+		{".mcp.json", `{"url": "${SECRET}"}`, ": url: it is no address"},
+		{".mcp.json", `{"url": "http://[${SECRET}"}`, ": url: it is no address"},
+		{".mcp.json", `{"url": "unix:///x"}`, ": url: it is no address"},
+		{".mcp.json", `{"url": "http://x", "headers": {"A": "${BREAK}"}}`, ": headers.A: the value has a line break"},
+		{".mcp.json", `{"url": "http://x", "headers": {"A B": "x"}}`, `: headers["A B"]: this is no name of a header`},
+		{".mcp.json", `{"url": "http://x", "headers": {"a-b": "x", "A-B": "y"}}`, ": headers.a-b: the header stands here twice"},
+		{".mcp.json", `"c"`, `server "s": must be an object, got a string`},
+		{"crush.json", `{"type": "streamable-http", "url": "http://x"}`, ": type:"},
+		{"crush.json", `{"type": "stdio", "command": "$NO"}`, ": command: it is missing or empty"},
+		{"crush.json", `{"type": "http", "url": "$NO"}`, ": url: it is no address"},
+		{"crush.json", `{"type": "stdio", "command": "c", "timeout": -1}`, ": timeout: it has to be between"},
+		{"crush.json", `{"type": "stdio", "command": "c", "timeout": "5s"}`, ": timeout: must be"},
+		{"crush.json", `{"type": "stdio", "command": "c", "disabled_tools": "x"}`, ": disabled_tools: must be"},
+		{".cursor/mcp.json", `{"command": "c", "envFile": "none"}`, ": envFile: reading the file: no such file"},
+		{".cursor/mcp.json", `{"command": "c", "envFile": "${env:NO}"}`, ": envFile: ${env:NO} is not set"},
+		{".vscode/mcp.json", `{"command": "c", "env": {"A": true}}`, ": env.A: must be a string"},
+		{".vscode/mcp.json", `{"command": "c", "env": {"A": "${input:x}"}}`, `: env.A: there is no input "x"`},
+	} {
+		file := filepath.Join(t.TempDir(), filepath.FromSlash(test.file))
+		key := map[string]string{".mcp.json": "mcpServers", ".cursor/mcp.json": "mcpServers", "crush.json": "mcp", ".vscode/mcp.json": "servers"}[test.file]
+		more := `"type": "stdio", "command": "c"`
+		write(t, file, `{"`+key+`": {"s": `+test.entry+`, "good": {`+more+`}}}`)
+		config, err := mcpconfig.Read(file, mcpconfig.Options{Getenv: env})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		s, err := config.Server("s")
+		var problem *mcpconfig.Problem
+		if !errors.As(err, &problem) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "s3cret") || problem.Server != "s" || s.Err != err {
+			t.Errorf("%s: %v, want %q", test.entry, err, test.want)
+		}
+		if _, err := config.Server("good"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Fields that a client does not know are nobody's business, whatever they hold.
+func TestUnknownFields(t *testing.T) {
+	file := filepath.Join(t.TempDir(), ".mcp.json")
+	write(t, file, `{"mcpServers": {"s": {"command": "c", "cwd": 1, "envFile": [], "timeout": "x", "disabled": true, "new": {}}}, "inputs": 3}`)
+	config, err := mcpconfig.Read(file, mcpconfig.Options{Getenv: in(map[string]string{"CLAUDE_PROJECT_DIR": "/elsewhere"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := config.Server("s")
+	if err != nil || s.Disabled || s.Dir != filepath.Dir(file) || s.Env != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Nobody is asked for a server that is disabled, shadowed or not wanted.
+func TestAsksForWhatIsWanted(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"both": {"command": "c"}}}`)
+	write(t, filepath.Join(dir, ".vscode", "mcp.json"), `{
+		"inputs": [{"id": "x", "type": "promptString"}, {"id": "y", "type": "promptString"}],
+		"servers": {"both": {"command": "${input:x}"}, "one": {"command": "${input:x}"}, "two": {"command": "${input:y}", "args": ["${input:y}"]}}
+	}`)
+	var asked []string
+	config, err := mcpconfig.Find(dir, mcpconfig.Options{Input: func(in mcpconfig.Input) (string, error) {
+		asked = append(asked, in.ID)
+		return "run-" + in.ID, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"both": "c", "two": "run-y"} {
+		if s, err := config.Server(name); err != nil || s.Command != want {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	if !slices.Equal(asked, []string{"y"}) {
+		t.Errorf("asked for %q", asked)
+	}
+	stop := errors.New("nobody here")
+	config, err = mcpconfig.Find(dir, mcpconfig.Options{Input: func(mcpconfig.Input) (string, error) { return "", stop }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Server("one"); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+}
+
+// Whatever a file holds, reading it ends, and no error has a secret in it.
+func FuzzRead(f *testing.F) {
+	f.Add(".mcp.json", `{"mcpServers": {"a": {"command": "${T}", "args": ["${T:-x}"], "env": {"A": "${T}"}}}}`)
+	f.Add("crush.json", `{"mcp": {"a": {"type": "http", "url": "http://$T", "headers": {"A": "${T:+$(x)}"}}}}`)
+	f.Add(".vscode/mcp.json", `{"inputs": [{"id": "x", "type": "pickString", "options": [1]}], "servers": {"a": {"url": "${env:T}${input:x}"}},}`)
+	f.Fuzz(func(t *testing.T, name, text string) {
+		if !slices.Contains([]string{".mcp.json", "crush.json", ".cursor/mcp.json", ".vscode/mcp.json"}, name) {
+			name = "other.json"
+		}
+		file := filepath.Join(t.TempDir(), filepath.FromSlash(name))
+		write(t, file, text)
+		config, err := mcpconfig.Read(file, mcpconfig.Options{Home: "/h", Getenv: func(string) (string, bool) { return "s3cret", true }})
+		if err != nil {
+			return
+		}
+		for _, s := range config.Servers() {
+			if s.Err != nil && strings.Contains(s.Err.Error(), "s3cret") && !strings.Contains(text, "s3cret") {
+				t.Errorf("%s with %q: %v", name, text, s.Err)
+			}
+			if s.Err == nil && !s.Disabled && s.Command == "" && s.URL == "" {
+				t.Errorf("%s with %q: %+v", name, text, s)
+			}
+		}
+	})
+}

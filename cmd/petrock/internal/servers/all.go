@@ -1,0 +1,130 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// addAll adds --all to the command tools.
+func (t *target) addAll(cmd *cobra.Command) {
+	all := false
+	cmd.Flags().BoolVar(&all, "all", false, "list the tools of all servers in the configuration files")
+	one := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !all {
+			return one(cmd, args)
+		}
+		return mcpcli.Report(t.env, t.common, func() error { return t.listAll(cmd.Context(), args) })
+	}
+}
+
+// listAll lists the tools of all servers in the configuration files, as they come. The error names the servers that did not answer.
+func (t *target) listAll(ctx context.Context, args []string) error {
+	if err := errors.Join(t.common.Check(), t.check()); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		return terminal.Usagef("--all lists all servers; leave out %s, or --all", args[0])
+	}
+	config, err := t.configuration(t.input())
+	if err != nil {
+		return err
+	}
+	ctx, stop := mcpcli.Interruptible(ctx)
+	defer stop()
+	asJSON, printer := t.common.PrintsJSON(t.env.Out), mcpcli.NewPrinter(t.env, t.common)
+	object := map[string]any{}
+	var silent []string
+	for offer := range t.offers(ctx, config.Servers()) {
+		name := terminal.Plain(offer.server)
+		switch {
+		case offer.err != nil:
+			silent = append(silent, name)
+			object[offer.server] = mcpcli.Fault{Message: offer.err.Error(), Status: terminal.Unreached}
+			fmt.Fprintf(t.env.Err, "%s: %s\n", name, terminal.Plain(offer.err.Error()))
+		case asJSON:
+			object[offer.server] = map[string]any{"tools": append([]mcp.Tool{}, offer.tools...)}
+		case len(offer.tools) == 0:
+			if err := printer.Text(name + " has no tools."); err != nil {
+				return err
+			}
+		default:
+			if err := printer.Tools(name, offer.tools); err != nil {
+				return err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return mcpcli.ErrInterrupted
+	}
+	if asJSON {
+		if err := terminal.PrintJSON(t.env.Out, map[string]any{"servers": object}); err != nil {
+			return err
+		}
+	}
+	if len(silent) == 0 {
+		return nil
+	}
+	slices.Sort(silent)
+	return &terminal.SaidError{Err: &terminal.UnreachedError{Err: fmt.Errorf("servers that did not answer: %s; %s doctor says more", strings.Join(silent, ", "), t.env.Program)}}
+}
+
+// An offer is the tools of one server, or why they are not known.
+type offer struct {
+	server string
+	tools  []mcp.Tool
+	err    error
+}
+
+// offers asks all servers in parallel for their tools, and yields the answers as they come. It leaves out disabled servers. A server that
+// does not answer delays no other. When the loop ends, so do the servers.
+func (t *target) offers(ctx context.Context, servers []*mcpconfig.Server) iter.Seq[offer] {
+	return func(yield func(offer) bool) {
+		servers = slices.DeleteFunc(slices.Clone(servers), func(s *mcpconfig.Server) bool { return s.Disabled })
+		ctx, cancel := context.WithCancel(ctx)
+		answers := make(chan offer, len(servers))
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer cancel()
+		for _, s := range servers {
+			all.Go(func() {
+				tools, err := t.tools(ctx, s)
+				answers <- offer{s.Name, tools, err}
+			})
+		}
+		for range servers {
+			select {
+			case answer := <-answers:
+				if !yield(answer) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// tools lists the tools of one server that its configuration allows.
+func (t *target) tools(ctx context.Context, s *mcpconfig.Server) ([]mcp.Tool, error) {
+	c, err := t.dial(ctx, s, client.Options{Revision: mcp.Revision(t.revision)})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	tools, err := c.Tools(ctx)
+	return slices.DeleteFunc(tools, func(tool mcp.Tool) bool { return !allows(s, tool.Name) }), err
+}

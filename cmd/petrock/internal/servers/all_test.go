@@ -1,0 +1,123 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
+)
+
+// newTarget returns a target with a time limit.
+func newTarget(limit time.Duration) *target {
+	flags := &mcpcli.Flags{}
+	cmd := &cobra.Command{Use: "tools"}
+	flags.Add(cmd)
+	t := &target{}
+	t.Flags(cmd, flags)
+	flags.Timeout = limit
+	return t
+}
+
+// config reads a configuration file.
+func config(t *testing.T, name, text string) []*mcpconfig.Server {
+	t.Helper()
+	c, err := mcpconfig.Read(write(t, t.TempDir(), name, text), mcpconfig.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Servers()
+}
+
+// Three of twenty servers are broken. The tools of the others are there as soon as the slowest of those is ready.
+func TestTwenty(t *testing.T) {
+	const slowest = 300 * time.Millisecond
+	var entries []string
+	for i := range 17 {
+		delay := slowest * time.Duration(i) / 16
+		entries = append(entries, entry(t, fmt.Sprintf("good%d", i), "good "+delay.String(), fmt.Sprintf("tool%d", i), "common"))
+	}
+	entries = append(entries[:5:5], append([]string{
+		`"absent": {"command": "no-such-program-anywhere"}`,
+		entry(t, "garbage", "garbage"),
+		entry(t, "dies", "dies"),
+	}, entries[5:]...)...)
+	const limit = 20 * time.Second
+	all := config(t, ".mcp.json", `{"mcpServers": {`+strings.Join(entries, ",\n")+`}}`)
+	begin := time.Now()
+	good, bad := 0, map[string]string{}
+	var took time.Duration
+	for offer := range newTarget(limit).offers(t.Context(), all) {
+		if offer.err != nil {
+			bad[offer.server] = offer.err.Error()
+		} else if good++; len(offer.tools) != 2 || "good"+strings.TrimPrefix(offer.tools[1].Name, "tool") != offer.server {
+			t.Errorf("%s has %v", offer.server, offer.tools)
+		}
+		if good == 17 && len(bad) == 2 {
+			took = time.Since(begin)
+			break // garbage never answers
+		}
+	}
+	if good != 17 || took > limit/2 {
+		t.Errorf("got the tools of %d servers after %v", good, took)
+	}
+	for name, want := range map[string]string{"absent": "not found in PATH", "dies": "no database"} {
+		if !strings.Contains(bad[name], want) {
+			t.Errorf("%s: %s", name, bad[name])
+		}
+	}
+	if total := time.Since(begin); total > took+10*time.Second {
+		t.Errorf("ending the servers took %v", total-took)
+	}
+}
+
+// A configuration can disable servers and tools.
+func TestDisabled(t *testing.T) {
+	web := httptest.NewServer(newServer("a", "b", "c").HTTP(mcp.HTTPOptions{}))
+	defer web.Close()
+	all := config(t, "crush.json", `{"mcp": {
+		"off":  {"type": "http", "url": "`+web.URL+`", "disabled": true},
+		"less": {"type": "http", "url": "`+web.URL+`", "disabled_tools": ["b"]},
+		"only": {"type": "http", "url": "`+web.URL+`", "enabled_tools": ["c"]}
+	}}`)
+	got := map[string]string{}
+	for offer := range newTarget(time.Minute).offers(t.Context(), all) {
+		if offer.err != nil {
+			t.Errorf("%s: %v", offer.server, offer.err)
+		}
+		for _, tool := range offer.tools {
+			got[offer.server] += tool.Name
+		}
+	}
+	if fmt.Sprint(got) != "map[less:ac only:c]" {
+		t.Errorf("got %v", got)
+	}
+}
+
+// The limit ends waiting for a server that never answers, and so does the end of the context.
+func TestLimits(t *testing.T) {
+	all := config(t, ".mcp.json", `{"mcpServers": {`+entry(t, "garbage", "garbage")+`}}`)
+	for offer := range newTarget(200*time.Millisecond).offers(t.Context(), all) {
+		if offer.err == nil || !strings.Contains(offer.err.Error(), "200ms") {
+			t.Errorf("got %v", offer.err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	begin := time.Now()
+	for offer := range newTarget(time.Minute).offers(ctx, all) {
+		if offer.err == nil {
+			t.Error("a server that never answers has tools")
+		}
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("cancelling took %v", took)
+	}
+}

@@ -1,0 +1,394 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// kindVariable makes this program a server of some kind, after a delay.
+const kindVariable = "PETROCK_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	kind, delay, _ := strings.Cut(os.Getenv(kindVariable), " ")
+	if wait, err := time.ParseDuration(delay); err == nil {
+		time.Sleep(wait)
+	}
+	switch kind {
+	case "":
+		os.Exit(m.Run())
+	case "good":
+		if err := newServer(os.Args[1:]...).ServeStdio(context.Background(), os.Stdout); err != nil {
+			os.Exit(1)
+		}
+	case "bare":
+		if err := mcp.NewServer(mcp.Implementation{Name: "bare", Version: "1"}, mcp.Options{}).ServeStdio(context.Background(), os.Stdout); err != nil {
+			os.Exit(1)
+		}
+	case "garbage":
+		fmt.Println("Listening on port 3000 ...")
+		io.Copy(io.Discard, os.Stdin)
+	case "loud":
+		fmt.Println("Listening on port 3000 ...")
+		newServer().ServeStdio(context.Background(), os.Stdout)
+	case "dies":
+		fmt.Fprintln(os.Stderr, "no database")
+		os.Exit(3)
+	}
+}
+
+// newServer has tools of these names, which echo their arguments; by default echo, fail and slow, and a resource and a prompt.
+func newServer(tools ...string) *mcp.Server {
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	echo := func(_ context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+		return mcp.TextResult(string(arguments)), nil
+	}
+	for _, name := range tools {
+		check(s.AddTool(mcp.Tool{Name: name}, echo))
+	}
+	if len(tools) > 0 {
+		return s
+	}
+	check(s.AddTool(mcp.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"on":{"type":"boolean"}},"required":["text"]}`)}, echo))
+	check(s.AddTool(mcp.Tool{Name: "fail"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return nil, errors.New("no such luck")
+	}))
+	check(s.AddTool(mcp.Tool{Name: "slow"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "slow was cancelled")
+		return nil, ctx.Err()
+	}))
+	check(s.AddResource(mcp.Resource{URI: "note://1", Name: "one"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{Text: "first note"}}, nil
+	}))
+	check(s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+		func(_ context.Context, a map[string]string) (*mcp.PromptResult, error) {
+			return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "Hello " + a["who"]}}}}, nil
+		}))
+	return s
+}
+
+// A result is the outcome of a command line.
+type result struct {
+	status   int
+	out, err string
+}
+
+// do runs a command line in a folder.
+func do(ctx context.Context, t *testing.T, dir string, args ...string) result {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	var errOut bytes.Buffer
+	env := mcpcli.Env{In: strings.NewReader(`{"text":"hi"}`), Out: out, Err: &errOut, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"}}
+	started := false
+	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true, PersistentPreRun: func(*cobra.Command, []string) { started = true }}
+	root.AddCommand(Commands(env)...)
+	root.SetOut(out)
+	root.SetErr(&errOut)
+	root.SetArgs(args)
+	err = root.ExecuteContext(ctx)
+	if err != nil && !started {
+		err = &terminal.UsageError{Err: err}
+	}
+	if err != nil {
+		fmt.Fprintln(&errOut, err)
+	}
+	text, readErr := os.ReadFile(out.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return result{terminal.Status(err), string(text), errOut.String()}
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// entry is an entry of a configuration: this program as a server of some kind.
+func entry(t *testing.T, name, kind string, args ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := json.Marshal(append([]string{}, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`%q: {"type": "stdio", "command": %q, "args": %s, "env": {%q: %q}}`, name, self, list, kindVariable, kind)
+}
+
+// Flags and words that choose a server are checked, and the exit codes tell a usage error from a server that was not reached.
+func TestWords(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`}}`)
+	for _, test := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"call echo text=hi --revision 2025-03-26", 0, `{"text":"hi"}`},
+		{"call echo text=hi --verbose", 0, `{"text":"hi"}`},
+		{"call echo text=hi --header nonsense", 2, "Authorization: Bearer TOKEN"},
+		{"call echo text=hi --revision 2000-01-01", 2, "2025-11-25"},
+		{"call echo text=hi --config nowhere.json", 2, "nowhere.json"},
+		{"call nobody echo text=hi", 2, "there are: good"},
+		{"call echo text=hi --", 2, "after -- comes the command"},
+		{"tools one two", 2, "two"},
+		{"tools --all x", 2, "--all"},
+		{"doctor --timeout -1s", 2, "--timeout"},
+		{"call echo text=hi -- no-such-program-anywhere", 3, "not found in PATH"},
+		{"call http://127.0.0.1:1/mcp echo text=hi", 3, "refused"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			for _, format := range []string{"--text", "--json"} {
+				args := append([]string{strings.Fields(test.args)[0], format}, strings.Fields(test.args)[1:]...)
+				got := do(t.Context(), t, dir, args...)
+				if got.status != test.status || format == "--text" && !strings.Contains(got.out+got.err, test.says) {
+					t.Errorf("exit code %d, not %d, and it prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
+				}
+				if object := map[string]any{}; format == "--json" && !strings.Contains(test.args, "one two") {
+					if err := json.Unmarshal([]byte(got.out), &object); err != nil {
+						t.Errorf("it prints %s: %v", got.out, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// An interrupt cancels the call and ends the server in an orderly way.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`}}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(500*time.Millisecond, cancel)
+	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose")
+	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Where no server is named it is the one that is known best; a name is one of a configuration.
+func TestServers(t *testing.T) {
+	good, other := entry(t, "good", "good"), entry(t, "other", "good")
+	one := `{"mcpServers": {` + good + `}}`
+	two := `{"mcpServers": {` + good + `, ` + other + `, "unset": {"command": "${NO_SUCH_VARIABLE_ANYWHERE}"}, "dies": {"command": "sh", "args": ["-c", "exit 3"]}}}`
+	limited := `{"mcp": {` + strings.TrimSuffix(good, "}") + `, "disabled_tools": ["fail"]}}}`
+	for _, test := range []struct {
+		name   string
+		files  map[string]string
+		args   string
+		status int
+		says   string
+	}{
+		{"the only one", map[string]string{".mcp.json": one}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"above", map[string]string{"../.mcp.json": one}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"by name", map[string]string{".mcp.json": two}, "call other echo text=hi", 0, `{"text":"hi"}`},
+		{"by name, tools", map[string]string{".mcp.json": two}, "tools other", 0, `echo text=string`},
+		{"none is named", map[string]string{".mcp.json": two}, "call echo text=hi", 2, "good, other, unset, dies; a server is also a URL, or a command after --"},
+		{"that of the project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "other"}`}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"of another project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "else"}`}, "call echo text=hi", 2, "no server is named"},
+		{"an unknown name", map[string]string{".mcp.json": two}, "tools good2", 2, "there are: good, other, unset, dies"},
+		{"another file", map[string]string{"x/my.json": one}, "call echo text=hi --config x/my.json", 0, `{"text":"hi"}`},
+		{"another folder", map[string]string{"x/.mcp.json": one}, "call echo text=hi --dir x", 0, `{"text":"hi"}`},
+		{"no file", nil, "tools", 2, "no file with MCP servers"},
+		{"no servers", map[string]string{".mcp.json": `{"mcpServers": {}}`}, "tools", 2, "has none"},
+		{"a broken file", map[string]string{".mcp.json": `{"mcpServers": {`}, "tools", 2, ".mcp.json:1:"},
+		{"a variable that is not set", map[string]string{".mcp.json": two}, "call unset echo", 3, "NO_SUCH_VARIABLE_ANYWHERE"},
+		{"one that dies", map[string]string{".mcp.json": two}, "tools dies", 3, "exit status 3"},
+		{"a tool that is off", map[string]string{"crush.json": limited}, "call fail", 2, "disabled_tools"},
+		{"a tool that is on", map[string]string{"crush.json": limited}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"all", map[string]string{".mcp.json": two}, "tools --all", 3, "good echo text=string"},
+		{"nothing", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools", 0, "bare has no tools.\n"},
+		{"nothing of all", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools --all", 0, "bare has no tools.\n"},
+		{"no resources", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "resources", 0, "bare has no resources.\n"},
+		{"all but some", map[string]string{".mcp.json": two}, "tools --all", 3, "servers that did not answer: dies, unset"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "project")
+			write(t, dir, "README", "")
+			for name, text := range test.files {
+				write(t, dir, name, text)
+			}
+			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text")...)
+			if got.status != test.status || !strings.Contains(got.out+got.err, test.says) {
+				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
+			}
+		})
+	}
+}
+
+// An address is called with what --header says.
+func TestAddress(t *testing.T) {
+	handler := newServer().HTTP(mcp.HTTPOptions{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	dir := t.TempDir()
+	if got := do(t.Context(), t, dir, "call", web.URL, "echo", "text=hi", "--header", "Authorization: Bearer secret"); got.status != 0 || !strings.Contains(got.out, "hi") {
+		t.Errorf("it says %+v", got)
+	}
+	if got := do(t.Context(), t, dir, "tools", web.URL); got.status != 3 || !strings.Contains(got.err, "401") {
+		t.Errorf("it says %+v", got)
+	}
+	write(t, dir, ".mcp.json", `{"mcpServers": {
+		"in": {"type": "http", "url": "`+web.URL+`", "headers": {"Authorization": "Bearer secret"}},
+		"wrong": {"type": "http", "url": "`+web.URL+`", "headers": {"Authorization": "Bearer guess"}},
+		"out": {"type": "http", "url": "`+web.URL+`"},
+		"nowhere": {"type": "http", "url": "http://127.0.0.1:1/mcp"}
+	}}`)
+	got := do(t.Context(), t, dir, "doctor", "--text")
+	for _, want := range []string{
+		"in: ok (.mcp.json)\n  test 1 speaks 2026-07-28 and 2025-11-25", `Add "headers": {"Authorization"`, "It does not accept what the header Authorization has in .mcp.json", "Nothing listens there",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("it lacks %q:\n%s", want, got.out)
+		}
+	}
+	if got.status != 1 {
+		t.Errorf("it ends with %d", got.status)
+	}
+}
+
+// The doctor says what is wrong with each server and each file, and that the rest is well.
+func TestDoctor(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".mcp.json", `{"mcpServers": {`+strings.Join([]string{
+		entry(t, "good", "good"), entry(t, "loud", "loud"), entry(t, "garbage", "garbage"), entry(t, "dies", "dies"),
+		`"absent": {"command": "no-such-program-anywhere"}`, `"unset": {"command": "x", "args": ["${NO_SUCH_VARIABLE_ANYWHERE}"]}`,
+	}, ", ")+`}}`)
+	write(t, dir, "crush.json", `{"mcp": {`+entry(t, "good", "good")+`, "off": {"type": "stdio", "command": "x", "disabled": true}}}`)
+	write(t, dir, ".cursor/mcp.json", `{"mcpServers": [`)
+	got := do(t.Context(), t, dir, "doctor", "--timeout", "2s")
+	var found struct {
+		OK       bool
+		Files    []string
+		Problems []string
+		Servers  []struct {
+			Name, State, Stateless, Handshake string
+			Files                             []string
+			Tools, Resources, Prompts         int
+			Wrong, Notes                      []string
+		}
+	}
+	if err := json.Unmarshal([]byte(got.out), &found); err != nil || got.status != 1 || found.OK {
+		t.Fatalf("it ends with %d, %v, and prints\n%s%s", got.status, err, got.out, got.err)
+	}
+	if len(found.Problems) != 1 || !strings.Contains(found.Problems[0], filepath.Join(".cursor", "mcp.json")) || len(found.Files) != 3 {
+		t.Errorf("of files it says %v, %v", found.Files, found.Problems)
+	}
+	want := map[string]string{
+		"good": "", "off": "", "loud": "Listening on port", "garbage": "Listening on port", "dies": "no database", "absent": "install it", "unset": "NO_SUCH_VARIABLE_ANYWHERE",
+	}
+	for _, s := range found.Servers {
+		says, ok := want[s.Name]
+		delete(want, s.Name)
+		if text := strings.Join(s.Wrong, "\n"); !ok || !strings.Contains(text, says) || (says == "") != (text == "") {
+			t.Errorf("of %s it says %q, want %q", s.Name, text, says)
+		}
+		if s.Name == "good" && (s.State != "ok" || s.Stateless != "2026-07-28" || s.Handshake != "2025-11-25" || s.Tools != 3 || s.Resources != 1 || s.Prompts != 1 || len(s.Files) != 2) {
+			t.Errorf("good is %+v", s)
+		}
+		if s.Name == "off" && s.State != "disabled" {
+			t.Errorf("off is %+v", s)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("nothing is said of %v", want)
+	}
+
+	web := httptest.NewServer(newServer().HTTP(mcp.HTTPOptions{}))
+	defer web.Close()
+	for args, says := range map[string]string{
+		"good": "good: ok", "dies": "dies: wrong", "nobody": "there are: good", web.URL: web.URL + ": ok", "-- no-such-program-anywhere": "no-such-program-anywhere: wrong", "--": "after -- comes", "--header A:b -- x": "--header is for URLs",
+	} {
+		got := do(t.Context(), t, dir, append([]string{"doctor", "--text"}, strings.Fields(args)...)...)
+		others := strings.Count(got.out, ": ok") + strings.Count(got.out, ": wrong")
+		if !strings.Contains(got.out+got.err, says) || others > 1 {
+			t.Errorf("doctor %s says %+v", args, got)
+		}
+	}
+	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 1 || !strings.Contains(got.err, "no file with MCP servers") {
+		t.Errorf("with nothing to check it says %+v", got)
+	}
+}
+
+// What can follow is completed, and nothing is said of what goes wrong.
+func TestCompletion(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`, `+entry(t, "dies", "dies")+`}}`)
+	write(t, dir, "petrock.json", `{"name": "good"}`)
+	for args, want := range map[string]string{
+		"tools |":                 "good dies",
+		"call |e":                 "echo",
+		"call |":                  "good dies echo fail slow",
+		"call good |s":            "slow",
+		"call good echo |t":       "text=",
+		"call good echo text=x |": "on=",
+		"call echo |te":           "text=",
+		"call echo |on=t":         "on=true",
+		"call dies |":             "",
+		"call nobody thing |":     "",
+		"read |":                  "good dies note://1",
+		"read good |":             "note://1",
+		"prompt greet |":          "who= how=",
+		"prompt good |":           "greet",
+		"prompt greet |who=":      "",
+		"tools --revision |":      "2026-07-28 2025-11-25 2025-06-18 2025-03-26 2024-11-05",
+		"doctor |":                "good dies",
+	} {
+		t.Run(args, func(t *testing.T) {
+			before, last, _ := strings.Cut(args, "|")
+			got := do(t.Context(), t, dir, append(append([]string{"__complete"}, strings.Fields(before)...), last)...)
+			var words []string
+			for line := range strings.Lines(got.out) {
+				if word, _, _ := strings.Cut(strings.TrimSpace(line), "\t"); word != "" && !strings.HasPrefix(word, ":") {
+					words = append(words, word)
+				}
+			}
+			if text := strings.Join(words, " "); text != want {
+				t.Errorf("it suggests %q, want %q; it says %s", text, want, got.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package appserve
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// What would make a log worse is refused, and recorded only by force.
+func TestAmendmentIsTried(t *testing.T) {
+	for _, line := range []string{
+		"log skip 1 --reason x", // which entry 2 needs
+		"log map 3 --type posts/writ --reason x",
+		"log map 1 --type posts/creat --reason x",
+		"log map 3 --type posts/create --version 7 --reason x",
+		"log map 3 --type posts/create --input {\"title\":1} --reason x",
+	} {
+		t.Run(line, func(t *testing.T) {
+			dir := filled(t, "a")
+			add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
+			before := must(t, dir, "log")
+			_, err := run(t, dir, strings.Fields(line)...)
+			if terminal.Status(err) != terminal.Failed || !strings.HasPrefix(err.Error(), "with this, event ") || !strings.Contains(err.Error(), "with --force it is recorded all the same") {
+				t.Errorf("it says %v", err)
+			}
+			if strings.Contains(err.Error(), "NAME log") {
+				t.Errorf("it names no program: %v", err)
+			}
+			if after := must(t, dir, "log"); after != before {
+				t.Errorf("the log is\n%s", after)
+			}
+			if out := must(t, dir, append(strings.Fields(line), "--force")...); !strings.Contains(out, "weather replay") {
+				t.Errorf("by force it says\n%s", out)
+			}
+			if out := must(t, dir, "log", "--type", "app/amended"); out == "" {
+				t.Error("by force nothing is recorded")
+			}
+		})
+	}
+}
+
+// What was said of an entry can be taken back, and the log shows all of it.
+func TestRestore(t *testing.T) {
+	dir := filled(t, "a", "<b>")
+	must(t, dir, "log", "skip", "2", "--reason", "two\nlines")
+	must(t, dir, "log", "map", "1", "--type", "posts/drop", "--input", "{}", "--reason", "wrong", "--force")
+	for _, line := range []string{"log restore 1", "log restore 1 --reason"} {
+		if _, err := run(t, dir, strings.Fields(line)...); err == nil {
+			t.Errorf("%s says nothing", line)
+		}
+	}
+	wantLog(t, dir,
+		`posts/create {"title":"a"} (read as posts/drop: wrong)`,
+		`posts/create {"title":"<b>"} (skipped: two�lines)`,
+		`app/amended entry 2 is skipped: two�lines`,
+		`app/amended entry 1 is read as posts/drop: wrong`)
+	for _, seq := range []string{"1", "2"} {
+		if out := must(t, dir, "log", "restore", seq, "--reason", "right"); !strings.Contains(out, "Entry "+seq+", posts/create, is read as it was recorded from now on.") {
+			t.Errorf("it says\n%s", out)
+		}
+		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
+		if terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "entry "+seq+" is read as it was recorded: there is nothing to take back") {
+			t.Errorf("once more it says %v", err)
+		}
+	}
+	wantLog(t, dir,
+		`posts/create {"title":"a"} (restored: right)`,
+		`posts/create {"title":"<b>"} (restored: right)`,
+		`app/amended entry 2 is skipped: two�lines`,
+		`app/amended entry 1 is read as posts/drop: wrong`,
+		`app/amended entry 1 is read as posts/create: right`,
+		`app/amended entry 2 is read as posts/create: right`)
+	client, end := serve(t, dir)
+	defer end()
+	if got := client.CallTool("posts_list", nil).Text(); got != "a, <b>" {
+		t.Errorf("the posts are %s", got)
+	}
+}
+
+// Taking back what made a log readable is refused.
+func TestRestoreIsTried(t *testing.T) {
+	dir := filled(t, "a")
+	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
+	must(t, dir, "log", "skip", "2", "--reason", "never used")
+	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "nothing to take back") {
+		t.Errorf("of an entry that was not amended it says %v", err)
+	}
+	must(t, dir, "replay")
+	must(t, dir, "log", "restore", "2", "--reason", "x", "--force")
+	if _, err := run(t, dir, "replay"); err == nil {
+		t.Error("by force it is not restored")
+	}
+}
+
+// wantLog checks the table of the log, without numbers and times.
+func wantLog(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	var got []string
+	for line := range strings.Lines(must(t, dir, "log")) {
+		got = append(got, strings.Join(strings.Fields(line)[3:], " "))
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the log is\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestLogAmendment(t *testing.T) {
+	dir := filled(t, "a", "b")
+	must(t, dir, "log", "skip", "2", "--reason", "never <used>")
+	var got []*app.Amendment
+	for line := range strings.Lines(must(t, dir, "log", "--json")) {
+		var entry struct{ Amendment *app.Amendment }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, entry.Amendment)
+	}
+	if len(got) != 3 || got[0] != nil || got[2] != nil || got[1] == nil || !got[1].Skip || got[1].Reason != "never <used>" {
+		t.Errorf("the amendments are %v", got)
+	}
+}
+
+func TestSameJSON(t *testing.T) {
+	for _, test := range []struct {
+		one, other string
+		want       bool
+	}{
+		{`{"a":1,"b":"<"}`, `{ "b": "\u003c", "a": 1 }`, true},
+		{`{"a":1}`, `{"a":2}`, false},
+		{`{"a":9007199254740993}`, `{"a":9007199254740992}`, false},
+		{`{`, `{`, true},
+		{`{`, `{}`, false},
+	} {
+		if got := sameJSON([]byte(test.one), []byte(test.other)); got != test.want {
+			t.Errorf("%s and %s: %t", test.one, test.other, got)
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package appserve
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// What is typed wrong is told from what cannot be done.
+func TestUsage(t *testing.T) {
+	dir := filled(t, "a")
+	for line, want := range map[string]string{
+		"log show x":                    "not the number of an entry",
+		"log show 0":                    "not the number of an entry",
+		"log --after -1":                "from 0 on",
+		"log skip 1":                    "needs --reason",
+		"log restore 1":                 "needs --reason",
+		"log map 1 --reason x":          "needs --type",
+		"log map 1 --type posts/create": "needs --reason",
+		"log map 1 --type posts/create --reason x --input {": "not JSON",
+		"workers retry posts/digest x":                       "not the number of an entry",
+		"workers retry posts/digest":                         "or --all",
+		"workers retry posts/digest 1 --all":                 "or --all",
+	} {
+		if _, err := run(t, dir, strings.Fields(line)...); terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s says %v", line, err)
+		}
+	}
+	for line, want := range map[string]string{
+		"log show 2":                                 "the log has no entry 2",
+		"log skip 2 --reason x":                      "the log has no entry 2",
+		"workers retry posts/digest 1":               "the worker posts/digest has not set entry 1 aside",
+		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
+		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
+		"backup " + dir:                              "is there already",
+		"backup " + filepath.Join(dir, "no", "file"): "there is no folder",
+	} {
+		if _, err := run(t, dir, strings.Fields(line)...); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s says %v", line, err)
+		}
+	}
+}
+
+func TestLog(t *testing.T) {
+	dir := filled(t, "a", "b", "c")
+	add(t, dir, app.Record{Type: "users/invite", Data: json.RawMessage(`{"name":"<é>"}`)})
+	out := must(t, dir, "log")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "1 ") || !strings.Contains(lines[0], "posts/create") || !strings.HasSuffix(lines[0], `{"title":"a"}`) || !strings.HasSuffix(lines[3], `{"name":"<é>"}`) {
+		t.Errorf("the log is\n%s", out)
+	}
+	for args, want := range map[string]string{
+		"": "1 2 3 4", "--after 1": "2 3 4", "--limit 2": "1 2", "--after 1 --limit 1": "2", "--type posts": "1 2 3", "--type posts/create --limit 2": "1 2",
+		"--type users/invite": "4", "--type post": "", "--after 9": "", "--follow --limit 3": "1 2 3",
+	} {
+		var got []string
+		for line := range strings.Lines(must(t, dir, append([]string{"log", "--json"}, strings.Fields(args)...)...)) {
+			var record app.Record
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(record.Seq))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("log %s shows %v", args, got)
+		}
+	}
+}
+
+// Who follows is shown what servers commit meanwhile, and ends without an error.
+func TestFollow(t *testing.T) {
+	dir := filled(t, "a")
+	in, out := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	cmd := command(New("weather", posts()), "log", "--follow", "--data", dir)
+	cmd.SetOut(out)
+	done := make(chan error, 1)
+	go func() {
+		done <- cmd.ExecuteContext(ctx)
+		out.Close()
+	}()
+	lines := bufio.NewReader(in)
+	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"a"`) {
+		t.Fatalf("it begins with %s, %v", line, err)
+	}
+	client, end := serve(t, dir)
+	defer end()
+	client.CallTool("posts_create", create{"b"})
+	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"b"`) {
+		t.Fatalf("it goes on with %s, %v", line, err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// A log with an entry that cannot be applied can be looked at, and mended: by skipping the entry, or by saying what it means.
+func TestAmend(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "input.json")
+	if err := os.WriteFile(file, []byte(`{"title":"from a file"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"log", "skip", "2", "--reason", "never used"}, "a, z"},
+		{[]string{"log", "map", "2", "--type", "posts/create", "--reason", "renamed"}, "a, b, z"},
+		{[]string{"log", "map", "2", "--type", "posts/create", "--version", "1", "--input", `{"title":"typed"}`, "--reason", "renamed"}, "a, typed, z"},
+		{[]string{"log", "map", "2", "--type", "posts/create", "--input", "@" + file, "--reason", "renamed"}, "a, from a file, z"},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			dir := filled(t, "a")
+			add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)}, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"z"}`)})
+			var stuck *app.StuckError
+			if _, err := run(t, dir, "replay"); !errors.As(err, &stuck) || stuck.Record.Seq != 2 || !strings.Contains(err.Error(), "weather log skip 2") {
+				t.Fatalf("replay says %v", err)
+			}
+			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || strings.Contains(out, "amendment") {
+				t.Errorf("the entry is shown as\n%s", out)
+			}
+			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
+				t.Errorf("it says\n%s", out)
+			}
+			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
+				t.Errorf("the entry is shown as\n%s", out)
+			}
+			if out := must(t, dir, "replay"); !strings.Contains(out, "4 entries in ") {
+				t.Errorf("replay says %s", out)
+			}
+			client, end := serve(t, dir)
+			defer end()
+			if got := client.CallTool("posts_list", nil).Text(); got != test.want {
+				t.Errorf("the posts are %s", got)
+			}
+		})
+	}
+}
+
+func TestReplay(t *testing.T) {
+	dir := filled(t, "a", "b")
+	var report struct {
+		Entries            int64
+		Seconds, PerSecond float64
+		Snapshot           bool
+	}
+	if err := json.Unmarshal([]byte(must(t, dir, "replay", "--json", "--snapshot")), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Entries != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
+		t.Errorf("it reports %+v", report)
+	}
+	client, end := serve(t, dir)
+	defer end()
+	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"snapshot":2`) {
+		t.Errorf("the features are %s", text)
+	}
+	if got := client.CallTool("posts_list", nil).Text(); got != "a, b" {
+		t.Errorf("from a snapshot the posts are %s", got)
+	}
+}
+
+// editSnapshot changes the snapshot of posts by hand. A sealed one has the right checksum.
+func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	names, err := store.Names(t.Context(), "snapshot/posts/")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	err = store.Write(t.Context(), func(tx app.Tx) error {
+		document, err := tx.Get(names[0])
+		if err != nil {
+			return err
+		}
+		changed := strings.Replace(string(document), old, new, 1)
+		if changed == string(document) {
+			t.Errorf("%s is not in %s", old, document)
+		}
+		if sealed {
+			changed = changed[:strings.LastIndexByte(changed, '\n')]
+			changed += fmt.Sprintf("\n%x", sha256.Sum256([]byte(changed)))
+		}
+		return tx.Put(names[0], []byte(changed))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Replay finds a snapshot that is damaged or differs from the log, and replaces it when it is told to.
+func TestReplayVerifiesSnapshots(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		sealed bool
+		says   string
+	}{
+		{"changed", false, "snapshot of posts: damaged: its checksum is wrong"},
+		{"changed with its checksum", true, "snapshot of posts at event 2: differs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filled(t, "a", "b")
+			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts: none\n") {
+				t.Errorf("without a snapshot it says %s", out)
+			}
+			must(t, dir, "replay", "--snapshot")
+			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
+				t.Errorf("it says %s", out)
+			}
+			editSnapshot(t, dir, `["a","b"]`, `["a","c"]`, test.sealed)
+			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
+				out, err := run(t, dir, args...)
+				if terminal.Status(err) != terminal.Failed || err.Error() != "wrong snapshots: posts; to replace them, run weather replay --snapshot" {
+					t.Errorf("%v: %v", args, err)
+				}
+				if len(args) == 1 && !strings.Contains(out, test.says) {
+					t.Errorf("it says %s", out)
+				}
+			}
+			must(t, dir, "replay", "--snapshot")
+			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
+				t.Errorf("then it says %s", out)
+			}
+		})
+	}
+}
+
+// A log that was truncated to nothing is not one without entries.
+func TestTruncatedLog(t *testing.T) {
+	dir := filled(t, "a")
+	if err := os.Truncate(filepath.Join(dir, fileName), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"replay", "log", "workers"} {
+		if _, err := run(t, dir, line); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
+			t.Errorf("%s says %v", line, err)
+		}
+	}
+}
+
+func TestPrintReplay(t *testing.T) {
+	for entries, want := range map[int64]string{0: "0 entries in 2 seconds, 3 a second.\n", 1: "1 entry in 2 seconds, 3 a second.\n", 2: "2 entries in 2 seconds, 3 a second.\n"} {
+		var out strings.Builder
+		if err := (replayReport{Entries: entries, Seconds: 2, PerSecond: 3}).print(&out); err != nil || out.String() != want {
+			t.Errorf("it says %s, %v", out.String(), err)
+		}
+	}
+}
+
+// Who looks writes nothing, whether or not the log can be applied, and no worker begins.
+func TestLookingWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	store, err := New("weather", posts()).make(t.Context(), dir) // no worker has run on it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	add(t, dir, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"a"}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
+	before := content(t, dir)
+	for _, line := range []string{
+		"log", "log --json", "log show 1", "workers", "workers --json", "workers retry posts/digest --all", "workers retry posts/digest 1", "replay", "replay --json",
+		"log map 2 --type posts/writ --reason x", "log restore 1 --reason x",
+	} {
+		_, _ = run(t, dir, strings.Fields(line)...) // some cannot be done
+		if after := content(t, dir); after != before {
+			t.Fatalf("after %s the data is\n%s", line, after)
+		}
+	}
+	must(t, dir, "log", "skip", "2", "--reason", "x")
+	before = content(t, dir)
+	if must(t, dir, "replay"); content(t, dir) != before {
+		t.Errorf("after replay the data is\n%s", content(t, dir))
+	}
+}
+
+// content is all that is in a folder's data: the number of entries, and the documents.
+func content(t *testing.T, dir string) string {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	last, err := store.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := store.Names(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := fmt.Sprintf("%d entries\n", last)
+	for _, name := range names {
+		document, err := store.Get(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += fmt.Sprintf("%s: %s\n", name, document)
+	}
+	return all
+}
+
+// A backup is data like any other, made while a server runs.
+func TestBackup(t *testing.T) {
+	dir := filled(t, "a")
+	client, end := serve(t, dir)
+	defer end()
+	client.CallTool("posts_create", create{"b"})
+	copied := t.TempDir()
+	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Copied to "+filepath.Join(copied, fileName)) {
+		t.Errorf("it says %s", out)
+	}
+	if out := must(t, copied, "replay"); !strings.Contains(out, "2 entries in ") {
+		t.Errorf("the copy has %s", out)
+	}
+}
+
+func TestShort(t *testing.T) {
+	for text, want := range map[string]string{"abc": "abc", "abcdef": "abcdef", "abcdefg": "abcde…", "é\x1b[2J": "é\uFFFD[2J"} {
+		if got := short(text, 6); got != want {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package appserve
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
+)
+
+// What was answered is there after a restart, and two servers share one log.
+func TestOpen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "data")
+	one, endOne := serve(t, dir)
+	two, endTwo := serve(t, dir)
+	one.CallTool("posts_create", create{"a"})
+	two.CallTool("posts_create", create{"b"})
+	if got := one.CallTool("posts_list", nil).Text(); got != "a, b" {
+		t.Errorf("the posts are %s", got)
+	}
+	endOne()
+	endTwo()
+	again, end := serve(t, dir)
+	defer end()
+	if got := again.CallTool("posts_list", nil).Text(); got != "a, b" {
+		t.Errorf("after a restart the posts are %s", got)
+	}
+	if text := again.ReadResource("app://log")[0].Text; !strings.Contains(text, `"last":2`) {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// A folder that is of no use is named, with the way out.
+func TestUnusableFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("not a log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, fileName), []byte(strings.Repeat("not a log ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "below"), broken} {
+		d := New("weather", posts())
+		d.dir = dir
+		_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--data DIR") || !strings.Contains(err.Error(), "WEATHER_DATA") {
+			t.Errorf("%s gives %v", dir, err)
+		}
+	}
+}
+
+func TestFolder(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(root, "home")
+	source := filepath.Join(root, "weather")
+	deep := filepath.Join(source, "features", "posts")
+	for _, dir := range []string{home, deep} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(source, project.FileName), []byte(`{"name":"weather"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, variable := range []string{"HOME", "XDG_DATA_HOME", "LocalAppData"} {
+		t.Setenv(variable, home)
+	}
+	below := "weather"
+	if runtime.GOOS == "darwin" {
+		below = filepath.Join("Library", "Application Support", "weather")
+	}
+	for _, test := range []struct{ name, in, flag, variable, want string }{
+		{"the flag", deep, "x", "y", filepath.Join(deep, "x")},
+		{"the environment", deep, "", filepath.Join(root, "y"), filepath.Join(root, "y")},
+		{"the project", deep, "", "", filepath.Join(source, "data")},
+		{"the user", root, "", "", filepath.Join(home, below)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Chdir(test.in)
+			t.Setenv("WEATHER_DATA", test.variable)
+			d := New("weather")
+			d.dir = test.flag
+			if got, err := d.folder(); err != nil || got != test.want {
+				t.Errorf("it is %s, %v, and not %s", got, err, test.want)
+			}
+		})
+	}
+	t.Run("a broken project", func(t *testing.T) {
+		t.Chdir(deep)
+		if err := os.WriteFile(filepath.Join(source, project.FileName), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := New("weather").folder(); err == nil || !strings.Contains(err.Error(), "--data DIR") {
+			t.Errorf("it is %s, %v", got, err)
+		}
+	})
+}
+
+func TestUserData(t *testing.T) {
+	home := t.TempDir() // absolute on any system
+	getenv := func(name string) string {
+		return map[string]string{"XDG_DATA_HOME": "relative", "LocalAppData": filepath.Join(home, "local")}[name]
+	}
+	for system, want := range map[string]string{
+		"linux": filepath.Join(home, ".local", "share"), "darwin": filepath.Join(home, "Library", "Application Support"), "windows": filepath.Join(home, "local"),
+	} {
+		if got, err := userData(system, getenv, func() (string, error) { return home, nil }); err != nil || got != want {
+			t.Errorf("on %s it is %s, %v", system, got, err)
+		}
+	}
+	if _, err := userData("linux", getenv, func() (string, error) { return "", errors.New("no home") }); err == nil {
+		t.Error("without a home there is one")
+	}
+}
+
+// Who looks makes nothing.
+func TestNothingThere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, line := range []string{
+		"log", "log --follow", "log show 1", "log skip 1 --reason x", "log map 1 --type posts/create --reason x", "log restore 1 --reason x",
+		"workers", "workers retry posts/digest 1", "replay", "replay --snapshot", "backup " + filepath.Join(t.TempDir(), "copy"),
+	} {
+		if _, err := run(t, dir, strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), "there is no data in "+dir) {
+			t.Errorf("%s says %v", line, err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Fatalf("%s has made the folder", line)
+		}
+	}
+}

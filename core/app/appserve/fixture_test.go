@@ -1,0 +1,167 @@
+package appserve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
+)
+
+type state struct {
+	Posts []string
+}
+
+type create struct {
+	Title string `json:"title"`
+}
+
+func (c create) Check(context.Context, *state) error {
+	if c.Title == "" {
+		return errors.New("a post needs a title")
+	}
+	return nil
+}
+
+func (c create) Apply(s *state, e app.Entry) string {
+	s.Posts = append(s.Posts, c.Title)
+	return e.ID
+}
+
+// A drop takes away the first post, and so cannot be applied if there is none.
+type drop struct{}
+
+func (drop) Check(context.Context, *state) error { return nil }
+
+func (drop) Apply(s *state, _ app.Entry) string {
+	s.Posts = s.Posts[1:]
+	return ""
+}
+
+type list struct{}
+
+func (list) Answer(_ context.Context, s *state) (string, error) {
+	return strings.Join(s.Posts, ", "), nil
+}
+
+// digest is a worker that cannot deal with a post called bad.
+type digest struct{}
+
+func (*digest) onCreate(_ context.Context, c create, _ app.Entry) error {
+	if c.Title == "bad" {
+		return errors.New("nobody wants to read that")
+	}
+	return nil
+}
+
+// posts is a feature as derived code makes one.
+func posts() appmcp.Feature {
+	return appmcp.Feature{
+		Feature: app.Feature{
+			Name:     "posts",
+			State:    app.StateOf(func() *state { return &state{} }),
+			Commands: []app.Command{app.CommandOf[create]("create", 1), app.CommandOf[drop]("drop", 1)},
+			Queries:  []app.Query{app.QueryOf[list]("list")},
+			Workers: []app.Worker{app.WorkerOf("digest", func(context.Context) (*digest, error) { return &digest{}, nil },
+				app.On((*digest).onCreate))},
+		},
+		Register: func(s *mcp.Server, a *app.App) error {
+			return errors.Join(
+				mcp.AddTool(s, mcp.Tool{Name: "posts_create"}, appmcp.Do[create](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_list"}, appmcp.Ask[list](a)),
+			)
+		},
+	}
+}
+
+// serve opens the data in a folder as a server does, until end is called.
+func serve(t *testing.T, dir string) (client *mcptest.Client, end func()) {
+	t.Helper()
+	d := New("weather", posts())
+	d.dir = dir
+	server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
+	stop, err := d.Open(t.Context(), server, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcptest.Connect(t, server), func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// filled is a folder whose log has posts of these titles.
+func filled(t *testing.T, titles ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	client, end := serve(t, dir)
+	for _, title := range titles {
+		if result := client.CallTool("posts_create", create{title}); result.IsError {
+			t.Fatal(result.Text())
+		}
+	}
+	end()
+	return dir
+}
+
+// add adds records to the log past all features.
+func add(t *testing.T, dir string, records ...app.Record) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	last, err := store.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		last++
+		records[i].Seq, records[i].ID, records[i].Version = last, fmt.Sprint("added", last), 1
+	}
+	if err := store.Write(t.Context(), func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command is a command line with the data's commands.
+func command(d *Data, args ...string) *cobra.Command {
+	root := &cobra.Command{Use: d.program, SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(d.Commands()...)
+	root.SetArgs(args)
+	return root
+}
+
+// run runs one command on the data in a folder.
+func run(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := command(New("weather", posts()), append(args, "--data", dir)...)
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// must is run for what has to succeed.
+func must(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, err := run(t, dir, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package appserve
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+func TestWorkers(t *testing.T) {
+	dir := t.TempDir()
+	store, err := New("weather", posts()).make(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, dir, "workers"); out != "No worker has run on this data.\n" {
+		t.Errorf("it says %s", out)
+	}
+	if out := must(t, dir, "workers", "--json"); out != "[]\n" {
+		t.Errorf("it says %s", out)
+	}
+	a, err := New("weather", posts()).app(t.Context(), store, app.Options{Tries: 1, Backoff: func(int) time.Duration { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := app.Execute(t.Context(), a, create{"bad"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untilAside(t, a, store, 3)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var all []shownWorker
+	if err := json.Unmarshal([]byte(must(t, dir, "workers", "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || all[0].Name != "posts/digest" || all[0].Position != 3 || all[0].Behind != 0 || len(all[0].Aside) != 3 || all[0].Unknown {
+		t.Errorf("the workers are %+v", all)
+	}
+	if out := must(t, dir, "workers"); !strings.Contains(out, "nobody wants to read that") || !strings.Contains(out, "weather workers retry posts/digest 1") {
+		t.Errorf("it says\n%s", out)
+	}
+	for args, want := range map[string]string{"1": "entry 1", "3 2": "entries 3, 2", "--all": "entries 1, 2, 3"} {
+		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest tries "+want+" again, ") {
+			t.Errorf("%s says\n%s", args, out)
+		}
+	}
+	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
+	if terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "has not set entry 7 aside") || !strings.HasPrefix(out, "posts/digest tries entry 2 again") {
+		t.Errorf("it says %s, %v", out, err)
+	}
+	removed(t, dir)
+}
+
+// removed checks what is said of a worker that has run on the data and is in the program no more.
+func removed(t *testing.T, dir string) {
+	t.Helper()
+	less := posts()
+	less.Workers = nil
+	said := func(args ...string) (string, error) {
+		var out strings.Builder
+		cmd := command(New("weather", less), append(args, "--data", dir)...)
+		cmd.SetOut(&out)
+		err := cmd.ExecuteContext(t.Context())
+		return out.String(), err
+	}
+	if out, err := said("workers"); err != nil || !strings.Contains(out, "-  (not in this program: renamed or removed)\n") || strings.Contains(out, "workers retry") {
+		t.Errorf("it says %v\n%s", err, out)
+	}
+	if out, err := said("workers", "--json"); err != nil || !strings.Contains(out, `"unknown": true`) {
+		t.Errorf("it says %v\n%s", err, out)
+	}
+	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "the worker posts/digest is unknown to this program, though it has run on this data: it was renamed or removed; there are none" {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// Of a worker that has never failed there is nothing to try again.
+func TestRetryNothing(t *testing.T) {
+	if out := must(t, filled(t, "a"), "workers", "retry", "posts/digest", "--all"); out != "posts/digest has set nothing aside.\n" {
+		t.Errorf("it says %s", out)
+	}
+}
+
+// kept is a worker with a saved field.
+type kept struct {
+	Sent int `json:"sent"`
+}
+
+// Saved fields that fit no more stop the server, which names the command that discards them.
+func TestResetWorker(t *testing.T) {
+	dir := filled(t, "a")
+	for _, test := range []struct{ args, says string }{
+		{"workers reset posts/digest", "posts/digest has no saved fields.\n"},
+		{"workers reset posts/digger", "the worker posts/digger is unknown to this program; there are posts/digest"},
+	} {
+		out, err := run(t, dir, strings.Fields(test.args)...)
+		if err != nil {
+			out = err.Error()
+		}
+		if out != test.says {
+			t.Errorf("%s says %s", test.args, out)
+		}
+	}
+	before := posts()
+	before.Workers = []app.Worker{app.WorkerOf("digest", func(context.Context) (*kept, error) { return &kept{7}, nil })}
+	store, err := New("weather", before).make(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New("weather", before).app(t.Context(), store, app.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.WorkOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = New("weather", posts()).app(t.Context(), store, app.Options{})
+	if err == nil || !strings.Contains(err.Error(), `field "sent" is unknown`) || !strings.HasSuffix(err.Error(), "weather workers reset posts/digest") {
+		t.Errorf("it says %v", err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, dir, "workers", "reset", "posts/digest"); out != "Discarded the saved fields of posts/digest: {\"sent\":7}\nIt continues after event 1.\n" {
+		t.Errorf("it says %s", out)
+	}
+	_, end := serve(t, dir)
+	end()
+}
+
+// untilAside runs an app until a worker has set so many entries aside.
+func untilAside(t *testing.T, a *app.App, store app.Store, many int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	moved := make(chan struct{}, 1)
+	a.Watch(func() {
+		select {
+		case moved <- struct{}{}:
+		default:
+		}
+	})
+	running.Go(func() { a.Run(ctx) })
+	for {
+		all, err := app.Workers(ctx, store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 1 && len(all[0].Aside) == many {
+			return
+		}
+		select {
+		case <-moved:
+		case <-time.After(10 * time.Millisecond): // it may have moved before it was watched
+		}
+	}
+}
+
+// What a worker fails on is shown, with what to do.
+func TestPrintWorkers(t *testing.T) {
+	var out strings.Builder
+	err := New("weather").printWorkers(&out, []shownWorker{
+		{WorkerStatus: app.WorkerStatus{Name: "posts/digest", Position: 7, Behind: 3, Process: "host:12", Trying: 8, Tries: 2, Error: "no\nnetwork", Aside: []app.SetAside{{Seq: 5, Tries: 5, Error: "no such user"}}}},
+		{WorkerStatus: app.WorkerStatus{Name: "posts/mail", Position: 10}},
+		{WorkerStatus: app.WorkerStatus{Name: "posts/old", Process: "host:13", Aside: []app.SetAside{{Seq: 5, Tries: 5, Error: "no"}}}, Unknown: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `WORKER        POSITION  BEHIND  SET ASIDE  RUNS IN
+posts/digest  7         3       1          host:12
+posts/mail    10        0       0          -
+posts/old     0         0       1          host:13  (not in this program: renamed or removed)
+posts/digest fails on entry 8 (2 tries so far): no; network
+posts/digest has set entry 5 aside after 5 tries: no such user
+  try it again with: weather workers retry posts/digest 5
+posts/old has set entry 5 aside after 5 tries: no
+`
+	if out.String() != want {
+		t.Errorf("it says\n%s", out.String())
+	}
+}

@@ -1,0 +1,45 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// What a call costs a client and a server in one process, in memory and over HTTP, in both eras.
+func BenchmarkClientCall(b *testing.B) {
+	server := newFixture(b, mcp.Options{})
+	web := httptest.NewServer(server.HTTP(mcp.HTTPOptions{}))
+	defer web.Close()
+	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
+		o := client.Options{Revision: revision}
+		for name, connect := range map[string]func() (*client.Client, error){
+			"memory": func() (*client.Client, error) {
+				ours, theirs := jsonrpc.Pipe()
+				go server.Serve(context.Background(), theirs)
+				return client.Over(b.Context(), ours, o)
+			},
+			"http": func() (*client.Client, error) { return client.Dial(b.Context(), web.URL, o) },
+		} {
+			b.Run(string(revision)+"/"+name, func(b *testing.B) {
+				client, err := connect()
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer client.Close()
+				arguments := json.RawMessage(`{"a":1,"b":2}`)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := client.CallTool(b.Context(), "add", arguments); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// Options configure a [Client]. The zero value calls tools, and answers no questions of the server.
+//
+// Notifications are delivered one after another, in the order in which they arrive. A function that
+// takes long does not hold up the next notification. All functions may call the client.
+type Options struct {
+	Info     mcp.Implementation // name and version of the client
+	Revision mcp.Revision       // the only revision to accept; "" is the newest that the server knows
+
+	Timeout        time.Duration // between a request and its result or the next progress; 0 means a minute
+	MaxTimeout     time.Duration // between a request and its result, with any progress; 0 means ten minutes
+	ConnectTimeout time.Duration // for connecting; 0 means 30 seconds
+
+	// Sample answers sampling/createMessage: it sets Answer. SampleTools says that it handles Tools.
+	Sample      func(context.Context, *mcp.Sampling) error
+	SampleTools bool
+	// Elicit answers elicitation/create with a form: it sets Action and Content. Defaults of the form are
+	// added to Content.
+	Elicit func(context.Context, *mcp.Elicitation) error
+	// OpenURL answers elicitation/create with a URL: it sets Action.
+	OpenURL func(context.Context, *mcp.URLElicitation) error
+	// Roots answers roots/list.
+	Roots func(context.Context) ([]mcp.Root, error)
+	// Handle answers all other requests of the server. nil refuses them.
+	Handle func(ctx context.Context, method string, params json.RawMessage) (any, error)
+	// Capabilities are declared in addition to those that the functions above stand for.
+	Capabilities mcp.Capabilities
+
+	ToolsChanged     func(context.Context)
+	PromptsChanged   func(context.Context)
+	ResourcesChanged func(context.Context)
+	ResourceUpdated  func(ctx context.Context, uri string) // see [Client.Subscribe]
+	Log              func(context.Context, LogMessage)
+	LogLevel         mcp.Level                                                        // the least level for Log; "" is the server's default
+	Notification     func(ctx context.Context, method string, params json.RawMessage) // every notification, before the functions above
+
+	MaxMessage int          // the largest message to accept, in bytes; 0 means 64 MiB
+	Logger     *slog.Logger // for problems that no error reports; nil discards them
+
+	// For servers over HTTP:
+
+	Header http.Header                               // sent with every request
+	Token  func(ctx context.Context) (string, error) // returns a bearer token; called again after status 401
+	HTTP   *http.Client                              // nil is a client that refuses redirects to other origins
+	SSE    bool                                      // try the HTTP+SSE transport of revision 2024-11-05 first
+}
+
+// A LogMessage is a log message of a server.
+type LogMessage struct {
+	Level  mcp.Level       `json:"level"`
+	Logger string          `json:"logger,omitempty"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// A Client is connected to one server. Its methods may be called by several goroutines.
+//
+// An error that the server answers with is a [*jsonrpc.Error]. A [*ConnectionError] says that there is no
+// valid answer, a [*NotFoundError] that the server does not have the tool. Other errors are about the
+// arguments of the method.
+type Client struct {
+	o         Options
+	handshake bool // use initialize only, never server/discover
+	route     route
+	conn      *jsonrpc.Conn
+
+	life     context.Context // ends with Close
+	endLife  context.CancelFunc
+	closing  sync.Once
+	closeErr error
+
+	session  atomic.Pointer[session]
+	echoes   atomic.Bool            // the server has sent back a request of ours
+	renewing chan struct{}          // a lock for renew
+	identity func() ([]byte, error) // members of _meta in the stateless era
+
+	mu         sync.Mutex
+	inProgress map[string]*request             // requests that want progress, by token
+	lastToken  int64                           // the last progress token
+	headers    map[string][]mcp.HeaderArgument // by tool
+	subscribed map[string]bool                 // URIs of resources
+	logLevel   mcp.Level
+	listener   *listener     // in the stateless era; nil if there is none
+	listening  chan struct{} // a lock for changing listener
+	acks       map[string]chan<- struct{}
+}
+
+// A session is the outcome of the handshake or, in the stateless era, of server/discover.
+type session struct {
+	revision     mcp.Revision
+	server       mcp.Implementation
+	capabilities mcp.Capabilities
+	instructions string
+	supported    []mcp.Revision // in the stateless era
+	id           string         // Mcp-Session-Id, over HTTP
+}
+
+func (s *session) stateless() bool { return isStateless(s.revision) }
+
+// isStateless reports whether a revision has no handshake and no sessions.
+func isStateless(r mcp.Revision) bool { return r > mcp.LatestHandshake }
+
+// A route carries messages to a server.
+type route interface {
+	// send returns the function that sends a request, or nil to use the connection's transport.
+	send(s *session, r *request) func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
+
+	// notify sends a notification.
+	notify(ctx context.Context, s *session, method string, params any) error
+
+	// begin is called when a session has begun, before its first request.
+	begin(ctx context.Context, s *session)
+
+	// end ends a session.
+	end(s *session)
+
+	// isLost reports whether an error says that the server has forgotten the session.
+	isLost(err error) bool
+
+	// explain adds to an error of the connection what the route knows about its cause.
+	explain(err error) error
+
+	// isHTTP reports whether requests have headers and are cancelled by closing their responses.
+	isHTTP() bool
+
+	// close ends the connection.
+	close() error
+}
+
+// A ConnectionError says that there is no valid answer of the server.
+type ConnectionError struct {
+	Err error
+}
+
+func (e *ConnectionError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ConnectionError) Unwrap() error { return e.Err }
+
+// Over connects to the server at the other end of a transport. ctx limits connecting only.
+// [Client.Close] closes the transport.
+func Over(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, error) {
+	c := newClient(o)
+	return c.connect(ctx, t, &streamRoute{c: c, transport: t})
+}
+
+// InProcess connects to a server of this process, in memory. ctx limits connecting only; the handlers of
+// the server see its values. [Client.Close] waits for calls in progress.
+func InProcess(ctx context.Context, server *mcp.Server, o Options) (*Client, error) {
+	ours, theirs := jsonrpc.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(context.WithoutCancel(ctx), theirs) }()
+	c := newClient(o)
+	return c.connect(ctx, ours, &streamRoute{c: c, transport: ours, served: served})
+}
+
+func newClient(o Options) *Client {
+	if o.Info.Name == "" {
+		o.Info = mcp.Implementation{Name: "mcp-client", Version: "1"}
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = time.Minute
+	}
+	if o.MaxTimeout <= 0 {
+		o.MaxTimeout = 10 * time.Minute
+	}
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 30 * time.Second
+	}
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = 64 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{
+		o:          o,
+		logLevel:   o.LogLevel,
+		renewing:   make(chan struct{}, 1),
+		listening:  make(chan struct{}, 1),
+		inProgress: map[string]*request{},
+		headers:    map[string][]mcp.HeaderArgument{},
+		subscribed: map[string]bool{},
+		acks:       map[string]chan<- struct{}{},
+	}
+	c.identity = sync.OnceValues(c.newIdentity)
+	c.life, c.endLife = context.WithCancel(context.Background())
+	return c
+}
+
+// connect connects over a transport.
+func (c *Client) connect(ctx context.Context, t jsonrpc.Transport, r route) (*Client, error) {
+	c.route = r
+	c.conn = jsonrpc.NewConn(t, c.connOptions())
+	go func() {
+		_ = c.conn.Run(context.Background()) // requests fail, and the route explains why
+	}()
+	return c.negotiated(ctx)
+}
+
+func (c *Client) connOptions() jsonrpc.Options {
+	stray := func(_ []byte, err *jsonrpc.Error) {
+		c.o.Logger.Warn("the server sent an invalid message", "error", err)
+	}
+	if r, ok := c.route.(interface {
+		onStray(raw []byte, err *jsonrpc.Error)
+	}); ok {
+		stray = r.onStray
+	}
+	return jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, Stray: stray}
+}
+
+// negotiated returns c after it has begun a session. If that fails, it closes c.
+func (c *Client) negotiated(ctx context.Context) (*Client, error) {
+	late := &jsonrpc.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.ConnectTimeout, late)
+	defer cancel()
+	if err := c.negotiate(ctx); err != nil {
+		err = c.wrapError(err)
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// wrapError makes a [*ConnectionError] of an error that is neither an answer of the server nor about
+// the arguments of a method.
+func (c *Client) wrapError(err error) error {
+	if err == nil || serverError(err) != nil && !c.echoes.Load() {
+		return err
+	}
+	if _, ok := errors.AsType[*ConnectionError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*argumentsError](err); ok {
+		return err
+	}
+	if c.echoes.Load() {
+		err = errors.New("not an MCP server: it sends back every request")
+	}
+	return &ConnectionError{c.route.explain(err)}
+}
+
+// serverError returns the error that the server has answered with, or nil.
+func serverError(err error) *jsonrpc.Error {
+	if _, ok := errors.AsType[*jsonrpc.AnswerError](err); ok {
+		return nil
+	}
+	if refused, ok := errors.AsType[*HTTPError](err); ok && (refused.answer == nil || refused.isDenied()) {
+		return nil
+	}
+	e, _ := errors.AsType[*jsonrpc.Error](err)
+	return e
+}
+
+// Revision returns the revision that client and server have agreed on.
+func (c *Client) Revision() mcp.Revision { return c.session.Load().revision }
+
+// Server returns the name and version of the server.
+func (c *Client) Server() mcp.Implementation { return c.session.Load().server }
+
+// Capabilities returns the capabilities that the server declares.
+func (c *Client) Capabilities() mcp.Capabilities { return c.session.Load().capabilities }
+
+// Instructions returns the server's instructions for the model.
+func (c *Client) Instructions() string { return c.session.Load().instructions }
+
+// Supported returns the revisions that the server supports, or nil if it has no server/discover.
+func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported }
+
+// Done is closed when the connection has ended. Over HTTP only [Client.Close] ends it.
+func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
+
+// Close fails all requests in progress, ends the session, and ends a process that [Start] has started.
+func (c *Client) Close() error {
+	c.closing.Do(func() {
+		c.endLife()
+		c.closeErr = c.route.close()
+	})
+	return c.closeErr
+}
+
+// streamRoute is the route over a transport.
+type streamRoute struct {
+	c         *Client
+	transport jsonrpc.Transport
+	served    <-chan error // the result of a server in this process; nil for others
+}
+
+func (r *streamRoute) send(*session, *request) func(context.Context, func(), jsonrpc.ID, []byte) error {
+	return nil
+}
+
+func (r *streamRoute) notify(ctx context.Context, _ *session, method string, params any) error {
+	return r.c.conn.Notify(ctx, method, params)
+}
+
+func (r *streamRoute) begin(context.Context, *session) {}
+
+func (r *streamRoute) end(*session) {}
+
+func (r *streamRoute) isLost(error) bool { return false }
+
+func (r *streamRoute) explain(err error) error { return err }
+
+func (r *streamRoute) isHTTP() bool { return false }
+
+func (r *streamRoute) close() error {
+	err := r.transport.Close()
+	<-r.c.conn.Done()
+	if r.served != nil {
+		err = errors.Join(err, <-r.served)
+	}
+	if err != nil && !errors.Is(err, jsonrpc.ErrClosed) {
+		return fmt.Errorf("close connection: %w", err)
+	}
+	return nil
+}
+
+// short shortens a text of the server for an error or a log message.
+func short(text string) string {
+	const limit = 100
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// unmarshalParams decodes optional params.
+func unmarshalParams(raw json.RawMessage, v any) error {
+	if raw == nil {
+		return nil
+	}
+	return strictjson.Unmarshal(raw, v)
+}

@@ -1,0 +1,516 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// ways are how a client gets to a server, by name.
+func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Client, error) {
+	return map[string]func(*mcp.Server, client.Options) (*client.Client, error){
+		"in memory": func(s *mcp.Server, o client.Options) (*client.Client, error) {
+			return client.InProcess(t.Context(), s, o)
+		},
+		"over HTTP": func(s *mcp.Server, o client.Options) (*client.Client, error) {
+			handler := s.HTTP(mcp.HTTPOptions{})
+			web := httptest.NewServer(handler)
+			t.Cleanup(web.Close)
+			return client.Dial(t.Context(), web.URL, o)
+		},
+	}
+}
+
+// everywhere runs a test in each way and each revision.
+func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, f func(*testing.T, *client.Client)) {
+	for _, revision := range append([]mcp.Revision{""}, mcp.Revisions()...) {
+		for name := range ways(t) {
+			t.Run(string(revision)+" "+name, func(t *testing.T) {
+				o := o
+				o.Revision = revision
+				client, err := ways(t)[name](s(t), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := client.Close(); err != nil {
+						t.Errorf("closing: %v", err)
+					}
+				}()
+				if revision == "" {
+					revision = mcp.Latest
+				}
+				if got := client.Revision(); got != revision {
+					t.Errorf("it speaks %s", got)
+				}
+				f(t, client)
+			})
+		}
+	}
+}
+
+func fixture(t *testing.T) *mcp.Server {
+	s := newFixture(t, mcp.Options{PageSize: 2, Instructions: "Add."})
+	for name, handler := range askingTools() {
+		if err := s.AddTool(mcp.Tool{Name: name}, handler); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// The few lines of a user: list, find one by name, read its schema, call it, get its content.
+func TestClientCalls(t *testing.T) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+		tools, err := c.Tools(t.Context())
+		if err != nil || len(tools) != len(fixtureTools())+len(askingTools())+1 {
+			t.Fatalf("%d tools, %v", len(tools), err)
+		}
+		tool, err := c.Tool(t.Context(), "add")
+		if err != nil || string(tool.InputSchema) != addInputSchema {
+			t.Errorf("add is %+v, %v", tool, err)
+		}
+		result, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2})
+		if err != nil || result.Text() != `{"sum":3}` || result.IsError {
+			t.Errorf("add gives %+v, %v", result, err)
+		}
+		var raw json.RawMessage
+		if _, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2}, client.KeepResult(&raw)); err != nil || !strings.Contains(string(raw), `"text":"{\"sum\":3}"`) {
+			t.Errorf("as it was sent it is %s, %v", raw, err)
+		}
+		entries, err := c.Entries(t.Context(), "tools/list", "tools", "tools")
+		if err != nil || len(entries) != len(tools) || !strings.Contains(string(entries[0]), `"name":"add"`) {
+			t.Errorf("as they were sent the tools are %s, %v", entries, err)
+		}
+		if c.Server().Name != "fixture" || c.Instructions() != "Add." || !c.Capabilities().Has("tools") {
+			t.Errorf("the server is %+v, %q", c.Server(), c.Instructions())
+		}
+		if err := c.Ping(t.Context()); err != nil {
+			t.Errorf("ping: %v", err)
+		}
+	})
+}
+
+// What a tool says is a result, also that it could not do its work; what the server says is an error.
+func TestClientErrors(t *testing.T) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+		if result, err := c.CallTool(t.Context(), "fails", nil); err != nil || !result.IsError || result.Text() != "no luck today" {
+			t.Errorf("fails gives %+v, %v", result, err)
+		}
+		var connection *client.ConnectionError
+		for name, code := range map[string]jsonrpc.Code{"refuses": -5, "codes": jsonrpc.InvalidParams, "nope": jsonrpc.InvalidParams} {
+			if _, err := c.CallTool(t.Context(), name, nil); !errors.Is(err, code) || errors.As(err, &connection) {
+				t.Errorf("%s gives %v", name, err)
+			}
+		}
+		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `no tool "nope"; it has add, `) {
+			t.Errorf("an unknown tool: %v", err)
+		}
+		for _, wrong := range []any{[]int{1}, "text", json.RawMessage(`{`), func() {}} {
+			if _, err := c.CallTool(t.Context(), "add", wrong); err == nil || !strings.Contains(err.Error(), "invalid arguments: ") || errors.As(err, &connection) {
+				t.Errorf("%T as arguments: %v", wrong, err)
+			}
+		}
+		if err := c.Request(t.Context(), "no/such", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
+			t.Errorf("an unknown method: %v", err)
+		}
+	})
+}
+
+func TestClientContent(t *testing.T) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+		result, err := c.CallTool(t.Context(), "shows", nil)
+		if err != nil || len(result.Content) != 5 {
+			t.Fatalf("shows gives %+v, %v", result, err)
+		}
+		if c.Revision() < mcp.Revision20250618 {
+			return // which knows less
+		}
+		text, image, link := result.Content[0].(mcp.Text), result.Content[1].(mcp.Image), result.Content[4].(mcp.ResourceLink)
+		if text.Annotations == nil || text.Meta["k"] != "v" || string(image.Data) != "\x01\x02" || link.URI != "note://b" || result.Meta["k"] != "v" {
+			t.Errorf("shows gives %+v", result)
+		}
+	})
+}
+
+func TestClientResources(t *testing.T) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+		resources, err := c.Resources(t.Context())
+		if err != nil || len(resources) != 4 {
+			t.Errorf("resources: %v, %v", resources, err)
+		}
+		templates, err := c.ResourceTemplates(t.Context())
+		if err != nil || len(templates) != 1 || templates[0].URITemplate != "note://by-id/{id}{?page}" {
+			t.Errorf("templates: %v, %v", templates, err)
+		}
+		contents, err := c.ReadResource(t.Context(), "note://by-id/7?page=2")
+		if err != nil || len(contents) != 1 || contents[0].Text != "note 72" {
+			t.Errorf("reading gives %v, %v", contents, err)
+		}
+		if blob, err := c.ReadResource(t.Context(), "note://logo"); err != nil || string(blob[0].Blob) != "\x01\x02\x03" {
+			t.Errorf("reading gives %v, %v", blob, err)
+		}
+		missing := mcp.ResourceNotFound
+		if c.Revision() == mcp.Latest {
+			missing = jsonrpc.InvalidParams
+		}
+		if _, err := c.ReadResource(t.Context(), "note://by-id/gone"); !errors.Is(err, missing) {
+			t.Errorf("reading what is not there gives %v", err)
+		}
+		values, err := c.CompleteResource(t.Context(), "note://by-id/{id}{?page}", "id", "14", nil)
+		if err != nil || len(values) != 11 {
+			t.Errorf("completing gives %v, %v", values, err)
+		}
+	})
+}
+
+func TestClientPrompts(t *testing.T) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+		prompts, err := c.Prompts(t.Context())
+		if err != nil || len(prompts) != 2 || !prompts[0].Arguments[0].Required {
+			t.Errorf("prompts: %+v, %v", prompts, err)
+		}
+		prompt, err := c.GetPrompt(t.Context(), "greet", map[string]string{"name": "Ann"})
+		if err != nil || len(prompt.Messages) != 2 || prompt.Messages[0].Content.(mcp.Text).Text != "Greet Ann" {
+			t.Errorf("greet gives %+v, %v", prompt, err)
+		}
+		if _, err := c.GetPrompt(t.Context(), "greet", nil); !errors.Is(err, jsonrpc.InvalidParams) {
+			t.Errorf("without its argument: %v", err)
+		}
+		values, err := c.CompletePrompt(t.Context(), "greet", "name", "x", map[string]string{"tone": "low"})
+		if err != nil || strings.Join(values, " ") != "xa xb" {
+			t.Errorf("completing gives %v, %v", values, err)
+		}
+	})
+}
+
+// A server without a capability is not asked for what it does not have.
+func TestClientOfLittle(t *testing.T) {
+	little := func(*testing.T) *mcp.Server {
+		return mcp.NewServer(mcp.Implementation{Name: "little", Version: "1"}, mcp.Options{})
+	}
+	everywhere(t, little, client.Options{}, func(t *testing.T, c *client.Client) {
+		if prompts, err := c.Prompts(t.Context()); err != nil || prompts != nil {
+			t.Errorf("prompts: %v, %v", prompts, err)
+		}
+		if _, err := c.Tool(t.Context(), "add"); err == nil || !strings.Contains(err.Error(), "it has none") {
+			t.Errorf("a tool: %v", err)
+		}
+	})
+}
+
+func TestClientProgress(t *testing.T) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+		var seen []float64
+		result, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress/p.Total) }))
+		if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[0 0.5 1]" {
+			t.Errorf("reports gives %v, %v, and says %v", result, err, seen)
+		}
+	})
+}
+
+func TestClientLogs(t *testing.T) {
+	logged := make(chan string, 10)
+	o := client.Options{LogLevel: mcp.LevelInfo, Log: func(_ context.Context, m client.LogMessage) { logged <- string(m.Level) }}
+	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
+		if _, err := c.CallTool(t.Context(), "logs", nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-logged + " " + <-logged; got != "info error" {
+			t.Errorf("it logs %s", got)
+		}
+		if err := c.SetLogLevel(t.Context(), mcp.LevelError); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.CallTool(t.Context(), "logs", nil); err != nil || <-logged != "error" {
+			t.Errorf("with another level: %v", err)
+		}
+		if err := c.SetLogLevel(t.Context(), "loud"); err == nil || !strings.Contains(err.Error(), `unknown log level "loud"`) {
+			t.Errorf("an unknown level: %v", err)
+		}
+	})
+}
+
+// When the context of a call ends, so does that of the tool.
+func TestClientCancels(t *testing.T) {
+	stopped := make(chan struct{}, 1)
+	slow := func(t *testing.T) *mcp.Server {
+		s := mcp.NewServer(mcp.Implementation{Name: "slow", Version: "1"}, mcp.Options{})
+		err := s.AddTool(mcp.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			<-ctx.Done()
+			stopped <- struct{}{}
+			return nil, ctx.Err()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	everywhere(t, slow, client.Options{}, func(t *testing.T, c *client.Client) {
+		why := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, why)
+		defer cancel()
+		if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, why) {
+			t.Errorf("the call ends with %v", err)
+		}
+		<-stopped
+		var late *jsonrpc.TimeoutError
+		if _, err := c.CallTool(t.Context(), "wait", nil, client.Within(20*time.Millisecond, 0)); !errors.As(err, &late) || late.After != 20*time.Millisecond {
+			t.Errorf("the call ends with %v", err)
+		}
+		<-stopped
+	})
+}
+
+// Progress lets a call wait on, but not for ever.
+func TestClientTimesOut(t *testing.T) {
+	t.Parallel()
+	steady := func(t *testing.T) *mcp.Server {
+		s := mcp.NewServer(mcp.Implementation{Name: "steady", Version: "1"}, mcp.Options{})
+		err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+			for i := range 30 {
+				mcp.Progress(ctx, float64(i), 0, "")
+				select {
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+			return mcp.TextResult("done"), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	everywhere(t, steady, client.Options{Timeout: 200 * time.Millisecond}, func(t *testing.T, c *client.Client) {
+		if c.Revision() < mcp.LatestHandshake {
+			return // which takes as long, and shows no more
+		}
+		follow := client.OnProgress(func(client.Progress) {})
+		if result, err := c.CallTool(t.Context(), "work", nil, follow); err != nil || result.Text() != "done" {
+			t.Errorf("with progress: %v, %v", result, err)
+		}
+		if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("without progress: %v", err)
+		}
+		if _, err := c.CallTool(t.Context(), "work", nil, follow, client.Within(0, 220*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("beyond the most: %v", err)
+		}
+	})
+}
+
+func TestClientIsToldOfChanges(t *testing.T) {
+	var server *mcp.Server
+	made := func(t *testing.T) *mcp.Server {
+		server = fixture(t)
+		return server
+	}
+	told := make(chan string, 10)
+	say := func(what string) func(context.Context) { return func(context.Context) { told <- what } }
+	o := client.Options{
+		ToolsChanged: say("tools"), PromptsChanged: say("prompts"), ResourcesChanged: say("resources"),
+		ResourceUpdated: func(_ context.Context, uri string) { told <- uri },
+	}
+	everywhere(t, made, o, func(t *testing.T, c *client.Client) {
+		next := func() string {
+			select {
+			case what := <-told:
+				return what
+			case <-time.After(5 * time.Second):
+				return "nothing"
+			}
+		}
+		server.RemoveTool("nothing")
+		if got := next(); got != "tools" {
+			t.Errorf("it is told of %s", got)
+		}
+		if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
+			t.Fatal(err)
+		}
+		server.ResourceUpdated("note://readme")
+		if got := next(); got != "note://readme" {
+			t.Errorf("it is told of %s", got)
+		}
+		server.RemovePrompt("plain")
+		if got := next(); got != "prompts" {
+			t.Errorf("it is told of %s", got)
+		}
+		if err := c.Unsubscribe(t.Context(), "note://readme"); err != nil {
+			t.Fatal(err)
+		}
+		server.ResourceUpdated("note://readme")
+		server.RemoveTool("fails")
+		if got := next(); got != "tools" {
+			t.Errorf("it is told of %s", got)
+		}
+	})
+}
+
+func TestClientAnswers(t *testing.T) {
+	o := client.Options{
+		SampleTools: true,
+		Sample: func(_ context.Context, s *mcp.Sampling) error {
+			s.Answer = mcp.SampledMessage{Content: []mcp.Content{mcp.Text{Text: fmt.Sprintf("%d of %d", len(s.Messages), s.MaxTokens)}}, Model: "m", StopReason: "endTurn"}
+			return nil
+		},
+		Elicit: func(_ context.Context, e *mcp.Elicitation) error {
+			e.Action, e.Content = mcp.ActionAccept, json.RawMessage(`{"name":"Ann","color":"red"}`)
+			switch {
+			case strings.Contains(e.Message, "account"):
+				e.Content = json.RawMessage(`{"account":"h"}`)
+			case strings.Contains(e.Message, "tags"):
+				e.Content = json.RawMessage(`{"tags":["a"]}`)
+			}
+			return nil
+		},
+		OpenURL: func(_ context.Context, e *mcp.URLElicitation) error {
+			e.Action = mcp.ActionAccept
+			return nil
+		},
+		Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///srv", Name: "srv"}}, nil },
+	}
+	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
+		r := c.Revision()
+		for _, test := range []struct {
+			tool, want string
+			since      mcp.Revision
+		}{
+			{"ask", `accept {"account":"h","copies":1,"urgent":false}`, mcp.Revision20250618},
+			{"ask.tags", "[a]", mcp.Revision20251125},
+			{"ask.twice", `{"color":"red","name":"Ann"} {"color":"red","name":"Ann"}`, mcp.Revision20250618},
+			{"ask.url", "accept", mcp.Revision20251125},
+			{"ask.model", " of 40 (m, endTurn)", mcp.Revision20241105},
+			{"ask.tools", "3 of 40", mcp.Revision20251125},
+			{"ask.roots", "[{file:///srv srv}]", mcp.Revision20241105},
+		} {
+			if r < test.since {
+				continue
+			}
+			result, err := c.CallTool(t.Context(), test.tool, nil)
+			if err != nil || result.IsError || !strings.Contains(result.Text(), test.want) {
+				t.Errorf("%s gives %+v, %v", test.tool, result, err)
+			}
+		}
+		if err := c.RootsChanged(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who does not want to answer says so, and one who cannot is not asked.
+func TestClientDeclines(t *testing.T) {
+	o := client.Options{
+		Elicit: func(_ context.Context, e *mcp.Elicitation) error {
+			e.Action = mcp.ActionDecline
+			return nil
+		},
+		Roots: func(context.Context) ([]mcp.Root, error) { return nil, errors.New("none of your business") },
+	}
+	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
+		if c.Revision() >= mcp.Revision20250618 {
+			if result, err := c.CallTool(t.Context(), "ask", nil); err != nil || !strings.HasPrefix(result.Text(), "decline") {
+				t.Errorf("ask gives %+v, %v", result, err)
+			}
+		}
+		if result, err := c.CallTool(t.Context(), "ask.roots", nil); err == nil && !result.IsError || !strings.Contains(fmt.Sprint(err, result), "none of your business") {
+			t.Errorf("ask.roots gives %+v, %v", result, err)
+		}
+		if result, err := c.CallTool(t.Context(), "ask.model", nil); err == nil && !result.IsError {
+			t.Errorf("ask.model gives %+v", result)
+		}
+	})
+}
+
+// Many calls at once, each with its own answer.
+func TestClientManyAtOnce(t *testing.T) {
+	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+		errs := make(chan error)
+		for n := range 32 {
+			go func() {
+				for i := range 10 {
+					result, err := c.CallTool(t.Context(), "add", addInput{float64(n), float64(i)})
+					if want := fmt.Sprintf(`{"sum":%d}`, n+i); err == nil && result.Text() != want {
+						err = fmt.Errorf("%s, want %s", result.Text(), want)
+					}
+					if err != nil {
+						errs <- err
+						return
+					}
+				}
+				errs <- nil
+			}()
+		}
+		for range 32 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestClientOfNoServer(t *testing.T) {
+	t.Parallel()
+	if _, err := client.Dial(t.Context(), "not an address", client.Options{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
+		t.Errorf("%v", err)
+	}
+	var connection *client.ConnectionError
+	if _, err := client.Dial(t.Context(), "http://127.0.0.1:1/mcp", client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("nobody listens: %v", err)
+	}
+	if _, err := client.Start(t.Context(), client.Command{Program: "no-such-program"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not found in PATH") {
+		t.Errorf("no program: %v", err)
+	}
+}
+
+// A server that promises to tell of changes and does not is spoken to all the same.
+func TestClientIsNotToldOfChanges(t *testing.T) {
+	ours, theirs := jsonrpc.Pipe()
+	conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
+		switch req.Method {
+		case "server/discover":
+			return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`), nil
+		case "tools/call":
+			return json.RawMessage(`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`), nil
+		}
+		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method)
+	}})
+	go conn.Run(t.Context())
+	c, err := client.Over(t.Context(), ours, client.Options{ToolsChanged: func(context.Context) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// What this client does not answer is no answer of the server either.
+	var answered *jsonrpc.Error
+	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "tools/call asks roots/list: this client does not answer roots/list") {
+		t.Errorf("a call that asks gives %v", err)
+	}
+}
+
+// Who sends back what it is sent is no server.
+func TestClientOfAnEcho(t *testing.T) {
+	ours, theirs := jsonrpc.Pipe()
+	go func() {
+		for {
+			msg, err := theirs.Receive()
+			if err != nil {
+				return
+			}
+			theirs.Send(msg)
+		}
+	}()
+	var connection *client.ConnectionError
+	if _, err := client.Over(t.Context(), ours, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not an MCP server: it sends back every request") {
+		t.Errorf("it says: %v", err)
+	}
+}

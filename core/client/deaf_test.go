@@ -1,0 +1,51 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+)
+
+// A server that does not read keeps nobody longer than the time-out, or than the context lasts, however much waits to be written.
+func TestProcessDoesNotRead(t *testing.T) {
+	for name, size := range map[string]int{"little": 1 << 10, "some": 20 << 10, "much": 600 << 10} {
+		t.Run(name, func(t *testing.T) {
+			c := startUnruly(t, "deaf", client.Options{Timeout: 100 * time.Millisecond})
+			arguments := map[string]string{"text": strings.Repeat("x", size)}
+			began := time.Now()
+			var all sync.WaitGroup
+			for i := range 100 {
+				all.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+					if i%2 == 0 {
+						ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+					}
+					defer cancel()
+					if _, err := c.CallTool(ctx, "any", arguments); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("a call ends with %v", err)
+					}
+				})
+			}
+			waited := make(chan struct{})
+			go func() {
+				all.Wait()
+				close(waited)
+			}()
+			select {
+			case <-waited:
+			case <-time.After(10 * time.Second):
+				t.Error("calls still wait")
+			}
+			c.Close()
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			<-waited
+		})
+	}
+}

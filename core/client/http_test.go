@@ -1,0 +1,414 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// serveWith puts a server on HTTP, with something in front of it that may answer by itself and reports whether it did.
+func serveWith(t *testing.T, s *mcp.Server, front func(http.ResponseWriter, *http.Request) bool) string {
+	t.Helper()
+	handler := s.HTTP(mcp.HTTPOptions{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !front(w, r) {
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(web.CloseClientConnections)
+	return web.URL
+}
+
+func dial(t *testing.T, url string, o client.Options) *client.Client {
+	t.Helper()
+	c, err := client.Dial(t.Context(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func expectSum(t *testing.T, c *client.Client) {
+	t.Helper()
+	result, err := c.CallTool(t.Context(), "add", addInput{1, 2})
+	if err != nil || result.Text() != `{"sum":3}` {
+		t.Errorf("add gives %+v, %v", result, err)
+	}
+}
+
+// A server that has forgotten its sessions gets another one, with what was subscribed to.
+func TestHTTPClientLosesSession(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
+		server := newFixture(t, mcp.Options{})
+		var forgotten sync.Map
+		last := atomic.Value{}
+		url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
+			session := r.Header.Get("Mcp-Session-Id")
+			if session != "" {
+				last.Store(session)
+			}
+			if _, ok := forgotten.Load(session); !ok || r.Method != http.MethodPost {
+				return false
+			}
+			http.Error(w, "no such session", status)
+			return true
+		})
+		updated := make(chan string, 1)
+		c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) { updated <- uri }})
+		if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
+			t.Fatal(err)
+		}
+		first := last.Load().(string)
+		forgotten.Store(first, true)
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() { expectSum(t, c) })
+		}
+		all.Wait()
+		if last.Load() == first {
+			t.Error("it has the same session")
+		}
+		server.ResourceUpdated("note://readme")
+		select {
+		case <-updated:
+		case <-time.After(5 * time.Second):
+			t.Error("it is told nothing in the new session")
+		}
+	}
+}
+
+// A stream that is cut is taken up again where it was.
+func TestHTTPClientResumes(t *testing.T) {
+	server := newFixture(t, mcp.Options{})
+	err := server.AddTool(mcp.Tool{Name: "steps"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		for i := range 5 {
+			mcp.Progress(ctx, float64(i+1), 5, "")
+			time.Sleep(20 * time.Millisecond)
+		}
+		return mcp.TextResult("done"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var resumed atomic.Int32
+	url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Last-Event-ID") != "" {
+			resumed.Add(1)
+		}
+		return false
+	})
+	// What carries the stream of a call breaks after its second event, once.
+	cutting := &cutter{RoundTripper: http.DefaultTransport, after: 2}
+	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, HTTP: &http.Client{Transport: cutting}})
+	cutting.armed.Store(true)
+	var seen []float64
+	result, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress) }))
+	if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[1 2 3 4 5]" || resumed.Load() == 0 {
+		t.Errorf("it gives %+v, %v, and says %v; taken up %d times", result, err, seen, resumed.Load())
+	}
+	// Without sessions there is nothing to take up.
+	c = dial(t, url, client.Options{Revision: mcp.Latest, HTTP: &http.Client{Transport: cutting}})
+	cutting.armed.Store(true)
+	var connection *client.ConnectionError
+	if _, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(client.Progress) {})); !errors.As(err, &connection) {
+		t.Errorf("without sessions: %v", err)
+	}
+}
+
+// A cutter ends the next answer to a POST that is a stream after so many events, if it is armed.
+type cutter struct {
+	http.RoundTripper
+	after int
+	armed atomic.Bool
+}
+
+func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.RoundTripper.RoundTrip(r)
+	if err == nil && r.Method == http.MethodPost && resp.Header.Get("Content-Type") == "text/event-stream" && c.armed.CompareAndSwap(true, false) {
+		resp.Body = &cutBody{ReadCloser: resp.Body, in: bufio.NewReader(resp.Body), left: c.after}
+	}
+	return resp, err
+}
+
+type cutBody struct {
+	io.ReadCloser
+	in   *bufio.Reader
+	left int
+}
+
+func (b *cutBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	line, err := b.in.ReadString('\n')
+	if strings.HasPrefix(line, "data: {") {
+		defer func() { b.left-- }()
+		line += "\n"
+	}
+	return copy(p, line), err
+}
+
+// A server that has too much to do is asked again when it wants to be.
+func TestHTTPClientComesAgain(t *testing.T) {
+	var refused atomic.Int32
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		if refused.Add(1)%2 == 0 {
+			return false
+		}
+		w.Header().Set("Retry-After", "0")
+		http.Error(w, "too much to do", http.StatusServiceUnavailable)
+		return true
+	})
+	expectSum(t, dial(t, url, client.Options{}))
+}
+
+func TestHTTPClientTokens(t *testing.T) {
+	var valid atomic.Int32
+	valid.Store(1)
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Authorization") == fmt.Sprintf("Bearer t%d", valid.Load()) && r.Header.Get("X-Team") == "blue" {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="fixture"`)
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return true
+	})
+	var asked atomic.Int32
+	o := client.Options{
+		Header: http.Header{"x-team": {"blue"}},
+		Token: func(context.Context) (string, error) {
+			asked.Add(1)
+			return fmt.Sprintf("t%d", valid.Load()), nil
+		},
+	}
+	c := dial(t, url, o)
+	expectSum(t, c)
+	valid.Add(1)
+	expectSum(t, c)
+	if asked.Load() != 2 {
+		t.Errorf("a token was asked for %d times", asked.Load())
+	}
+	var refused *client.HTTPError
+	var connection *client.ConnectionError
+	_, err := client.Dial(t.Context(), url, client.Options{})
+	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || !errors.As(err, &connection) || !strings.Contains(err.Error(), `(Bearer realm="fixture")`) {
+		t.Errorf("without a token: %v", err)
+	}
+	o.Token = func(context.Context) (string, error) { return "", errors.New("the keychain is locked") }
+	if _, err := client.Dial(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "get a token: the keychain is locked") {
+		t.Errorf("without a token: %v", err)
+	}
+}
+
+// A key does not go to another host.
+func TestHTTPClientRedirects(t *testing.T) {
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/mcp", http.StatusTemporaryRedirect)
+			return true
+		}
+		return false
+	})
+	expectSum(t, dial(t, url+"/old", client.Options{}))
+
+	elsewhere := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, url+"/mcp", http.StatusTemporaryRedirect)
+		return true
+	})
+	if _, err := client.Dial(t.Context(), elsewhere, client.Options{}); err == nil || !strings.Contains(err.Error(), "redirect to "+url) {
+		t.Errorf("to another server: %v", err)
+	}
+}
+
+// Arguments that headers repeat are repeated, once the tool is known; a tool that breaks the rules is left out.
+func TestHTTPClientHeaders(t *testing.T) {
+	server := newFixture(t, mcp.Options{})
+	schema := `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}`
+	if err := server.AddTool(mcp.Tool{Name: "route", InputSchema: json.RawMessage(schema)}, doNothing); err != nil {
+		t.Fatal(err)
+	}
+	var seen atomic.Pointer[http.Header]
+	url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
+		header := r.Header.Clone()
+		seen.Store(&header)
+		return false
+	})
+	c := dial(t, url, client.Options{})
+	for _, arguments := range []string{`{"region":"eu west","n":7,"on":true}`, `{"region":" é\n","n":-1,"on":null}`, `{"region":"","n":0}`, `{"region":"=?base64?eA==?="}`, `{}`} {
+		if _, err := c.CallTool(t.Context(), "route", json.RawMessage(arguments)); err != nil {
+			t.Errorf("%s: %v", arguments, err)
+		}
+		got := *seen.Load()
+		if got.Get("Mcp-Name") != "route" || got.Get("Mcp-Method") != "tools/call" {
+			t.Errorf("%s comes with %v", arguments, got)
+		}
+	}
+	if _, err := c.GetPrompt(t.Context(), "plain", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.ReadResource(t.Context(), "note://by-id/a%20b?page=1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is no MCP is said to be none, with the address.
+func TestHTTPClientOfOtherThings(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"the response has text/html": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") },
+		"HTTP status 404":            http.NotFound,
+		"HTTP status 500":            func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oops", 500) },
+		"the response is not JSON-RPC": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, "{]")
+		},
+		"has the id of another request": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":77,"result":{}}`)
+		},
+		"stream ended before the response": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, ": nothing\n\n")
+		},
+		"; send an API key or a token": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
+	} {
+		web := httptest.NewServer(handler)
+		var connection *client.ConnectionError
+		_, err := client.Dial(t.Context(), web.URL, client.Options{ConnectTimeout: 5 * time.Second})
+		if !errors.As(err, &connection) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), web.URL) {
+			t.Errorf("%s: %v", name, err)
+		}
+		web.Close()
+	}
+}
+
+// sseServer puts a server on the transport of 2024-11-05: a stream, and another address for messages.
+func sseServer(t *testing.T, s *mcp.Server) string {
+	t.Helper()
+	in := make(chan []byte, 10)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /sse", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: endpoint\ndata: /messages?session=1\n\n")
+		w.(http.Flusher).Flush()
+		ours, theirs := jsonrpc.Pipe()
+		go s.Serve(r.Context(), theirs)
+		go func() {
+			for {
+				select {
+				case msg := <-in:
+					ours.Send(msg)
+				case <-r.Context().Done():
+					ours.Close()
+					return
+				}
+			}
+		}()
+		for {
+			msg, err := ours.Receive()
+			if err != nil {
+				return
+			}
+			fmt.Fprintf(w, "event: message\ndata: %s\n\n", msg)
+			w.(http.Flusher).Flush()
+		}
+	})
+	mux.HandleFunc("POST /messages", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		in <- body
+		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprint(w, "Accepted")
+	})
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	t.Cleanup(web.CloseClientConnections)
+	return web.URL + "/sse"
+}
+
+func TestHTTPClientOfTwoAddresses(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		o := client.Options{
+			SSE: first,
+			Sample: func(_ context.Context, s *mcp.Sampling) error {
+				s.Answer.Content = []mcp.Content{mcp.Text{Text: "hm"}}
+				return nil
+			},
+		}
+		c := dial(t, sseServer(t, fixture(t)), o)
+		expectSum(t, c)
+		if c.Revision() != mcp.LatestHandshake {
+			t.Errorf("it speaks %s", c.Revision())
+		}
+		if result, err := c.CallTool(t.Context(), "ask.model", nil); err != nil || !strings.HasPrefix(result.Text(), "hm") {
+			t.Errorf("ask.model gives %+v, %v", result, err)
+		}
+		var seen int
+		if _, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(client.Progress) { seen++ })); err != nil || seen != 3 {
+			t.Errorf("reports: %v, %d times", err, seen)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if _, err := c.CallTool(ctx, "waits", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waits: %v", err)
+		}
+		cancel()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.CallTool(t.Context(), "add", nil); err == nil {
+			t.Error("it still calls")
+		}
+	}
+}
+
+// The stream is the conversation: when it ends, calls do.
+func TestHTTPClientLosesStream(t *testing.T) {
+	url := sseServer(t, fixture(t))
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	carrier := &ending{transport, make(chan struct{})}
+	c := dial(t, url, client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})
+	done := make(chan error)
+	go func() {
+		_, err := c.CallTool(t.Context(), "waits", nil)
+		done <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	close(carrier.end)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "the stream ended") {
+		t.Errorf("the call ends with %v", err)
+	}
+	if _, err := c.CallTool(t.Context(), "add", nil); err == nil || !strings.Contains(err.Error(), "the stream ended") {
+		t.Errorf("the next call ends with %v", err)
+	}
+}
+
+// An ending carrier ends streams when it is told to.
+type ending struct {
+	http.RoundTripper
+	end chan struct{}
+}
+
+func (e *ending) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := e.RoundTripper.RoundTrip(r)
+	if err == nil && r.Method == http.MethodGet {
+		body := resp.Body
+		go func() {
+			<-e.end
+			body.Close()
+		}()
+	}
+	return resp, err
+}

@@ -1,0 +1,232 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// CallTool calls a tool. arguments must encode to an object; a [json.RawMessage] is sent as it is, nil is
+// omitted. A result with IsError set is a result, not an error.
+func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...CallOption) (*mcp.ToolResult, error) {
+	r := &request{method: "tools/call", name: name, arguments: arguments}
+	raw, err := c.do(ctx, r, options)
+	if errors.Is(err, mcp.HeaderMismatch) {
+		// The tool repeats arguments in headers. Tools learns which.
+		if _, listErr := c.Tools(ctx); listErr == nil {
+			raw, err = c.do(ctx, &request{method: r.method, name: name, arguments: arguments}, options)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var result mcp.ToolResult
+	if err := decodeResult("tools/call", raw, &result); err != nil {
+		return nil, err
+	}
+	delete(result.Meta, metaServerInfo) // see Server
+	if len(result.Meta) == 0 {
+		result.Meta = nil
+	}
+	return &result, nil
+}
+
+// Tools lists all tools. Over HTTP, from revision 2026-07-28 on, it omits tools whose schemas break the
+// rules for x-mcp-header, as the protocol requires.
+func (c *Client) Tools(ctx context.Context) ([]mcp.Tool, error) {
+	all, err := listAll[mcp.Tool](ctx, c, "tools/list", "tools", "tools")
+	if err != nil || !c.session.Load().stateless() || !c.route.isHTTP() {
+		return all, err
+	}
+	return slices.DeleteFunc(all, func(t mcp.Tool) bool {
+		headers, err := mcp.HeaderArguments(t.InputSchema)
+		if err != nil {
+			c.o.Logger.Warn("ignoring a tool", "tool", t.Name, "error", err)
+			return true
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if headers == nil {
+			delete(c.headers, t.Name)
+		} else {
+			c.headers[t.Name] = headers
+		}
+		return false
+	}), nil
+}
+
+// Tool returns the tool with this name, or a [*NotFoundError].
+func (c *Client) Tool(ctx context.Context, name string) (*mcp.Tool, error) {
+	all, err := c.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, t := range all {
+		if t.Name == name {
+			return &t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return nil, &NotFoundError{"tool", name, names}
+}
+
+// A NotFoundError says that a server does not have a tool or a prompt.
+type NotFoundError struct {
+	Kind      string // tool or prompt
+	Name      string
+	Available []string // names that the server has
+}
+
+func (e *NotFoundError) Error() string {
+	if len(e.Available) == 0 {
+		return fmt.Sprintf("the server has no %s %q; it has none", e.Kind, short(e.Name))
+	}
+	return fmt.Sprintf("the server has no %s %q; it has %s", e.Kind, short(e.Name), strings.Join(e.Available, ", "))
+}
+
+// Resources lists all resources.
+func (c *Client) Resources(ctx context.Context) ([]mcp.Resource, error) {
+	return listAll[mcp.Resource](ctx, c, "resources/list", "resources", "resources")
+}
+
+// ResourceTemplates lists all resource templates.
+func (c *Client) ResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
+	return listAll[mcp.ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", "resources")
+}
+
+// Prompts lists all prompts.
+func (c *Client) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
+	return listAll[mcp.Prompt](ctx, c, "prompts/list", "prompts", "prompts")
+}
+
+// ReadResource reads a resource.
+func (c *Client) ReadResource(ctx context.Context, uri string, options ...CallOption) ([]mcp.ResourceContents, error) {
+	raw, err := c.do(ctx, &request{method: "resources/read", name: uri}, options)
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Contents []mcp.ResourceContents `json:"contents"`
+	}
+	err = decodeResult("resources/read", raw, &result)
+	return result.Contents, err
+}
+
+// GetPrompt fills in a prompt.
+func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...CallOption) (*mcp.PromptResult, error) {
+	r := &request{method: "prompts/get", name: name}
+	if arguments != nil {
+		r.arguments = arguments
+	}
+	raw, err := c.do(ctx, r, options)
+	if err != nil {
+		return nil, err
+	}
+	var result mcp.PromptResult
+	if err := decodeResult("prompts/get", raw, &result); err != nil {
+		return nil, err
+	}
+	return &result, nil
+}
+
+// CompletePrompt returns values for an argument of a prompt that begin with prefix. known has the values
+// of other arguments.
+func (c *Client) CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error) {
+	return c.complete(ctx, map[string]string{"type": "ref/prompt", "name": prompt}, argument, prefix, known)
+}
+
+// CompleteResource returns values for a variable of a resource template that begin with prefix. known has
+// the values of other variables.
+func (c *Client) CompleteResource(ctx context.Context, uriTemplate, variable, prefix string, known map[string]string) ([]string, error) {
+	return c.complete(ctx, map[string]string{"type": "ref/resource", "uri": uriTemplate}, variable, prefix, known)
+}
+
+func (c *Client) complete(ctx context.Context, ref map[string]string, argument, prefix string, known map[string]string) ([]string, error) {
+	params := map[string]any{"ref": ref, "argument": map[string]string{"name": argument, "value": prefix}}
+	if len(known) > 0 && c.Revision() >= mcp.Revision20250618 {
+		params["context"] = map[string]any{"arguments": known}
+	}
+	var result struct {
+		Completion struct {
+			Values []string `json:"values"`
+		} `json:"completion"`
+	}
+	err := c.Request(ctx, "completion/complete", params, &result)
+	return result.Completion.Values, err
+}
+
+// Ping checks that the server answers. It sends server/discover in the stateless era, which has no ping.
+func (c *Client) Ping(ctx context.Context) error {
+	if c.session.Load().stateless() {
+		return c.Request(ctx, "server/discover", nil, nil)
+	}
+	return c.Request(ctx, "ping", nil, nil)
+}
+
+// listAll lists all entries of a list. It ignores entries that cannot be read.
+func listAll[T any](ctx context.Context, c *Client, method, field, capability string) ([]T, error) {
+	entries, err := c.Entries(ctx, method, field, capability)
+	if entries == nil || err != nil {
+		return nil, err
+	}
+	all := make([]T, 0, len(entries))
+	for i, entry := range entries {
+		var one T
+		if err := strictjson.Unmarshal(entry, &one); err != nil {
+			c.o.Logger.Warn("ignoring an entry of a list", "method", method, "entry", i, "error", err)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// maxPages is the limit for lists that never end.
+const maxPages = 1000
+
+// Entries lists all entries of a list as the server sends them. method is that of the list, such as
+// tools/list; field is where a result has the entries, such as tools. It returns nil if the server does
+// not declare the capability.
+func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
+	if !c.Capabilities().Has(capability) {
+		return nil, nil
+	}
+	all := []json.RawMessage{}
+	r := &request{method: method}
+	for range maxPages {
+		raw, err := c.do(ctx, r, nil)
+		if method == "resources/templates/list" && errors.Is(err, jsonrpc.MethodNotFound) {
+			return nil, nil // many servers have resources and no templates
+		}
+		if err != nil {
+			return nil, err
+		}
+		var page map[string]json.RawMessage
+		if err := decodeResult(method, raw, &page); err != nil {
+			return nil, err
+		}
+		if strictjson.First(page[field]) != '[' {
+			return nil, &ConnectionError{fmt.Errorf("the result of %s has no list %s", method, field)}
+		}
+		var entries []json.RawMessage
+		if err := decodeResult(method, page[field], &entries); err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+		cursor, more := page["nextCursor"]
+		if !more || strictjson.First(cursor) == 'n' {
+			return all, nil
+		}
+		r = &request{method: method}
+		r.setParam("cursor", cursor)
+	}
+	return nil, &ConnectionError{fmt.Errorf("%s does not end after %d pages", method, maxPages)}
+}

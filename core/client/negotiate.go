@@ -1,0 +1,317 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// discoverTimeout is how long server/discover may take before initialize is sent in parallel: some
+// older servers never answer unknown methods. The first result counts.
+const discoverTimeout = 3 * time.Second
+
+// negotiate agrees with the server on a revision, and begins the session.
+func (c *Client) negotiate(ctx context.Context) error {
+	first := c.initialize
+	switch {
+	case c.o.Revision == "" && !c.handshake:
+		first = c.discoverOrInitialize
+	case isStateless(c.o.Revision):
+		first = c.discover
+	}
+	s, err := first(ctx)
+	if err != nil {
+		return err
+	}
+	return c.begin(ctx, s)
+}
+
+// begin begins a session: from then on requests are part of it.
+func (c *Client) begin(ctx context.Context, s *session) error {
+	c.conn.SetDialect(jsonrpc.Dialect{Batches: s.revision == mcp.Revision20250326, NullID: s.revision < mcp.Revision20251125})
+	if !s.stateless() {
+		if err := c.route.notify(ctx, s, "notifications/initialized", nil); err != nil {
+			c.route.end(s)
+			return err
+		}
+	}
+	c.session.Store(s)
+	c.route.begin(ctx, s)
+	if err := c.sendLogLevel(ctx, s); err != nil {
+		c.o.Logger.Warn("the server refuses the log level", "error", err)
+	}
+	if err := c.updateListener(ctx, s); err != nil {
+		c.o.Logger.Warn("the server does not notify about changes", "error", err)
+	}
+	return nil
+}
+
+// renew begins a new session in place of one that the server has lost, unless another goroutine has
+// done so already.
+func (c *Client) renew(ctx context.Context, lost *session) (*session, error) {
+	select {
+	case c.renewing <- struct{}{}:
+		defer func() { <-c.renewing }()
+	case <-ctx.Done():
+		return lost, context.Cause(ctx)
+	}
+	if now := c.session.Load(); now != lost {
+		return now, nil
+	}
+	c.o.Logger.Info("the server has lost the session; beginning another")
+	s, err := c.initialize(ctx)
+	if err != nil {
+		return lost, err
+	}
+	return s, c.begin(ctx, s)
+}
+
+// discoverOrInitialize tries server/discover first, and then initialize.
+func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
+	type result struct {
+		session *session
+		err     error
+	}
+	results := make(chan result, 2)
+	try := func(f func(context.Context) (*session, error)) {
+		s, err := f(ctx)
+		results <- result{s, err}
+	}
+	go try(c.discover)
+	timer := time.NewTimer(discoverTimeout)
+	defer timer.Stop()
+	select {
+	case first := <-results:
+		if first.err == nil || ctx.Err() != nil || !mayBeOlder(first.err) {
+			return first.session, first.err
+		}
+		s, err := c.initialize(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w (before that, server/discover: %v)", err, first.err)
+		}
+		return s, nil
+	case <-timer.C:
+	}
+	go try(c.initialize)
+	first := <-results
+	if first.err != nil {
+		if second := <-results; second.err == nil {
+			return second.session, nil
+		}
+	}
+	return first.session, first.err
+}
+
+// mayBeOlder reports whether an error of server/discover may come from a server that does not know that
+// method. Such servers answer with all kinds of errors.
+func mayBeOlder(err error) bool {
+	refused, _ := errors.AsType[*HTTPError](err)
+	if refused != nil && refused.isDenied() || errors.Is(err, jsonrpc.ErrClosed) {
+		return false
+	}
+	if e := serverError(err); e != nil {
+		return e.Code != mcp.HeaderMismatch && e.Code != mcp.MissingCapability && e.Code != mcp.UnsupportedVersion
+	}
+	_, invalid := errors.AsType[*jsonrpc.AnswerError](err)
+	return refused != nil || invalid || errors.Is(err, errInvalidDiscover)
+}
+
+// errInvalidDiscover is the error of a server that answers server/discover like any other method.
+var errInvalidDiscover = errors.New("the result of server/discover has no supportedVersions")
+
+// discover asks the server for its revisions and capabilities, in the stateless era.
+func (c *Client) discover(ctx context.Context) (*session, error) {
+	ask := func(r mcp.Revision) (json.RawMessage, error) {
+		return c.sendOnce(ctx, &session{revision: r}, &request{method: "server/discover"})
+	}
+	raw, err := ask(mcp.Latest)
+	if e := serverError(err); e != nil && e.Code == mcp.UnsupportedVersion {
+		revision, choiceErr := chooseRevision(e)
+		switch {
+		case choiceErr != nil:
+			return nil, choiceErr
+		case !isStateless(revision):
+			return c.initialize(ctx)
+		}
+		raw, err = ask(revision)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Meta struct {
+			Server json.RawMessage `json:"io.modelcontextprotocol/serverInfo"`
+		} `json:"_meta"`
+		Server       json.RawMessage  `json:"serverInfo"` // in drafts of the revision
+		Supported    *[]mcp.Revision  `json:"supportedVersions"`
+		Capabilities mcp.Capabilities `json:"capabilities"`
+		Instructions string           `json:"instructions"`
+	}
+	if err := strictjson.Unmarshal(raw, &result); err != nil || result.Supported == nil {
+		return nil, errInvalidDiscover
+	}
+	if !slices.Contains(*result.Supported, mcp.Latest) {
+		if c.o.Revision == "" && slices.ContainsFunc(*result.Supported, isHandshake) {
+			return c.initialize(ctx)
+		}
+		return nil, noCommonRevision(*result.Supported)
+	}
+	s := &session{revision: mcp.Latest, capabilities: result.Capabilities, instructions: result.Instructions, supported: *result.Supported}
+	if s.server = readInfo(result.Meta.Server); s.server.Name == "" {
+		s.server = readInfo(result.Server)
+	}
+	return s, nil
+}
+
+// readInfo reads the name and version of a server. They are for people, so errors are ignored.
+func readInfo(raw json.RawMessage) (info mcp.Implementation) {
+	if strictjson.First(raw) == '{' {
+		_ = strictjson.Unmarshal(raw, &info)
+	}
+	return info
+}
+
+func isHandshake(r mcp.Revision) bool { return slices.Contains(mcp.HandshakeRevisions(), r) }
+
+// chooseRevision returns the newest revision that both sides support, by the error of a server that
+// does not support the one it was asked for.
+func chooseRevision(e *jsonrpc.Error) (mcp.Revision, error) {
+	var data struct {
+		Supported []mcp.Revision `json:"supported"`
+	}
+	if e.Data == nil || strictjson.Unmarshal(e.Data, &data) != nil || len(data.Supported) == 0 {
+		return "", e
+	}
+	for _, r := range mcp.Revisions() {
+		if slices.Contains(data.Supported, r) {
+			return r, nil
+		}
+	}
+	return "", noCommonRevision(data.Supported)
+}
+
+func noCommonRevision(supported []mcp.Revision) error {
+	var names []string
+	for _, r := range supported {
+		names = append(names, string(r))
+	}
+	return fmt.Errorf("no common revision: the server supports %s, this client %s", short(strings.Join(names, ", ")), mcp.Latest)
+}
+
+// initialize goes through the handshake.
+func (c *Client) initialize(ctx context.Context) (*session, error) {
+	wanted := mcp.LatestHandshake
+	if isHandshake(c.o.Revision) {
+		wanted = c.o.Revision
+	}
+	capabilities, err := c.capabilities(wanted)
+	if err != nil {
+		return nil, err
+	}
+	info, err := c.o.Info.ForRevision(wanted).AppendJSON(nil)
+	if err != nil {
+		return nil, fmt.Errorf("encode client info: %w", err)
+	}
+	r := &request{method: "initialize"}
+	r.setParam("protocolVersion", strictjson.AppendString(nil, string(wanted)))
+	r.setParam("capabilities", capabilities)
+	r.setParam("clientInfo", info)
+	raw, err := c.sendOnce(ctx, &session{}, r)
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		ProtocolVersion mcp.Revision     `json:"protocolVersion"`
+		ServerInfo      json.RawMessage  `json:"serverInfo"`
+		Capabilities    mcp.Capabilities `json:"capabilities"`
+		Instructions    string           `json:"instructions"`
+	}
+	if err := strictjson.Unmarshal(raw, &result); err != nil {
+		return nil, fmt.Errorf("read the result of initialize: %w", err)
+	}
+	switch got := result.ProtocolVersion; {
+	case !isHandshake(got):
+		return nil, fmt.Errorf("the server answers with the unknown revision %q", short(string(got)))
+	case c.o.Revision != "" && got != c.o.Revision:
+		return nil, fmt.Errorf("the server answers with revision %s, want %s", got, c.o.Revision)
+	}
+	return &session{
+		revision: result.ProtocolVersion, server: readInfo(result.ServerInfo), capabilities: result.Capabilities,
+		instructions: result.Instructions, id: r.sessionID,
+	}, nil
+}
+
+// capabilities returns the client's capabilities as JSON.
+func (c *Client) capabilities(r mcp.Revision) ([]byte, error) {
+	all := map[string]any{}
+	for name, value := range c.o.Capabilities {
+		all[name] = value
+	}
+	if c.o.Sample != nil {
+		sampling := map[string]any{}
+		if c.o.SampleTools && r >= mcp.Revision20251125 {
+			sampling["tools"] = struct{}{}
+		}
+		all["sampling"] = sampling
+	}
+	if (c.o.Elicit != nil || c.o.OpenURL != nil && r >= mcp.Revision20251125) && r >= mcp.Revision20250618 {
+		elicitation := map[string]any{}
+		if c.o.Elicit != nil && r >= mcp.Revision20251125 {
+			elicitation["form"] = struct{}{}
+		}
+		if c.o.OpenURL != nil && r >= mcp.Revision20251125 {
+			elicitation["url"] = struct{}{}
+		}
+		all["elicitation"] = elicitation
+	}
+	if c.o.Roots != nil {
+		roots := map[string]any{}
+		if !isStateless(r) {
+			roots["listChanged"] = true
+		}
+		all["roots"] = roots
+	}
+	return strictjson.Marshal(all)
+}
+
+// Keys of _meta in the stateless era.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
+	metaLogLevel     = "io.modelcontextprotocol/logLevel"
+	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+)
+
+// newIdentity returns the members of _meta that every request has in the stateless era.
+func (c *Client) newIdentity() ([]byte, error) {
+	capabilities, err := c.capabilities(mcp.Latest)
+	if err != nil {
+		return nil, err
+	}
+	info, err := c.o.Info.AppendJSON(nil)
+	if err != nil {
+		return nil, fmt.Errorf("encode client info: %w", err)
+	}
+	meta := appendMember(nil, metaVersion, strictjson.AppendString(nil, string(mcp.Latest)))
+	meta = appendMember(meta, metaCapabilities, capabilities)
+	return appendMember(meta, metaClientInfo, info), nil
+}
+
+// RootsChanged notifies the server that [Options].Roots would now return other roots. In the stateless
+// era it does nothing: servers ask each time.
+func (c *Client) RootsChanged(ctx context.Context) error {
+	s := c.session.Load()
+	if s.stateless() {
+		return nil
+	}
+	return c.wrapError(c.route.notify(ctx, s, "notifications/roots/list_changed", nil))
+}

@@ -1,0 +1,165 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A process is a running program. Its standard error is kept for error messages.
+type process struct {
+	in  io.WriteCloser // standard input
+	out io.ReadCloser  // standard output
+
+	cmd     *exec.Cmd
+	grace   time.Duration // for each step of close
+	stderr  *tail
+	exited  chan struct{}
+	closing sync.Once
+}
+
+// startProcess starts a program, which is looked up in PATH. It runs until it exits or close ends it.
+func startProcess(c Command) (*process, error) {
+	p := &process{grace: c.Grace, stderr: &tail{to: c.Stderr}, exited: make(chan struct{})}
+	if p.grace <= 0 {
+		p.grace = 2 * time.Second
+	}
+	p.cmd = exec.Command(c.Program, c.Args...)
+	p.cmd.Dir, p.cmd.Stderr = c.Dir, p.stderr
+	if len(c.Env) > 0 {
+		p.cmd.Env = os.Environ()
+		for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+			p.cmd.Env = append(p.cmd.Env, name+"="+c.Env[name])
+		}
+	}
+	p.cmd.WaitDelay = orphanDelay
+	setProcessGroup(p.cmd)
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	p.cmd.Stdout = childOut
+	p.in, p.out = in, out
+	err = p.cmd.Start()
+	childOut.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, startError(c.Program, c.Dir, err)
+	}
+	go p.wait(out)
+	return p, nil
+}
+
+// startError adds the remedy to the error of a program that cannot be started.
+func startError(program, dir string, err error) error {
+	if dir != "" {
+		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
+			return fmt.Errorf("start %s: no such directory: %s", program, dir)
+		}
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("start %s: not found in PATH; install it, or use its full path", program)
+	}
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		err = path.Err // without the path, which is the program
+	}
+	return fmt.Errorf("start %s: %w", program, err)
+}
+
+// orphanDelay is how long output is still read after the process has exited: its own children may
+// hold standard output and standard error open.
+const orphanDelay = 500 * time.Millisecond
+
+// wait waits for the process to exit.
+func (p *process) wait(out *os.File) {
+	_ = p.cmd.Wait() // p.cmd.ProcessState says how it exited
+	close(p.exited)
+	time.AfterFunc(orphanDelay, func() { out.Close() })
+}
+
+// close closes the standard input of the process and waits until it exits. If that takes longer than
+// grace, close terminates the process and then kills it, with its children. It may be called again,
+// by several goroutines.
+func (p *process) close() {
+	p.closing.Do(func() {
+		p.in.Close()
+		for _, end := range []func(*exec.Cmd){terminate, kill} {
+			if p.exitsWithin(p.grace) {
+				return
+			}
+			end(p.cmd)
+		}
+	})
+	<-p.exited
+	p.out.Close()
+}
+
+// exitsWithin reports whether the process exits within d.
+func (p *process) exitsWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// exitState is how the process exited, such as "exit status 1"; "" while it runs.
+func (p *process) exitState() string {
+	select {
+	case <-p.exited:
+		return p.cmd.ProcessState.String()
+	default:
+		return ""
+	}
+}
+
+// A tail keeps the end of what is written to it, and passes everything on.
+type tail struct {
+	to io.Writer // may be nil
+
+	mu   sync.Mutex
+	text []byte
+	cut  bool
+}
+
+// Write never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	const limit = 8 << 10
+	t.mu.Lock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - limit; over > 0 {
+		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
+	}
+	t.mu.Unlock()
+	if t.to != nil {
+		_, _ = t.to.Write(p)
+	}
+	return len(p), nil
+}
+
+// String is the text that was kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd"))
+	if text != "" && t.cut {
+		text = "… " + text
+	}
+	return text
+}

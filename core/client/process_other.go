@@ -1,0 +1,14 @@
+//go:build !unix
+
+package client
+
+import "os/exec"
+
+// setProcessGroup does nothing: this system has no process groups.
+func setProcessGroup(*exec.Cmd) {}
+
+// terminate does nothing: this system has no SIGTERM.
+func terminate(*exec.Cmd) {}
+
+// kill kills the process.
+func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

@@ -1,0 +1,136 @@
+//go:build unix
+
+package client
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startShell runs a script with a short grace period.
+func startShell(t *testing.T, script string, c Command) *process {
+	t.Helper()
+	c.Program, c.Args, c.Grace = "sh", []string{"-c", script}, 100*time.Millisecond
+	p, err := startProcess(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestProcess(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	p := startShell(t, `read line; echo "$line, $WHO"; pwd; echo trouble >&2; exit 3`, Command{Env: map[string]string{"WHO": "Ann"}, Dir: dir, Stderr: &said})
+	if _, err := io.WriteString(p.in, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(p.out)
+	if want := "hello, Ann\n" + dir + "\n"; string(text) != want || err != nil {
+		t.Errorf("output %q, %v", text, err)
+	}
+	<-p.exited
+	p.close()
+	if p.exitState() != "exit status 3" || p.stderr.String() != "trouble" || said.String() != "trouble\n" {
+		t.Errorf("exit state %q, standard error %q, %q", p.exitState(), p.stderr.String(), &said)
+	}
+}
+
+// Only the end of a long standard error is kept.
+func TestProcessStderr(t *testing.T) {
+	p := startShell(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done`, Command{})
+	<-p.exited
+	p.close()
+	if said := p.stderr.String(); len(said) > 9000 || !strings.HasPrefix(said, "… ") || !strings.HasSuffix(said, "line 2999") {
+		t.Errorf("%d bytes: %.20s", len(said), said)
+	}
+}
+
+func TestProcessClose(t *testing.T) {
+	for name, test := range map[string]struct{ script, state string }{
+		"closed input": {`cat`, "exit status 0"},
+		"SIGTERM":      {`trap 'exit 5' TERM; while :; do sleep 0.01; done`, "exit status 5"},
+		"SIGKILL":      {`trap '' TERM; while :; do sleep 0.01; done`, "signal: killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startShell(t, test.script, Command{})
+			if p.exitState() != "" {
+				t.Errorf("exited early: %s", p.exitState())
+			}
+			var closed sync.WaitGroup
+			for range 2 {
+				closed.Go(p.close)
+			}
+			closed.Wait()
+			if p.exitState() != test.state {
+				t.Errorf("exit state %s", p.exitState())
+			}
+		})
+	}
+}
+
+// A signal also ends the children of a process.
+func TestProcessCloseChildren(t *testing.T) {
+	p := startShell(t, `sleep 100 & echo $!; trap '' TERM; while :; do sleep 0.01; done`, Command{})
+	line := make([]byte, 20)
+	n, err := p.out.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.close()
+	var pid int
+	for _, c := range strings.TrimSpace(string(line[:n])) {
+		pid = 10*pid + int(c-'0')
+	}
+	for range 100 {
+		if err := syscall.Kill(pid, 0); err != nil {
+			return
+		}
+		if state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(line[:n])) + "/stat"); err == nil && strings.Contains(string(state), ") Z ") {
+			return // its parent, which would wait for it, is gone
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+// Children that hold the output of a process do not delay its end.
+func TestProcessOrphans(t *testing.T) {
+	p := startShell(t, `sleep 3 & exit 0`, Command{})
+	began := time.Now()
+	if _, err := io.ReadAll(p.out); err != nil && !strings.Contains(err.Error(), "closed") {
+		t.Error(err)
+	}
+	<-p.exited
+	p.close()
+	if took := time.Since(began); took > 2500*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestProcessStartError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ program, dir, want string }{
+		{"no-such-program", "", "not found in PATH; install it"},
+		{"sh", "/no/such/folder", "no such directory: /no/such/folder"},
+		{file, "", "permission denied"},
+		{filepath.Join(filepath.Dir(file), "none"), "", "no such file"},
+	} {
+		if _, err := startProcess(Command{Program: test.program, Dir: test.dir}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.program) {
+			t.Errorf("%s in %q: %v", test.program, test.dir, err)
+		}
+	}
+}

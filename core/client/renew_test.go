@@ -1,0 +1,226 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// A server that ends its streams and wants no wait is not asked without end.
+func TestHTTPClientResumesSlowly(t *testing.T) {
+	var asked atomic.Int32
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet {
+			return false
+		}
+		asked.Add(1)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: 1\nretry: 1\ndata:\n\n")
+		return true
+	})
+	dial(t, url, client.Options{Revision: mcp.LatestHandshake})
+	time.Sleep(350 * time.Millisecond)
+	if n := asked.Load(); n < 2 || n > 5 {
+		t.Errorf("it was asked %d times", n)
+	}
+}
+
+// A server that never lets a new session begin keeps nobody for ever.
+func TestHTTPClientRenewsInTime(t *testing.T) {
+	for _, stuck := range []string{`"initialize"`, `"notifications/initialized"`} {
+		t.Run(stuck, func(t *testing.T) {
+			var forgets atomic.Bool
+			url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				switch {
+				case !forgets.Load() || r.Method != http.MethodPost:
+					return false
+				case strings.Contains(string(body), stuck):
+					<-r.Context().Done()
+				case strings.Contains(string(body), "tools/call"):
+					http.Error(w, "no such session", http.StatusNotFound)
+				default:
+					return false
+				}
+				return true
+			})
+			c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, Timeout: 500 * time.Millisecond})
+			forgets.Store(true)
+			first := make(chan error, 1)
+			go func() {
+				_, err := c.CallTool(context.Background(), "add", addInput{1, 2})
+				first <- err
+			}()
+			time.Sleep(50 * time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			if _, err := c.CallTool(ctx, "add", addInput{1, 2}); err == nil || time.Since(began) > 400*time.Millisecond {
+				t.Errorf("who has little time waits %v: %v", time.Since(began), err)
+			}
+			select {
+			case err := <-first:
+				if err == nil {
+					t.Error("it is answered")
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("it still waits")
+			}
+		})
+	}
+}
+
+// Who only listens goes on being told of changes: in a new session when the server has forgotten the old one, from anew in the same when
+// it has forgotten the events, and when it lets no other stream begin for a while, or nobody is there.
+func TestHTTPClientListensOn(t *testing.T) {
+	const events = "id: 1\nretry: 1\ndata:\n\n"
+	for _, trouble := range []string{"the session is forgotten", "the events are forgotten", "the stream is still there", "nobody is there"} {
+		t.Run(trouble, func(t *testing.T) {
+			server := newFixture(t, mcp.Options{})
+			var first, forgotten atomic.Value
+			var refused atomic.Int32
+			subscribed := make(chan struct{})
+			url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
+				session := r.Header.Get("Mcp-Session-Id")
+				cut := first.Load() != nil && r.Method == http.MethodGet
+				switch {
+				case session != "" && session == forgotten.Load():
+					http.Error(w, "no such session", http.StatusNotFound)
+				case trouble == "the events are forgotten" && r.Header.Get("Last-Event-ID") != "":
+					http.Error(w, "no such event", http.StatusBadRequest)
+				case trouble == "the stream is still there" && cut && refused.Add(1) <= 2:
+					http.Error(w, "there is one", http.StatusConflict)
+				case trouble == "nobody is there" && (cut || refused.Load() > 0) && refused.Add(1) <= 4:
+					http.Error(w, "no backend", http.StatusNotFound)
+				case r.Method == http.MethodGet && first.CompareAndSwap(nil, session):
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, events)
+					_ = http.NewResponseController(w).Flush()
+					<-subscribed
+					if trouble == "the session is forgotten" {
+						forgotten.Store(session)
+					}
+				default:
+					r.Header.Del("Last-Event-ID") // which the server has never given
+					return false
+				}
+				return true
+			})
+			updated := make(chan string, 1)
+			c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) {
+				select {
+				case updated <- uri:
+				default:
+				}
+			}})
+			if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
+				t.Fatal(err)
+			}
+			close(subscribed)
+			late := time.After(20 * time.Second)
+			for told := false; !told; {
+				server.ResourceUpdated("note://readme")
+				select {
+				case <-updated:
+					told = true
+				case <-time.After(20 * time.Millisecond):
+				case <-late:
+					t.Fatal("it is told nothing")
+				}
+			}
+		})
+	}
+}
+
+// A server that does not take the end of the handshake is not left with the session.
+func TestHTTPClientLeavesSession(t *testing.T) {
+	var begun, ended atomic.Int32
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		switch {
+		case r.Method == http.MethodDelete:
+			ended.Add(1)
+		case strings.Contains(string(body), `"initialize"`):
+			begun.Add(1)
+		case strings.Contains(string(body), "notifications/initialized"):
+			http.Error(w, "busy", http.StatusInternalServerError)
+			return true
+		}
+		return false
+	})
+	if _, err := client.Dial(t.Context(), url, client.Options{Revision: mcp.LatestHandshake}); err == nil {
+		t.Error("it begins")
+	}
+	if begun.Load() != 1 || ended.Load() != 1 {
+		t.Errorf("%d sessions have begun, and %d ended", begun.Load(), ended.Load())
+	}
+}
+
+// A call that is given up is said to be so to the server, also by a client that ends at once.
+func TestHTTPClientGivesUpAndEnds(t *testing.T) {
+	told := make(chan struct{}, 1)
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if strings.Contains(string(body), "notifications/cancelled") {
+			told <- struct{}{}
+		}
+		return false
+	})
+	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.CallTool(ctx, "waits", nil); err == nil {
+		t.Error("it is answered")
+	}
+	c.Close()
+	select {
+	case <-told:
+	case <-time.After(5 * time.Second):
+		t.Error("the server is not told")
+	}
+}
+
+// A server that takes nothing any more holds up neither who gives up a call nor the calls of a client that ends.
+func TestHTTPClientLeavesHungServer(t *testing.T) {
+	var hangs atomic.Bool
+	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
+		if hangs.Load() {
+			<-r.Context().Done()
+		}
+		return hangs.Load()
+	})
+	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake})
+	hangs.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := c.CallTool(ctx, "add", addInput{1, 2}); err == nil || time.Since(began) > 500*time.Millisecond {
+		t.Errorf("who has little time waits %v: %v", time.Since(began), err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(context.Background(), "add", addInput{1, 2})
+		ended <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	go c.Close()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it is answered")
+		}
+	case <-time.After(time.Second):
+		t.Error("it still waits")
+	}
+}

@@ -1,0 +1,353 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// maxRounds is how often a server may ask for more input before it returns a result.
+const maxRounds = 20
+
+// A CallOption configures one request.
+type CallOption func(*request)
+
+// OnProgress calls f with each progress notification of the request. Calls of f end before the request
+// returns, unless f takes long. Each notification restarts [Options].Timeout.
+func OnProgress(f func(Progress)) CallOption { return func(r *request) { r.progress = f } }
+
+// Within overrides [Options].Timeout and [Options].MaxTimeout for one request. 0 keeps the option.
+func Within(timeout, maxTimeout time.Duration) CallOption {
+	return func(r *request) { r.timeout, r.maxTimeout = timeout, maxTimeout }
+}
+
+// KeepResult stores the result as the server sent it in raw.
+func KeepResult(raw *json.RawMessage) CallOption { return func(r *request) { r.keep = raw } }
+
+// Progress is a progress notification.
+type Progress struct {
+	Progress float64 `json:"progress"`
+	Total    float64 `json:"total,omitempty"` // 0 if unknown
+	Message  string  `json:"message,omitempty"`
+}
+
+// A request is one request to the server. It encodes itself as its params.
+type request struct {
+	method    string
+	name      string // the tool, prompt or resource; a header repeats it over HTTP
+	arguments any    // of a tool or a prompt; nil if there are none
+	params    []byte // members of other params
+	meta      []byte // members of _meta given by the caller
+
+	progress            func(Progress)
+	timeout, maxTimeout time.Duration
+	keep                *json.RawMessage
+
+	// Answers to questions of the server, in the stateless era.
+	inputResponses json.RawMessage
+	requestState   json.RawMessage
+
+	client        *Client
+	session       *session
+	progressToken string
+	onID          func(jsonrpc.ID) // receives the id before the request is sent; may be nil
+	out           jsonrpc.Outgoing
+
+	sessionID string // of the session that this initialize has begun, over HTTP
+}
+
+// setParam adds a member to the params.
+func (r *request) setParam(key string, value []byte) { r.params = appendMember(r.params, key, value) }
+
+// Request sends a request and decodes its result into result: a pointer, a *json.RawMessage for the
+// result as it was sent, or nil. Questions that the server has, in the stateless era, are answered by the
+// functions of [Options].
+func (c *Client) Request(ctx context.Context, method string, params, result any, options ...CallOption) error {
+	r := &request{method: method}
+	if params != nil {
+		if err := r.setParams(params); err != nil {
+			return fmt.Errorf("encode the params of %s: %w", method, err)
+		}
+	}
+	raw, err := c.do(ctx, r, options)
+	if err != nil {
+		return err
+	}
+	return decodeResult(method, raw, result)
+}
+
+func (r *request) setParams(params any) error {
+	raw, err := strictjson.Marshal(params)
+	if err != nil {
+		return err
+	}
+	if strictjson.First(raw) != '{' {
+		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
+	}
+	return strictjson.Object(raw, func(key, value []byte) error {
+		switch {
+		case string(key) == "_meta" && strictjson.First(value) == '{':
+			return strictjson.Object(value, func(key, value []byte) error {
+				r.meta = appendMember(r.meta, string(key), value)
+				return nil
+			})
+		case string(key) == nameParam(r.method):
+			r.name, _ = strictjson.Unquote(value)
+		}
+		r.setParam(string(key), value)
+		return nil
+	})
+}
+
+// nameParam returns the param that the header Mcp-Name repeats, or "" if the method has none.
+func nameParam(method string) string {
+	switch method {
+	case "tools/call", "prompts/get":
+		return "name"
+	case "resources/read":
+		return "uri"
+	}
+	return ""
+}
+
+func decodeResult(method string, raw json.RawMessage, result any) error {
+	switch to := result.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		*to = raw
+		return nil
+	}
+	if err := strictjson.Unmarshal(raw, result); err != nil {
+		return &ConnectionError{fmt.Errorf("read the result of %s: %w", method, err)}
+	}
+	return nil
+}
+
+// do sends a request and returns its result, which is valid JSON. It answers questions of the server,
+// and sends the request again if the server has lost the session.
+func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json.RawMessage, error) {
+	for _, option := range options {
+		option(r)
+	}
+	s := c.session.Load()
+	for range maxRounds {
+		raw, err := c.sendOnce(ctx, s, r)
+		if err != nil && c.route.isLost(err) {
+			if s, err = c.renew(ctx, s); err == nil {
+				raw, err = c.sendOnce(ctx, s, r)
+			}
+		}
+		if err != nil {
+			return nil, c.wrapError(err)
+		}
+		kind := "complete"
+		if s.stateless() {
+			kind = resultType(raw)
+		}
+		switch kind {
+		case "complete":
+			if r.keep != nil {
+				*r.keep = raw
+			}
+			return raw, nil
+		case "input_required":
+			if err := c.answerAll(ctx, r, raw); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, &ConnectionError{fmt.Errorf("the result of %s has the unknown type %q", r.method, short(kind))}
+		}
+	}
+	return nil, &ConnectionError{fmt.Errorf("%s still asks for input after %d rounds", r.method, maxRounds)}
+}
+
+// resultType returns the resultType of a valid result.
+func resultType(raw json.RawMessage) string {
+	if kind, ok := strictjson.Unquote(member(raw, "resultType")); ok {
+		return kind
+	}
+	return "complete"
+}
+
+// sendOnce sends a request and returns its result. If ctx ends or the time is up, it cancels the request.
+func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.RawMessage, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("call %s: %w", r.method, context.Cause(ctx))
+	}
+	r.client, r.session = c, s
+	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Idle: r.timeout, Most: r.maxTimeout, Via: c.route.send(s, r), Begun: r.onID}
+	if r.method != "subscriptions/listen" {
+		if r.out.Idle == 0 {
+			r.out.Idle = c.o.Timeout
+		}
+		if r.out.Most == 0 {
+			r.out.Most = max(c.o.MaxTimeout, r.out.Idle)
+		}
+	}
+	if r.progress != nil {
+		r.progressToken = c.addProgress(r)
+		defer c.removeProgress(r.progressToken)
+	}
+	if r.hasNoParams() {
+		r.out.Params = nil
+	}
+	id, raw, err := c.conn.Do(ctx, &r.out)
+	if err != nil && !id.IsZero() {
+		c.cancel(ctx, s, r, id, err)
+	}
+	return raw, err
+}
+
+// cancelDelay is how long a request waits for its cancellation to be sent.
+const cancelDelay = 200 * time.Millisecond
+
+// cancel sends notifications/cancelled for a request whose context has ended or whose time is up.
+func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
+	late, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
+	switch {
+	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.revision == "", c.life.Err() != nil:
+		return
+	case s.stateless() && c.route.isHTTP():
+		return // the response was closed, which cancels the request
+	}
+	reason := "the caller no longer waits"
+	if timedOut {
+		reason = late.Error()
+	}
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		ctx, cancel := context.WithTimeout(c.life, time.Second) // that of the request has ended
+		defer cancel()
+		params := struct {
+			RequestID jsonrpc.ID `json:"requestId"`
+			Reason    string     `json:"reason,omitempty"`
+		}{id, reason}
+		if err := c.route.notify(ctx, s, "notifications/cancelled", params); err != nil {
+			c.o.Logger.Debug("cancel a request", "error", err)
+		}
+	}()
+	timer := time.NewTimer(cancelDelay)
+	defer timer.Stop()
+	select {
+	case <-sent:
+	case <-timer.C:
+	}
+}
+
+func (r *request) hasNoParams() bool {
+	return !r.session.stateless() && r.progressToken == "" && r.params == nil && r.name == "" && r.meta == nil
+}
+
+// AppendJSON appends the params as JSON.
+func (r *request) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, '{')
+	switch {
+	case r.params != nil:
+		dst = append(dst, r.params...)
+	case r.name != "":
+		dst = appendMember(dst, nameParam(r.method), strictjson.AppendString(nil, r.name))
+		if r.arguments != nil {
+			var err error
+			if dst, err = appendArguments(append(dst, `,"arguments":`...), r.arguments); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if r.inputResponses != nil {
+		dst = appendMember(dst, "inputResponses", r.inputResponses)
+	}
+	if r.requestState != nil {
+		dst = appendMember(dst, "requestState", r.requestState)
+	}
+	if r.session.stateless() || r.progressToken != "" || r.meta != nil {
+		meta, err := r.fullMeta()
+		if err != nil {
+			return nil, err
+		}
+		dst = append(appendMember(dst, "_meta", []byte{'{'}), meta...)
+		dst = append(dst, '}')
+	}
+	return append(dst, '}'), nil
+}
+
+// fullMeta returns the members of _meta.
+func (r *request) fullMeta() ([]byte, error) {
+	var meta []byte
+	if r.session.stateless() {
+		identity, err := r.client.identity()
+		if err != nil {
+			return nil, err
+		}
+		meta = append(meta, identity...)
+		if level := r.client.currentLogLevel(); level != "" {
+			meta = appendMember(meta, metaLogLevel, strictjson.AppendString(nil, string(level)))
+		}
+	}
+	if r.meta != nil {
+		if meta != nil {
+			meta = append(meta, ',')
+		}
+		meta = append(meta, r.meta...)
+	}
+	if r.progressToken != "" {
+		meta = appendMember(meta, "progressToken", []byte(r.progressToken))
+	}
+	return meta, nil
+}
+
+// An argumentsError says that the arguments of a tool or a prompt are invalid. Nothing was sent.
+type argumentsError struct{ err error }
+
+func (e *argumentsError) Error() string { return "invalid arguments: " + e.err.Error() }
+
+func (e *argumentsError) Unwrap() error { return e.err }
+
+// appendArguments appends the arguments of a tool or a prompt.
+func appendArguments(dst []byte, arguments any) ([]byte, error) {
+	start := len(dst)
+	if raw, ok := arguments.(json.RawMessage); ok {
+		if err := strictjson.Check(raw); err != nil {
+			return nil, &argumentsError{err}
+		}
+		dst = append(dst, raw...)
+	} else {
+		var err error
+		if dst, err = strictjson.Append(dst, arguments); err != nil {
+			return nil, &argumentsError{err}
+		}
+	}
+	if strictjson.First(dst[start:]) != '{' {
+		return nil, &argumentsError{fmt.Errorf("must be an object, got %s", strictjson.Describe(dst[start:]))}
+	}
+	return dst, nil
+}
+
+// appendMember appends a member of an object, after a comma unless it is the first.
+func appendMember(dst []byte, key string, value []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(strictjson.AppendString(dst, key), ':')
+	return append(dst, value...)
+}
+
+// member returns a member of a valid JSON object, or nil.
+func member(object json.RawMessage, name string) (value json.RawMessage) {
+	if strictjson.First(object) != '{' {
+		return nil
+	}
+	_ = strictjson.Members(object, func(key, v []byte) error {
+		if string(key) == name {
+			value = v
+		}
+		return nil
+	})
+	return value
+}

@@ -1,0 +1,90 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// Who is told of something may call the client, though the answer comes over the stream that it was told over.
+func TestSSEHandlersCall(t *testing.T) {
+	server := fixture(t)
+	asked := make(chan error, 1)
+	ready := make(chan *client.Client, 1)
+	c := dial(t, sseServer(t, server), client.Options{SSE: true, ToolsChanged: func(ctx context.Context) {
+		c := <-ready
+		_, err := c.Tools(ctx)
+		asked <- err
+	}})
+	ready <- c
+	if err := server.AddTool(mcp.Tool{Name: "another"}, doNothing); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-asked:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it waits for itself")
+	}
+}
+
+// A call that is never answered ends when its time is up.
+func TestSSETimesOut(t *testing.T) {
+	c := dial(t, sseServer(t, fixture(t)), client.Options{SSE: true})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var late *jsonrpc.TimeoutError
+	if _, err := c.CallTool(ctx, "waits", nil, client.Within(50*time.Millisecond, 0)); !errors.As(err, &late) {
+		t.Errorf("it ends with %v", err)
+	}
+	expectSum(t, c)
+}
+
+// The address for messages may name the port that goes without saying; and a stream that never begins is not waited for without end.
+func TestSSEOpens(t *testing.T) {
+	posted := make(chan string, 1)
+	carrier := carrierFunc(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost {
+			select {
+			case posted <- r.URL.Host:
+			default:
+			}
+			return nil, errors.New("enough")
+		}
+		stream := "event: endpoint\ndata: http://LOCALHOST:80/messages\n\n"
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
+	})
+	_, _ = client.Dial(t.Context(), "http://localhost/sse", client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})
+	select {
+	case host := <-posted:
+		if host != "LOCALHOST:80" {
+			t.Errorf("it posts to %s", host)
+		}
+	default:
+		t.Error("it posts nothing")
+	}
+
+	silent := carrierFunc(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	_, err := client.Dial(t.Context(), "http://localhost/sse", client.Options{SSE: true, HTTP: &http.Client{Transport: silent}, ConnectTimeout: 20 * time.Millisecond})
+	var late *jsonrpc.TimeoutError
+	if !errors.As(err, &late) {
+		t.Errorf("a stream that never begins: %v", err)
+	}
+}
+
+type carrierFunc func(*http.Request) (*http.Response, error)
+
+func (f carrierFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

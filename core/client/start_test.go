@@ -1,0 +1,179 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// startUnruly starts a server that breaks a rule, and ends it with the test.
+func startUnruly(t *testing.T, rule string, o client.Options) *client.Client {
+	t.Helper()
+	c, err := client.Start(t.Context(), testServer(t, rule), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// A call gets its answer, whatever else the server says.
+func TestProcessTalksNonsense(t *testing.T) {
+	for _, rule := range []string{"garbage", "twice", "others", "unknown"} {
+		t.Run(rule, func(t *testing.T) {
+			c := startUnruly(t, rule, client.Options{MaxMessage: 1 << 16})
+			for range 3 {
+				result, err := c.CallTool(t.Context(), "any", nil)
+				if err != nil || result.Text() != "fine" {
+					t.Errorf("it gives %+v, %v", result, err)
+				}
+			}
+		})
+	}
+}
+
+// A call that gets no good answer ends with an error that says why, and the next one is not the worse for it.
+func TestProcessAnswersBadly(t *testing.T) {
+	for _, test := range []struct {
+		rule, want string
+		lives      bool
+	}{
+		{"broken", "the answer to tools/call was not understood: a response cannot hold both", true},
+		{"nonsense", "read the result of tools/call: must be an object", true},
+		{"never", "no answer to tools/call within 100ms", true},
+		{"late", "no answer to tools/call within 100ms", true},
+		{"crashes", "calling tools/call: the server exited (exit status 2)\nIts standard error:\npanic: out of luck", false},
+		{"leaves", "calling tools/call: the server exited (exit status 0)", false},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			c := startUnruly(t, test.rule, client.Options{Timeout: 100 * time.Millisecond})
+			var connection *client.ConnectionError
+			_, err := c.CallTool(t.Context(), "any", nil)
+			if !errors.As(err, &connection) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("it says: %v", err)
+			}
+			if test.rule == "late" {
+				time.Sleep(150 * time.Millisecond) // until the answer to nobody has come
+			}
+			if err := c.Ping(t.Context()); test.lives != (err == nil) {
+				t.Errorf("another request gives %v", err)
+			}
+		})
+	}
+}
+
+// Calls in flight all end when the server does.
+func TestProcessDies(t *testing.T) {
+	c := startUnruly(t, "never", client.Options{})
+	errs := make(chan error)
+	for range 10 {
+		go func() {
+			_, err := c.CallTool(context.Background(), "any", nil)
+			errs <- err
+		}()
+	}
+	time.Sleep(50 * time.Millisecond)
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 10 {
+		if err := <-errs; !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("a call ends with %v", err)
+		}
+	}
+	select {
+	case <-c.Done():
+	default:
+		t.Error("the connection is not done")
+	}
+}
+
+func TestProcessDoesNotServe(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{
+		"dies":    "the server exited (exit status 3)\nIts standard error:\ncannot open the database",
+		"silent":  "no answer to the first request within 300ms",
+		"babbles": `what is not MCP; logs belong on standard error: "Welcome to the server"`,
+	} {
+		t.Run(rule, func(t *testing.T) {
+			var connection *client.ConnectionError
+			_, err := client.Start(t.Context(), testServer(t, rule), client.Options{ConnectTimeout: 300 * time.Millisecond})
+			if !errors.As(err, &connection) || !strings.Contains(err.Error(), want) {
+				t.Errorf("it says: %v", err)
+			}
+		})
+	}
+}
+
+// Servers that know nothing of server/discover refuse it, end, or never answer.
+func TestProcessOfAnOlderRevision(t *testing.T) {
+	t.Parallel()
+	for _, rule := range []string{"older", "mute", "fine"} {
+		t.Run(rule, func(t *testing.T) {
+			c := startUnruly(t, rule, client.Options{})
+			if c.Revision() != mcp.Revision20250618 || c.Server().Name != "unruly" {
+				t.Errorf("it speaks %s", c.Revision())
+			}
+		})
+	}
+	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.Latest}); err == nil || !strings.Contains(err.Error(), "no method") {
+		t.Errorf("another revision: %v", err)
+	}
+	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.LatestHandshake}); err == nil || !strings.Contains(err.Error(), "revision 2025-06-18, want 2025-11-25") {
+		t.Errorf("another revision: %v", err)
+	}
+}
+
+// A server is ended, one way or another, and nothing of it stays.
+func TestProcessEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no signals")
+	}
+	for rule, most := range map[string]time.Duration{"fine": 250 * time.Millisecond, "lingers": 590 * time.Millisecond, "stubborn": 3 * time.Second, "children": 3 * time.Second} {
+		t.Run(rule, func(t *testing.T) {
+			said := &lockedBuffer{}
+			cmd := testServer(t, rule)
+			cmd.Stderr = said
+			c, err := client.Start(t.Context(), cmd, client.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > most+2*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if pid, ok := strings.CutPrefix(strings.TrimSpace(said.String()), "sleeper "); ok {
+				number, _ := strconv.Atoi(pid)
+				if p, err := os.FindProcess(number); err == nil {
+					p.Kill() // it ended with its input, so that nobody has told its children
+				}
+			}
+			if zombies := children(t); zombies != "" {
+				t.Errorf("there still is %s", zombies)
+			}
+		})
+	}
+}
+
+// children are the processes that this one has started and not waited for; nothing where the system does not tell.
+func children(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,277 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+const (
+	defaultRetry    = time.Second            // before a stream that was cut is resumed
+	minRetry        = 100 * time.Millisecond // even if the server asks for less
+	maxRetry        = 30 * time.Second       // after many failures
+	maxResumes      = 5                      // failures in a row, for the stream of a request
+	openTimeout     = 2 * time.Second        // for the stream of a session to open
+	drainTimeout    = 500 * time.Millisecond // for a stream to end after the response
+	deliveryTimeout = 20 * time.Millisecond  // for a notification, before the next one is delivered
+)
+
+// An eventStream is the response to a request or, without an id, the stream of a session.
+type eventStream struct {
+	h       *httpRoute
+	session *session
+	id      jsonrpc.ID
+
+	lastEventID string
+	retry       time.Duration // as the server asks for
+}
+
+// awaitResponse reads the stream until the response, which it delivers. It resumes a stream that ends
+// before, except in the stateless era. done ends ctx.
+func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http.Response) error {
+	for {
+		m, err := e.read(ctx, resp.Body)
+		if m != nil {
+			e.h.c.conn.Deliver(m)
+			go drain(resp.Body, done)
+			return nil
+		}
+		resp.Body.Close()
+		switch {
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case e.lastEventID == "" || e.session.stateless():
+			if errors.Is(err, io.EOF) {
+				err = errors.New("the stream ended before the response")
+			}
+		default:
+			if resp, err = e.resume(ctx, maxResumes); err == nil {
+				continue
+			}
+			err = fmt.Errorf("the stream ended before the response and could not be resumed: %w", err)
+		}
+		done()
+		return err
+	}
+}
+
+// drain reads the rest of a body, so that its connection can be reused. It calls cancel, which cancels
+// the request, at the end or after drainTimeout.
+func drain(body io.ReadCloser, cancel func()) {
+	timer := time.AfterFunc(drainTimeout, cancel)
+	_, _ = io.Copy(io.Discard, body)
+	timer.Stop()
+	body.Close()
+	cancel()
+}
+
+// read handles the messages of a stream. It returns the response to the request, if it comes.
+func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, error) {
+	events := jsonrpc.NewEvents(body, e.h.c.o.MaxMessage)
+	defer func() {
+		if events.LastID != "" {
+			e.lastEventID = events.LastID
+		}
+		if events.Retry > 0 {
+			e.retry = events.Retry
+		}
+	}()
+	for {
+		event, err := events.Next()
+		if err != nil {
+			return nil, err
+		}
+		if len(event.Data) == 0 || event.Name != "message" {
+			continue
+		}
+		m := new(jsonrpc.Message)
+		m.Parse(event.Data)
+		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
+			return m, nil
+		}
+		e.h.c.receive(ctx, m, outlet{e.h.c, func(ctx context.Context, msg []byte) error {
+			return e.h.postOneWay(ctx, e.session, "", msg)
+		}})
+	}
+}
+
+// receive handles a message that came over HTTP. Requests of the server run concurrently and end with
+// ctx. Notifications are handled in order; a slow one is overtaken after deliveryTimeout, because it may
+// wait for a later message.
+func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
+	switch {
+	case m.Fault() != nil && !m.IsResponse():
+		c.o.Logger.Warn("the server sent an invalid message", "error", m.Fault())
+	case m.IsRequest() || m.IsBatch():
+		go c.conn.Take(ctx, m, out)
+	case m.IsResponse():
+		c.conn.Take(ctx, m, out)
+	default:
+		handled := make(chan struct{})
+		go func() {
+			defer close(handled)
+			c.conn.Take(ctx, m, out)
+		}()
+		timer := time.NewTimer(deliveryTimeout)
+		defer timer.Stop()
+		select {
+		case <-handled:
+		case <-timer.C:
+		}
+	}
+}
+
+// resume reopens a stream after its last event.
+func (e *eventStream) resume(ctx context.Context, attempts int) (*http.Response, error) {
+	delay := e.retry
+	if delay <= 0 {
+		delay = defaultRetry
+	}
+	delay = max(delay, minRetry)
+	var err error
+	for range attempts {
+		if err := sleep(ctx, delay); err != nil {
+			return nil, err
+		}
+		var resp *http.Response
+		if resp, err = e.open(ctx); err == nil || !isTemporary(err) {
+			return resp, err
+		}
+		delay = min(2*delay, maxRetry)
+	}
+	return nil, err
+}
+
+// sleep waits, or returns why ctx has ended.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// isTemporary reports whether a retry may succeed. A server that has not noticed yet that a stream was
+// cut answers with a conflict.
+func isTemporary(err error) bool {
+	refused, ok := errors.AsType[*HTTPError](err)
+	if !ok {
+		return true
+	}
+	switch refused.Status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return refused.Status >= 500
+}
+
+// open opens the stream, after the last event if there is one.
+func (e *eventStream) open(ctx context.Context) (*http.Response, error) {
+	header := e.h.header(e.session, &request{})
+	header.Del("Content-Type")
+	header.Set("Accept", "text/event-stream")
+	if e.lastEventID != "" {
+		header.Set("Last-Event-ID", e.lastEventID)
+	}
+	resp, err := e.h.do(ctx, http.MethodGet, e.h.url, header, nil)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
+		return nil, newHTTPError(resp, "")
+	}
+	return resp, nil
+}
+
+// begin opens the stream for messages that belong to no request. Servers need not have one. It waits
+// until the stream is open, for a short while, so that no message is missed.
+func (h *httpRoute) begin(ctx context.Context, s *session) {
+	if s.stateless() {
+		return
+	}
+	life, end := context.WithCancel(h.c.life)
+	h.mu.Lock()
+	if h.endStream != nil {
+		h.endStream() // that of a lost session
+	}
+	h.endStream = end
+	h.mu.Unlock()
+	opened := make(chan struct{})
+	go (&eventStream{h: h, session: s}).keepOpen(life, opened)
+	timer := time.NewTimer(openTimeout)
+	defer timer.Stop()
+	select {
+	case <-opened:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// keepOpen reads the stream of a session until ctx ends, and resumes it whenever it is cut. It closes
+// opened after the first attempt to open it.
+func (e *eventStream) keepOpen(ctx context.Context, opened chan<- struct{}) {
+	resp, err := e.open(ctx)
+	close(opened)
+	for err == nil {
+		_, _ = e.read(ctx, resp.Body)
+		resp.Body.Close()
+		if resp, err = e.resume(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
+			resp, err = e.reopen(ctx, err)
+		}
+	}
+	if ctx.Err() == nil {
+		e.h.c.o.Logger.Debug("the session has no stream", "error", err)
+	}
+}
+
+// reopen opens a new stream in place of one that the server refuses to resume. If the server has lost
+// the session, the ping begins a new one, which ends ctx.
+func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, error) {
+	for delay := defaultRetry; ; delay = min(2*delay, maxRetry) {
+		pingErr := e.h.c.Ping(e.h.c.life)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case pingErr != nil || isTemporary(err):
+			if err := sleep(ctx, delay); err != nil {
+				return nil, err
+			}
+		case e.lastEventID == "":
+			return nil, err
+		default:
+			e.lastEventID = ""
+		}
+		var resp *http.Response
+		if resp, err = e.open(ctx); err == nil {
+			return resp, nil
+		}
+	}
+}
+
+// An outlet posts the answer to a request of the server. It implements [jsonrpc.Outlet].
+type outlet struct {
+	c    *Client
+	post func(ctx context.Context, msg []byte) error
+}
+
+func (o outlet) Send(msg []byte) error { return o.post(o.c.life, msg) }
+
+func (o outlet) Room() []byte { return nil }
+
+func (o outlet) Answer(msg []byte, _ error) {
+	if msg == nil {
+		return
+	}
+	if err := o.Send(msg); err != nil && o.c.life.Err() == nil {
+		o.c.o.Logger.Warn("send an answer to the server", "error", err)
+	}
+}

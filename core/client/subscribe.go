@@ -1,0 +1,257 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// Subscribe requests calls of [Options].ResourceUpdated when a resource changes.
+func (c *Client) Subscribe(ctx context.Context, uri string) error { return c.subscribe(ctx, uri, true) }
+
+// Unsubscribe reverts [Client.Subscribe].
+func (c *Client) Unsubscribe(ctx context.Context, uri string) error {
+	return c.subscribe(ctx, uri, false)
+}
+
+func (c *Client) subscribe(ctx context.Context, uri string, on bool) error {
+	if !c.setSubscribed(uri, on) {
+		return nil
+	}
+	var err error
+	switch s := c.session.Load(); {
+	case s.stateless():
+		err = c.wrapError(c.updateListener(ctx, s))
+	case on:
+		err = c.Request(ctx, "resources/subscribe", map[string]string{"uri": uri}, nil)
+	default:
+		err = c.Request(ctx, "resources/unsubscribe", map[string]string{"uri": uri}, nil)
+	}
+	if err != nil {
+		c.setSubscribed(uri, !on)
+	}
+	return err
+}
+
+// setSubscribed records whether a resource is subscribed to, and reports whether that has changed.
+func (c *Client) setSubscribed(uri string, on bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed := c.subscribed[uri] != on
+	if on {
+		c.subscribed[uri] = true
+	} else {
+		delete(c.subscribed, uri)
+	}
+	return changed
+}
+
+// SetLogLevel sets the least level of messages for [Options].Log.
+func (c *Client) SetLogLevel(ctx context.Context, level mcp.Level) error {
+	if !slices.Contains(mcp.Levels(), level) {
+		return fmt.Errorf("unknown log level %q; levels are %q", level, mcp.Levels())
+	}
+	c.mu.Lock()
+	c.logLevel = level
+	c.mu.Unlock()
+	return c.wrapError(c.sendLogLevel(ctx, c.session.Load()))
+}
+
+// sendLogLevel sends logging/setLevel. In the stateless era each request has the level.
+func (c *Client) sendLogLevel(ctx context.Context, s *session) error {
+	level := c.currentLogLevel()
+	if level == "" || s.stateless() || !s.capabilities.Has("logging") {
+		return nil
+	}
+	r := &request{method: "logging/setLevel"}
+	r.setParam("level", strictjson.AppendString(nil, string(level)))
+	_, err := c.sendOnce(ctx, s, r)
+	return err
+}
+
+func (c *Client) currentLogLevel() mcp.Level {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.logLevel
+}
+
+// A listener is a request subscriptions/listen of the stateless era. The server sends notifications about
+// changes until it ends.
+type listener struct {
+	end     context.CancelFunc
+	id      jsonrpc.ID
+	current chan struct{} // closed when it is the client's listener
+}
+
+// ackTimeout is how long a server may take to acknowledge subscriptions/listen.
+const ackTimeout = 5 * time.Second
+
+// A changeFilter is the kinds of changes to be notified about.
+type changeFilter struct {
+	Tools     bool     `json:"toolsListChanged,omitempty"`
+	Prompts   bool     `json:"promptsListChanged,omitempty"`
+	Resources bool     `json:"resourcesListChanged,omitempty"`
+	URIs      []string `json:"resourceSubscriptions,omitempty"`
+}
+
+// wantedChanges returns the changes that the client has functions for and the server notifies about.
+func (c *Client) wantedChanges(s *session) changeFilter {
+	c.mu.Lock()
+	uris := slices.Sorted(maps.Keys(c.subscribed))
+	c.mu.Unlock()
+	all := c.o.Notification != nil
+	notifies := func(kind string) bool { return string(member(s.capabilities[kind], "listChanged")) == "true" }
+	return changeFilter{
+		Tools:     (all || c.o.ToolsChanged != nil) && notifies("tools"),
+		Prompts:   (all || c.o.PromptsChanged != nil) && notifies("prompts"),
+		Resources: (all || c.o.ResourcesChanged != nil) && notifies("resources"),
+		URIs:      uris,
+	}
+}
+
+// updateListener replaces the listener by one for the changes that are wanted now. In a session it
+// subscribes to resources instead, for the case that the session is a new one.
+func (c *Client) updateListener(ctx context.Context, s *session) error {
+	wanted := c.wantedChanges(s)
+	if !s.stateless() {
+		for _, uri := range wanted.URIs {
+			r := &request{method: "resources/subscribe"}
+			r.setParam("uri", strictjson.AppendString(nil, uri))
+			if _, err := c.sendOnce(ctx, s, r); err != nil {
+				c.o.Logger.Warn("subscribe again", "uri", uri, "error", err)
+			}
+		}
+		return nil
+	}
+	select {
+	case c.listening <- struct{}{}:
+		defer func() { <-c.listening }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	wanted = c.wantedChanges(s) // as of now, under the lock
+	var next *listener
+	if wanted.Tools || wanted.Prompts || wanted.Resources || len(wanted.URIs) > 0 {
+		var err error
+		if next, err = c.listen(ctx, s, wanted); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	old := c.listener
+	c.listener = next
+	c.mu.Unlock()
+	if next != nil {
+		close(next.current)
+	}
+	if old != nil {
+		old.end()
+	}
+	return nil
+}
+
+// listen sends subscriptions/listen, and returns when the server has acknowledged it.
+func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*listener, error) {
+	raw, err := strictjson.Marshal(wanted)
+	if err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(c.life)
+	l := &listener{end: end, current: make(chan struct{})}
+	ended := make(chan error, 1)
+	acknowledged := make(chan struct{})
+	r := &request{method: "subscriptions/listen"}
+	r.setParam("notifications", raw)
+	r.onID = func(id jsonrpc.ID) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		l.id = id
+		c.acks[id.String()] = acknowledged
+	}
+	go func() {
+		_, err := c.sendOnce(life, s, r)
+		c.mu.Lock()
+		delete(c.acks, l.id.String())
+		c.mu.Unlock()
+		ended <- err
+		select {
+		case <-l.current:
+			c.restoreListener(life, s, l, err)
+		case <-life.Done():
+		}
+	}()
+	timer := time.NewTimer(ackTimeout)
+	defer timer.Stop()
+	select {
+	case <-acknowledged:
+		return l, nil
+	case err = <-ended:
+		select {
+		case <-acknowledged:
+			return l, nil // and ended since
+		default:
+		}
+		if err == nil {
+			err = errors.New("the server ended subscriptions/listen without an acknowledgement")
+		}
+	case <-timer.C:
+		err = &jsonrpc.TimeoutError{Method: "subscriptions/listen", After: ackTimeout}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	end()
+	return nil, err
+}
+
+// acknowledge completes the listen with this request id.
+func (c *Client) acknowledge(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ack, ok := c.acks[id.String()]; ok {
+		close(ack)
+		delete(c.acks, id.String())
+	}
+}
+
+// endListener ends the listener with this request id, which the server has cancelled.
+func (c *Client) endListener(id jsonrpc.ID) {
+	c.mu.Lock()
+	l := c.listener
+	c.mu.Unlock()
+	if l != nil && l.id == id {
+		l.end()
+	}
+}
+
+// restoreListener replaces a listener that the server or the network has ended.
+func (c *Client) restoreListener(life context.Context, s *session, l *listener, err error) {
+	for wait := time.Second; life.Err() == nil; wait = min(2*wait, time.Minute) {
+		c.mu.Lock()
+		isCurrent := c.listener == l
+		c.mu.Unlock()
+		if !isCurrent {
+			return
+		}
+		c.o.Logger.Warn("subscriptions/listen ended", "error", err, "retry in", wait)
+		select {
+		case <-time.After(wait):
+		case <-life.Done():
+			return
+		case <-c.conn.Done():
+			return
+		}
+		ctx, cancel := context.WithTimeout(life, ackTimeout)
+		err = c.updateListener(ctx, s)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+}

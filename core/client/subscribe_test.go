@@ -1,0 +1,120 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+)
+
+// listened is a request of revision 2026-07-28, as far as a test wants to know it.
+type listened struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Notifications struct {
+			URIs []string `json:"resourceSubscriptions"`
+		} `json:"notifications"`
+	} `json:"params"`
+}
+
+// listenServer is a server without sessions that does nothing but let itself be listened to.
+func listenServer(t *testing.T, listen func(r listened, say func(string), ctx context.Context)) string {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var r listened
+		json.NewDecoder(req.Body).Decode(&r)
+		if r.Method == "server/discover" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":{"subscribe":true}}}}`, r.ID)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		listen(r, func(msg string) {
+			fmt.Fprintf(w, "data: %s\n\n", msg)
+			w.(http.Flusher).Flush()
+		}, req.Context())
+	}))
+	t.Cleanup(web.Close)
+	t.Cleanup(web.CloseClientConnections)
+	return web.URL
+}
+
+func ack(r listened) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}}`, r.ID)
+}
+
+// What is subscribed to at the same time is all subscribed to in the end.
+func TestClientSubscribesAtOnce(t *testing.T) {
+	var mu sync.Mutex
+	open := map[string][]string{}
+	url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
+		if len(r.Params.Notifications.URIs) == 1 {
+			time.Sleep(100 * time.Millisecond) // those who ask for less are served last
+		}
+		mu.Lock()
+		open[string(r.ID)] = r.Params.Notifications.URIs
+		mu.Unlock()
+		say(ack(r))
+		<-ctx.Done()
+		mu.Lock()
+		delete(open, string(r.ID))
+		mu.Unlock()
+	})
+	c := dial(t, url, client.Options{})
+	var all sync.WaitGroup
+	for _, uri := range []string{"note://a", "note://b"} {
+		all.Go(func() {
+			if err := c.Subscribe(t.Context(), uri); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(20 * time.Millisecond)
+	}
+	all.Wait()
+	time.Sleep(50 * time.Millisecond)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, uris := range open {
+		if slices.Contains(uris, "note://a") && slices.Contains(uris, "note://b") {
+			return
+		}
+	}
+	t.Errorf("it listens to %v", open)
+}
+
+// A server that ends listening as soon as it has begun is listened to again.
+func TestClientListensAgain(t *testing.T) {
+	for range 5 {
+		var times atomic.Int32
+		again := make(chan struct{})
+		url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
+			switch times.Add(1) {
+			case 1:
+				say(ack(r) + "\n\ndata: " + fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID))
+			case 2:
+				say(ack(r))
+				close(again)
+				<-ctx.Done()
+			}
+		})
+		c := dial(t, url, client.Options{})
+		if err := c.Subscribe(t.Context(), "note://a"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-again:
+		case <-time.After(5 * time.Second):
+			t.Fatal("it does not listen any more")
+		}
+		c.Close()
+	}
+}

@@ -1,0 +1,294 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/web"
+)
+
+// An httpServer is the command serve.
+type httpServer struct {
+	*program
+	web       web.Options
+	mcp       mcp.HTTPOptions
+	publicURL string
+	verbose   bool
+}
+
+func (p *program) newServe() *cobra.Command {
+	s := &httpServer{program: p}
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Serve MCP over HTTP",
+		Long:    s.long(),
+		Example: s.examples(),
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), p.errOut) },
+	}
+	s.flags(cmd)
+	p.addFlags(cmd)
+	return cmd
+}
+
+// long returns the help of serve.
+func (s *httpServer) long() string {
+	keys := `On a loopback address, such as the default ` + s.Addr + `, every program of this machine may call, but no web page of another
+origin. If ` + s.keyVariable() + ` is set, to one key or several separated by commas, callers must send one of them
+as X-Api-Token or as Authorization: Bearer. On other addresses keys or --behind-proxy are required: serve has no TLS, so
+use a proxy on networks where others can read a key.`
+	if s.KeysRequired {
+		keys = s.keyVariable() + ` must be set, to one key or several separated by commas. Callers must send one of them as
+X-Api-Token or as Authorization: Bearer. serve listens on ` + s.Addr + ` by default. It has no TLS: use a proxy on networks where
+others can read a key.`
+	}
+	return `Serve MCP over HTTP (streamable HTTP, every revision of the protocol) at /mcp, for any number of clients, until an
+interrupt or SIGTERM. Calls in flight then have --grace to finish; a second signal ends the process at once.
+
+` + keys + `
+
+Processes behind one load balancer need the same key of at least 16 characters in ` + s.variable("state_key") + `. It signs the
+state that clients carry between requests while tools ask them questions. By default each process has a random key.`
+}
+
+// examples returns the examples in the help of serve.
+func (s *httpServer) examples() string {
+	const newKey = "=$(openssl rand -hex 32)"
+	lines := []string{s.Name + " serve", s.keyVariable() + newKey + " " + s.Name + " serve --addr :8181"}
+	if s.KeysRequired {
+		lines = []string{"export " + s.keyVariable() + newKey, s.Name + " serve", s.Name + " serve --addr :8181"}
+	}
+	lines = append(lines,
+		s.Name+" serve --addr :8181 --behind-proxy --public-url https://mcp.example.com/mcp",
+		s.Name+" serve --allow-origin https://app.example.com")
+	return "  " + strings.Join(lines, "\n  ")
+}
+
+// flags adds the flags of serve.
+func (s *httpServer) flags(cmd *cobra.Command) {
+	proxy := "a proxy handles TLS and authentication: allow any address without keys"
+	if s.KeysRequired {
+		proxy = "a proxy handles TLS: allow any address; keys are still required"
+	}
+	s.web.MaxHeader, s.mcp.MaxBody, s.mcp.ReplayBuffer = 64<<10, 1<<20, 256<<10
+	flags := cmd.Flags()
+	flags.StringVar(&s.web.Addr, "addr", s.Addr, "address to listen on; port 0 is any free port")
+	flags.BoolVar(&s.web.InFront, "behind-proxy", false, proxy)
+	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
+	flags.StringArrayVar(&s.web.Origins, "allow-origin", nil, "further origin whose pages may call, or * for all; may be repeated")
+	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "further host name to accept on a loopback address; may be repeated")
+	flags.BoolVar(&s.web.Health, "healthz", false, "answer 200 at /healthz, without authentication")
+	flags.BoolVar(&s.verbose, "verbose", false, "log each request with status and duration, but without its content")
+	flags.Var(newSizeFlag(&s.mcp.MaxBody), "max-body", "size limit of a message, such as 4MiB")
+	flags.Var(newSizeFlag(&s.web.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
+	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 10*time.Second, "time limit for reading the headers of a request")
+	flags.DurationVar(&s.web.BodyTimeout, "body-timeout", 30*time.Second, "time limit for reading the body of a request")
+	flags.DurationVar(&s.mcp.WriteTimeout, "write-timeout", 30*time.Second, "time limit for a client to accept part of a response")
+	flags.DurationVar(&s.web.Idle, "idle-timeout", 2*time.Minute, "how long to keep a connection without requests")
+	flags.DurationVar(&s.mcp.SessionIdle, "session-idle", 30*time.Minute, "how long to keep a session that its client does not use")
+	flags.IntVar(&s.mcp.MaxSessions, "max-sessions", 10_000, "limit of sessions")
+	flags.IntVar(&s.mcp.MaxSessionsEach, "max-sessions-each", 1_000, "limit of sessions of one client")
+	flags.IntVar(&s.mcp.MaxCalls, "max-calls", 1_000, "limit of calls in flight")
+	flags.Var(newSizeFlag(&s.mcp.ReplayBuffer), "replay-buffer", "how much of a session to keep for a client that reconnects, such as 1MiB")
+	flags.DurationVar(&s.mcp.KeepAlive, "keep-alive", 15*time.Second, "interval of comments on a quiet stream")
+	flags.DurationVar(&s.web.Grace, "grace", 10*time.Second, "how long calls in flight may go on after a signal to stop")
+}
+
+// run serves until an interrupt or SIGTERM.
+func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if err := s.addKeys(); err != nil {
+		return err
+	}
+	listener, err := web.Listen(ctx, s.web.Addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	s.web.Listener = listener
+	level := slog.LevelInfo
+	if s.verbose {
+		level = slog.LevelDebug
+	}
+	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+	if err := s.addGates(listener.Addr()); err != nil {
+		return err
+	}
+	server, end, err := s.open(ctx, s.web.Logger)
+	if err != nil {
+		return err
+	}
+	s.web.Ready = func(addr net.Addr) {
+		for _, line := range s.announce(addr, server.ToolScopes()) {
+			fmt.Fprintf(errOut, "%s: %s\n", s.Name, line)
+		}
+	}
+	if s.web.InFront {
+		s.mcp.Client = web.Client
+	}
+
+	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(until, stop) // a second signal ends the process
+	return errors.Join(web.Serve(until, server.HTTP(s.mcp), s.web), end())
+}
+
+// check returns a usage error for wrong flags.
+func (s *httpServer) check() error {
+	for flag, value := range map[string]int64{
+		"max-sessions": int64(s.mcp.MaxSessions), "max-sessions-each": int64(s.mcp.MaxSessionsEach), "max-calls": int64(s.mcp.MaxCalls),
+		"session-idle": int64(s.mcp.SessionIdle), "keep-alive": int64(s.mcp.KeepAlive), "write-timeout": int64(s.mcp.WriteTimeout),
+		"header-timeout": int64(s.web.HeaderTimeout), "body-timeout": int64(s.web.BodyTimeout), "idle-timeout": int64(s.web.Idle), "grace": int64(s.web.Grace),
+	} {
+		if value < 0 {
+			return terminal.Usagef("--%s must not be negative", flag)
+		}
+	}
+	s.web.KeyVariable, s.web.FrontFlag = s.keyVariable(), "--behind-proxy"
+	s.web.OriginFlag, s.web.HostFlag, s.web.HealthFlag = "--allow-origin", "--allow-host", "--healthz"
+	if s.publicURL != "" {
+		host, err := hostOf(s.publicURL)
+		if err != nil {
+			return &terminal.UsageError{Err: err}
+		}
+		s.web.Hosts = append(s.web.Hosts, host)
+	}
+	if err := s.web.Check(); err != nil {
+		return &terminal.UsageError{Err: err}
+	}
+	return nil
+}
+
+// hostOf returns the host of the public URL.
+func hostOf(publicURL string) (string, error) {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("--public-url %q is not a URL such as https://mcp.example.com/mcp", publicURL)
+	}
+	return u.Host, nil
+}
+
+// addKeys adds the gate for API keys if the environment has any.
+func (s *httpServer) addKeys() error {
+	text, ok := os.LookupEnv(s.keyVariable())
+	if !ok && s.KeysRequired {
+		return fmt.Errorf("%s is not set; serve requires an API key: set it to one (openssl rand -hex 32), and send it as X-Api-Token", s.keyVariable())
+	}
+	if !ok {
+		return nil
+	}
+	gate, err := auth.Keys(s.Name, strings.Split(text, ","))
+	switch {
+	case err != nil && s.KeysRequired:
+		return fmt.Errorf("%s: %w", s.keyVariable(), err)
+	case err != nil:
+		return fmt.Errorf("%s: %w; unset it to serve without keys", s.keyVariable(), err)
+	}
+	s.web.Gates = append(s.web.Gates, gate)
+	return nil
+}
+
+// addGates adds the gates of authenticators to a server that listens on addr.
+func (s *httpServer) addGates(addr net.Addr) error {
+	resource := s.publicURL
+	if resource == "" && web.Loopback(addr) {
+		resource = localURL(addr)
+	}
+	for _, e := range s.Extensions {
+		authenticator, ok := e.(Authenticator)
+		if !ok {
+			continue
+		}
+		gate, pages, err := authenticator.Gate(resource, s.web.Logger)
+		if err != nil {
+			return err
+		}
+		if gate == nil {
+			s.web.Ways = append(s.web.Ways, authenticator.Way())
+			continue
+		}
+		s.web.Gates = append(s.web.Gates, gate)
+		s.mcp.Challenge = func(scopes []string) string { return gate.Challenge("insufficient_scope", scopes) }
+		if s.web.Extra == nil {
+			s.web.Extra = map[string]http.Handler{}
+		}
+		maps.Copy(s.web.Extra, pages)
+	}
+	return nil
+}
+
+// announce returns the lines that serve prints when it listens on addr. scopes are the scopes that tools require.
+func (s *httpServer) announce(addr net.Addr, scopes map[string][]string) []string {
+	lines := []string{"serving " + localURL(addr)}
+	if isUnspecified(addr) {
+		lines = append(lines, "listening on all addresses of this machine")
+	}
+	lines = append(lines, s.callers())
+	for _, way := range s.web.Ways {
+		lines = append(lines, "an authenticator is not configured; "+way)
+	}
+	if text := s.uncheckedScopes(scopes); text != "" {
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// callers says who may call.
+func (s *httpServer) callers() string {
+	switch {
+	case len(s.web.Gates) > 0:
+		var wants []string
+		for _, gate := range s.web.Gates {
+			wants = append(wants, gate.Wants())
+		}
+		return "callers must send " + strings.Join(wants, ", or ")
+	case s.web.InFront:
+		return "everyone may call; the proxy authenticates callers"
+	case slices.Contains(s.web.Origins, "*"):
+		return "every program of this machine and every web page open on it may call; set " + s.keyVariable() + " to require a key"
+	}
+	return "every program of this machine may call; set " + s.keyVariable() + " to require a key"
+}
+
+// uncheckedScopes names the tools whose scopes nothing checks because callers are not authenticated.
+func (s *httpServer) uncheckedScopes(scopes map[string][]string) string {
+	maps.DeleteFunc(scopes, func(_ string, needed []string) bool { return len(needed) == 0 })
+	if len(s.web.Gates) > 0 || len(scopes) == 0 {
+		return ""
+	}
+	return "scopes are not checked, because callers are not authenticated: " + strings.Join(slices.Sorted(maps.Keys(scopes)), ", ")
+}
+
+// isUnspecified reports whether addr means all addresses of this machine.
+func isUnspecified(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsUnspecified()
+}
+
+// localURL returns the URL of a server that listens on addr, for clients on this machine.
+func localURL(addr net.Addr) string {
+	if isUnspecified(addr) {
+		addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.(*net.TCPAddr).Port}
+	}
+	return "http://" + addr.String() + "/mcp"
+}

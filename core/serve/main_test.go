@@ -1,0 +1,215 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// An addition is the input of the tool add.
+type addition struct {
+	A float64 `json:"a"`
+	B float64 `json:"b"`
+}
+
+// hello is the server that the tests run. It has a tool add, a tool ask that asks its user, a resource and a prompt.
+func hello(extensions ...Extension) Config {
+	register := func(_ context.Context, s *mcp.Server) error {
+		return errors.Join(
+			mcp.AddTool(s, mcp.Tool{Name: "add", Description: "Adds two numbers."}, func(_ context.Context, in addition) (float64, error) { return in.A + in.B, nil }),
+			s.AddTool(mcp.Tool{Name: "ask"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+				e := &mcp.Elicitation{Key: "who", Message: "Who are you?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
+				if err := mcp.Ask(ctx, e); err != nil {
+					return nil, err
+				}
+				return mcp.TextResult(string(e.Content)), nil
+			}),
+			s.AddTool(mcp.Tool{Name: "print"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+				fmt.Println("this line must not reach the client")
+				return mcp.TextResult("printed"), nil
+			}),
+			s.AddResource(mcp.Resource{URI: "note://1", Name: "one"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+				return []mcp.ResourceContents{{Text: "first note"}}, nil
+			}),
+			s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who", Required: true}}}, func(_ context.Context, a map[string]string) (*mcp.PromptResult, error) {
+				return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "Hello " + a["who"]}}}}, nil
+			}))
+	}
+	return Config{Name: "hello", Version: "1.2.3", Instructions: "Add numbers.", Wire: func(string) Wiring { return Wiring{register, extensions} }}
+}
+
+// keyed is hello with required keys.
+func keyed() Config {
+	c := hello()
+	c.KeysRequired = true
+	return c
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, test := range []struct {
+		args   string
+		status int
+		out    string // is in standard output
+		errOut string // is in standard error
+	}{
+		{"version", 0, "hello 1.2.3 go", ""},
+		{"", 0, "Available Commands", ""},
+		{"mcp --help", 0, "--dev", ""},
+		{"help mcp", 0, "--dev", ""},
+		{"nonsense", 2, "", "hello --help"},
+		{"mcp extra", 2, "", "hello mcp --help"},
+		{"mcp --nonsense", 2, "", "--nonsense"},
+		{"call --help", 0, "call TOOL [name=value…|-] [flags]", ""},
+		{"call", 2, "", "hello call --help"},
+		{"call add --timeout never", 2, "", "--timeout"},
+		{"tools two", 2, "", "two"},
+		{"tools --text", 0, "add a=number b=number\n    Adds two numbers.", ""},
+		{"call add a=2 b=3 --text", 0, "5\n", ""},
+		{"call add a=2 b=3", 0, `"structuredContent": 5`, ""},
+		{"call add a=2 --text", 2, "", "b=number"},
+		{"call add a=2 b=x", 2, `"status": 2`, "b: must be a number"},
+		{"call ask --text", 1, "", "elicitation"},
+		{"call print --text", 0, "printed\n", ""},
+		{"call add a=2 b=3 -- hello mcp", 2, "", "petrock call"},
+		{"resources --text", 0, "note://1", ""},
+		{"read note://1 --text", 0, "first note\n", ""},
+		{"read note://2 --text", 1, "", "note://2"},
+		{"prompts --text", 0, "greet who=text", ""},
+		{"prompt greet who=you --text", 0, "Hello you", ""},
+		{"__complete call a", 0, "add\tAdds two numbers.\nask\n", ""},
+		{"__complete call add a=1 ", 0, "", ""},
+		{"completion bash", 0, "__start_hello", ""},
+		{"serve --help", 0, "HELLO_API_KEY", ""},
+		{"serve --help", 0, `(default "127.0.0.1:8181")`, ""},
+		{"serve --help", 0, "HELLO_STATE_KEY", ""},
+		{"serve extra", 2, "", "hello serve --help"},
+		{"serve --help", 0, "(default 1MiB)", ""},
+		{"serve --help", 0, "(default 10s)", ""},
+		{"serve --dev", 2, "", "--dev"}, // only over standard input and output
+		{"serve --addr 8181", 2, "", "127.0.0.1:8181"},
+		{"serve --addr 127.0.0.1:99999", 2, "", "127.0.0.1:8181"},
+		{"serve --addr :0", 1, "", "set HELLO_API_KEY"},
+		{"serve --grace soon", 2, "", "--grace"},
+		{"serve --body-timeout -1s", 2, "", "--body-timeout must not be negative"},
+		{"serve --max-calls -1", 2, "", "--max-calls must not be negative"},
+		{"serve --max-body -1", 2, "", "--max-body"},
+		{"serve --max-body 1MB", 2, "", "1MiB"},
+		{"serve --max-body 2MiB --max-header 32KiB --replay-buffer 0 --grace -1s", 2, "", "--grace"},
+		{"serve --allow-origin example.com", 2, "", "https://app.example.com"},
+		{"serve --allow-host http://pc.local", 2, "", "mcp.example.com"},
+		{"serve --public-url mcp.example.com", 2, "", "https://mcp.example.com/mcp"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			withoutKeys(t)
+			out, errOut := create(t), create(t)
+			status := run(t.Context(), hello(), strings.Fields(test.args), out, errOut)
+			if status != test.status {
+				t.Errorf("it ends with %d, not %d", status, test.status)
+			}
+			if got := read(t, out); !strings.Contains(got, test.out) {
+				t.Errorf("standard output lacks %q:\n%s", test.out, got)
+			}
+			if got := read(t, errOut); !strings.Contains(got, test.errOut) {
+				t.Errorf("standard error lacks %q:\n%s", test.errOut, got)
+			}
+		})
+	}
+}
+
+// Outside its source, --dev says what it wants.
+func TestDevNeedsSource(t *testing.T) {
+	t.Chdir(t.TempDir())
+	errOut := create(t)
+	if status := run(t.Context(), hello(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
+		t.Errorf("it ends with %d, not 1", status)
+	}
+	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
+		t.Errorf("it says: %s", got)
+	}
+}
+
+// A fakeExtension records what is done with it.
+type fakeExtension struct {
+	name string
+	fail error
+	did  *[]string
+}
+
+func (f fakeExtension) Flags(*cobra.Command)       {}
+func (f fakeExtension) Commands() []*cobra.Command { return nil }
+func (f fakeExtension) Open(_ context.Context, _ *mcp.Server, log *slog.Logger) (func() error, error) {
+	*f.did = append(*f.did, "open "+f.name)
+	log.Info("opened", "what", f.name)
+	return func() error {
+		*f.did = append(*f.did, "close "+f.name)
+		return errors.New("closing " + f.name)
+	}, f.fail
+}
+
+// Extensions that were opened are ended, also if another fails.
+func TestOpen(t *testing.T) {
+	var did []string
+	a, b, bad := fakeExtension{"a", nil, &did}, fakeExtension{"b", nil, &did}, fakeExtension{"bad", errors.New("no room"), &did}
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	end, err := openAll(t.Context(), nil, log, []Extension{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
+		t.Errorf("closing gives %v", err)
+	}
+	if _, err := openAll(t.Context(), nil, log, []Extension{a, bad, b}); err == nil || err.Error() != "no room\nclosing a" {
+		t.Errorf("opening gives %v", err)
+	}
+	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {
+		t.Errorf("it did %s", got)
+	}
+	if got := logged.String(); strings.Count(got, "msg=opened what=a") != 2 {
+		t.Errorf("it logged %s", got)
+	}
+}
+
+func create(t *testing.T) *os.File {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stream"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+func read(t *testing.T, file *os.File) string {
+	t.Helper()
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"v1.4.0": "v1.4.0", "v0.0.0-20261116143305-6e515db12345+dirty": "v0.0.0-20261116143305-6e515db12345+dirty", "(devel)": "devel", "": "devel",
+	} {
+		if got := versionOf(&debug.BuildInfo{Main: debug.Module{Version: version}}); got != want {
+			t.Errorf("%q is %s, not %s", version, got, want)
+		}
+	}
+	if got := versionOf(nil); got != "devel" {
+		t.Errorf("without build information it is %s", got)
+	}
+}

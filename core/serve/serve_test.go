@@ -1,0 +1,326 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/web"
+)
+
+// keyVariable is the environment variable for keys.
+const keyVariable = "HELLO_API_KEY"
+
+// withoutKeys unsets keys for a test.
+func withoutKeys(t *testing.T) {
+	t.Helper()
+	t.Setenv(keyVariable, "")
+	if err := os.Unsetenv(keyVariable); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startServe runs serve with arguments at a free port of this machine, and returns where it is. At the end of the test it has to end well.
+func startServe(t *testing.T, args ...string) (address string) {
+	t.Helper()
+	reader, errOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := create(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() {
+		status := run(ctx, hello(), append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), out, errOut)
+		errOut.Close()
+		ended <- status
+	}()
+	lines := bufio.NewScanner(reader)
+	for address == "" && lines.Scan() {
+		_, address, _ = strings.Cut(lines.Text(), ": serving ")
+	}
+	rest := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(reader)
+		rest <- string(text)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		said := <-rest
+		if status := <-ended; status != 0 {
+			t.Errorf("it ends with %d:\n%s", status, said)
+		}
+		reader.Close()
+	})
+	if address == "" {
+		t.Fatalf("it does not serve: %s", lines.Text())
+	}
+	return address
+}
+
+// sendMessage makes a request with headers that are each a name and a value, and returns its status and the answer.
+func sendMessage(t *testing.T, method, address, body string, headers ...string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("MCP-Protocol-Version", "2026-07-28")
+	request.Header.Set("Mcp-Method", "tools/list")
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// listTools asks what tools there are, in the revision that knows no sessions.
+const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"me","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+
+// It is there for this machine, at one path, and ends well when it is told to stop.
+func TestServe(t *testing.T) {
+	withoutKeys(t)
+	address := startServe(t, "--healthz", "--allow-origin", "https://app.example.com")
+	base := strings.TrimSuffix(address, "/mcp")
+	for _, test := range []struct {
+		method, path string
+		header       string
+		status       int
+	}{
+		{"GET", "/healthz", "Origin: http://localhost", 200},
+		{"GET", "/", "Origin: http://localhost", 404},
+		{"GET", "/mcp/", "Origin: http://localhost", 404},
+		{"POST", "/mcp/petrock", "Origin: http://localhost", 404},
+		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
+	} {
+		if status, text := sendMessage(t, test.method, base+test.path, listTools, test.header); status != test.status {
+			t.Errorf("%s %s with %q is answered with %d, not %d: %s", test.method, test.path, test.header, status, test.status, text)
+		}
+	}
+	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
+	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
+		t.Errorf("it is answered with %d: %s", status, text)
+	}
+	if strings.Contains(text, "generate_tool") {
+		t.Errorf("the workshop is there over HTTP: %s", text)
+	}
+}
+
+// With keys in the environment, only who has one of them comes in.
+func TestServeWithKeys(t *testing.T) {
+	withoutKeys(t)
+	const first, second = "0123456789abcdef", "fedcba9876543210"
+	t.Setenv(keyVariable, first+","+second)
+	address := startServe(t)
+	if status, _ := sendMessage(t, "POST", address, listTools); status != 401 {
+		t.Errorf("without a key it is answered with %d", status)
+	}
+	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
+		if status, _ := sendMessage(t, "POST", address, listTools, header); status == 401 {
+			t.Errorf("with %q it is answered with 401", header)
+		}
+	}
+}
+
+// A key that is no good is refused at the start, and not told.
+func TestBadKeys(t *testing.T) {
+	withoutKeys(t)
+	for _, keys := range []string{"", "hunter2", "0123456789abcdef,", "0123456789abcdef, fedcba9876543210"} {
+		t.Setenv(keyVariable, keys)
+		errOut := create(t)
+		if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+			t.Errorf("with %q it ends with %d", keys, status)
+		}
+		got := read(t, errOut)
+		if !strings.Contains(got, keyVariable) || !strings.Contains(got, "openssl rand -hex 32") {
+			t.Errorf("with %q it says %s", keys, got)
+		}
+		for key := range strings.SplitSeq(keys, ",") {
+			if key != "" && strings.Contains(got, strings.TrimSpace(key)) {
+				t.Errorf("it tells a key: %s", got)
+			}
+		}
+	}
+}
+
+// Where keys are required, nothing is served without one, to the programs of this machine either, and who starts it is told the way out.
+func TestKeysRequired(t *testing.T) {
+	withoutKeys(t)
+	for _, options := range []web.Options{{}, {InFront: true}} {
+		s := &httpServer{program: newProgram(keyed(), nil, nil), web: options}
+		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), keyVariable+" is not set") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
+			t.Errorf("without a key: %v", err)
+		}
+	}
+	for _, keys := range []string{"", "hunter2", "0123456789abcdef,"} {
+		t.Setenv(keyVariable, keys)
+		s := &httpServer{program: newProgram(keyed(), nil, nil)}
+		if err := s.addKeys(); err == nil || strings.Contains(err.Error(), "unset") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
+			t.Errorf("with %q: %v", keys, err)
+		}
+	}
+	t.Setenv(keyVariable, "0123456789abcdef")
+	if s := (&httpServer{program: newProgram(keyed(), nil, nil)}); s.addKeys() != nil || len(s.web.Gates) != 1 {
+		t.Errorf("with a key there are %d gates", len(s.web.Gates))
+	}
+}
+
+// The help of serve is true whether keys are required or not.
+func TestServeHelp(t *testing.T) {
+	for required, c := range map[bool]Config{false: hello(), true: keyed()} {
+		c.Addr = "127.0.0.1:9999"
+		out := create(t)
+		run(t.Context(), c, []string{"serve", "--help"}, out, out)
+		help := read(t, out)
+		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program of this machine may call") == required ||
+			strings.Contains(help, "export "+keyVariable+"=") != required || strings.Contains(help, "without keys") == required {
+			t.Errorf("if keys are required is %v:\n%s", required, help)
+		}
+		if strings.Count(help, "127.0.0.1:9999") != 2 {
+			t.Errorf("the default address is missing:\n%s", help)
+		}
+	}
+}
+
+func TestBadStateKey(t *testing.T) {
+	withoutKeys(t)
+	t.Setenv("HELLO_STATE_KEY", "hunter2")
+	errOut := create(t)
+	if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+		t.Errorf("it ends with %d", status)
+	}
+	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
+		t.Errorf("it says %s", got)
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	withoutKeys(t)
+	listener, err := web.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	errOut := create(t)
+	if status := run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
+		t.Errorf("it ends with %d", status)
+	}
+	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
+		t.Errorf("it says %s", got)
+	}
+}
+
+// A fakeKeeper is a gateKeeper that lets nobody in, or is not in use.
+type fakeKeeper struct {
+	fakeExtension
+	unused bool
+	asked  *string
+}
+
+func (k fakeKeeper) Way() string { return "name an issuer" }
+
+func (k fakeKeeper) Gate(resource string, _ *slog.Logger) (auth.Gate, map[string]http.Handler, error) {
+	*k.asked = resource
+	if k.unused {
+		return nil, nil, k.fail
+	}
+	gate, err := auth.Keys("tokens", []string{"0123456789abcdef"})
+	return gate, map[string]http.Handler{"/page": http.NotFoundHandler()}, errors.Join(err, k.fail)
+}
+
+func TestGatekeeper(t *testing.T) {
+	withoutKeys(t)
+	near, far := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181}, &net.TCPAddr{IP: net.IPv4zero, Port: 8181}
+	for _, test := range []struct {
+		name      string
+		keeper    fakeKeeper
+		publicURL string
+		addr      net.Addr
+		asked     string
+		gates     int
+		says      string // the error
+	}{
+		{"on this machine", fakeKeeper{}, "", near, "http://127.0.0.1:8181/mcp", 1, ""},
+		{"in public", fakeKeeper{}, "https://mcp.example.com/mcp", far, "https://mcp.example.com/mcp", 1, ""},
+		{"in public, without a name", fakeKeeper{}, "", far, "", 1, ""},
+		{"not in use", fakeKeeper{unused: true}, "", far, "", 0, ""},
+		{"with a fault", fakeKeeper{fakeExtension: fakeExtension{fail: errors.New("no issuer")}}, "", near, "http://127.0.0.1:8181/mcp", 0, "no issuer"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asked := ""
+			test.keeper.asked = &asked
+			s := &httpServer{program: newProgram(hello(fakeExtension{}, test.keeper), nil, nil), publicURL: test.publicURL}
+			err := s.addGates(test.addr)
+			if err == nil && test.says != "" || err != nil && (test.says == "" || !strings.Contains(err.Error(), test.says)) {
+				t.Errorf("it says %v", err)
+			}
+			if asked != test.asked || len(s.web.Gates) != test.gates || len(s.web.Extra) != test.gates {
+				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.web.Gates), len(s.web.Extra))
+			}
+			if said := strings.Join(s.announce(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
+				t.Errorf("at the start it says:\n%s", said)
+			}
+			if test.gates > 0 && !strings.Contains(s.mcp.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
+				t.Errorf("who lacks a scope is told %s", s.mcp.Challenge([]string{"a"}))
+			}
+		})
+	}
+}
+
+// Where it is, is said in a way that can be pasted; and who may come in.
+func TestAnnounce(t *testing.T) {
+	withoutKeys(t)
+	gate, err := auth.Keys("hello", []string{"0123456789abcdef"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: web.Options{Gates: []auth.Gate{gate}}}
+	for _, test := range []struct {
+		serving *httpServer
+		ip      string
+		says    string
+	}{
+		{open, "127.0.0.1", "serving http://127.0.0.1:8181/mcp\nevery program of this machine may call"},
+		{closed, "::", "serving http://127.0.0.1:8181/mcp\nlistening on all addresses of this machine\ncallers must send a key as X-Api-Token"},
+		{closed, "0.0.0.0", "serving http://127.0.0.1:8181/mcp\nlistening on all"},
+		{closed, "::1", "serving http://[::1]:8181/mcp\ncallers must"},
+	} {
+		said := strings.Join(test.serving.announce(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
+		if !strings.HasPrefix(said, test.says) || strings.Contains(said, "token of") {
+			t.Errorf("on %s it says:\n%s", test.ip, said)
+		}
+	}
+}
+
+// Who starts a server that asks nobody for the scopes of its tools is told.
+func TestUnasked(t *testing.T) {
+	withoutKeys(t)
+	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: web.Options{Gates: []auth.Gate{nil}}}
+	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
+		t.Errorf("it says %q", got)
+	}
+	if got := open.uncheckedScopes(map[string][]string{"add": nil}) + closed.uncheckedScopes(scoped); got != "" {
+		t.Errorf("it says %q", got)
+	}
+}

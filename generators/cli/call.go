@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators"
+)
+
+// CallEnv returns the world around the commands that call MCP servers, without their target.
+func CallEnv(env Env) mcpcli.Env {
+	return mcpcli.Env{
+		In: os.Stdin, Out: env.Out, Err: env.Err, Dir: env.Dir, Program: env.Program,
+		Info: mcp.Implementation{Name: "petrock", Version: generators.Version},
+	}
+}
+
+// newCalls returns the commands that call the project's server: tools, call, resources, read, prompts and prompt.
+func newCalls(env Env) []*cobra.Command {
+	calls := CallEnv(env)
+	calls.Target = func() mcpcli.Target { return &projectServer{env: env} }
+	return mcpcli.Commands(calls)
+}
+
+// projectServer is the server of the project around the working directory, which is built and started.
+type projectServer struct {
+	env    Env
+	common *mcpcli.Flags
+}
+
+// Flags implements [mcpcli.Target].
+func (t *projectServer) Flags(_ *cobra.Command, common *mcpcli.Flags) { t.common = common }
+
+// Servers implements [mcpcli.Target].
+func (t *projectServer) Servers() []string { return nil }
+
+// Find implements [mcpcli.Target].
+func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
+	if dash >= 0 {
+		return nil, nil, terminal.Usagef("the project's petrock calls only the project's server; install petrock to call others")
+	}
+	found, err := project.Find(t.env.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &mcpcli.Server{Name: found.Name, Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
+		var stderr io.Writer
+		if t.common.Verbose {
+			stderr = t.env.Err
+		}
+		if o.ConnectTimeout == 0 {
+			o.ConnectTimeout = o.Timeout
+		}
+		command := client.Command{Program: "go", Args: []string{"run", "./cmd/" + found.Name, "mcp"}, Dir: found.Root, Stderr: stderr}
+		c, err := client.Start(ctx, command, o)
+		if err != nil {
+			return nil, nil, &terminal.UnreachedError{Err: fmt.Errorf("the server %s: %w", found.Name, err)}
+		}
+		return c, func() error { c.Close(); return nil }, nil
+	}}, words, nil
+}
