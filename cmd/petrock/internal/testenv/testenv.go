@@ -25,6 +25,7 @@ const GoFlags = "-trimpath -ldflags=-w -gcflags=modernc.org/...=-N"
 // Warm compiles the project hello, unless a test did so before. Test programs run in parallel: the
 // first one compiles, the others wait and find the result in the build cache.
 func Warm(ctx context.Context) (err error) {
+	hello := scaffold.Answers{Name: "hello", Module: "hello"}
 	files, err := scaffold.Embedded().Make(hello)
 	if err != nil {
 		return err
@@ -58,5 +59,3 @@ func Warm(ctx context.Context) (err error) {
 	}
 	return os.WriteFile(marker, []byte(state), 0o644)
 }
-
-var hello = scaffold.Answers{Name: "hello", Module: "hello"}
