@@ -56,3 +56,11 @@ func From(ctx context.Context) *Identity {
 	id, _ := ctx.Value(identityKey{}).(*Identity)
 	return id
 }
+
+// UntilExpiry returns a context that also ends when the credentials of the caller expire.
+func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
+	if id := From(ctx); id != nil && !id.Until.IsZero() {
+		return context.WithDeadline(ctx, id.Until)
+	}
+	return ctx, func() {}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // ways are how a client gets to a server, by name.
@@ -22,7 +23,7 @@ func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Cl
 			return client.InProcess(t.Context(), s, o)
 		},
 		"over HTTP": func(s *mcp.Server, o client.Options) (*client.Client, error) {
-			handler := s.HTTP(mcp.HTTPOptions{})
+			handler := mcphttp.NewHandler(s, mcphttp.Options{})
 			web := httptest.NewServer(handler)
 			t.Cleanup(web.Close)
 			return client.Dial(t.Context(), web.URL, o)

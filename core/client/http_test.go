@@ -18,12 +18,13 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // serveWith puts a server on HTTP, with something in front of it that may answer by itself and reports whether it did.
 func serveWith(t *testing.T, s *mcp.Server, front func(http.ResponseWriter, *http.Request) bool) string {
 	t.Helper()
-	handler := s.HTTP(mcp.HTTPOptions{})
+	handler := mcphttp.NewHandler(s, mcphttp.Options{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !front(w, r) {
 			handler.ServeHTTP(w, r)

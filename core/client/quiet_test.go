@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // A client that is closed has nothing to complain of, although it was told of changes until then.
@@ -46,7 +47,7 @@ func TestClientGivesUpQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(s.HTTP(mcp.HTTPOptions{}))
+	web := httptest.NewServer(mcphttp.NewHandler(s, mcphttp.Options{}))
 	defer web.Close()
 	for _, revision := range []mcp.Revision{mcp.Latest, mcp.LatestHandshake} {
 		t.Run(string(revision), func(t *testing.T) {
