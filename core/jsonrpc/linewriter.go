@@ -12,7 +12,7 @@ import (
 const (
 	mostWaiting = 1 << 20  // above so many bytes, senders wait for the writer
 	mostHeld    = 32 << 10 // from so many bytes on, a goroutine of its own writes them
-	mostKept    = 64 << 10 // a larger buffer is not kept for the next write
+	maxKept    = 64 << 10 // a larger buffer is not kept for the next write
 	mostWritten = 64 << 10 // of this many bytes at once the peer must take some
 )
 
@@ -184,7 +184,7 @@ func (l *lineWriter) flush() {
 			l.err = fmt.Errorf("writing a message: %w", err)
 		}
 	}
-	if cap(out) <= mostKept {
+	if cap(out) <= maxKept {
 		l.spare = out
 	}
 	l.makeRoom()

@@ -79,9 +79,6 @@ func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
 // beginDialogue is called when the handler is: the state is now used up, and the handler may
 // ask what it asked before, if a hook calls it again.
 func (c *Call) beginDialogue() error {
-	if c.dialogue.Load() == nil && c.via.server.hook == nil {
-		return nil // nothing has been said, and this is the first time
-	}
 	d := c.talk()
 	d.mu.Lock()
 	defer d.mu.Unlock()

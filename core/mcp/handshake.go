@@ -16,7 +16,7 @@ func (s *Session) handshakeRequest(call *Call) (any, error) {
 	agreed := s.agreement()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
 	if call.Method == "initialize" {
-		return s.serve(call, method{run: typed(s.initialize), ordered: true}, nil)
+		return s.serve(call, method{run: typed(s.initialize)}, nil)
 	}
 	m, known := s.server.methods[call.Method]
 	return s.serve(call, m, s.ready(call.Method, m, known && m.in != statelessEra))

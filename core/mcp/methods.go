@@ -13,7 +13,7 @@ import (
 // whatever revision it came.
 type method struct {
 	run func(ctx context.Context, c *Call) (any, error)
-	// ordered keeps it in the order of messages; others run beside each other.
+	// ordered methods are served in the order of messages; others may run concurrently.
 	ordered bool
 	// capability is what the server must have offered; "" means nothing.
 	capability string
