@@ -28,8 +28,10 @@ func trim(raw []byte) []byte {
 	if n := len(raw); n > 0 && raw[0] > ' ' && raw[n-1] > ' ' {
 		return raw
 	}
-	return bytes.Trim(raw, whiteSpace)
+	return trimSpace(raw)
 }
+
+func trimSpace(raw []byte) []byte { return bytes.Trim(raw, whiteSpace) }
 
 // ParseID reads an id from its JSON.
 func ParseID(raw []byte) (ID, error) {

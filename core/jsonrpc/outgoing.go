@@ -149,7 +149,7 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 		return c.send(msg)
 	}
 	for {
-		room, err := c.held.offer(msg)
+		_, room, err := c.held.put(msg, false)
 		if room == nil {
 			return c.sent(err)
 		}

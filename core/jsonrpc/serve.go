@@ -147,7 +147,11 @@ func (c *Conn) encodeResults(handle Handler) AppendHandler {
 func (c *Conn) finish(r *Request, reply []byte) {
 	defer c.done()
 	c.mu.Lock()
-	r.endContext()
+	if live := r.live.Load(); live == nil {
+		r.live.Store(c.gone)
+	} else {
+		live.end()
+	}
 	answered := !r.IsNotification()
 	if c.inline == r {
 		c.inline = nil
@@ -188,7 +192,7 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		}
 	default:
 		// Once the answer has its place among the others, the next message may be read while it is written.
-		later, err := c.held.put(reply)
+		later, _, err := c.held.put(reply, true)
 		if !later && err == nil {
 			if !r.declared.Load() {
 				r.declare()

@@ -27,8 +27,13 @@ func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, e
 	made := typedTool{
 		in:   reflect.TypeFor[In](),
 		out:  reflect.TypeFor[Out](),
-		copy: func(in any) any { made := *in.(*In); return &made },
-		call: func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) },
+		call: func(ctx context.Context, defaults any, decode func([]byte, any) error, arguments json.RawMessage) (any, error) {
+			in := *defaults.(*In)
+			if err := decode(arguments, &in); err != nil {
+				return nil, fmt.Errorf("invalid arguments: %w", err)
+			}
+			return f(ctx, in)
+		},
 	}
 	if f == nil {
 		made.call = nil
@@ -53,8 +58,7 @@ func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 // anew for each of them, so it is small.
 type typedTool struct {
 	in, out reflect.Type
-	copy    func(in any) any // of pointers to In
-	call    func(ctx context.Context, in any) (any, error)
+	call    func(ctx context.Context, defaults any, decode func([]byte, any) error, arguments json.RawMessage) (any, error)
 }
 
 // addTyped adds a tool for the caller of its caller.
@@ -171,11 +175,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
 			decode = decoder().DecodeChecked // the connection has checked them
 		}
-		in := f.copy(initial)
-		if err := decode(arguments, in); err != nil {
-			return nil, fmt.Errorf("invalid arguments: %w", err)
-		}
-		output, err := f.call(ctx, in)
+		output, err := f.call(ctx, initial, decode, arguments)
 		if err != nil {
 			return nil, err
 		}
