@@ -50,13 +50,7 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 }
 
 // Send implements [Transport].
-func (l *Lines) Send(msg []byte) error {
-	later, _, err := l.out.put(msg, true)
-	if later || err != nil {
-		return err
-	}
-	return l.out.push()
-}
+func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
 func (l *Lines) put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error) {
 	return l.out.put(msg, wait)

@@ -44,6 +44,13 @@ func newLineWriter(w io.Writer) *lineWriter {
 	return l
 }
 
+func (l *lineWriter) send(msg []byte) error {
+	if later, _, err := l.put(msg, true); later || err != nil {
+		return err
+	}
+	return l.push()
+}
+
 // put adds a message to those that wait to be written. later reports that another goroutine will write it, now or at the
 // end of a burst; otherwise the caller calls push. If there is no room, put waits; without wait it does not take the message
 // and returns a channel that is closed when there may be room.
