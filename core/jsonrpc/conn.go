@@ -65,7 +65,7 @@ type Dialect struct {
 // A Conn is one conversation with a peer. Its methods may be called by several goroutines.
 type Conn struct {
 	transport   Transport
-	held        holder // the transport, if it is one
+	lines       *lineWriter // of the transport, if that is Lines; it can hold answers back
 	handle      AppendHandler
 	ordered     map[string]bool // nil means all
 	grace       time.Duration
@@ -148,9 +148,10 @@ func NewConn(t Transport, o Options) *Conn {
 		c.handle = c.encodeResults(o.Handle)
 	}
 	c.turns.keepsTooLong, c.turns.tick = c.keepsTooLong, func() {}
-	if c.held, _ = t.(holder); c.held != nil {
-		c.held.onFailure(func(err error) { _ = c.sent(err) })
-		c.turns.tick = c.held.flushOld
+	if l, ok := t.(*Lines); ok {
+		c.lines = l.out
+		c.lines.failed = func(err error) { _ = c.sent(err) }
+		c.turns.tick = c.lines.endOldBurst
 	}
 	c.dialect.Store(&Dialect{})
 	return c

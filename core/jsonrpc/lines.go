@@ -52,18 +52,6 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 // Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
-func (l *Lines) put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error) {
-	return l.out.put(msg, wait)
-}
-
-func (l *Lines) push() error { return l.out.push() }
-
-func (l *Lines) flush() { l.out.endBurst() }
-
-func (l *Lines) flushOld() { l.out.endOldBurst() }
-
-func (l *Lines) onFailure(f func(error)) { l.out.failed = f }
-
 // Receive implements [Transport].
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.crowded.Load() {
@@ -82,7 +70,10 @@ func (l *Lines) Receive() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if line = trim(line); len(line) > 0 {
+		if n := len(line); n > 0 && (line[0] <= ' ' || line[n-1] <= ' ') {
+			line = bytes.Trim(line, whiteSpace)
+		}
+		if len(line) > 0 {
 			return line, nil
 		}
 	}

@@ -145,11 +145,11 @@ func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte
 
 // sendWithin hands a message to the transport, unless ctx ends or the time is up before there is room for it.
 func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []byte) error {
-	if c.held == nil {
+	if c.lines == nil {
 		return c.send(msg)
 	}
 	for {
-		_, room, err := c.held.put(msg, false)
+		_, room, err := c.lines.put(msg, false)
 		if room == nil {
 			return c.sent(err)
 		}

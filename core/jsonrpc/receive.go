@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ type Message struct {
 // Parse takes a message apart. It keeps raw, which is not to be changed any more.
 func (m *Message) Parse(raw []byte) {
 	*m = Message{}
-	if raw = trim(raw); strictjson.First(raw) == '[' {
+	if raw = bytes.Trim(raw, whiteSpace); strictjson.First(raw) == '[' {
 		m.batch = raw
 	} else {
 		m.message, m.fault = parse(raw)

@@ -186,18 +186,18 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		r.responder.Respond(reply, r.failure)
 	case reply == nil:
 		return
-	case c.held == nil:
+	case c.lines == nil:
 		if c.send(reply) != nil {
 			return // sent has noted the error, which ends Run
 		}
 	default:
 		// Once the answer has its place among the others, the next message may be read while it is written.
-		later, _, err := c.held.put(reply, true)
+		later, _, err := c.lines.put(reply, true)
 		if !later && err == nil {
 			if !r.declared.Load() {
 				r.declare()
 			}
-			err = c.held.push()
+			err = c.lines.push()
 		}
 		if err != nil {
 			_ = c.sent(err)

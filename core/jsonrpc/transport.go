@@ -16,26 +16,6 @@ type Transport interface {
 	Close() error
 }
 
-// A holder is a transport that can hold messages back while more arrive, so that their answers leave together.
-type holder interface {
-	// put takes a message as Send does, but leaves the sending to push. If later is true, the transport sends it by
-	// itself. Without wait, put does not block: if there is no room, it does not take the message and returns a channel
-	// that is closed when there may be room; if it takes the message, later is true.
-	put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error)
-
-	// push sends messages that were put, unless they are better held back.
-	push() error
-
-	// flush ends holding back until the next Receive. It does not block.
-	flush()
-
-	// flushOld is flush if messages were held back already when it was last called. One goroutine at a time calls it.
-	flushOld()
-
-	// onFailure is called before all others. f gets the errors of messages that were taken and could not be sent.
-	onFailure(f func(error))
-}
-
 // A MessageError is the error for a message that was lost.
 type MessageError struct {
 	ID       ID     // of the message, if it could be seen

@@ -100,8 +100,8 @@ func (c *Conn) awaitTurn() bool {
 func (c *Conn) keepsTooLong(r *Request) {
 	if r.declared.Load() {
 		r.Release()
-	} else if c.held != nil {
-		c.held.flush()
+	} else if c.lines != nil {
+		c.lines.endBurst()
 	}
 }
 

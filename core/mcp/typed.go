@@ -25,8 +25,8 @@ import (
 // wrong answer later.
 func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
 	made := typedTool{
-		in:   reflect.TypeFor[In](),
-		out:  reflect.TypeFor[Out](),
+		in:  reflect.TypeFor[In](),
+		out: reflect.TypeFor[Out](),
 		call: func(ctx context.Context, defaults any, decode func([]byte, any) error, arguments json.RawMessage) (any, error) {
 			in := *defaults.(*In)
 			if err := decode(arguments, &in); err != nil {
