@@ -64,7 +64,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	default:
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the arguments of %s must be an object, got %s", t.Name, strictjson.Describe(c.arguments))
 	}
-	if err := t.input.ValidateChecked(c.arguments); err != nil {
+	if err := t.input.Validate(c.arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
 	began := t.pace.begin(c)

@@ -171,11 +171,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 	isText := f.output() == reflect.TypeFor[string]()
 	decoder := sync.OnceValue(func() *strictjson.ValueDecoder { return strictjson.NewValueDecoder(f.in) })
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
-		decode := decoder().Decode
-		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
-			decode = decoder().DecodeChecked // the connection has checked them
-		}
-		output, err := f.call(ctx, initial, decode, arguments)
+		output, err := f.call(ctx, initial, decoder().Decode, arguments)
 		if err != nil {
 			return nil, err
 		}
