@@ -22,8 +22,8 @@ import (
 // A request that must be handled in order keeps the turn until its handler returns. If that takes long, the answers that are
 // held back for a common write are sent meanwhile.
 //
-// Package users that know which handlers are slow call Release for them at once, so that not even the first of many has to
-// wait for the timer: see pace in package mcp.
+// A user of this package that knows which handlers are slow calls Release for them at once, so that the next request does not
+// have to wait for the timer.
 
 // What has become of the turn to read that a request began with.
 const (

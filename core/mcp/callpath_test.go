@@ -24,9 +24,9 @@ import (
 // callPathCalls tells a child process of TestCallPath how many calls to make.
 const callPathCalls = "PETROCK_CALL_PATH_CALLS"
 
-// TestCallPath counts the functions of jsonrpc and mcp that a tools/call over stdio passes: those that one more call enters,
-// after a thousand, by the counters of the coverage tool. Closures count; functions that the compiler inlines and timers
-// do not. It compiles both packages twice, so it runs only when asked for:
+// TestCallPath counts the functions of jsonrpc and mcp that a tools/call over stdio passes: those that a thousand further
+// calls enter at least 500 times, by the counters of the coverage tool. Closures count; functions that the compiler inlines
+// and timers do not. It compiles both packages, so it runs only when asked for:
 //
 //	PETROCK_CALL_PATH=1 go test ./core/mcp -run TestCallPath -v
 func TestCallPath(t *testing.T) {
@@ -39,11 +39,11 @@ func TestCallPath(t *testing.T) {
 	}
 	p := &callPath{fset: token.NewFileSet(), files: map[string]*ast.File{}}
 	p.findInlined(t)
-	before, after := p.countEntered(t, 1000), p.countEntered(t, 1001)
-	var called, inlined []string
+	before, after := p.countEntered(t, 1000), p.countEntered(t, 2000)
+	called, inlined := []string{"jsonrpc.Conn.read"}, []string{} // its loop runs for each call
 	for f, n := range after {
 		switch {
-		case n == before[f] || strings.Contains(f.name, "turnTimer") || strings.Contains(f.name, "flushOld") || strings.Contains(f.name, "endOldBurst"):
+		case n-before[f] < 500 || strings.Contains(f.name, "turnTimer") || strings.Contains(f.name, "flushOld") || strings.Contains(f.name, "endOldBurst"):
 		case p.inlined[f.position]:
 			inlined = append(inlined, f.name)
 		default:
