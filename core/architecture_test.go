@@ -59,6 +59,7 @@ var mayImport = []struct {
 	{"templates/...", nil},
 	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "generators/derive", "generators/engine", "generators/gen", "generators/typecheck", "skeleton", "templates"}},
 	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
+	{"cmd/petrock/internal/testenv", []string{"cmd/petrock/internal/...", "generators/journal"}},
 	{"cmd/petrock/internal/campaign", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 	"github.com/petrock/petrock/core/project"
 )
 
@@ -17,7 +18,7 @@ func petrockCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("petrock", append([]string{"new"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),
-		"PWD="+dir, "GOPROXY=off", "GOFLAGS=-trimpath -ldflags=-w", "GOWORK=",
+		"PWD="+dir, "GOPROXY=off", "GOFLAGS="+testenv.GoFlags, "GOWORK=",
 		"GIT_AUTHOR_NAME=Gopher", "GIT_AUTHOR_EMAIL=gopher@example.com", "GIT_COMMITTER_NAME=Gopher", "GIT_COMMITTER_EMAIL=gopher@example.com",
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 	return cmd

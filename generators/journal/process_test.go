@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 5, "how often TestKilled kills a process")
-	seed  = flag.Uint64("seed", 1, "of the moments at which it does")
+	long = flag.Bool("long", false, "kill 100 processes instead of 3")
+	seed = flag.Uint64("seed", 1, "of everything that is random")
 )
 
 // The test binary is started again to be another process.
@@ -81,9 +81,10 @@ func TestKilled(t *testing.T) {
 	before, after := trees()
 	dir := before.write(t)
 	random := rand.New(rand.NewPCG(*seed, 0))
-	t.Logf("%d kills with seed %d", *kills, *seed)
+	kills := map[bool]int{false: 3, true: 100}[*long]
+	t.Logf("%d kills with seed %d", kills, *seed)
 	outcomes := map[string]int{}
-	for range *kills {
+	for range kills {
 		cmd := process(t, "swing", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

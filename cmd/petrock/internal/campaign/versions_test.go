@@ -43,6 +43,7 @@ func (w *world) says(err error, parts ...string) {
 
 // An agent renames a field that has stored data in one call, and the old data reads as it was. It may do so again, and may undo it.
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)
@@ -194,6 +195,7 @@ func TestRegeneratedCommands(t *testing.T) {
 
 // Types inside of types are kept as they were, and converted; what is left undecided is named.
 func TestVersionsOfNestedTypes(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "orders"})

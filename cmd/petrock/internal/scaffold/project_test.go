@@ -61,7 +61,7 @@ func TestSameEveryTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 5 {
+	for range 2 {
 		again, err := scaffold.Embedded().Make(answers)
 		if err != nil {
 			t.Fatal(err)

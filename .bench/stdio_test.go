@@ -66,32 +66,15 @@ func asServer(t *testing.T, kind string) server {
 	return server{name: kind, path: path}
 }
 
-func TestMeasureStart(t *testing.T) {
-	got, err := measureStart(t.Context(), asServer(t, "right"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.ready <= 0 || got.cpu <= 0 {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestMeasureLoad(t *testing.T) {
 	for _, inFlight := range []int{1, 64} {
 		l, err := measureLoad(t.Context(), asServer(t, "right"), 40*time.Millisecond, inFlight)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.calls < inFlight || l.total < l.calls+inFlight || l.elapsed < 40*time.Millisecond || l.cpu <= 0 || l.peak < 1<<20 {
+		if l.calls < inFlight || l.elapsed < 40*time.Millisecond {
 			t.Errorf("with %d in flight: %+v", inFlight, l)
 		}
-	}
-}
-
-func TestMeasureLatency(t *testing.T) {
-	samples, err := measureLatency(t.Context(), asServer(t, "right"), situations[0], options{idlePings: 3})
-	if err != nil || len(samples) != 3 {
-		t.Errorf("samples %v, error %v", samples, err)
 	}
 }
 
@@ -111,18 +94,18 @@ func TestFaults(t *testing.T) {
 }
 
 func TestHangs(t *testing.T) {
-	c, err := connect(t.Context(), asServer(t, "hangs"), "testing", 300*time.Millisecond, false)
+	c, err := connect(t.Context(), asServer(t, "hangs"), "testing", 300*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &generator{client: c, calls: newCalls(4), inFlight: 4}
+	g := &generator{conversation: c, calls: newCalls(4), inFlight: 4}
 	if _, err = g.run(time.Minute); err == nil || !strings.Contains(err.Error(), "hangs: it hung while testing, and was killed after 300ms") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestStays(t *testing.T) {
-	c, err := connect(t.Context(), asServer(t, "stays"), "testing", 300*time.Millisecond, false)
+	c, err := connect(t.Context(), asServer(t, "stays"), "testing", 300*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,15 +121,5 @@ func TestInterrupt(t *testing.T) {
 	_, err := measureLoad(ctx, asServer(t, "right"), time.Minute, 4)
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 5*time.Second {
 		t.Errorf("error %v after %v", err, time.Since(begun))
-	}
-}
-
-func TestParsePeak(t *testing.T) {
-	got, err := parseMemory([]byte("VmPeak:\t    3060 kB\nVmHWM:\t    1752 kB\nVmRSS:\t 1 kB\n"), "VmHWM:")
-	if err != nil || got != 1752<<10 {
-		t.Errorf("got %d, %v", got, err)
-	}
-	if _, err := parseMemory([]byte("VmPeak:\t    3060 kB\n"), "VmHWM:"); err == nil {
-		t.Error("no error without the line")
 	}
 }
