@@ -198,7 +198,7 @@ func (t *Tools) take(ctx context.Context, dir string) (o *opened, done func(), e
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err = t.opened(found.Root)
+	o, err = t.opened(found)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -215,19 +215,19 @@ func (t *Tools) take(ctx context.Context, dir string) (o *opened, done func(), e
 	return o, func() { o.engine.Step = nil; <-o.turn }, nil
 }
 
-// opened is a project that is open, from now on at the latest.
-func (t *Tools) opened(root string) (*opened, error) {
+// opened returns an open project, and opens it if needed.
+func (t *Tools) opened(found *project.Project) (*opened, error) {
 	t.projects.mu.Lock()
 	defer t.projects.mu.Unlock()
-	if o := t.projects.open[root]; o != nil && o.engine.IsThere() {
+	if o := t.projects.open[found.Root]; o != nil && o.engine.IsThere() {
 		return o, nil
 	}
-	e, err := engine.Open(root, t.options.Generators)
+	e, err := engine.OpenProject(found, t.options.Generators)
 	if err != nil {
 		return nil, err
 	}
 	e.Limits = t.options.Limits
 	o := &opened{turn: make(chan struct{}, 1), engine: e}
-	t.projects.open[root] = o
+	t.projects.open[found.Root] = o
 	return o, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// declares is what the file declares that holds a body that was sent, without the body: the names that
-// whoever wrote it has to go by. It is empty if what was found is not about that file.
+// declares returns the declarations of the file with the caller's body, without bodies, to show the
+// names that the body can use. It is empty if no diagnostic is about that file.
 func (p *plan) declares(found []typecheck.Diagnostic) string {
 	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
 		return ""

@@ -1,10 +1,10 @@
-// Package engine makes a transaction of what a generator returns.
+// Package engine changes a project in transactions:
 //
-//	plan    what files would change, derived ones included; every conflict is found at once
-//	verify  type-check what changes and what imports it, over the planned files
-//	apply   all of it or nothing, journaled
-//	record  so that it can be taken back
+//	plan    which files change, derived ones included; all conflicts are reported at once
+//	verify  type-check what changes and what imports it, with the planned files; run the examples
+//	apply   write all files or none
+//	record  add the operation to the history, for undo
 //
-// A dry run is the first two. Undoing, destroying and deriving again go the same way. Only errors
-// that a change would bring are held against it, so that a broken project can be worked on.
+// A dry run is the first two. Generators, destroy, undo, sync and saved plans all go through
+// Engine.transact. Only new errors block a change, so that users can work in a broken project.
 package engine

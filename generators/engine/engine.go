@@ -19,8 +19,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// An Engine works on one project. It keeps what it has read and checked for as long as that
-// holds. It is for one user at a time; several processes on one project take turns.
+// An Engine changes and inspects one project. It caches what it has parsed and checked. It is not safe
+// for concurrent use; processes that work on the same project wait for each other.
 type Engine struct {
 	project    *project.Project
 	generators []gen.Generator
@@ -31,16 +31,16 @@ type Engine struct {
 	checker    *typecheck.Checker
 	deriver    derive.Project
 	seeker     *imports.Seeker
-	before     *typecheck.View // the project as it is, for the operation in hand
+	before     *typecheck.View // the project on disk, read by look
 
-	// Limits are what examples may use that are run before anything is written. The zero value is a good one.
+	// Limits are the limits of examples. The zero value means the defaults.
 	Limits trial.Limits
 
-	// Step is told what is being done, for whoever waits. It may be nil.
+	// Step reports progress. It may be nil.
 	Step func(string)
 }
 
-// Open returns an engine for the project that dir is in, with these generators.
+// Open returns an engine for the project around dir.
 func Open(dir string, generators []gen.Generator) (*Engine, error) {
 	found, err := project.Find(dir)
 	if errors.Is(err, project.ErrNone) {
@@ -49,22 +49,28 @@ func Open(dir string, generators []gen.Generator) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return OpenProject(found, generators)
+}
+
+// OpenProject returns an engine for a project that was found.
+func OpenProject(found *project.Project, generators []gen.Generator) (*Engine, error) {
 	// A path without links, as the go command and editors name it.
+	opened := *found
 	if real, err := filepath.EvalSymlinks(found.Root); err == nil {
-		found.Root = real
+		opened.Root = real
 	}
-	root, err := os.OpenRoot(found.Root)
+	root, err := os.OpenRoot(opened.Root)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{project: found, generators: generators, root: root, cache: typecheck.NewExportCache(root)}, nil
+	return &Engine{project: &opened, generators: generators, root: root, cache: typecheck.NewExportCache(root)}, nil
 }
 
-// Close lets the project's folder go.
+// Close closes the project's folder.
 func (e *Engine) Close() error { return e.root.Close() }
 
-// IsThere reports whether the project's folder is the one that was opened. It is not if it was removed, even if
-// it was made again.
+// IsThere reports whether the project's folder still is the one that was opened, and was not removed or
+// replaced.
 func (e *Engine) IsThere() bool {
 	opened, err := e.root.Stat(".")
 	if err != nil {
@@ -74,16 +80,16 @@ func (e *Engine) IsThere() bool {
 	return err == nil && os.SameFile(opened, now)
 }
 
-// Root is the project's folder.
+// Root returns the project's folder.
 func (e *Engine) Root() string { return e.project.Root }
 
-// Name is the project's name.
+// Name returns the project's name.
 func (e *Engine) Name() string { return e.project.Name }
 
-// Petrock is the version of petrock that made the project.
+// Petrock returns the version of petrock that made the project.
 func (e *Engine) Petrock() string { return e.project.Petrock }
 
-// Generators are those that the engine has.
+// Generators returns the engine's generators.
 func (e *Engine) Generators() []gen.Generator { return e.generators }
 
 func (e *Engine) step(what string) {
@@ -92,7 +98,7 @@ func (e *Engine) step(what string) {
 	}
 }
 
-// look reads the project as it is now.
+// look reads the project from disk.
 func (e *Engine) look(ctx context.Context) error {
 	e.step("reading the project")
 	if text, err := e.root.ReadFile(project.FileName); err == nil {
@@ -134,7 +140,7 @@ func (e *Engine) look(ctx context.Context) error {
 	return nil
 }
 
-// facts are what generators are told.
+// facts returns what generators know of the project.
 func (e *Engine) facts(ctx context.Context) gen.Project {
 	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
 	for _, dir := range e.before.Dirs() {

@@ -6,8 +6,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// A Fault is what is said, in JSON, of something that could not be done: the same on a command line and
-// over MCP.
+// A Fault is an error as JSON, the same on the command line and over MCP.
 type Fault struct {
 	OK      bool     `json:"ok"`                // Never
 	Message string   `json:"error"`             // All of it, for people
@@ -15,10 +14,10 @@ type Fault struct {
 	Refusal *Refusal `json:"refusal,omitempty"` // What is in the way, in parts
 }
 
-// Error is the message.
+// Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// FaultOf says an error as a fault.
+// FaultOf converts an error to a fault.
 func FaultOf(err error) *Fault {
 	if known, ok := errors.AsType[*Fault](err); ok {
 		return known

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// feature is what generators are told of a feature, nil if there is none of that name.
+// feature returns a feature for generators, or nil.
 func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	place := derive.FeatureIn(path.Join(derive.Features, name))
 	if name == "" || !slices.Contains(derive.Places(e.before), place) {
@@ -42,7 +42,7 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
-// stringTypes are the types that a file declares as strings: type Status string.
+// stringTypes returns the string types that a file declares: type Status string.
 func stringTypes(file *ast.File) []string {
 	var names []string
 	for _, decl := range file.Decls {
@@ -59,7 +59,7 @@ func stringTypes(file *ast.File) []string {
 	return names
 }
 
-// fields are those of the type that a component is.
+// fields returns the fields of a component's type.
 func (e *Engine) fields(c derive.Component) []gen.StructField {
 	var fields []gen.StructField
 	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {

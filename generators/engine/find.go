@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// find is what a reference names in a package, the type of which is that of a function.
+// find returns the function or method that a reference names in a package.
 func find(ref reference, pkg *types.Package) (types.Object, error) {
 	name := ref.call[0]
 	object := pkg.Scope().Lookup(name)
@@ -40,13 +40,13 @@ func find(ref reference, pkg *types.Package) (types.Object, error) {
 	return nil, fmt.Errorf("%q: %s has no exported method at all that can be called on it; %s", ref, name, offer(ref, pkg))
 }
 
-// isFunction reports whether something can be called.
+// isFunction reports whether an object has a function type.
 func isFunction(object types.Object) bool {
 	_, is := object.Type().Underlying().(*types.Signature)
 	return is
 }
 
-// absent says that a package does not have what a reference names, and what it has.
+// absent reports that a package does not declare what a reference names, and suggests what it has.
 func absent(ref reference, pkg *types.Package) error {
 	for _, name := range pkg.Scope().Names() {
 		if strings.EqualFold(name, ref.call[0]) && pkg.Scope().Lookup(name).Exported() {
@@ -57,7 +57,7 @@ func absent(ref reference, pkg *types.Package) error {
 	return fmt.Errorf("%q: there is no %s; %s", ref, ref.call[0], offer(ref, pkg))
 }
 
-// offer says what a package has that can be named.
+// offer lists the functions and methods of a package that a reference can name.
 func offer(ref reference, pkg *types.Package) string {
 	var found []string
 	for _, name := range pkg.Scope().Names() {
@@ -77,7 +77,7 @@ func offer(ref reference, pkg *types.Package) string {
 	return "the package has " + few(found)
 }
 
-// methodsOf are references to the methods of a variable or a constant.
+// methodsOf returns references to the methods of a variable or a constant.
 func methodsOf(ref reference, object types.Object) []string {
 	t := object.Type()
 	_, pointer := t.Underlying().(*types.Pointer)

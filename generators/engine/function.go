@@ -13,10 +13,10 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A mishap is an error that is not the fault of whoever asked.
+// A mishap is an error that is not wrong usage.
 type mishap struct{ error }
 
-// function finds a function of the project that a tool is to be made of, and says why none can be.
+// function finds a function of the project to make a tool of. The error says why that is impossible.
 func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
 	ref, err := e.reference(text)
 	if err != nil {
@@ -58,14 +58,14 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	return f, writable(f, e.toolsPath())
 }
 
-// toolsPath is the import path of the package that tools are in.
+// toolsPath returns the import path of the tools' package.
 func (e *Engine) toolsPath() string {
 	place, _ := derive.PlaceOf(derive.Tool)
 	return e.checker.ImportPath(place.Dir)
 }
 
-// compiled is the package in a folder, which has to compile: a server with a tool that calls it
-// would not, otherwise.
+// compiled returns the package in a folder, which has to compile: or else a server with a tool that
+// calls it would not.
 func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, error) {
 	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
 		Skip:   (*typecheck.File).IsTest,
@@ -91,7 +91,7 @@ func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, erro
 	return pkg, nil
 }
 
-// importable says why the tools cannot import a package.
+// importable returns an error if tools cannot import a package.
 func (e *Engine) importable(ref reference, pkg *types.Package) error {
 	tools := e.toolsPath()
 	switch {
@@ -108,7 +108,7 @@ func (e *Engine) importable(ref reference, pkg *types.Package) error {
 	return nil
 }
 
-// way is how a package imports another, through packages of the project; nil if it does not.
+// way returns the import chain from a package to another, through packages of the project, or nil.
 func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []string {
 	seen[pkg.Path()] = true
 	if pkg.Path() == other {

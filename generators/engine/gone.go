@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 )
 
-// forLogs says what happens to stored events of commands that would be gone after a plan, and to workers under other names.
+// forLogs advises on stored events of commands that a plan removes, and on renamed workers.
 func (e *Engine) forLogs(p *plan) []string {
 	var said []string
 	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
@@ -26,7 +26,7 @@ func (e *Engine) forLogs(p *plan) []string {
 	return said
 }
 
-// orphaned says what to do about stored events whose commands are gone, and offers the function that drops them, if the feature remains.
+// orphaned advises on stored events whose commands are removed, with a func Map if the feature remains.
 func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
 	events := strings.Join(gone, ", ")
 	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
@@ -48,7 +48,7 @@ func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
     }`, events, skip, dir, strings.Join(quoted, ", "))
 }
 
-// renamed says what becomes of the workers of a feature that are gone, and may be there under other names.
+// renamed advises on workers of a feature that were removed or renamed.
 func renamed(before, after []string) []string {
 	gone, added := without(before, after), without(after, before)
 	if len(gone) == 0 {
@@ -64,7 +64,7 @@ func renamed(before, after []string) []string {
 	return []string{fmt.Sprintf("No worker is called %s any more. A worker is known by its name, and under %s it begins anew, with what comes from now on; //petrock:name %s in the doc comment of its type keeps its place.", strings.Join(gone, ", "), which, old)}
 }
 
-// without are those of a list that are not in another.
+// without returns the elements of a list that are not in another.
 func without(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// hidden are the places that are there and not seen: folders that are links, which nothing follows
-// here, or other modules. To go on as if they were not there would unregister what they hold.
+// hidden returns the places that exist but are not read: symbolic links and nested modules. Treating
+// them as missing would unregister their components.
 func (e *Engine) hidden() []*derive.Package {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {
@@ -35,7 +35,7 @@ func (e *Engine) hidden() []*derive.Package {
 	return found
 }
 
-// hides says why a folder that is there is not seen, empty if it is.
+// hides explains why a folder is not read; empty if it is.
 func (e *Engine) hides(dir string) string {
 	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Sprintf("%s is a link, and what it leads to is not looked at; make it a folder", dir)
@@ -46,7 +46,7 @@ func (e *Engine) hides(dir string) string {
 	return ""
 }
 
-// otherModule is the go.mod of the module that a file would be in, if that is not the project's.
+// otherModule returns the go.mod of the nested module that a file would be in; empty if none.
 func (e *Engine) otherModule(file string) string {
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		mod := path.Join(dir, "go.mod")
@@ -57,7 +57,7 @@ func (e *Engine) otherModule(file string) string {
 	return ""
 }
 
-// interrupted says that an operation is half done, to those who only look.
+// interrupted warns of an interrupted operation, for commands that do not open the journal.
 func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil

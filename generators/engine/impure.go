@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// purity looks at how the features of a view apply their commands: all of them, or if changed is not nil, those that
-// have to do with files in these folders.
+// purity checks that replay of features is deterministic: of all, or if changed is not nil, of those
+// that depend on packages in these folders.
 func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
 	var dirs []string
 	for _, place := range derive.Places(view) {
@@ -25,8 +25,8 @@ func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []str
 	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
 }
 
-// reaches reports whether the package in a folder is in one of others, or imports one, directly or not. Nothing is followed
-// into core.
+// reaches reports whether the package in a folder is one of others, or imports one, directly or not,
+// but not through core.
 func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen map[string]bool) bool {
 	if seen[dir] || dir == "core" || strings.HasPrefix(dir, "core/") {
 		return false
@@ -83,7 +83,7 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 	return nil
 }
 
-// Impurities says what would make another state of the log when it is read again, empty if nothing is known to.
+// Impurities lists what makes replay non-deterministic; empty if nothing was found.
 func (r *Result) Impurities() string {
 	var out strings.Builder
 	for _, d := range r.Impure {

@@ -64,13 +64,13 @@ func newPlan(action string) *plan {
 	}
 }
 
-// plans reports whether the plan has something to say about a file.
+// plans reports whether the plan writes or deletes a file.
 func (p *plan) plans(file string) bool {
 	_, planned := p.texts[file]
 	return planned
 }
 
-// dirs are the folders in which files of the plan are.
+// dirs returns the folders of the plan's files.
 func (p *plan) dirs() []string {
 	dirs := map[string]bool{}
 	for file := range p.texts {
@@ -79,8 +79,8 @@ func (p *plan) dirs() []string {
 	return slices.Sorted(maps.Keys(dirs))
 }
 
-// derive adds derived files to a plan: those of the given places, and the wiring. If the plan has
-// to be exact, a place from which nothing can be derived is a refusal.
+// derive adds derived files to a plan: those of the given places, the wiring and the contract. If exact,
+// errors in a place refuse the plan.
 func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exact bool) error {
 	e.step("deriving")
 	hidden := e.hidden()
@@ -172,8 +172,8 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.derived[file] = true
 }
 
-// refusedNow says that nothing could be derived from a package after the plan, and whether that is the
-// plan's fault.
+// refusedNow refuses a plan after which a package could not be derived from, and tells whether the plan
+// causes that.
 func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) error {
 	refusal := e.refused(p, pkg)
 	before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
@@ -185,7 +185,7 @@ func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) e
 	return refusal
 }
 
-// refused says that nothing can be derived from a package.
+// refused refuses a plan because a package cannot be derived from.
 func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
@@ -235,7 +235,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	return err
 }
 
-// whyMissing is the end of a sentence: why packages were not found, which is what may be wrong.
+// whyMissing ends a sentence with the reasons why imports were not found.
 func whyMissing(why []string) string {
 	if len(why) == 0 {
 		return "."

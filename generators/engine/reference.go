@@ -17,10 +17,10 @@ type reference struct {
 	call []string // a function, or a variable and its method
 }
 
-// String is the reference as it is best written.
+// String returns the reference in its canonical form.
 func (r reference) String() string { return asFolder(r.dir) + "." + strings.Join(r.call, ".") }
 
-// asFolder is a folder of the project as the go command wants it.
+// asFolder formats a folder of the project as a package pattern.
 func asFolder(dir string) string {
 	if dir == "." {
 		return "./"
@@ -28,8 +28,8 @@ func asFolder(dir string) string {
 	return "./" + dir
 }
 
-// reference finds out which package a reference is to. The folder is one from the project's root. If
-// none is called so, it is a package of that name or import path, if there is one alone.
+// reference resolves a reference. Its folder is relative to the project's root, or else the name or
+// import path of a package, if that is unique.
 func (e *Engine) reference(text string) (reference, error) {
 	found := readings(text)
 	if len(found) == 0 {
@@ -57,7 +57,7 @@ func (e *Engine) reference(text string) (reference, error) {
 	return reference{}, e.noFolder(text, found[len(found)-1].dir)
 }
 
-// readings are the ways in which a reference can be read, those with the longest folder first.
+// readings returns the possible parses of a reference, longest folder first.
 func readings(text string) []reference {
 	const longest = 1000
 	text = strings.ReplaceAll(strings.TrimSpace(text), `\`, "/")
@@ -77,7 +77,7 @@ func readings(text string) []reference {
 	return found
 }
 
-// called are the folders of packages of a name, or of an import path.
+// called returns the folders of packages with a name or an import path.
 func (e *Engine) called(name string) []string {
 	var dirs []string
 	for _, dir := range e.before.Dirs() {
@@ -91,7 +91,7 @@ func (e *Engine) called(name string) []string {
 	return dirs
 }
 
-// noFolder says that there is no Go in the folder that a reference names, and where there is.
+// noFolder reports that a folder has no Go files, and suggests others.
 func (e *Engine) noFolder(text, dir string) error {
 	if path.IsAbs(dir) || dir == ".." || strings.HasPrefix(dir, "../") {
 		return fmt.Errorf("%q is outside of the project; a tool is made of a function of the project: ./folder.Function, the folder as seen from its root", gen.Shorten(text))
@@ -112,7 +112,7 @@ func (e *Engine) noFolder(text, dir string) error {
 	return fmt.Errorf("%q: the project has no Go in the folder %q; it has some in %s", gen.Shorten(text), dir, few(others))
 }
 
-// others are the folders of packages that the tools may import, without those that come with a project.
+// others returns the folders of the user's packages that tools can import.
 func (e *Engine) others() []string {
 	ours := []string{"cmd", "core", "generators", "prompts", "resources", "tools"}
 	var found []string
@@ -127,7 +127,7 @@ func (e *Engine) others() []string {
 	return found
 }
 
-// few lists words, but not all if they are many.
+// few joins words; of many, only the first.
 func few(words []string) string {
 	const most = 8
 	if len(words) > most {

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Refusal says why something was not done. Nothing has been changed then.
+// A Refusal explains why a change was refused. Nothing was changed.
 type Refusal struct {
 	Reason      string                 `json:"reason"`                // In one sentence
 	Conflicts   []string               `json:"conflicts,omitempty"`   // What is in the way
@@ -24,14 +24,14 @@ type Refusal struct {
 	before bool // what is wrong was wrong before
 }
 
-// A Failure is an example that something else came of than it says.
+// A Failure is an example that failed.
 type Failure struct {
 	gen.Example
 	Said string `json:"said"` // What came of it
 }
 
-// around adds to diagnostics the lines around their places, as far as they are in planned files, which nobody can
-// look up, and as far as they are not around the place before.
+// around adds source lines to diagnostics in planned files, which the caller cannot open, unless the
+// diagnostic before shows them.
 func around(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
 	found = slices.Clone(found)
 	shown, last := "", 0
@@ -45,7 +45,7 @@ func around(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck
 	return found
 }
 
-// Error is all of it, for people.
+// Error formats the refusal as text.
 func (r *Refusal) Error() string {
 	var out strings.Builder
 	out.WriteString(r.Reason)

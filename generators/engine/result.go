@@ -57,7 +57,7 @@ func fileChange(f journal.Change) FileChange {
 	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Diff: f.Diff()}
 }
 
-// size is what the tools among components cost.
+// size returns the size of tools/list with the tools among components.
 func size(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// writable says which type of a function's signature cannot be written down in a package.
+// writable returns an error if a package cannot name a type of a function's signature.
 func writable(f *gen.Function, in string) error {
 	for _, side := range []struct {
 		list *types.Tuple
@@ -24,8 +24,8 @@ func writable(f *gen.Function, in string) error {
 	return nil
 }
 
-// unwritable is why a type cannot be written down in a package; empty if it can be. What can come in
-// no JSON anyway is not looked into.
+// unwritable explains why a package cannot name a type; empty if it can. Types that JSON cannot
+// represent are not checked.
 func unwritable(t types.Type, in string) string {
 	switch t := t.(type) {
 	case *types.Alias:
@@ -61,7 +61,7 @@ func unwritable(t types.Type, in string) string {
 	return ""
 }
 
-// unwritableOf is the same of what a generic type is for.
+// unwritableOf is unwritable for type arguments.
 func unwritableOf(list *types.TypeList, in string) string {
 	for t := range list.Types() {
 		if why := unwritable(t, in); why != "" {
@@ -71,7 +71,7 @@ func unwritableOf(list *types.TypeList, in string) string {
 	return ""
 }
 
-// hidden is why a package cannot use the name of a type; empty if it can.
+// hidden explains why a package cannot use the name of a type; empty if it can.
 func hidden(name *types.TypeName, in string) string {
 	switch pkg := name.Pkg(); {
 	case pkg == nil: // it is Go's own
@@ -84,8 +84,8 @@ func hidden(name *types.TypeName, in string) string {
 	return ""
 }
 
-// doc is the text of the comment of what the project declares, without directives; empty if there is
-// none, or if it is not of the project.
+// doc returns the doc comment of a declaration of the project, without directives; empty if it has
+// none.
 func (e *Engine) doc(object types.Object) string {
 	place := e.before.Fset().File(object.Pos())
 	if place == nil {
@@ -122,7 +122,7 @@ func (e *Engine) doc(object types.Object) string {
 	return text
 }
 
-// declares reports whether one of several names is where something is declared.
+// declares reports whether one of the names declares an object.
 func declares(names []*ast.Ident, object types.Object) bool {
 	for _, name := range names {
 		if name.Pos() == object.Pos() {

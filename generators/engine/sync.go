@@ -32,7 +32,7 @@ func (r syncRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*
 	return p, e.derive(ctx, p, e.there(), false)
 }
 
-// there are the places that the project has.
+// there returns the places that exist in the project.
 func (e *Engine) there() []derive.Place {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {
@@ -75,7 +75,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// Stale says what is not as it would be derived, empty if nothing is.
+// Stale lists derived files that are stale, and why packages could not be derived from; empty if none.
 func (r *Result) Stale() string {
 	var out strings.Builder
 	for _, f := range r.Files {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// String is the result as a person reads it, without the differences.
+// String formats the result as text, without diffs.
 func (r *Result) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n", r.Headline())
@@ -44,7 +44,7 @@ func (r *Result) String() string {
 	return out.String()
 }
 
-// Headline says in one line what was done.
+// Headline describes the result in one line.
 func (r *Result) Headline() string {
 	done := map[string][2]string{
 		"generate": {"Generated", "Would generate"},
@@ -76,7 +76,7 @@ func (r *Result) Headline() string {
 	return fmt.Sprintf("%s %s:", verb, what)
 }
 
-// String says what a list of tools costs.
+// String formats the size as text.
 func (s *Size) String() string {
 	tools := "tools"
 	if s.Tools == 1 {
@@ -85,7 +85,7 @@ func (s *Size) String() string {
 	return fmt.Sprintf("tools/list: %d %s, %d bytes, about %d tokens", s.Tools, tools, s.Bytes, s.Tokens)
 }
 
-// String says what came of examples.
+// String formats the result of the examples as text.
 func (t *Trial) String() string {
 	if !t.Ran {
 		return "Its examples were not run."

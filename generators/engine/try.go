@@ -12,8 +12,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// try builds and runs, over the planned files, what shows that they work. What does not is refused. The
-// result is nil if there was nothing to run.
+// try builds and runs the trial of a plan with the planned files, and refuses the plan if that fails.
+// The result is nil if there is nothing to run.
 func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
 	if p.trial.Program != "" {
@@ -48,7 +48,7 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	return tried, nil
 }
 
-// failed says what came of examples that did not pass.
+// failed makes a refusal of failed examples.
 func (p *plan) failed(report *trial.Report) *Refusal {
 	refusal := &Refusal{Diagnostics: around(report.Diagnostics, p.texts), Printed: cut(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
 	if len(report.Diagnostics) > 0 {
@@ -84,7 +84,7 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 	return refusal
 }
 
-// panicked is the lines around where a panic was, if what was said of it names a place in a planned file.
+// panicked returns the source lines around a panic, if a message names a position in a planned file.
 func (p *plan) panicked(said string) string {
 	found := regexp.MustCompile(`it panicked: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(said)
 	if found == nil {
@@ -94,8 +94,7 @@ func (p *plan) panicked(said string) string {
 	return typecheck.LinesAround(string(p.texts[found[1]]), line)
 }
 
-// cut shortens what was printed to what is worth reading: of a crash, that is why, and where it was in
-// the goroutine that it came from.
+// cut shortens the output of a test: of a crash, it keeps the reason and the crashing goroutine.
 func cut(printed string, crashed bool) string {
 	const most = 2000
 	if crashed {
@@ -112,7 +111,7 @@ func cut(printed string, crashed bool) string {
 	return printed
 }
 
-// example is what a case of the test was made of. Tests have underscores in their names for spaces.
+// example returns the example of a test case. Test names have underscores for spaces.
 func (p *plan) example(c trial.Case) gen.Example {
 	for _, e := range p.trial.Examples {
 		if strings.ReplaceAll(e.Name, "_", " ") == c.Name {

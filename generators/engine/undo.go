@@ -96,8 +96,7 @@ func operation(history []journal.Operation, id string) (target journal.Operation
 	return target, later, nil
 }
 
-// undoneBy says of each operation that is undone which one undid it, the undone ones among
-// those not counted.
+// undoneBy maps each undone operation to the operation that undid it, unless that was undone itself.
 func undoneBy(history []journal.Operation) map[string]string {
 	undone := map[string]string{}
 	for _, op := range slices.Backward(history) {
@@ -108,8 +107,8 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// reverse plans the files of an operation as they were before it. Those that were edited since,
-// or that a later operation has changed, are in the way.
+// reverse plans to restore the files of an operation. Files that were edited since, or that a later
+// operation changed, are conflicts.
 func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
 	p := newPlan(actionUndo)
 	edited := &Refusal{
@@ -167,7 +166,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 	return p, nil
 }
 
-// onlyContract reports whether an operation changed nothing of the user's but the contract, as sync does.
+// onlyContract reports whether an operation changed only derived files and the contract, as sync does.
 func onlyContract(op journal.Operation) bool {
 	return !slices.ContainsFunc(op.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File })
 }

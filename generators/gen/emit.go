@@ -18,19 +18,18 @@ type GoFile struct {
 	path string // of its package
 }
 
-// NewGoFile begins a file of the package with this import path and name. Packages that it imports
-// under a name that is not the last word of their path have to be told with ImportName; so
-// have all that are not of the standard library.
+// NewGoFile returns an empty file of the package with an import path and name. Declare imported
+// packages outside the standard library with ImportName.
 func NewGoFile(path, name string) GoFile { return GoFile{jen.NewFilePathName(path, name), path} }
 
-// Paragraph adds comment lines, each of which is to hold no line break.
+// Paragraph adds comment lines, which must not contain line breaks.
 func (f GoFile) Paragraph(lines ...string) {
 	for _, line := range lines {
 		f.Comment("// " + line)
 	}
 }
 
-// Bytes is the file as gofmt writes it.
+// Bytes returns the formatted file.
 func (f GoFile) Bytes() ([]byte, error) {
 	var out bytes.Buffer
 	if err := f.Render(&out); err != nil {
@@ -40,8 +39,7 @@ func (f GoFile) Bytes() ([]byte, error) {
 	return f.group(out.Bytes()), nil
 }
 
-// Source is a declaration as gofmt writes it. The file imports what the declaration refers to, and
-// the declaration is not part of the file.
+// Source returns a formatted declaration. The file gets its imports, but not the declaration.
 func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
 	var out bytes.Buffer
 	if err := decl.RenderWithFile(&out, f.File); err != nil {
@@ -53,15 +51,15 @@ func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
 
 // Use makes the file import a package.
 func (f GoFile) Use(path string) {
-	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot be wrong
+	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot fail
 }
 
-// Multiline is a list in braces that has each part on a line of its own.
+// Multiline formats a list in braces with each element on its own line.
 func Multiline() jen.Options {
 	return jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
 }
 
-// RawString is a string between backquotes, if it can be.
+// RawString is a raw string literal if possible, or else an interpreted one.
 func RawString(text string) *jen.Statement {
 	if !strconv.CanBackquote(text) {
 		return jen.Lit(text)
@@ -69,11 +67,11 @@ func RawString(text string) *jen.Statement {
 	return jen.Op("`" + text + "`")
 }
 
-// KeyValue is a field of a composite literal.
+// KeyValue is a keyed element of a composite literal.
 func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
 
-// group puts empty lines between imports of the standard library, of other modules and of the project,
-// in a file whose imports are one sorted list.
+// group separates the imports of the standard library, of other modules and of the project, which are
+// one sorted list.
 func (f GoFile) group(text []byte) []byte {
 	head, rest, ok := bytes.Cut(text, []byte("\nimport (\n"))
 	if !ok {
@@ -92,7 +90,7 @@ func (f GoFile) group(text []byte) []byte {
 	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
 }
 
-// groupOf is the place of an import among the groups.
+// groupOf returns the index of an import's group.
 func (f GoFile) groupOf(line []byte) int {
 	switch {
 	case f.isStandard(line):
@@ -103,8 +101,8 @@ func (f GoFile) groupOf(line []byte) int {
 	return 2
 }
 
-// isStandard reports whether an import is one of the standard library: its path begins with a word
-// without a dot, which is not that of the file's own module.
+// isStandard reports whether an import is of the standard library: the first element of its path has
+// no dot, and differs from that of the file's package.
 func (f GoFile) isStandard(line []byte) bool {
 	_, imported, _ := strings.Cut(string(line), `"`)
 	first, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(imported), `"`), "/")

@@ -1,12 +1,11 @@
 package gen
 
-// A Feature is what there is of a feature of a project. Of one from which nothing can be derived as it is,
-// only the names are known.
+// A Feature describes a feature of a project. If it has errors, only the names are set.
 type Feature struct {
 	Name     string
 	Dir      string   // from the project's root
-	Declared []string // all names that its package declares, sorted, without those of derived files and tests
-	Strings  []string // declared types that are strings, such as those of enumerations
+	Declared []string // names that its package declares, sorted, without derived files and tests
+	Strings  []string // declared types that are strings, such as enums
 	Commands []FeatureTool
 	Queries  []FeatureTool
 }
@@ -15,11 +14,11 @@ type Feature struct {
 type FeatureTool struct {
 	Type   string // in Go, such as Create
 	Name   string // of the tool, such as posts_create
-	Entry  string // of a command: what the log calls it, such as posts/create
+	Entry  string // of a command: its name in the event log, such as posts/create
 	Fields []StructField
 }
 
-// A StructField is one of a struct, as it is written.
+// A StructField is a field of a struct as source text.
 type StructField struct {
 	Name string // in Go; empty if it is embedded
 	Type string // such as []string

@@ -2,17 +2,28 @@ package gen
 
 import "strings"
 
-// A Field is one field of what a component takes or gives.
+// A Field is a field of a component's input or output, as people and agents type it:
+//
+//	NAME:TYPE[?][:LIMITS] ["DESCRIPTION"]
+//
+//	title
+//	limit:int:1..100 "How many at most"
+//	status:enum(open,done)
+//	due:time?
+//	tags:[]string:1..10
+//
+// All parts are validated: names are identifiers, limits are number literals, and a description fits
+// into a line comment. See [ParseField].
 type Field struct {
-	Name        string // the key in JSON, as it was typed
+	Name        string // the JSON key, as typed
 	Go          string // the name in Go, exported: due_at is DueAt
 	Type        FieldType
 	Optional    bool
-	Min, Max    string // limits, as literals that Go and JSON read alike; "" if there is none
-	Description string // one line of text; "" if none was given
+	Min, Max    string // limits as literals of Go and JSON; "" if there is none
+	Description string // one line of text; may be empty
 }
 
-// String is the field as [ParseField] reads it, in the one form that equal fields share.
+// String returns the field in its canonical form, which [ParseField] reads.
 func (f Field) String() string {
 	var b strings.Builder
 	b.WriteString(f.Name + ":" + f.Type.String())

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// longestDescription is how many characters a description may have.
+// longestDescription is the maximum length of a description, in characters.
 const longestDescription = 1000
 
-// parseDescription reads what follows the quote that begins a description. It is to end with
-// the quote that closes it. Spaces around the text are not of it.
+// parseDescription parses a description after its opening quote, up to and including the closing one.
+// It trims spaces.
 func parseDescription(text string) (string, error) {
 	var b strings.Builder
 	escaped, closed := false, false
@@ -48,9 +48,9 @@ func parseDescription(text string) (string, error) {
 	return description, nil
 }
 
-// IsText reports whether a character may stand in a description. Line breaks would end the
-// comment that it becomes; other controls, and characters that nobody sees or that turn the
-// order of the text around, would hide what it says. Joiners are part of some scripts and emoji.
+// IsText reports whether a description may contain a character. Line breaks would end the comment that
+// it becomes; other control, invisible and bidirectional characters would hide text. Joiners are
+// allowed: some scripts and emoji need them.
 func IsText(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	if r == nonJoiner || r == joiner {
@@ -59,7 +59,7 @@ func IsText(r rune) bool {
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// printable is a character that can be shown, or a stand-in.
+// printable returns a printable character, or a placeholder.
 func printable(r rune) rune {
 	if unicode.IsPrint(r) {
 		return r

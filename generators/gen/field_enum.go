@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A EnumValue is one of the values that an enum has.
+// An EnumValue is a value of an enum.
 type EnumValue struct {
 	Text string // the value itself, in JSON
-	Go   string // what its constant in Go ends with: in-progress is InProgress
+	Go   string // suffix of its Go constant: in-progress is InProgress
 }
 
-// What an enum may hold.
+// Limits of an enum.
 const (
 	mostValues   = 64
 	longestValue = 64
 )
 
-// parseValues reads what follows "enum(". Spaces around the values are not of them.
+// parseValues parses the values after "enum(". It trims spaces.
 func parseValues(text string) ([]EnumValue, error) {
 	list, closed := strings.CutSuffix(text, ")")
 	switch {
@@ -30,7 +30,7 @@ func parseValues(text string) ([]EnumValue, error) {
 		return nil, fmt.Errorf("enum has %d values, and %d is the most; take a string instead", strings.Count(list, ",")+1, mostValues)
 	}
 	var values []EnumValue
-	seen := map[string]string{} // texts by their Go
+	seen := map[string]string{} // texts by Go name
 	for value := range strings.SplitSeq(list, ",") {
 		value = strings.Trim(value, " ")
 		if err := checkValue(value); err != nil {

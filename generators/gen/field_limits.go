@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// How far limits of lengths may go.
+// Bounds of length limits.
 const (
-	largestMin = 1_000         // generated tests hold a value that is so long
-	largestMax = math.MaxInt32 // an int on every machine
+	largestMin = 1_000         // generated tests contain a value of that length
+	largestMax = math.MaxInt32 // an int on every platform
 )
 
-// parseLimits reads a..b, a.., ..b, or n for a length of exactly n. What it returns are
-// literals, or "" where there is no limit.
+// parseLimits parses a..b, a.., ..b, or n for a length of exactly n. It returns literals, "" for no
+// limit.
 func parseLimits(text string, t FieldType) (least, most string, err error) {
 	if !t.limited() {
 		return "", "", fmt.Errorf("limits (%q) are for strings, numbers, lists and maps, and not for %s; leave them out, or put a description into double quotes",
@@ -50,18 +50,18 @@ func parseLimits(text string, t FieldType) (least, most string, err error) {
 	return least, most, nil
 }
 
-// limited reports whether there can be limits.
+// limited reports whether the type may have limits.
 func (t FieldType) limited() bool { return t.measured() || t.counted() || t.Kind == KindFloat }
 
-// measured reports whether limits are of the length: characters, items, entries.
+// measured reports whether limits apply to the length: characters, items, entries.
 func (t FieldType) measured() bool {
 	return t.Kind == KindString || t.Kind == KindList || t.Kind == KindMap
 }
 
-// counted reports whether limits are of the value, which is a whole number.
+// counted reports whether limits apply to an integer value.
 func (t FieldType) counted() bool { return t.Kind == KindInt || t.Kind == KindInt64 }
 
-// literal is a limit as Go and JSON write it. Where there is none there is nothing to write.
+// literal returns a limit as a literal of Go and JSON; "" for none.
 func (t FieldType) literal(text string, largest int64) (string, error) {
 	text = strings.Trim(text, " ")
 	if text == "" {
@@ -92,7 +92,7 @@ func (t FieldType) literal(text string, largest int64) (string, error) {
 	return strconv.FormatInt(n, 10), nil
 }
 
-// less compares literals.
+// less compares two literals.
 func (t FieldType) less(a, b string) bool {
 	if t.Kind == KindFloat {
 		return float(a) < float(b)
@@ -100,18 +100,18 @@ func (t FieldType) less(a, b string) bool {
 	return whole(a) < whole(b)
 }
 
-// isNumber reports whether text is a number in JSON, which is one in Go too.
+// isNumber reports whether text is a JSON number, which is also a Go literal.
 func isNumber(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString(text)
 }
 
-// whole is the value of a literal that is known to be one.
+// whole returns the value of an integer literal.
 func whole(literal string) int64 {
 	n, _ := strconv.ParseInt(literal, 10, 64)
 	return n
 }
 
-// float is the value of a literal that is known to be one.
+// float returns the value of a number literal.
 func float(literal string) float64 {
 	n, _ := strconv.ParseFloat(literal, 64)
 	return n

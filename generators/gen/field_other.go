@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Other is a value that is right for the field too, and another one than [Field.Sample], for generated tests. There is none,
-// and false, if the limits leave no other, or for what is in lists and maps.
+// Other returns a second valid value of the field, which differs from [Field.Sample], for generated
+// tests. It returns false if the limits allow no other, and for lists and maps.
 func (f Field) Other() (any, bool) {
 	switch f.Type.Kind {
 	case KindString:

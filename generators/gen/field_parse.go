@@ -7,24 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// What can be typed at once.
+// Limits of the input.
 const (
-	longest    = 10_000 // bytes; more than the longest field that is right
+	longest    = 10_000 // bytes; more than any valid field has
 	mostFields = 100
 )
 
-// ParseField reads one field.
+// ParseField parses a field.
 //
-//   - The name begins with a letter of English; more of them, digits and _ follow. It is the key
-//     in JSON, as typed. A name alone is a string.
+//   - The name starts with an ASCII letter; letters, digits and _ follow. It is the JSON key. A name
+//     alone is a string.
 //   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
-//     []TYPE and map[string]TYPE. A ? behind the type makes the field optional.
+//     []TYPE and map[string]TYPE. A ? after the type makes the field optional.
 //   - Limits are a..b, a.. or ..b: of the value of a number, of the characters of a string, of
 //     the items of a list or a map. For lengths, n is exactly n.
-//   - The description stands in double quotes, behind a space or a colon. \" is a quote in it,
-//     and \\ a backslash.
+//   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
 //
-// The error names the field, the part of it that is wrong, and the way out.
+// The error names the field, the invalid part and the remedy.
 func ParseField(text string) (Field, error) {
 	f, err := parse(strings.Trim(text, " "))
 	if err != nil {
@@ -61,7 +60,7 @@ func parse(text string) (f Field, err error) {
 	}
 	kind, limits, limited := cut(rest)
 	kind, f.Optional = strings.CutSuffix(kind, "?")
-	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // there is room for it behind the limits too
+	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // it may also follow the limits
 		limits, f.Optional = strings.TrimRight(bare, " "), true
 	}
 	if f.Type, err = parseType(strings.TrimRight(kind, " "), 0); err != nil {
@@ -73,7 +72,7 @@ func parse(text string) (f Field, err error) {
 	return f, err
 }
 
-// cutSeparator takes from what is before a description the space or the colon between them.
+// cutSeparator removes the space or colon before a description.
 func cutSeparator(head string) (string, error) {
 	bare := strings.TrimRight(head, " ")
 	bare, colon := strings.CutSuffix(bare, ":")
@@ -83,8 +82,7 @@ func cutSeparator(head string) (string, error) {
 	return bare, nil
 }
 
-// cut takes apart what is before the first colon that is not in parentheses, and what is behind
-// it, both without spaces around them.
+// cut splits text at the first colon outside parentheses, and trims spaces.
 func cut(text string) (before, after string, found bool) {
 	skip := 0
 	if mark := strings.IndexAny(text, "(:"); mark >= 0 && text[mark] == '(' {
@@ -94,7 +92,7 @@ func cut(text string) (before, after string, found bool) {
 	return strings.Trim(text[:skip]+before, " "), strings.Trim(after, " "), found
 }
 
-// setName fills in the names.
+// setName sets the names.
 func (f *Field) setName(text string) error {
 	name, err := ParseFieldName(text)
 	if bare, ok := strings.CutSuffix(text, "?"); ok {
@@ -114,8 +112,8 @@ func (f *Field) setName(text string) error {
 	return err
 }
 
-// ParseFields reads the fields of one component. The error holds all that is wrong with them. No two
-// fields may have the same name in Go, nor in JSON if case is ignored, as many readers of JSON do.
+// ParseFields parses the fields of a component. The error joins all errors. Names have to differ in
+// Go, and in JSON also if case is ignored, as many JSON readers do.
 func ParseFields(texts []string) ([]Field, error) {
 	if len(texts) > mostFields {
 		return nil, fmt.Errorf("there are %d fields, and %d is the most; put some into a map or a list", len(texts), mostFields)
@@ -139,7 +137,7 @@ func ParseFields(texts []string) ([]Field, error) {
 	return fields, nil
 }
 
-// differs says which of the others has the name of f.
+// differs returns an error if another field has the name of f.
 func (f Field) differs(others []Field) error {
 	for _, other := range others {
 		switch {
@@ -154,7 +152,7 @@ func (f Field) differs(others []Field) error {
 	return nil
 }
 
-// first names the character that text begins with, by its code point if it is not of ASCII.
+// first quotes the first character of a text, with its code point if it is not ASCII.
 func first(text string) string {
 	r, _ := utf8.DecodeRuneInString(text)
 	if r > 0x7f {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Sample is a value that is right for the field, for generated tests: a string, an int64, a
-// float64, a bool, a []any or a map[string]any, which [encoding/json] writes as the field takes
-// it. A time is text as of RFC 3339, a duration is a number of nanoseconds, bytes are in base64.
+// Sample returns a valid value of the field, for generated tests: a string, an int64, a float64, a
+// bool, a []any or a map[string]any, to be encoded as JSON. A time is in RFC 3339, a duration in
+// nanoseconds, bytes are in base64.
 func (f Field) Sample() any {
 	switch f.Type.Kind {
 	case KindString:
@@ -37,9 +37,8 @@ func (f Field) Sample() any {
 	return f.Type.sample()
 }
 
-// Wrong is a value that the field must not accept, for generated tests: one that is outside of
-// the limits if there are any that can be passed, or of the wrong kind. It is made as that of
-// [Field.Sample]. There is none, and false, if everything is right.
+// Wrong returns an invalid value of the field, for generated tests: outside the limits if possible, or
+// of the wrong kind. It returns false if every value is valid.
 func (f Field) Wrong() (any, bool) {
 	switch f.Type.Kind {
 	case KindAny:
@@ -75,13 +74,13 @@ func (f Field) Wrong() (any, bool) {
 	return "wrong", true
 }
 
-// word is what samples of text are made of.
+// word is repeated in samples of text.
 const word = "example"
 
-// text is n characters.
+// text returns n characters.
 func text(n int) string { return strings.Repeat(word, n/len(word)+1)[:n] }
 
-// size is a length within the limits, the one that is wanted if it is.
+// size returns a length within the limits, the wanted one if possible.
 func (f Field) size(wanted int) int {
 	if f.Min != "" {
 		wanted = max(wanted, int(whole(f.Min)))
@@ -92,10 +91,10 @@ func (f Field) size(wanted int) int {
 	return wanted
 }
 
-// largestShown is the longest text or list that a reader of a test is shown for its length.
+// largestShown is the maximum length of an invalid value in a generated test.
 const largestShown = 20
 
-// wrongSize is a length outside of the limits, if there is one that is not too long to be shown.
+// wrongSize returns a length outside the limits, if there is one up to largestShown.
 func (f Field) wrongSize() (int, bool) {
 	switch {
 	case f.Min != "" && whole(f.Min) > 0 && whole(f.Min) <= largestShown:
@@ -106,7 +105,7 @@ func (f Field) wrongSize() (int, bool) {
 	return 0, false
 }
 
-// many is a list or a map of n.
+// many returns a list or a map of n elements.
 func (t FieldType) many(n int) any {
 	if t.Kind == KindMap {
 		entries := make(map[string]any, n)
@@ -122,7 +121,7 @@ func (t FieldType) many(n int) any {
 	return items
 }
 
-// sample is a value of a type without limits.
+// sample returns a value of a type without limits.
 func (t FieldType) sample() any {
 	switch t.Kind {
 	case KindInt, KindInt64:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A FieldKind is what sort of type a type is. Its text is how it is typed, but for lists and maps.
+// A FieldKind is the kind of a type. Except for lists and maps, it is the type as typed.
 type FieldKind string
 
-// The kinds of types.
+// The kinds.
 const (
 	KindString   FieldKind = "string"
 	KindInt      FieldKind = "int"
@@ -25,20 +25,20 @@ const (
 	KindMap      FieldKind = "map[string]"
 )
 
-// A FieldType is the type of a field, or of what is in a list or a map.
+// A FieldType is the type of a field, or of the elements of a list or a map.
 type FieldType struct {
 	Kind   FieldKind
-	Elem   *FieldType  // of the items of a List and the values of a Map; otherwise nil
-	Values []EnumValue // of an Enum; otherwise nil
+	Elem   *FieldType  // element type of a list or a map; otherwise nil
+	Values []EnumValue // of an enum; otherwise nil
 }
 
-// deepest is how many lists and maps may be inside one another.
+// deepest is the maximum nesting of lists and maps.
 const deepest = 4
 
-// types is what can be typed, for messages.
+// typesHint lists the types, for messages.
 const typesHint = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
 
-// String is the type as it is typed: map[string][]int.
+// String returns the type as typed: map[string][]int.
 func (t FieldType) String() string {
 	switch {
 	case t.Elem != nil:
@@ -53,7 +53,7 @@ func (t FieldType) String() string {
 	return string(t.Kind)
 }
 
-// parseType reads a type that is inside of depth lists and maps.
+// parseType parses a type inside depth lists and maps.
 func parseType(text string, depth int) (FieldType, error) {
 	for _, kind := range []FieldKind{KindList, KindMap} {
 		rest, ok := strings.CutPrefix(text, string(kind))
@@ -88,7 +88,7 @@ func parseType(text string, depth int) (FieldType, error) {
 	return FieldType{}, fmt.Errorf("%q is no type%s; the types are %s%s", Shorten(text), better, typesHint, own)
 }
 
-// meant says which type somebody may have meant who is used to another language.
+// meant suggests a type for the name of a type in other languages.
 func meant(text string) string {
 	better := ""
 	switch strings.ToLower(text) {

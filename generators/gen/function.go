@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// A Function is what a generator is told of a function of the project that a tool is to be made of.
-// Tools may import its package, and may write down all types of its signature.
+// A Function is a function of the project to make a tool of. Tools can import its package and name
+// all types of its signature.
 type Function struct {
-	Ref       string   // how it was asked for
+	Ref       string   // the reference that the caller gave
 	Path      string   // import path of its package
 	Package   string   // name of its package
-	Call      []string // what stands behind the package in a call: a function, or a variable and its method
+	Call      []string // the call without the package: a function, or a variable and its method
 	Signature *types.Signature
 	Doc       string   // text of its doc comment, without directives; empty if it has none
-	Taken     []string // what the package of the tools declares, which nothing that it imports may be called
+	Taken     []string // names that the tools' package declares, which its imports must not use
 
-	// Input is the JSON Schema of a type that a tool takes, or why there is none; Output is that of
-	// a type that a tool gives back, nil for a result that decides for itself.
+	// Input returns the JSON Schema of a type as the input of a tool, Output as its output: nil for a
+	// result with content of its own. The error says why there is none.
 	Input, Output func(types.Type) (json.RawMessage, error)
 }
 
-// Name is the name of the function or method itself.
+// Name returns the name of the function or method.
 func (f *Function) Name() string { return f.Call[len(f.Call)-1] }
 
-// Parameter names a parameter with its type, for messages.
+// Parameter describes a parameter with its type, for messages.
 func (f *Function) Parameter(at int) string {
 	params := f.Signature.Params()
 	text := typed("parameter", at, params)
@@ -36,10 +36,10 @@ func (f *Function) Parameter(at int) string {
 	return text
 }
 
-// Result names a result with its type, for messages.
+// Result describes a result with its type, for messages.
 func (f *Function) Result(at int) string { return typed("result", at, f.Signature.Results()) }
 
-// typed is one of several with its type.
+// typed describes a variable of a tuple with its type.
 func typed(what string, at int, list *types.Tuple) string {
 	v := list.At(at)
 	t := types.TypeString(v.Type(), (*types.Package).Name)
@@ -49,7 +49,7 @@ func typed(what string, at int, list *types.Tuple) string {
 	return fmt.Sprintf("its %s %s (%s)", what, v.Name(), t)
 }
 
-// Errorf says what is wrong with a function, and the way out that there always is.
+// Errorf returns an error about the function, with the remedy that always works.
 func (f *Function) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%q: %s; write a small function around %s, and make the tool of that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
 }

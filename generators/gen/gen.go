@@ -16,29 +16,28 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Project is what a generator knows of the project that it works for.
+// A Project is what a generator knows of a project.
 type Project struct {
 	Name     string            // of the project, and of its server's program
 	Module   string            // path of the Go module
-	Packages map[string]string // by folder, the name of the package that is there
+	Packages map[string]string // package names by folder
 
 	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
-	// error says why no tool can call it. Function may be nil for generators that do not ask.
+	// error says why no tool can call it. Function may be nil in tests of generators.
 	Function func(ref string) (*Function, error)
 
-	// Feature tells what there is of a feature, by its name; nil if the project has none of that name. Feature
-	// may be nil for generators that do not ask.
+	// Feature returns a feature by its name, or nil. Feature may be nil in tests of generators.
 	Feature func(name string) *Feature
 
-	// Migrate edits the fields of a recorded command, such as posts/create, for a new version of it. Migrate may be nil for
-	// generators that do not ask.
+	// Migrate edits the fields of a recorded command, such as posts/create, for a new version. Migrate
+	// may be nil in tests of generators.
 	Migrate func(entry string, edit Edit) (*Migration, error)
 }
 
-// Import is the import path of a folder of the project.
+// Import returns the import path of a folder of the project.
 func (p Project) Import(dir string) string { return path.Join(p.Module, dir) }
 
-// Package is the name of the package in a folder, which is that of the folder if there is none yet.
+// Package returns the name of the package in a folder: the folder's name if it has no package yet.
 func (p Project) Package(dir string) string {
 	if name := p.Packages[dir]; name != "" {
 		return name
@@ -46,30 +45,30 @@ func (p Project) Package(dir string) string {
 	return path.Base(dir)
 }
 
-// A Draft is what a generator makes.
+// A Draft is the result of a generator.
 type Draft struct {
 	Kind  string   // of the component
 	Name  string   // of the component, as clients see it
-	Files []File   // new ones, none of which may exist
-	Next  []string // what to do now, one sentence each
+	Files []File   // new files, which must not exist
+	Next  []string // next steps for the user, one sentence each
 
-	// Changes are existing files with a new text: renames and migrations that the user asked for. Settles is the command
-	// whose versions they settle, such as posts/create.
+	// Changes are existing files with new texts: renames and migrations that the user asked for.
+	// Settles is the command whose versions they settle, such as posts/create.
 	Changes []File
 	Settles string
 
-	// Trial is how the component shows that it works, before anything is written.
+	// Trial is built and run before anything is written.
 	Trial Trial
 }
 
-// A Trial is what is built and run over the planned files. The zero value is nothing.
+// A Trial is a program to build and a test to run over the planned files. The zero value is none.
 type Trial struct {
-	Program  string    // a folder with a program that has to build
-	Test     string    // the name of a test in the package of the first file
-	Examples []Example // what the test's subtests are made of, in their order
+	Program  string    // folder of a program that has to build
+	Test     string    // name of a test in the package of the first file
+	Examples []Example // the examples that the subtests are made of, in order
 }
 
-// An Example is what a component is given, and what comes of it.
+// An Example is an input of a component, and the expected output or error.
 type Example struct {
 	Name   string          `json:"name"`             // What it shows
 	Input  json.RawMessage `json:"input,omitempty"`  // What the component is given
@@ -77,45 +76,44 @@ type Example struct {
 	Error  string          `json:"error,omitempty"`  // A part of the error that it is to give instead
 }
 
-// A File is a new file.
+// A File is a file of a draft.
 type File struct {
 	Path string // from the project's root, with slashes
 	Text []byte
 
-	// Seek has the imports added that the file lacks: packages that it names and nothing declares. Those
-	// in Imports are what they are, whatever else has their names.
+	// Seek adds the imports that the file lacks. Imports are added as they are.
 	Seek    bool
 	Imports []Import
 }
 
 // An Import is a package that a file imports.
 type Import struct {
-	Name string // by which the file calls it; empty if it is the package's own
+	Name string // its name in the file; empty if it is the package's own
 	Path string
 }
 
-// A SourceError says what is wrong with Go that somebody has sent as a part of an input.
+// A SourceError is a syntax error in Go that is part of an input.
 type SourceError struct {
-	What         string // the part, such as body
+	What         string // the field of the input, such as body
 	Text         string // all of it
 	Line, Column int
 	Message      string
 }
 
-// Error is the place and what is wrong there.
+// Error returns the position and the message.
 func (e *SourceError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.What, e.Line, e.Column, e.Message)
 }
 
-// A Generator is a generator with all that is known of it.
+// A Generator is a generator with its description and input schema.
 type Generator struct {
 	Name        string          // such as tool
-	Description string          // what it makes; its first sentence stands for it in lists
-	InputSchema json.RawMessage // of what it takes
+	Description string          // lists show its first sentence
+	InputSchema json.RawMessage // JSON Schema of the input
 	Make        func(p Project, input json.RawMessage) (Draft, error)
 }
 
-// Typed makes what [Generator] wants of a function of Go types.
+// Typed adapts a function of Go types for [Generator].
 func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMessage) (Draft, error) {
 	return func(p Project, input json.RawMessage) (Draft, error) {
 		var in In

@@ -2,9 +2,8 @@ package gen
 
 import "strings"
 
-// isInitialism reports whether Go writes a word in capitals by convention. Words of plain
-// English are not here, such as ram and sip. A new one changes the identifiers of new components
-// and nothing of old ones, but for plurals that were written by hand: see [FromGo].
+// isInitialism reports whether Go writes a word in capitals by convention. English words such as ram
+// and sip are left out. Adding one changes identifiers of new components only.
 func isInitialism(word string) bool {
 	switch word {
 	case "acl", "amqp", "api", "ascii", "cpu", "css", "csv", "db", "dns", "eof", "gid", "gpu", "guid",

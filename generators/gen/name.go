@@ -21,11 +21,11 @@ type Name struct {
 	wire string // the words in lower case, joined by _
 }
 
-// Wire is the name that clients see: send_mail. [ParseName] gives the same name for it.
+// Wire is the name that clients see: send_mail. [ParseName] returns the same name for it.
 func (n Name) Wire() string { return n.wire }
 
-// Go is an exported identifier: SendMail. Common initialisms such as ID and URL are in capitals
-// if [FromGo] finds the words again; otherwise no initialism is.
+// Go is an exported identifier: SendMail. Initialisms such as ID and URL are in capitals if [WireName]
+// can still split the identifier into the same words.
 func (n Name) Go() string {
 	if name := n.join("", capitals); WireName(name) == n.wire {
 		return name
@@ -33,8 +33,8 @@ func (n Name) Go() string {
 	return n.join("", Capitalize)
 }
 
-// Exact reports whether [FromGo] finds the wire name in the identifier. Where it does not, as
-// for a_b_c, which is ABC, the wire name has to be written down beside the identifier.
+// Exact reports whether [WireName] of the identifier is the wire name. If not, as for a_b_c, which is
+// ABC, the component needs a directive with its name.
 func (n Name) Exact() bool { return WireName(n.Go()) == n.wire }
 
 // Human is the name in plain words, for descriptions: "send mail", "get user ID".
@@ -47,7 +47,7 @@ func (n Name) Human() string {
 	})
 }
 
-// words are the parts of the name, in lower case.
+// words returns the words of the name, in lower case.
 func (n Name) words() []string {
 	if n.wire == "" {
 		return nil
@@ -63,7 +63,7 @@ func (n Name) join(separator string, form func(word string) string) string {
 	return strings.Join(words, separator)
 }
 
-// capitals is a word as it stands in an identifier, initialisms as Go writes them.
+// capitals returns a word as part of an identifier.
 func capitals(word string) string {
 	switch {
 	case isInitialism(word):
@@ -83,8 +83,8 @@ func Capitalize(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// fromWords is the name that the words make.
+// fromWords returns the name made of words.
 func fromWords(words []string) Name { return Name{wire: strings.ToLower(strings.Join(words, "_"))} }
 
-// valid reports whether the name is an identifier once it is in Go.
+// valid reports whether the name is a valid Go identifier.
 func (n Name) valid() bool { return token.IsIdentifier(n.Go()) && token.IsExported(n.Go()) }

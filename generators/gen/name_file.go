@@ -2,10 +2,9 @@ package gen
 
 import "strings"
 
-// File is the name of the file that a component is in, without a folder: send_mail.go. Kind is
-// what the component is, such as tool. It goes behind names that would mean something else to Go,
-// to petrock or to Windows: send_test is in send_test_tool.go. A kind that would mean something
-// else itself is called component there. Different names are in different files.
+// File returns the file name of a component: send_mail.go. The kind, such as tool, is appended to names
+// that are special to Go, petrock or Windows: send_test is in send_test_tool.go. Different names have
+// different files.
 func (n Name) File(kind string) string {
 	if isSpecial("x_" + kind) {
 		kind = "component"
@@ -21,9 +20,8 @@ func (n Name) File(kind string) string {
 	return n.wire + ".go"
 }
 
-// isSpecial reports whether a file NAME.go is more than a source file. Go leaves out files by
-// the last word behind an underscore (goodOSArchFile in go/build), which is a system or a
-// processor, those of tests apart; before the last, a word counts only together with it.
+// isSpecial reports whether a file NAME.go is special: a test, a derived file, a device name of
+// Windows, or constrained by a GOOS or GOARCH suffix (goodOSArchFile in go/build).
 func isSpecial(name string) bool {
 	underscore := strings.LastIndexByte(name, '_')
 	if underscore < 0 {
@@ -33,7 +31,7 @@ func isSpecial(name string) bool {
 	return last == "test" || last == "gen" || isSystem(last) || isProcessor(last)
 }
 
-// HasBuildSuffix reports whether, by its name, not every build takes a Go file: x_windows.go,
+// HasBuildSuffix reports whether the name of a Go file constrains when it is built: x_windows.go,
 // x_arm64.go, x_test.go.
 func HasBuildSuffix(file string) bool {
 	name := strings.TrimSuffix(file, ".go")
@@ -45,8 +43,7 @@ func HasBuildSuffix(file string) bool {
 	return last == "test" || isSystem(last) || isProcessor(last)
 }
 
-// isSystem reports whether a word is a GOOS, past, present or future. "unix" is none here: it
-// counts in build constraints alone.
+// isSystem reports whether a word is a known GOOS. "unix" is only a build constraint.
 func isSystem(word string) bool {
 	switch word {
 	case "aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "js", "linux",
@@ -56,7 +53,7 @@ func isSystem(word string) bool {
 	return false
 }
 
-// isProcessor reports whether a word is a GOARCH, past, present or future.
+// isProcessor reports whether a word is a known GOARCH.
 func isProcessor(word string) bool {
 	switch word {
 	case "386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
@@ -67,8 +64,8 @@ func isProcessor(word string) bool {
 	return false
 }
 
-// isDevice reports whether Windows keeps a name for a device, whatever the ending. Go refuses
-// modules with such files.
+// isDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules with
+// such files.
 func isDevice(name string) bool {
 	switch name {
 	case "aux", "con", "nul", "prn":

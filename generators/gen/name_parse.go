@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// How long names may be, as typed.
+// Maximum lengths of names, as typed.
 const (
-	longestName  = 100 // for a component; file systems and readers end somewhere, clients much earlier: see [Limit]
+	longestName  = 100 // of a component; clients allow fewer, see [MaxNameLength]
 	longestField = 64
 )
 
-// ParseName takes a component's name apart. It may be written as send_mail, send-mail, sendMail or
-// SendMail, which are one name. It begins with a letter of English; more of them, digits, and
-// single - and _ between words follow. Keywords of Go are fine: what is generated from them is
-// not. The error says what is wrong with the name, and what would do.
+// ParseName parses the name of a component. send_mail, send-mail, sendMail and SendMail are the same
+// name. It starts with an ASCII letter; letters, digits, and single - and _ between words follow. Go
+// keywords are allowed. The error suggests a valid name.
 func ParseName(text string) (Name, error) {
 	problem := func() error {
 		if err := check(text, "-_", longestName); err != nil {
@@ -39,8 +38,8 @@ func ParseName(text string) (Name, error) {
 	return made(split(text))
 }
 
-// ParseFieldName takes the name of a field apart, which is the key of a JSON object as it is typed. It
-// begins with a letter of English; more of them, digits and _ follow, in any order.
+// ParseFieldName parses the name of a field, which is a JSON key. It starts with an ASCII letter;
+// letters, digits and _ follow.
 func ParseFieldName(text string) (Name, error) {
 	err := check(text, "_", longestField)
 	if err != nil && strings.Contains(text, "-") {
@@ -54,9 +53,9 @@ func ParseFieldName(text string) (Name, error) {
 	return made(split(text))
 }
 
-// NameOfValue makes a name of one of the values that an enum has, such as in-progress or "5 GHz". All
-// but letters of English and digits part words. If a digit comes first, so does an n: 2xx is
-// n2xx. The error is that there is neither letter nor digit.
+// NameOfValue makes a name of an enum value, such as in-progress or "5 GHz". Characters other than
+// ASCII letters and digits separate words. A leading digit gets the prefix n: 2xx is n2xx. It fails if
+// there is neither letter nor digit.
 func NameOfValue(text string) (Name, error) {
 	words := split(strings.Map(func(r rune) rune {
 		if !IsLetter(r) && !IsDigit(r) {
@@ -73,7 +72,7 @@ func NameOfValue(text string) (Name, error) {
 	return made(words)
 }
 
-// made is the last gate: whatever got here is an identifier, or it does not get further.
+// made returns the name of words, or an error if it is not a Go identifier.
 func made(words []string) (Name, error) {
 	name := fromWords(words)
 	if !name.valid() {
@@ -82,8 +81,7 @@ func made(words []string) (Name, error) {
 	return name, nil
 }
 
-// check says what is wrong with a name that is made of letters of English, digits, and
-// separators between them.
+// check validates a name of ASCII letters, digits and separators.
 func check(text, separators string, most int) error {
 	if text == "" {
 		return errors.New("it is empty; try send_mail")
@@ -103,7 +101,7 @@ func check(text, separators string, most int) error {
 	return nil
 }
 
-// foreign says what is wrong with a name of which the rest begins with a character that no name has.
+// foreign describes the invalid character that rest begins with.
 func foreign(text, rest, separators string) error {
 	switch r, width := utf8.DecodeRuneInString(rest); {
 	case r == utf8.RuneError && width == 1:
@@ -121,7 +119,7 @@ func foreign(text, rest, separators string) error {
 	}
 }
 
-// suggest is the way out of a bad name, or a good one if nothing can be made of it.
+// suggest suggests a valid name.
 func suggest(text string) string {
 	better := WireName(strings.TrimLeftFunc(text, func(r rune) bool { return !IsLetter(r) }))
 	if check(better, "_", longestName) != nil {

@@ -2,24 +2,24 @@ package gen
 
 import "fmt"
 
-// What clients allow for a name together with what they put before it.
+// Maximum lengths of names in clients, with the prefixes that they add.
 const (
 	longestCall   = 64 // mcp__PROJECT__NAME, as Claude Code calls it
 	longestCursor = 60 // Cursor counts the server's name and the tool's
 )
 
-// MaxNameLength is how many characters a wire name may have in a project so that all clients take it. It
-// is 0 if the project's name leaves no room.
+// MaxNameLength returns the maximum length of a wire name in a project that all clients accept. It is 0
+// if the project's name is too long.
 func MaxNameLength(project string) int {
 	return max(0, min(longestCall-len("mcp__"+project+"__"), longestCursor-len(project)))
 }
 
-// CheckGeneratorName says why some client would not take the tool that the dev server, called
-// petrock, makes of a generator of this name, and what to do.
+// CheckGeneratorName returns an error if some clients would reject the tool of a generator with this
+// name on the dev server, whose name is petrock.
 func CheckGeneratorName(name string) error { return CheckWireName("generate_"+name, "petrock") }
 
-// CheckWireName says why some client would not take a wire name of a project, and what to do. Names
-// from [ParseName] can only be too long; others were written by hand, or come from an identifier.
+// CheckWireName returns an error if some clients would reject a wire name in a project. Names from
+// [ParseName] can only be too long.
 func CheckWireName(name, project string) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("clients do not take the name %q: %s", Shorten(name), fmt.Sprintf(format, args...))

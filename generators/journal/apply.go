@@ -118,9 +118,8 @@ func (j *Journal) forward(op Operation) error {
 	return nil
 }
 
-// back takes back what is done of an operation. Files that are in neither of their two
-// states, or whose content is lost, are left as they are and returned. After an error the
-// operation is still pending.
+// back rolls back an operation. It returns the files that it leaves as they are: those in neither of
+// their two states, and those whose content is lost. After an error the operation is still pending.
 func (j *Journal) back(op Operation) (left []string, err error) {
 	var problems []error
 	for _, record := range slices.Backward(inOrder(op.Files)) {
@@ -158,7 +157,7 @@ func (j *Journal) back(op Operation) (left []string, err error) {
 	return left, errors.Join(problems...)
 }
 
-// bring brings a file into one of its states.
+// bring writes or removes a file, to bring it into one of its states.
 func (j *Journal) bring(record Record, hash string) error {
 	if hash == "" {
 		if err := j.remove(record.Path); err != nil {
@@ -174,7 +173,7 @@ func (j *Journal) bring(record Record, hash string) error {
 	return j.put(record.Path, data, record.Mode, false)
 }
 
-// giveUp takes back what is done of an operation that met an error, and says how that went.
+// giveUp rolls back an operation that failed, and adds the outcome to its error.
 func (j *Journal) giveUp(op Operation, err error) error {
 	left, problem := j.back(op)
 	switch {
@@ -186,9 +185,9 @@ func (j *Journal) giveUp(op Operation, err error) error {
 	return fmt.Errorf("%w; nothing was changed", err)
 }
 
-// inOrder returns records in the order in which they are applied, so that a project that is
-// interrupted still compiles if it can: what others refer to comes before them and goes after them.
-// Derived files refer to the others.
+// inOrder returns records in the order in which they are applied, so that an interrupted project
+// compiles if possible: derived files, which refer to the others, are written after them and removed
+// before them.
 func inOrder(records []Record) []Record {
 	phase := func(r Record) int {
 		switch {
@@ -204,7 +203,7 @@ func inOrder(records []Record) []Record {
 	return slices.SortedStableFunc(slices.Values(records), func(a, b Record) int { return cmp.Compare(phase(a), phase(b)) })
 }
 
-// list names some of the paths, and how many more there are.
+// list joins paths for a message; of many, only the first few.
 func list(paths []string) string {
 	const most = 3
 	if len(paths) > most+1 {

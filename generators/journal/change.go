@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// A Change is one file of a project as it is and as it would be. No content, nil, means that there
-// is no file; an empty file has content that is empty and not nil.
+// A Change is a file before and after an operation. Content nil means that the file does not exist; an
+// empty file has empty, non-nil content.
 type Change struct {
 	Path    string      // from the project's root, with slashes
-	Before  []byte      // nil if it is not there
-	After   []byte      // nil if it is to go
-	Mode    fs.FileMode // permissions of a file that is made; 0 means 0644
-	Derived bool        // it belongs to petrock and can be derived again
+	Before  []byte      // nil if it does not exist
+	After   []byte      // nil if it is deleted
+	Mode    fs.FileMode // permissions of a created file; 0 means 0644
+	Derived bool        // it is a derived file
 }
 
-// An Action is what happens to a file.
+// An Action is the kind of a change.
 type Action string
 
-// The actions. None is for a file that stays as it is.
+// The actions. None is for a file that does not change.
 const (
 	Create Action = "create"
 	Update Action = "update"
@@ -30,7 +30,7 @@ const (
 	None   Action = "none"
 )
 
-// Action is what happens to the file.
+// Action returns the kind of the change.
 func (f Change) Action() Action {
 	switch {
 	case f.Before == nil && f.After == nil:
@@ -45,8 +45,7 @@ func (f Change) Action() Action {
 	return Update
 }
 
-// Hash is the SHA-256 of a file's content, in hexadecimal digits. That of nil, which is no file, is
-// empty.
+// Hash returns the SHA-256 of a file's content in hexadecimal; empty for nil, which is no file.
 func Hash(data []byte) string {
 	if data == nil {
 		return ""
@@ -55,8 +54,7 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SortChanges puts files in the order of their paths. Files of one path stay in the order that they
-// are in.
+// SortChanges sorts changes by path. The sort is stable.
 func SortChanges(files []Change) {
 	slices.SortStableFunc(files, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 }

@@ -9,11 +9,10 @@ import (
 	"slices"
 )
 
-// ErrChanged says that a file is not what a change takes it for: somebody has edited, made or
-// removed it since it was read.
+// ErrChanged means that a file was edited, created or removed since it was read.
 var ErrChanged = errors.New("changed meanwhile")
 
-// changed says how a file that holds now differs from what it is taken for.
+// changed describes how a file differs from what the change expects.
 func changed(name string, now, taken bool) error {
 	how := "it is not as it was"
 	switch {
@@ -25,15 +24,15 @@ func changed(name string, now, taken bool) error {
 	return fmt.Errorf("%s %w: %s; run it again to see what it would do now", name, ErrChanged, how)
 }
 
-// A checker looks at the files of one change before anything is written.
+// A checker validates the files of one operation before anything is written.
 type checker struct {
 	*Journal
 	files   map[string]bool     // the paths so far
-	folded  map[string]string   // them and the folders above, by what differs by letter case alone
-	listing map[string][]string // names in folders of the project
+	folded  map[string]string   // paths and their folders, by case-folded name
+	listing map[string][]string // names by folder of the project
 }
 
-// check says all that is wrong with a change, and makes records of the files that it changes.
+// check validates changes, and returns records of the files that change. The error joins all errors.
 func (j *Journal) check(files []Change) ([]Record, error) {
 	files = slices.Clone(files)
 	SortChanges(files)
@@ -43,7 +42,7 @@ func (j *Journal) check(files []Change) ([]Record, error) {
 	for _, file := range files {
 		record, err := c.check(file)
 		if err != nil {
-			said := func(other error) bool { return other.Error() == err.Error() } // of the folder that they are all in
+			said := func(other error) bool { return other.Error() == err.Error() } // of their common folder
 			if !slices.ContainsFunc(problems, said) {
 				problems = append(problems, err)
 			}
@@ -79,7 +78,7 @@ func (c *checker) check(file Change) (Record, error) {
 	return record, nil
 }
 
-// checkOthers refuses a path that does not go with those that were before it.
+// checkOthers refuses a path that conflicts with an earlier one.
 func (c *checker) checkOthers(name string) error {
 	if c.files[name] {
 		return fmt.Errorf("%s is changed twice", name)
@@ -98,7 +97,7 @@ func (c *checker) checkOthers(name string) error {
 	return nil
 }
 
-// checkNames refuses a path if a name in it is there with other letter case.
+// checkNames refuses a path if one of its names exists in another letter case.
 func (c *checker) checkNames(name string) error {
 	for part := range parts(name) {
 		dir := path.Dir(part)
@@ -126,7 +125,7 @@ func sameName(name, other string) error {
 	return fmt.Errorf("%s and %s differ by letter case alone, and many systems take them for one; choose another name", name, other)
 }
 
-// parts yields the folders above a file, and then itself.
+// parts yields the folders above a file, then the file.
 func parts(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for dir := range above(name) {

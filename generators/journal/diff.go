@@ -8,15 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// contextLines is how many lines around a change a diff shows.
+// contextLines is the number of lines around a change in a diff.
 const contextLines = 3
 
-// Diff is the change of the file as a unified diff, with three lines of context, which patch
-// and git apply understand. It is empty if the file stays as it is. Content that is not text is
-// not shown.
-//
-// The diff is always right, and it is the shortest for all but large changes: those are
-// compared coarsely, so that it takes no time to speak of.
+// Diff returns the change as a unified diff with three lines of context, for patch and git apply. It is
+// empty if the file does not change. Binary content is not shown. The diff is minimal except for large
+// changes, which are compared coarsely to save time.
 func (f Change) Diff() string {
 	if f.Action() == None {
 		return ""
@@ -41,7 +38,7 @@ func (f Change) Diff() string {
 	return out.String()
 }
 
-// side is the name of one side of a diff. A name that could be taken for more than a name is quoted.
+// side returns the name of one side of a diff, quoted if it has special characters.
 func side(prefix, path string, data []byte) string {
 	if data == nil {
 		return "/dev/null"
@@ -51,7 +48,7 @@ func side(prefix, path string, data []byte) string {
 		return strconv.Quote(name)
 	}
 	if strings.Contains(name, " ") {
-		name += "\t" // this is how git says where a name ends
+		name += "\t" // marks the end of the name, as git does
 	}
 	return name
 }
@@ -60,7 +57,7 @@ func isText(data []byte) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
 }
 
-// lines are the lines of a text, each with its end. The last one may have none.
+// lines splits a text into lines with their newlines.
 func lines(data []byte) []string {
 	all := strings.SplitAfter(string(data), "\n")
 	if all[len(all)-1] == "" {
@@ -69,7 +66,7 @@ func lines(data []byte) []string {
 	return all
 }
 
-// writeHunk writes edits that are near each other, with the lines around them.
+// writeHunk writes adjacent edits with their context.
 func writeHunk(out *strings.Builder, before, after []string, edits []edit) {
 	first, last := edits[0], edits[len(edits)-1]
 	lead := min(contextLines, first.fromA)
@@ -85,8 +82,8 @@ func writeHunk(out *strings.Builder, before, after []string, edits []edit) {
 	writeLines(out, ' ', before[a:a+trail])
 }
 
-// span says which lines a hunk is about: the first, counted from one, and how many. Of no lines,
-// it is the one before.
+// span formats the lines of a hunk: the first, counted from one, and their number. An empty span names
+// the line before it.
 func span(from, to int) string {
 	switch to - from {
 	case 0:

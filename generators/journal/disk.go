@@ -8,10 +8,10 @@ import (
 	"path"
 )
 
-// All that the journal does to the disk it does by what is in this file, and each is one step
-// after which it may be interrupted.
+// The functions of this file are the only ones that change the disk. Each is a step after which the
+// process may be interrupted.
 
-// before is asked before each step. Tests fail and interrupt there.
+// before is called before each step, for tests that fail or interrupt it.
 func (j *Journal) before(what, name string) error {
 	if j.step == nil {
 		return nil
@@ -19,8 +19,7 @@ func (j *Journal) before(what, name string) error {
 	return j.step(what, name)
 }
 
-// makeFolder makes a folder of the journal's own, or sees that it is one: a link that leads
-// elsewhere is not.
+// makeFolder creates a folder of the journal. A symbolic link in its place is refused.
 func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
 	if err := j.before("mkdir", name); err != nil {
 		return err
@@ -36,9 +35,8 @@ func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
 	return err
 }
 
-// put makes a file hold this content, all at once, and its folder if that is not there. Mode is
-// what its permissions are to be; 0 means what is usual. Sync sees to it that the content is on the
-// disk before it is in its place, whether or not the power fails.
+// put writes a file atomically, and creates its folder. Mode 0 means the default permissions. With
+// sync, the content survives a power failure once put has returned.
 func (j *Journal) put(name string, data []byte, mode fs.FileMode, sync bool) error {
 	if err := j.stage(data, mode, sync); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
@@ -57,9 +55,9 @@ func (j *Journal) put(name string, data []byte, mode fs.FileMode, sync bool) err
 	return nil
 }
 
-// stage writes a file that is whole before it is moved to its place.
+// stage writes the staged file, which put renames.
 func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
-	if err := j.remove(stagedFile); err != nil { // of an attempt that did not succeed
+	if err := j.remove(stagedFile); err != nil { // of a failed attempt
 		return err
 	}
 	if err := j.before("create", stagedFile); err != nil {
@@ -74,7 +72,7 @@ func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 		return err
 	}
 	if mode != 0 {
-		err = file.Chmod(mode) // whatever the process's umask says
+		err = file.Chmod(mode) // regardless of the umask
 	}
 	if err == nil {
 		err = j.before("write", stagedFile)
@@ -95,7 +93,7 @@ func (j *Journal) rename(from, to string) error {
 	return j.root.Rename(from, to)
 }
 
-// remove removes a file, if it is there.
+// remove removes a file if it exists.
 func (j *Journal) remove(name string) error {
 	if _, err := j.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -109,13 +107,12 @@ func (j *Journal) remove(name string) error {
 	return nil
 }
 
-// removeEmpty removes the folders above a file that is gone, as long as they are empty. It is a
-// favour: what cannot be removed stays.
+// removeEmpty removes empty folders above a removed file. Errors are ignored.
 func (j *Journal) removeEmpty(name string) {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		info, err := j.root.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // somebody has done it up to here
+			continue // already removed
 		}
 		if err != nil || !info.IsDir() || j.before("rmdir", dir) != nil || j.root.Remove(dir) != nil {
 			return

@@ -1,23 +1,22 @@
-// Package journal changes the files of a project whole or not at all, one process at a time, and
-// remembers what it did.
+// Package journal changes files of a project atomically, one process at a time, and records the
+// operations for undo.
 //
-// All it needs is in the folder .petrock at the project's root, which git ignores:
+// Its state is in the folder .petrock at the project's root, which git ignores:
 //
-//	lock          held by the process that is at work
-//	pending.json  the operation that is being applied; gone once it is done
-//	staged        a file on its way to its place
-//	objects/      what files held before and after operations, by hash
-//	operations/   the operations that were applied, one file each
+//	lock          held by the process that changes the project
+//	pending.json  the operation that is being applied
+//	staged        a file before it is renamed into place
+//	objects/      contents of files before and after operations, by hash
+//	operations/   recorded operations, one file each
 //
-// An operation is checked, and what the files hold and are to hold is put into objects. Then
-// pending.json is written, and from there on the operation is meant: a process that dies is
-// followed by one that finishes what it began. Each file is put in its place by one rename. At
-// the end pending.json is moved to operations, which makes it history.
+// [Journal.Apply] checks the operation, saves the contents of files before and after it as objects, and
+// writes pending.json. From then on the operation will be completed: if the process dies, the next
+// [Open] completes it. Each file is written by one rename. [Journal.Record] moves pending.json to
+// operations.
 //
-// What one process does to the project's files, the next can finish, or take back, because each
-// file is known in both states. Somebody who edits a file in between is never overwritten: then all
-// others are put back.
+// If a file was edited in between, the next Open rolls the operation back instead and leaves that file
+// alone.
 //
-// All that holds for a process that is killed. If the power fails, the system may lose what was
-// written last; what an operation replaces or removes of the user's own is then in objects.
+// This holds for killed processes. After a power failure the latest writes may be lost; user files that
+// an operation replaced or removed are in objects.
 package journal

@@ -5,16 +5,16 @@ import (
 	"os"
 )
 
-// ErrLocked says that another process, or another part of this one, holds the lock.
+// ErrLocked means that another process, or another part of this one, holds the lock.
 var ErrLocked = errors.New("held by another process")
 
-// A Lock is held until it is released.
+// A Lock is an exclusive lock on a file. The system releases it when the process ends.
 type Lock struct {
 	file *os.File
 }
 
-// TryLock takes the lock of a path, or returns [ErrLocked] if that is not free. The file is made if
-// it is not there; its folder has to be. A link is refused where the system can do that.
+// TryLock locks a file, or returns [ErrLocked]. It creates the file, but not its folder. Symbolic links
+// are refused where the system supports that.
 func TryLock(path string) (*Lock, error) {
 	for range 100 {
 		file, err := open(path)
@@ -23,8 +23,8 @@ func TryLock(path string) (*Lock, error) {
 		}
 		held, err := file.Stat()
 		if err == nil {
-			// Whoever held it before may have removed it meanwhile: then this is a lock on
-			// a file that nobody else will find.
+			// The previous holder may have removed the file: then this is a lock on a file
+			// that no other process can open.
 			if found, statErr := os.Lstat(path); statErr == nil && os.SameFile(held, found) {
 				return &Lock{file: file}, nil
 			}
@@ -33,8 +33,8 @@ func TryLock(path string) (*Lock, error) {
 			return nil, errors.Join(err, closeErr)
 		}
 	}
-	return nil, ErrLocked // by many who come and go
+	return nil, ErrLocked // by a series of other processes
 }
 
-// Release removes the file and lets go of the lock.
+// Release removes the file and releases the lock.
 func (l *Lock) Release() error { return release(l.file) }

@@ -21,7 +21,7 @@ func open(path string) (*os.File, error) {
 		}
 	}
 	if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
-		return file, nil // some file systems have no locks, and to work there alone is better than not at all
+		return file, nil // this file system does not support locks
 	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked
@@ -31,7 +31,7 @@ func open(path string) (*os.File, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// release removes the file first: between the two, nobody can take it.
+// release removes the file before it unlocks it, so that no other process can lock it in between.
 func release(file *os.File) error {
 	return errors.Join(os.Remove(file.Name()), file.Close())
 }

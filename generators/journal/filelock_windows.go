@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// sharingViolation is what Windows answers when somebody has a file open and shares it with nobody.
+// sharingViolation is the error for a file that another process has opened exclusively.
 const sharingViolation = syscall.Errno(32)
 
-// open opens a file and shares it with nobody, which is a lock.
+// open opens a file exclusively, which locks it.
 func open(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -25,7 +25,8 @@ func open(path string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// release closes the file first: an open one cannot be removed. Who takes it in between keeps it.
+// release closes the file first, because Windows does not remove open files. Another process may lock
+// it in between, and keeps it.
 func release(file *os.File) error {
 	err := file.Close()
 	if removed := os.Remove(file.Name()); !errors.Is(removed, sharingViolation) {

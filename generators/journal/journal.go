@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Names of what is in the project's root and below it.
+// Paths of the journal's files, from the project's root.
 const (
 	stateDir      = ".petrock"
 	lockFile      = stateDir + "/lock"
@@ -20,16 +20,16 @@ const (
 	operationsDir = stateDir + "/operations"
 )
 
-// Options say how a journal is opened.
+// Options configure [Open].
 type Options struct {
-	// Waiting is called once if another process has held the journal for a second. It may be nil.
+	// Waiting is called once if another process has held the lock for a second. It may be nil.
 	Waiting func()
 
-	step func(what, path string) error // asked before each step on the disk, if it is there
+	step func(what, path string) error // called before each step, in tests
 }
 
-// A Journal is a project that nobody else changes through a journal until it is closed. It is
-// not for several goroutines.
+// A Journal is an opened project: no other process can open its journal until it is closed. It is not
+// safe for concurrent use.
 type Journal struct {
 	root      *os.Root
 	lock      *Lock
@@ -37,9 +37,9 @@ type Journal struct {
 	step      func(what, path string) error
 }
 
-// Open takes the project whose root is dir, waiting for whoever holds it until ctx ends, and
-// finishes or takes back what an interrupted process left: see [Journal.Recovered]. The folder
-// .petrock is made if it is not there. Who opens a journal twice waits for himself.
+// Open opens the journal of the project in dir. It waits for other processes until ctx ends, and
+// completes or rolls back an interrupted operation: see [Journal.Recovered]. It creates the folder
+// .petrock if needed. Opening a journal twice deadlocks until ctx ends.
 func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// prepare makes the folder .petrock ready, under its lock.
+// prepare takes the lock and prepares the folder .petrock.
 func (j *Journal) prepare(ctx context.Context, waiting func()) error {
 	if err := j.makeFolder(stateDir, 0o755); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (j *Journal) prepare(ctx context.Context, waiting func()) error {
 	return nil
 }
 
-// Close lets others have the project.
+// Close releases the project.
 func (j *Journal) Close() error {
 	var err error
 	if j.lock != nil {
@@ -98,16 +98,15 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.root.Close())
 }
 
-// Interrupted reports whether an operation on the project in root was interrupted, or is being applied
-// right now. The next [Open] sees to it.
+// Interrupted reports whether an operation on the project in root was interrupted, or is being applied.
+// The next [Open] completes it or rolls it back.
 func Interrupted(root *os.Root) bool {
 	_, err := root.Lstat(pendingFile)
 	return err == nil
 }
 
-// Root is the project's root. It is closed with the journal.
+// Root returns the project's root. It is closed with the journal.
 func (j *Journal) Root() *os.Root { return j.root }
 
-// Recovered is one sentence about the operation that [Open] found interrupted: what it did with
-// it, and what to look at. It is empty if there was none.
+// Recovered describes what [Open] did with an interrupted operation. It is empty if there was none.
 func (j *Journal) Recovered() string { return j.recovered }

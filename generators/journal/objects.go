@@ -4,8 +4,7 @@ import (
 	"fmt"
 )
 
-// Contents returns what a file held, by the hash of that, which is in a [Record]. No hash is no
-// file: nil.
+// Contents returns the content with a hash from a [Record]; nil for an empty hash.
 func (j *Journal) Contents(hash string) ([]byte, error) {
 	if hash == "" {
 		return nil, nil
@@ -24,8 +23,7 @@ func (j *Journal) Contents(hash string) ([]byte, error) {
 	return data, nil
 }
 
-// keep puts what a file holds where Contents finds it. Only the owner may read it there:
-// not every file is for everybody.
+// keep saves content for Contents. Only the owner may read it, because the file may be private.
 func (j *Journal) keep(data []byte, sync bool) error {
 	if data == nil {
 		return nil

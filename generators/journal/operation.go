@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// An Operation is one recorded change of the project.
+// An Operation is a recorded change of the project.
 type Operation struct {
 	ID     string    `json:"id"`               // sequence number and the beginning of a hash, such as 0007-3fa2c1
 	Time   time.Time `json:"time"`             // when it was applied
 	Action string    `json:"action"`           // generate, destroy, undo
 	Title  string    `json:"title"`            // such as "generate tool send_mail"
-	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one takes back
+	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
 	Files  []Record  `json:"files"`            // what changed, by path
 }
 
 // A Record is what an operation did to one file.
 type Record struct {
 	Path    string      `json:"path"`              // from the project's root, with slashes
-	Before  string      `json:"before,omitempty"`  // hash of its content, empty if it was not there
-	After   string      `json:"after,omitempty"`   // the same for what it became
-	Mode    fs.FileMode `json:"mode,omitempty"`    // its permissions; 0 for a file that was made with the usual ones
-	Derived bool        `json:"derived,omitempty"` // it belongs to petrock and can be derived again
+	Before  string      `json:"before,omitempty"`  // hash of its content; empty if it did not exist
+	After   string      `json:"after,omitempty"`   // hash of its new content; empty if it was deleted
+	Mode    fs.FileMode `json:"mode,omitempty"`    // its permissions; 0 for a file created with the default ones
+	Derived bool        `json:"derived,omitempty"` // it is a derived file
 }
 
-// name is what people know an operation by.
+// name describes the operation in messages.
 func (op Operation) name() string {
 	name := op.Title
 	if name == "" {
@@ -48,7 +48,7 @@ func (op Operation) encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// identify makes an id for an operation that follows all that are there.
+// identify returns an id for an operation that follows all recorded ones.
 func (j *Journal) identify(op Operation) (string, error) {
 	names, err := j.operationNames()
 	if err != nil {
@@ -68,7 +68,7 @@ func (j *Journal) identify(op Operation) (string, error) {
 	return fmt.Sprintf("%04d-%.6s", last+1, Hash(text)), nil
 }
 
-// sequence is the number in an id, if it is one.
+// sequence returns the number in an id.
 func sequence(id string) (int, bool) {
 	digits, hash, ok := strings.Cut(id, "-")
 	n, err := strconv.Atoi(digits)
@@ -79,8 +79,7 @@ func isHex(text string) bool {
 	return strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// History returns the operations that were recorded, the oldest first. A record that cannot be
-// read is an error.
+// History returns the recorded operations, oldest first.
 func (j *Journal) History() ([]Operation, error) {
 	names, err := j.operationNames()
 	if err != nil {
@@ -111,7 +110,7 @@ func (j *Journal) History() ([]Operation, error) {
 	return all, nil
 }
 
-// operationNames are the names of the files that hold operations.
+// operationNames returns the file names of recorded operations.
 func (j *Journal) operationNames() ([]string, error) {
 	all, err := j.names(operationsDir)
 	if err != nil {
@@ -120,7 +119,7 @@ func (j *Journal) operationNames() ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
 }
 
-// names are the names in a folder, sorted.
+// names returns the names in a folder, sorted.
 func (j *Journal) names(dir string) ([]string, error) {
 	folder, err := j.root.Open(dir)
 	if err != nil {
@@ -131,8 +130,7 @@ func (j *Journal) names(dir string) ([]string, error) {
 	return all, errors.Join(err, folder.Close())
 }
 
-// readOperation reads an operation and sees that it is one: no path in it leads where an operation may
-// not write.
+// readOperation reads an operation and validates its paths.
 func (j *Journal) readOperation(file string) (Operation, error) {
 	var op Operation
 	text, err := j.root.ReadFile(file)

@@ -12,8 +12,7 @@ import (
 	"unicode"
 )
 
-// checkPath refuses what is not the path of a file of the project, on any system, or is one that no
-// operation may write.
+// checkPath refuses paths that are invalid on some system, and those that no operation may write.
 func checkPath(name string) error {
 	switch {
 	case strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || r == ':' || unicode.IsControl(r) }):
@@ -28,8 +27,8 @@ func checkPath(name string) error {
 	return nil
 }
 
-// reserved reports whether a path leads through .git or .petrock, by whatever name a system knows
-// these.
+// reserved reports whether a path is below .git or .petrock, under any name that a file system accepts
+// for them.
 func reserved(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		part = fold(strings.TrimRight(part, ". "))
@@ -40,7 +39,7 @@ func reserved(name string) bool {
 	return false
 }
 
-// fold makes texts equal that differ only by letter case.
+// fold folds letter case.
 func fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -51,7 +50,7 @@ func fold(text string) string {
 	}, text)
 }
 
-// above yields the folders above a file, from the top.
+// above yields the folders above a file, outermost first.
 func above(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i, r := range name {
@@ -62,15 +61,15 @@ func above(name string) iter.Seq[string] {
 	}
 }
 
-// An obstacleError says that something is where a file or its folder ought to be.
+// An obstacleError means that something else is in the place of a file or its folder.
 type obstacleError struct{ path, what string }
 
 func (e *obstacleError) Error() string {
 	return fmt.Sprintf("%s is %s; move it away", e.path, e.what)
 }
 
-// look returns what the file at a path holds, nil if it is not there, and its permissions. What is
-// no file there, or no folder above it, is an obstacleError.
+// look returns the content and permissions of a file; nil if it does not exist. It returns an
+// obstacleError if it is not a regular file, or its parent not a folder.
 func (j *Journal) look(name string) ([]byte, fs.FileMode, error) {
 	for dir := range above(name) {
 		there, err := j.lookFolder(dir)
@@ -98,8 +97,8 @@ func (j *Journal) look(name string) ([]byte, fs.FileMode, error) {
 	return data, info.Mode().Perm(), nil
 }
 
-// lookFolder reports whether a folder is there. It may be a link, if that leads to a
-// place that an operation may write to.
+// lookFolder reports whether a folder exists. It may be a symbolic link to a folder that operations
+// may write.
 func (j *Journal) lookFolder(name string) (bool, error) {
 	info, err := j.root.Lstat(name)
 	switch {

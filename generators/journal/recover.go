@@ -6,8 +6,7 @@ import (
 	"io/fs"
 )
 
-// recover finishes the operation that an interrupted process left, or takes it back if that
-// cannot be, and notes a sentence about it.
+// recover completes an interrupted operation, or rolls it back if that is impossible.
 func (j *Journal) recover() error {
 	if _, err := j.root.Lstat(pendingFile); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -44,8 +43,8 @@ func (j *Journal) recover() error {
 	return nil
 }
 
-// hindrance is why an operation cannot be finished: files are in neither of their two states, or it is
-// not known any more what they are to hold. It is empty if it can be.
+// hindrance explains why an operation cannot be completed: files are in neither of their two states, or
+// their new content is lost. It is empty if it can be completed.
 func (j *Journal) hindrance(op Operation) (string, error) {
 	var edited, lost []string
 	for _, record := range op.Files {

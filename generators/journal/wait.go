@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// How long Wait pauses between two tries, and when it says that it waits.
+// The pause between two attempts, and the time before WaitLock calls waiting.
 const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 50 * time.Millisecond
 	patience   = time.Second
 )
 
-// WaitLock takes the lock of a path as [Try] does, as soon as it is free. It gives up when ctx
-// ends; the error is then that of ctx. If it takes a second, waiting is called, once; it may be
-// nil. Who has waited longest does not come first.
+// WaitLock is [TryLock] that waits until the lock is free or ctx ends. After a second it calls waiting,
+// once; waiting may be nil. The order of waiters is undefined.
 func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	begin := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {

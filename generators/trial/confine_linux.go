@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// What Landlock is told; see landlock(7). Its calls have the same numbers everywhere.
+// Constants of Landlock; see landlock(7). Its system calls have the same numbers on all architectures.
 const (
 	landlockCreateRuleset = 444
 	landlockAddRule       = 445
@@ -20,7 +20,7 @@ const (
 	scopeSignal = 1 << 1 // signals to processes outside; from version 6 on
 )
 
-// landlockVersion is what the system knows of Landlock, 0 if nothing.
+// landlockVersion returns the version of Landlock that the kernel supports, 0 if none.
 func landlockVersion() int {
 	const version = 1
 	n, _, errno := syscall.RawSyscall(landlockCreateRuleset, 0, 0, version)
@@ -30,12 +30,11 @@ func landlockVersion() int {
 	return int(n)
 }
 
-// confine keeps this thread, and what it starts, from writing outside a folder, and from sending
-// signals to processes that it did not start, for as long as it lives. It reports whether that
-// holds. Linux before 6.2 does less, and lets files be cut short; modes and times of files that
-// belong to the user can be changed anyway.
+// confine prevents this thread and the processes that it starts from writing outside a folder, and from
+// sending signals to other processes. It reports whether the kernel supports that. Linux before 6.2
+// does not prevent truncation; modes and times of the user's files can always be changed.
 //
-// It is for a thread that is locked, and ends.
+// The thread must be locked and must end afterwards: the restriction cannot be lifted.
 func confine(folder string) bool {
 	version := landlockVersion()
 	if version == 0 {
@@ -71,7 +70,7 @@ func confine(folder string) bool {
 	return errno == 0 && version >= 3
 }
 
-// allow adds to a ruleset what may be done below a path, and reports whether it could.
+// allow permits accesses below a path in a ruleset, and reports whether that succeeded.
 func allow(ruleset int, path string, access uint64) bool {
 	file, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -19,11 +19,11 @@ const (
 // An exit is how the process ended.
 type exit struct {
 	stopped stop
-	status  int    // negative if it was not the process that ended itself
-	words   string // of the system
+	status  int    // exit code; negative if a signal ended the process
+	words   string // the system's description
 }
 
-// crash is the status with which Go ends a process that panics.
+// crash is the exit code of a Go process that panics.
 const crash = 2
 
 // fill completes a report from the transcript and from how the process ended.
@@ -42,7 +42,7 @@ func (t *transcript) fill(r *Report, e exit, l Limits) {
 	}
 }
 
-// who is the case that runs, or that was reported to have failed last, as the subject of a sentence.
+// who names the test that failed last, or that runs, as the subject of a sentence.
 func (t *transcript) who() string {
 	switch {
 	case t.blamed != nil:
@@ -55,7 +55,7 @@ func (t *transcript) who() string {
 	return "what runs after " + t.test
 }
 
-// ended is why the process ended before its test did, without a subject; empty if it did not.
+// ended explains why the process ended before its test, without a subject; empty if it did not.
 func (t *transcript) ended(e exit, l Limits) string {
 	switch {
 	case e.stopped == tooSlow:
@@ -74,7 +74,7 @@ func (t *transcript) ended(e exit, l Limits) string {
 	return "ended the process with status " + strconv.Itoa(e.status) + " (os.Exit)"
 }
 
-// crashed says in words what the first line of a crash means.
+// crashed explains the first line of a crash.
 func crashed(line string, l Limits) string {
 	kind, text, _ := strings.Cut(line, ": ")
 	text, _, _ = strings.Cut(text, " [recovered")
@@ -86,7 +86,7 @@ func crashed(line string, l Limits) string {
 	case kind == "panic":
 		return "panicked: " + text
 	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"),
-		strings.HasPrefix(text, "pthread_create"), text == "newosproc": // a thread needs some, too
+		strings.HasPrefix(text, "pthread_create"), text == "newosproc": // a thread needs memory, too
 		return "needed more than " + inBytes(l.Memory) + " of memory"
 	case text == "stack overflow":
 		return "overflowed the stack: it calls itself without end"
@@ -96,7 +96,7 @@ func crashed(line string, l Limits) string {
 	return "crashed: " + strings.TrimPrefix(line, "fatal error: ")
 }
 
-// passed reports whether the testing package says that the test passed, with all of its subtests.
+// passed reports whether the test and all of its subtests passed, according to the testing package.
 func (t *transcript) passed() bool {
 	test := t.byName[t.test]
 	if t.final != "PASS" || test == nil || test.verdict != "PASS" {
@@ -110,10 +110,10 @@ func (t *transcript) passed() bool {
 	return true
 }
 
-// cases are the subtests. The test is one if it has none, or has something to say itself.
+// cases returns the subtests, and the test if it has no subtests, or messages, or failed by itself.
 func (t *transcript) cases() []Case {
 	var cases []Case
-	sound := true // as far as the subtests are concerned
+	sound := true // no subtest failed
 	for _, r := range t.records {
 		if r.name != t.test {
 			cases = append(cases, t.asCase(r))
@@ -135,7 +135,7 @@ func (t *transcript) asCase(r *record) Case {
 	return c
 }
 
-// title is what a test is called in a report.
+// title returns the name of a test in a report.
 func (t *transcript) title(r *record) string {
 	if name, ok := strings.CutPrefix(r.name, t.test+"/"); ok {
 		return strings.ReplaceAll(name, "_", " ")

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// environ is the environment of a test: what a program needs to find others and to know where it
-// is, of what is in this one. Its folders are all one. Nothing else comes along, least of all what
-// nobody should know.
+// environ returns the environment of a test: the few variables that programs need, with home and
+// temporary folders in one folder. Other variables, such as credentials, are not passed on.
 func environ(folder string, l Limits) []string {
 	along := []string{
 		"PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH",
@@ -18,7 +17,7 @@ func environ(folder string, l Limits) []string {
 	var env []string
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
-		name = strings.ToUpper(name) // Windows knows SystemRoot as well
+		name = strings.ToUpper(name) // Windows ignores case
 		if slices.Contains(along, name) || strings.HasPrefix(name, "LC_") {
 			env = append(env, pair)
 		}
@@ -26,6 +25,6 @@ func environ(folder string, l Limits) []string {
 	for _, name := range []string{"HOME", "TMPDIR", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "PWD"} {
 		env = append(env, name+"="+folder)
 	}
-	// Go collects garbage before the limit is reached, and not only at twice of what is in use.
+	// Go collects garbage before it reaches the limit.
 	return append(env, fmt.Sprintf("GOMEMLIMIT=%d", l.Memory/8*7))
 }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// group puts what a command starts into a group of its own.
+// group starts a command in its own process group.
 func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -4,8 +4,8 @@ package trial
 
 import "os/exec"
 
-// kill ends a process. What that started is not known here.
+// kill kills a process, but not its children.
 func kill(cmd *exec.Cmd) { cmd.Process.Kill() }
 
-// group does nothing: there are none.
+// group does nothing: process groups are not supported.
 func group(*exec.Cmd) {}

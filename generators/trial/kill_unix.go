@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// kill ends a process and all of its group.
+// kill kills a process and its group.
 func kill(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

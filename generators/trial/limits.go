@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// Limits are what a process may use. A field that is zero means the default.
+// Limits are the resources of a test. Zero fields mean the defaults.
 //
-// The limit of memory holds on Linux alone: a test that uses more is ended, and whatever it
-// starts gets no more than twice as much, and writes no file that is larger. Elsewhere, Go is asked to
-// make do with it, and what needs more runs into the limit of time.
+// Memory is enforced on Linux only: a test that uses more is killed, its children get at most twice as
+// much, and no file may be larger. On other systems it is a soft limit (GOMEMLIMIT).
 type Limits struct {
-	Time   time.Duration // from the start to the end; 10 s
-	Memory int64         // in bytes; 1 GiB
-	Output int           // bytes of standard output and standard error together; 64 KiB, and at most 64 MiB
+	Time   time.Duration // default 10 s
+	Memory int64         // in bytes; default 1 GiB
+	Output int           // bytes of standard output and standard error; default 64 KiB, at most 64 MiB
 }
 
-// The defaults of Limits, and the most that there is.
+// The defaults and maximum of Limits.
 const (
 	defaultTime   = 10 * time.Second
 	defaultMemory = 1 << 30
@@ -24,7 +23,7 @@ const (
 	mostOutput    = 64 << 20
 )
 
-// complete is l with the defaults.
+// complete returns l with defaults for zero fields.
 func (l Limits) complete() Limits {
 	if l.Time <= 0 {
 		l.Time = defaultTime
@@ -39,7 +38,7 @@ func (l Limits) complete() Limits {
 	return l
 }
 
-// inWords is a duration as one says it: 10 s, 500 ms.
+// inWords formats a duration: 10 s, 500 ms.
 func inWords(d time.Duration) string {
 	if d%time.Second == 0 {
 		return fmt.Sprintf("%d s", d/time.Second)
@@ -47,7 +46,7 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%d ms", d.Milliseconds())
 }
 
-// inBytes is a size as one says it: 64 KiB, 1 GiB.
+// inBytes formats a size: 64 KiB, 1 GiB.
 func inBytes(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB"}
 	unit := 0

@@ -12,15 +12,15 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// laid are the planned files in a temporary folder, as they lie in the project, and what tells
-// Go of them. Both paths are absolute, and lead through no links: so do those that Go prints.
+// laid is a temporary folder with the planned files and the overlay file for the go command. Both paths
+// are absolute and without symbolic links, like those that the go command prints.
 type laid struct {
 	root string // of the project
 	dir  string // the temporary folder
-	pkg  string // the folder of the package that is built, from the root with slashes
+	pkg  string // folder of the package, from the root with slashes
 }
 
-// overlay writes the planned files to a temporary folder, to build a package over them.
+// overlay writes the planned files to a temporary folder.
 func overlay(o Options, pkg string) (l laid, err error) {
 	l.pkg = pkg
 	if err := there(o, pkg); err != nil {
@@ -42,7 +42,7 @@ func overlay(o Options, pkg string) (l laid, err error) {
 	return l, err
 }
 
-// there is an error if a folder of the project is neither there nor planned.
+// there returns an error if a folder neither exists nor is planned.
 func there(o Options, dir string) error {
 	if !fs.ValidPath(dir) {
 		return fmt.Errorf("%q is no path from the root of the project", dir)
@@ -63,7 +63,7 @@ func there(o Options, dir string) error {
 	return nil
 }
 
-// real is where a path leads.
+// real returns the absolute path without symbolic links.
 func real(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -72,14 +72,14 @@ func real(name string) (string, error) {
 	return filepath.EvalSymlinks(name)
 }
 
-// write writes planned files, and the file that Go reads of them.
+// write writes the planned files and the overlay file.
 func (l laid) write(planned map[string][]byte) error {
 	replace := map[string]string{}
 	for name, text := range planned {
 		name = filepath.FromSlash(name)
 		inProject, file := filepath.Join(l.root, name), filepath.Join(l.files(), name)
 		if text == nil {
-			replace[inProject] = "" // as if it were not there
+			replace[inProject] = "" // deleted
 			continue
 		}
 		replace[inProject] = file
@@ -99,17 +99,17 @@ func (l laid) write(planned map[string][]byte) error {
 
 func (l laid) files() string   { return filepath.Join(l.dir, "files") }
 func (l laid) config() string  { return filepath.Join(l.dir, "overlay.json") }
-func (l laid) program() string { return filepath.Join(l.dir, "program.exe") } // Windows needs the ending
+func (l laid) program() string { return filepath.Join(l.dir, "program.exe") } // Windows needs the extension
 
-// options are those with which the package is built over the planned files, which are named as
-// files of the project.
+// options returns the options to build the package with the overlay. Diagnostics name planned files by
+// their paths in the project.
 func (l laid) options(flags []string) typecheck.BuildOptions {
 	return typecheck.BuildOptions{
 		Dir:      l.root,
 		Roots:    []string{l.root, l.files()},
 		Patterns: []string{"./" + l.pkg},
 		Flags:    append(flags[:len(flags):len(flags)], "-overlay="+l.config()),
-		Env:      []string{"PWD=" + l.root}, // or Go would come there by another path
+		Env:      []string{"PWD=" + l.root}, // or the go command would use a path with links
 	}
 }
 

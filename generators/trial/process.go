@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A process is a test that runs.
+// A process is a running test.
 type process struct {
 	cmd      *exec.Cmd
 	confined bool
-	release  func() // to be called when it has ended
+	release  func() // called when it has ended
 }
 
-// wait waits for the end of a process, and brings it about if it has to. It ends those that the
-// process started and left behind, unless they went into a group of their own.
+// wait waits for the process to end, and kills it if it exceeds a limit. It also kills processes that
+// it left behind, unless they have their own process group.
 func (p *process) wait(ctx context.Context, loud <-chan struct{}, l Limits) stop {
 	exited := make(chan struct{})
 	go func() {
@@ -46,13 +46,13 @@ func (p *process) wait(ctx context.Context, loud <-chan struct{}, l Limits) stop
 		kill(p.cmd)
 		<-exited
 	}
-	kill(p.cmd) // what is left
+	kill(p.cmd) // processes that it left behind
 	reap(p.cmd)
 	p.release()
 	return stopped
 }
 
-// also is an error together with a second one, if there is one.
+// also joins two errors if the second is not nil.
 func also(err, second error) error {
 	if second == nil {
 		return err

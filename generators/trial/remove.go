@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// remove removes a folder in which somebody else's code has been, with folders in it that nobody
-// may look into. Windows lets go of a program a little after that has ended.
+// remove removes a folder that tests have written to. It changes modes of unreadable folders, and
+// retries: Windows keeps programs open for a moment after they end.
 func remove(dir string) error {
 	err := os.RemoveAll(dir)
 	for pause := time.Millisecond; err != nil && pause < time.Second; pause *= 2 {

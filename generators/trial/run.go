@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Times that are not the user's.
+// Timeouts that are not configurable.
 const (
-	orphaned = 5 * time.Second       // after the limit, a test ends itself, in case nobody does
-	draining = time.Second           // for what was printed to be read when the process has ended
-	looking  = 10 * time.Millisecond // between looks at the memory it uses
+	orphaned = 5 * time.Second       // after the limit, the test ends itself
+	draining = time.Second           // to read the rest of the output after the process has ended
+	looking  = 10 * time.Millisecond // between checks of its memory
 )
 
-// run runs a test that was built.
+// run runs a built test.
 func (l laid) run(ctx context.Context, test string, limits Limits) (report *Report, err error) {
 	outer, scratch, err := l.scratch()
 	if err != nil {
@@ -56,7 +56,7 @@ func (l laid) run(ctx context.Context, test string, limits Limits) (report *Repo
 	report = &Report{Confined: running.confined, Took: time.Since(begin)}
 	select {
 	case <-drained:
-	case <-time.After(draining): // a process that went its own way has the other end
+	case <-time.After(draining): // a detached child holds the pipe open
 	}
 	if stopped == cancelled {
 		return nil, ctx.Err()
@@ -69,12 +69,12 @@ func (l laid) run(ctx context.Context, test string, limits Limits) (report *Repo
 	return report, nil
 }
 
-// scratch makes an empty folder, so deep in another that is removed that a few steps up do not
-// lead out of it.
+// scratch creates an empty folder, several levels below one that is removed afterwards, so that a few
+// parents are removed too.
 func (l laid) scratch() (outer, scratch string, err error) {
 	outer, err = os.MkdirTemp(l.dir, "run-")
 	if err == nil {
-		scratch = filepath.Join(outer, filepath.FromSlash(strings.Repeat("x/", 6))) // the path of a socket must be short
+		scratch = filepath.Join(outer, filepath.FromSlash(strings.Repeat("x/", 6))) // paths of sockets must be short
 		err = os.MkdirAll(scratch, 0o700)
 	}
 	return outer, scratch, err

@@ -13,15 +13,14 @@ import (
 	"unsafe"
 )
 
-// ownTimeout is the limit of time that a test is told itself: none, since the system ends it
-// together with this process. A program without timers and C notices when all of it waits for ever.
+// ownTimeout is the value of -test.timeout: none, since the kernel kills the test with this process.
+// Without a timer, the runtime detects deadlocks.
 func ownTimeout(time.Duration) time.Duration { return 0 }
 
-// start starts a test, which may write below a folder alone if the system can see to that.
+// start starts a test, confined to write below a folder if the kernel supports that.
 //
-// Both that and the signal by which the test ends with this process belong to the thread that
-// starts it, so that gets a thread of its own, which waits until the test has ended, and ends then.
-// Go makes no other threads from it.
+// The confinement and the parent-death signal belong to the thread that starts the test. That is a
+// separate thread, which exits after the test; Go does not clone other threads from it.
 func start(cmd *exec.Cmd, folder string, l Limits) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started, ended := make(chan error), make(chan struct{})
@@ -43,11 +42,11 @@ func start(cmd *exec.Cmd, folder string, l Limits) (*process, error) {
 	return p, nil
 }
 
-// onThread calls a function on a thread that ends with it. The first thread of a process never
-// does: it is held while another is found.
+// onThread calls a function on a thread that ends with it. The main thread of a process never ends, so
+// it is locked while another thread is found.
 func onThread(do func()) {
 	go func() {
-		runtime.LockOSThread() // for good: that is what ends the thread
+		runtime.LockOSThread() // never unlocked, so that the thread ends
 		if syscall.Gettid() != syscall.Getpid() {
 			do()
 			return
@@ -63,8 +62,7 @@ func onThread(do func()) {
 	}()
 }
 
-// limitTo limits what a process may have of a resource, if it may have more now. A system that
-// does not allow that leaves it as it is.
+// limitTo lowers a resource limit of a process. Errors are ignored.
 func limitTo(pid int, resource int, most uint64) {
 	var limit struct{ current, most uint64 }
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), uintptr(resource), 0, uintptr(unsafe.Pointer(&limit)), 0, 0); errno != 0 {
@@ -75,8 +73,8 @@ func limitTo(pid int, resource int, most uint64) {
 	syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), uintptr(resource), uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 }
 
-// resident is how much memory a process uses that was not reaped, as far as is known. Go asks
-// the system for more than it uses, and crashes in many ways if it does not get that.
+// resident returns the resident memory of a process; 0 if unknown. Limiting the address space instead
+// would crash Go, which reserves more than it uses.
 func resident(cmd *exec.Cmd) int64 {
 	sizes, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", cmd.Process.Pid))
 	if fields := strings.Fields(string(sizes)); len(fields) > 1 {
@@ -86,8 +84,8 @@ func resident(cmd *exec.Cmd) int64 {
 	return 0
 }
 
-// awaitExit waits until a process has ended, and leaves it as it is: until it is reaped, its
-// number and that of its group belong to nobody else.
+// awaitExit waits until a process has ended without reaping it, so that its process and group ids stay
+// reserved.
 func awaitExit(cmd *exec.Cmd) {
 	const byPid, exited, noWait = 1, 0x4, 0x1000000
 	for {
@@ -98,11 +96,11 @@ func awaitExit(cmd *exec.Cmd) {
 			continue
 		case 0:
 		default:
-			cmd.Wait() // the number may be taken then, which is very unlikely
+			cmd.Wait() // the id may be reused, which is very unlikely
 		}
 		return
 	}
 }
 
-// reap fills in how a process ended, which has.
+// reap reaps an ended process.
 func reap(cmd *exec.Cmd) { cmd.Wait() }

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// ownTimeout is the limit of time that a test is told itself, for the case that this process
-// ends before it.
+// ownTimeout is the value of -test.timeout, in case this process ends first.
 func ownTimeout(limit time.Duration) time.Duration { return limit + orphaned }
 
-// start starts a test. What it writes, and where, nobody watches.
+// start starts a test, without confinement.
 func start(cmd *exec.Cmd, _ string, _ Limits) (*process, error) {
 	group(cmd)
 	if err := cmd.Start(); err != nil {
@@ -20,11 +19,11 @@ func start(cmd *exec.Cmd, _ string, _ Limits) (*process, error) {
 	return &process{cmd: cmd, release: func() {}}, nil
 }
 
-// resident is how much memory a process uses, which is not known here.
+// resident returns 0: memory is not measured on this system.
 func resident(*exec.Cmd) int64 { return 0 }
 
 // awaitExit waits until a process has ended.
 func awaitExit(cmd *exec.Cmd) { cmd.Wait() }
 
-// reap has nothing to do, since it was waited for.
+// reap does nothing: awaitExit has reaped the process.
 func reap(*exec.Cmd) {}
