@@ -1,7 +1,6 @@
 package generators
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -49,31 +48,13 @@ func names(p gen.Project, kind, dir, text, description string) (named, error) {
 	case "New", "Register", "Tools", "Resources", "Prompts":
 		return named{}, fmt.Errorf("the name %q would make a function %s, which is the name of something else here; take another", text, n.goName)
 	}
-	if n.description, err = sentence(description); err != nil {
+	if n.description, err = gen.Sentence(description); err != nil {
 		return named{}, err
 	}
 	if !name.Exact() {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
 	return n, nil
-}
-
-// sentence makes a description fit for a doc comment of one line.
-func sentence(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	const most = 1000
-	switch {
-	case !utf8.ValidString(text):
-		return "", errors.New("the description is no valid UTF-8")
-	case utf8.RuneCountInString(text) > most:
-		return "", fmt.Errorf("the description has %d characters; write at most %d here, and more in the file", utf8.RuneCountInString(text), most)
-	}
-	for _, r := range text {
-		if !gen.IsText(r) {
-			return "", fmt.Errorf("the description has the character %U in it, such as a line break; write it in one line of plain text", r)
-		}
-	}
-	return text, nil
 }
 
 // about is the doc comment of the function, after its name.

@@ -104,7 +104,7 @@ func inFeature(p gen.Project, kind, text, description string) (named, error) {
 	if isReserved(n.goName) {
 		return named{}, fmt.Errorf("the name %q would make a type %s, which is the name of something else in a feature; take another", rest, n.goName)
 	}
-	n.description, err = sentence(description)
+	n.description, err = gen.Sentence(description)
 	return n, err
 }
 

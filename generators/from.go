@@ -32,7 +32,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	}
 	n, err := names(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
-		if _, wrong := sentence(in.Description); in.Name == f.Name() && wrong == nil {
+		if _, wrong := gen.Sentence(in.Description); in.Name == f.Name() && wrong == nil {
 			err = fmt.Errorf("%w: the tool of %s can have a name of its own", err, f.Ref)
 		}
 		return gen.Draft{}, err

@@ -3,10 +3,12 @@ package generators
 import (
 	"fmt"
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -16,18 +18,18 @@ type GeneratorInput struct {
 	Description string `json:"description,omitempty"` // What the generator makes, such as: Makes a handler of HTTP requests.
 }
 
-// Generator makes a generator: a kind of component of the project's own, with its test. It works as it is, making
-// functions with tests; what it makes instead is yours to write.
+// Generator makes a generator of the project's own, with its test. It works as it is, making functions with tests;
+// change it to make what you need.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	name, err := gen.ParseName(in.Name)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	n := named{kind: "generator", dir: "generators", name: name, wire: name.Wire(), goName: name.Go()}
+	n := named{kind: "generator", dir: derive.OwnGenerators, name: name, wire: name.Wire(), goName: name.Go()}
 	if err := n.free(in.Name); err != nil {
 		return gen.Draft{}, err
 	}
-	if n.description, err = sentence(in.Description); err != nil {
+	if n.description, err = gen.Sentence(in.Description); err != nil {
 		return gen.Draft{}, err
 	}
 	if n.description == "" {
@@ -41,7 +43,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	draft.Trial = gen.Trial{Program: "cmd/petrock", Test: "Test" + n.goName}
+	draft.Trial = gen.Trial{Program: derive.OwnGenerators + "/run", Test: "Test" + n.goName}
 	draft.Next = []string{
 		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.beside()),
 		"go test ./" + n.dir,
@@ -52,9 +54,9 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 
 // free refuses names that a generator of the project's own cannot have.
 func (n named) free(typed string) error {
-	switch strings.ReplaceAll(n.wire, "_", "") {
-	case "command", "component", "feature", "generator", "prompt", "query", "resource", "tool", "worker":
-		return fmt.Errorf("petrock has the name %q for something of its own; take another", typed)
+	plain := strings.ReplaceAll(n.wire, "_", "")
+	if plain == "component" || slices.ContainsFunc(All(), func(g gen.Generator) bool { return g.Name == plain }) {
+		return fmt.Errorf("petrock has a generator %q; choose another name", typed)
 	}
 	if token.IsKeyword(n.wire) {
 		return fmt.Errorf("%q is a keyword of Go; take another name", typed)
@@ -103,7 +105,7 @@ func (n named) generator(p gen.Project, folder string) gen.GoFile {
 	what := n.name.Human()
 	file.Paragraph(
 		fmt.Sprintf("%sInput is what the generator of %s takes: words and flags of its command, arguments", n.goName, plural(what)),
-		"of its tool. ToolInput shows how to take fields.",
+		"of its tool. ToolInput in generators/tool.go shows how to take fields.",
 	)
 	file.Type().Id(n.goName+"Input").Struct(
 		jen.Id("Name").String().Op("`json:\"name\"`").Comment(fmt.Sprintf("// Name of the %s, such as first", what)),

@@ -37,7 +37,7 @@ func All() []gen.Generator {
 		},
 		{
 			Name:        "generator",
-			Description: "Makes a generator: a kind of component of the project's own, with its test. It works as it is, making functions with tests; what it makes instead is yours to write.",
+			Description: "Makes a generator of the project's own, with its test. It works as it is, making functions with tests; change it to make what you need.",
 			InputSchema: json.RawMessage(inputSchemaGenerator),
 			Make:        gen.Typed(Generator),
 		},

@@ -29,7 +29,7 @@ func (r recipe) names(folder string) {
 	r.Comment("// One name makes those that Go, files and people need; the error says what is wrong with it.")
 	r.List(jen.Id("name"), jen.Err()).Op(":=").Qual(r.p.Import("generators/gen"), "ParseName").Call(jen.Id("in").Dot("Name"))
 	r.refuse()
-	r.List(jen.Id("description"), jen.Err()).Op(":=").Id("sentence").Call(jen.Id("in").Dot("Description"))
+	r.List(jen.Id("description"), jen.Err()).Op(":=").Qual(r.p.Import("generators/gen"), "Sentence").Call(jen.Id("in").Dot("Description"))
 	r.refuse()
 	r.Const().Id("dir").Op("=").Lit(folder)
 	r.List(jen.Id("imported"), jen.Id("pkg")).Op(":=").List(jen.Id("p").Dot("Import").Call(jen.Id("dir")), jen.Id("p").Dot("Package").Call(jen.Id("dir")))

@@ -71,7 +71,7 @@ func (e Example) check(i int) (gen.Example, error) {
 	if made.Name == "" {
 		made.Name = "example " + strconv.Itoa(i+1)
 	}
-	if _, err := sentence(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
+	if _, err := gen.Sentence(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
 		return made, fmt.Errorf("the name %q of an example does not do; use a few plain words", made.Name)
 	}
 	if e.Output != nil && e.Error != "" {

@@ -114,7 +114,7 @@ func BenchmarkGenerateFinished(b *testing.B) {
 	var clients []*mcptest.Client
 	for _, size := range sizes {
 		p := newBenchProject(b, size)
-		tools, err := devserver.New(devserver.Options{Dir: p.dir, Generators: generators.All(), Carried: true})
+		tools, err := devserver.New(devserver.Options{Dir: p.dir, Generators: generators.All(), IsProjects: true})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -303,7 +304,7 @@ func as(t *testing.T, s *mcp.Server, id *auth.Identity, method, name, params str
 		r.Header.Set(header, value)
 	}
 	answer := httptest.NewRecorder()
-	s.HTTP(mcp.HTTPOptions{}).ServeHTTP(answer, r)
+	mcphttp.NewHandler(s, mcphttp.Options{}).ServeHTTP(answer, r)
 	return answer.Code, answer.Body.String()
 }
 

@@ -91,6 +91,14 @@ func From(ctx context.Context) *Identity {
 	return id
 }
 
+// UntilExpiry returns a context that also ends when the credentials of the caller expire.
+func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
+	if id := From(ctx); id != nil && !id.Until.IsZero() {
+		return context.WithDeadline(ctx, id.Until)
+	}
+	return ctx, func() {}
+}
+
 // minKey is how many characters a key has at least.
 const minKey = 16
 

@@ -9,12 +9,13 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// What a call costs a client and a server in one process, in memory and over HTTP, in both eras.
+// BenchmarkClientCall includes the cost of the server, which runs in the same process.
 func BenchmarkClientCall(b *testing.B) {
 	server := newFixture(b, mcp.Options{})
-	web := httptest.NewServer(server.HTTP(mcp.HTTPOptions{}))
+	web := httptest.NewServer(mcphttp.NewHandler(server, mcphttp.Options{}))
 	defer web.Close()
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
 		o := client.Options{Revision: revision}

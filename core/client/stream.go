@@ -104,19 +104,19 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 // receive handles a message that came over HTTP. Requests of the server run concurrently and end with
 // ctx. Notifications are handled in order; a slow one is overtaken after deliveryTimeout, because it may
 // wait for a later message.
-func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Outlet) {
+func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Responder) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		c.o.Logger.Warn("the server sent an invalid message", "error", m.Fault())
 	case m.IsRequest() || m.IsBatch():
-		go c.conn.Take(ctx, m, out)
+		go c.conn.Receive(ctx, m, out)
 	case m.IsResponse():
-		c.conn.Take(ctx, m, out)
+		c.conn.Receive(ctx, m, out)
 	default:
 		handled := make(chan struct{})
 		go func() {
 			defer close(handled)
-			c.conn.Take(ctx, m, out)
+			c.conn.Receive(ctx, m, out)
 		}()
 		timer := time.NewTimer(deliveryTimeout)
 		defer timer.Stop()
@@ -257,7 +257,7 @@ func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, er
 	}
 }
 
-// An outlet posts the answer to a request of the server. It implements [jsonrpc.Outlet].
+// An outlet posts the answer to a request of the server. It implements [jsonrpc.Responder].
 type outlet struct {
 	c    *Client
 	post func(ctx context.Context, msg []byte) error
@@ -265,9 +265,9 @@ type outlet struct {
 
 func (o outlet) Send(msg []byte) error { return o.post(o.c.life, msg) }
 
-func (o outlet) Room() []byte { return nil }
+func (o outlet) Buffer() []byte { return nil }
 
-func (o outlet) Answer(msg []byte, _ error) {
+func (o outlet) Respond(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}

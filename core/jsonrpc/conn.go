@@ -32,9 +32,9 @@ type Options struct {
 	// 0 means 10,000.
 	MaxInFlight int
 
-	// Strangers says that requests come from different peers, which know nothing of each other's ids: all ids are
-	// good, and MaxInFlight and [Conn.Cancel] do not apply. It is for [Conn.Take] alone.
-	Strangers bool
+	// UnrelatedPeers says that requests come from different peers, which know nothing of each other's ids: all ids are
+	// good, and MaxInFlight and [Conn.Cancel] do not apply. It is for [Conn.Receive] alone.
+	UnrelatedPeers bool
 
 	// Stray is told what came over the transport and is neither a good message nor the answer to a call, and why; the peer is
 	// not told then. raw is nil if it was too large to be read, and is not to be kept. nil means that the peer is told.
@@ -58,7 +58,7 @@ type Conn struct {
 	handle    func(ctx context.Context, req *Request) (any, error)
 	grace     time.Duration
 	most      int // requests in flight
-	strangers bool
+	unrelated bool
 	ending    func()
 	stray     func(raw []byte, err *Error)
 	log       *slog.Logger
@@ -123,7 +123,7 @@ func NewConn(t Transport, o Options) *Conn {
 		handle:    o.Handle,
 		grace:     max(o.Grace, 0),
 		most:      o.MaxInFlight,
-		strangers: o.Strangers,
+		unrelated: o.UnrelatedPeers,
 		ending:    o.Ending,
 		stray:     o.Stray,
 		log:       o.Logger,

@@ -16,8 +16,8 @@
 // A request is served by the goroutine that read it, without a switch to another, as long as
 // it is quick; [Request] says how order is kept, and how a slow one lets the reading go on.
 //
-// Where messages come one by one, each with a way back of its own, as over HTTP, nobody reads: [Conn.Take] serves a message
-// that somebody else has received, and its answer goes to an [Outlet].
+// Where messages come one by one, each with a way back of its own, as over HTTP, nobody reads: [Conn.Receive] serves a message
+// that somebody else has received, and its answer goes to an [Responder].
 //
 // # Decisions
 //

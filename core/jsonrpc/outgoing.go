@@ -50,7 +50,7 @@ type Outgoing struct {
 	Idle, Most time.Duration
 
 	// Via sends the message in another way than over the transport, and may go on to wait for the answer and hand it to
-	// [Conn.Take]. If it returns nil before an answer was taken, that is waited for. Its context ends when that of the
+	// [Conn.Receive]. If it returns nil before an answer was taken, that is waited for. Its context ends when that of the
 	// call does, when the time is up, when an answer was taken, and with done, which Via calls in the end: before it returns, or later if
 	// something still goes on. It may keep msg. nil is the transport.
 	Via func(ctx context.Context, done func(), id ID, msg []byte) error

@@ -72,14 +72,14 @@ func TestCallVia(t *testing.T) {
 			"later": func(_ context.Context, done func(), id ID, msg []byte) error {
 				go func() {
 					time.Sleep(time.Second)
-					conn.Take(context.Background(), answer(id), nil)
+					conn.Receive(context.Background(), answer(id), nil)
 				}()
 				done()
 				return nil
 			},
 			"from elsewhere": func(ctx context.Context, done func(), id ID, msg []byte) error {
 				defer done()
-				go conn.Take(context.Background(), answer(id), nil)
+				go conn.Receive(context.Background(), answer(id), nil)
 				<-ctx.Done()
 				return ctx.Err()
 			},

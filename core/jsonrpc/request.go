@@ -29,7 +29,7 @@ type Request struct {
 	cancelled bool // guarded by conn.mu
 
 	parent  context.Context // of the context, if the request came by Take
-	out     Outlet          // where what belongs to it goes, if not to the transport
+	out     Responder       // where what belongs to it goes, if not to the transport
 	failure error           // why it was not fulfilled
 
 	turn     atomic.Int32 // who reads: keepsTurn, passedTurn or servedTurn

@@ -24,7 +24,7 @@ func (c *Conn) run(r *Request, buf []byte) ([]byte, bool) {
 // begin enters a request among those in flight, or says why it cannot be, and under
 // which id.
 func (c *Conn) begin(r *Request) (ID, *Error) {
-	if !r.IsNotification() && !c.strangers {
+	if !r.IsNotification() && !c.unrelated {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		switch {
@@ -120,7 +120,7 @@ func (c *Conn) finish(r *Request, reply []byte) {
 	wanted := !r.IsNotification()
 	if c.inline == r {
 		c.inline = nil
-	} else if wanted && !c.strangers {
+	} else if wanted && !c.unrelated {
 		delete(c.inflight, r.ID.key())
 	}
 	if r.cancelled {
@@ -172,7 +172,7 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		r.failure = nil // a batch is an answer, whatever is in it
 	}
 	if r.out != nil {
-		r.out.Answer(reply, r.failure)
+		r.out.Respond(reply, r.failure)
 		for _, f := range after {
 			c.follow(r, f)
 		}

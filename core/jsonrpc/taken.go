@@ -11,7 +11,7 @@ import (
 )
 
 // A Message is one that came in another way than over a transport, such as in a request of
-// HTTP, and has been taken apart. [Conn.Take] serves it, once.
+// HTTP, and has been taken apart. [Conn.Receive] serves it, once.
 type Message struct {
 	incoming
 	batch   []byte // the whole array, if it is one
@@ -88,22 +88,22 @@ func (m *Message) ID() ID {
 // AppendError appends a response that says what is wrong. A zero id is left out.
 func AppendError(dst []byte, id ID, e *Error) []byte { return appendError(dst, id, e, false) }
 
-// An Outlet is where the answer to one message goes that came by [Conn.Take], and what its handler
+// An Responder is where the answer to one message goes that came by [Conn.Receive], and what its handler
 // has to say before: its notifications, and its calls. Several goroutines may use it at once.
-type Outlet interface {
+type Responder interface {
 	// Send takes a message that belongs to the request, and is done with the slice when it returns. It does not wait for the
 	// peer. An error means that nobody will ever see it.
 	Send(msg []byte) error
 
 	// Room is where the answer may be written, if it fits: an empty slice with some capacity, or nil.
-	Room() []byte
+	Buffer() []byte
 
 	// Answer takes the answer. It is called once, before Take returns, and nothing is sent afterwards. err is why the request was not
 	// fulfilled, and nil if it was. msg is nil if no answer is wanted, because the peer cancelled the request.
-	Answer(msg []byte, err error)
+	Respond(msg []byte, err error)
 }
 
-// Open sets a connection going whose messages come by [Conn.Take] alone, in place of [Conn.Run]. Its transport is only
+// Open sets a connection going whose messages come by [Conn.Receive] alone, in place of [Conn.Run]. Its transport is only
 // ever sent to: what belongs to no request. The values of ctx are there for all handlers.
 func (c *Conn) Open(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -124,7 +124,7 @@ func (c *Conn) Close(hurry <-chan struct{}) {
 // and may be taken by several goroutines. Requests are answered through out, as are batches with a
 // request in them. The context of a request has the values of ctx, and ends when ctx does or when it would
 // in any case.
-func (c *Conn) Take(ctx context.Context, m *Message, out Outlet) {
+func (c *Conn) Receive(ctx context.Context, m *Message, out Responder) {
 	if m.batch == nil {
 		c.take(ctx, &m.request, &m.incoming, out)
 	} else {
@@ -132,7 +132,7 @@ func (c *Conn) Take(ctx context.Context, m *Message, out Outlet) {
 	}
 }
 
-// Deliver is [Conn.Take] for the answer to a call, by what has sent that ([Outgoing].Via), whose context goes on.
+// Deliver is [Conn.Receive] for the answer to a call, by what has sent that ([Outgoing].Via), whose context goes on.
 func (c *Conn) Deliver(m *Message) {
 	answer := m.message
 	if m.fault != nil {
@@ -141,7 +141,7 @@ func (c *Conn) Deliver(m *Message) {
 	c.hand(answer, false)
 }
 
-func (c *Conn) takeBatch(ctx context.Context, m *Message, out Outlet) {
+func (c *Conn) takeBatch(ctx context.Context, m *Message, out Responder) {
 	var all sync.WaitGroup
 	for _, in := range c.unpack(slices.Clip(m.batch)) {
 		if in.method != "" && !in.id.IsZero() {
@@ -155,7 +155,7 @@ func (c *Conn) takeBatch(ctx context.Context, m *Message, out Outlet) {
 
 // take serves one message as r. It and what it calls are part of every stack of a server over HTTP, and small for that: a stack that is
 // a little too small is made anew again and again.
-func (c *Conn) take(ctx context.Context, r *Request, in *incoming, out Outlet) {
+func (c *Conn) take(ctx context.Context, r *Request, in *incoming, out Responder) {
 	r.ID, r.Method, r.Params, r.conn = in.id, in.method, in.params, c
 	r.batch, r.slot, r.parent, r.out = in.batch, in.slot, ctx, out
 	r.turn.Store(passedTurn)
@@ -189,13 +189,13 @@ func (c *Conn) serveTaken(r *Request) {
 	}
 	var room []byte
 	if r.batch == nil && !r.IsNotification() {
-		room = r.out.Room()
+		room = r.out.Buffer()
 	}
 	c.finish(r, c.invoke(r, room))
 }
 
-// Outlet is where the answer goes, if the request came by [Conn.Take], and nil otherwise.
-func (r *Request) Outlet() Outlet { return r.out }
+// Responder is where the answer goes, if the request came by [Conn.Receive], and nil otherwise.
+func (r *Request) Responder() Responder { return r.out }
 
 // Notify sends a notification that belongs to the request. It returns when it has been taken, but not for a request that
 // has been answered: that is up to the caller.

@@ -24,7 +24,7 @@ type outlet struct {
 	times  int
 }
 
-func (o *outlet) Room() []byte { return nil }
+func (o *outlet) Buffer() []byte { return nil }
 
 func (o *outlet) Send(msg []byte) error {
 	o.mu.Lock()
@@ -33,7 +33,7 @@ func (o *outlet) Send(msg []byte) error {
 	return nil
 }
 
-func (o *outlet) Answer(msg []byte, err error) {
+func (o *outlet) Respond(msg []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answer, o.err = string(msg), err
@@ -85,7 +85,7 @@ func parsed(raw []byte) *jsonrpc.Message {
 
 func take(c *jsonrpc.Conn, ctx context.Context, raw string) *outlet {
 	o := &outlet{}
-	c.Take(ctx, parsed([]byte(raw)), o)
+	c.Receive(ctx, parsed([]byte(raw)), o)
 	return o
 }
 
@@ -129,7 +129,7 @@ func TestTakeCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, m := openConn(t, jsonrpc.Options{})
 		o := &outlet{}
-		go c.Take(t.Context(), parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
+		go c.Receive(t.Context(), parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
 		synctest.Wait()
 		if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","id":1,"method":"back"}]` || len(m.sent) != 0 {
 			t.Fatalf("sent with the request: %s; besides: %s", o.sent, m.sent)
@@ -174,7 +174,7 @@ func TestTakeEnds(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				o := &outlet{}
-				go c.Take(ctx, parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"waits"}`)), o)
+				go c.Receive(ctx, parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"waits"}`)), o)
 				synctest.Wait()
 				want := end(c, cancel)
 				synctest.Wait()
@@ -186,16 +186,16 @@ func TestTakeEnds(t *testing.T) {
 	}
 }
 
-// Within one conversation an id is used once at a time; strangers know nothing of each other's.
+// Within one conversation an id is used once at a time; unrelated know nothing of each other's.
 func TestTakeSameID(t *testing.T) {
-	for strangers, want := range map[bool]string{false: "in use", true: `"result":null`} {
+	for unrelated, want := range map[bool]string{false: "in use", true: `"result":null`} {
 		synctest.Test(t, func(t *testing.T) {
-			c, _ := openConn(t, jsonrpc.Options{Strangers: strangers})
+			c, _ := openConn(t, jsonrpc.Options{UnrelatedPeers: unrelated})
 			ctx, cancel := context.WithCancel(t.Context())
 			go take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"waits"}`)
 			synctest.Wait()
 			if o := take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"who"}`); !strings.Contains(o.answer, want) {
-				t.Errorf("strangers %t: the second gives %s", strangers, o.answer)
+				t.Errorf("unrelated %t: the second gives %s", unrelated, o.answer)
 			}
 			cancel()
 			synctest.Wait()

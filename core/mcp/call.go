@@ -27,17 +27,17 @@ type Call struct {
 	target    json.RawMessage // what Target was read from
 	arguments json.RawMessage // as they came
 
-	via      *Session  // where the call came from, in any revision
-	web      *exchange // in which it came; nil over other transports than HTTP
-	req      *jsonrpc.Request
-	ctx      context.Context // of the request: when it ends, nobody waits any more
-	client   *client         // of the session; nil for a request that stands for itself,
-	info     json.RawMessage // which says this of its client,
-	capable  json.RawMessage // and this: both are read when somebody asks, which few do
-	level    *Level          // of log messages that the client wants for this call alone
-	progress *progress       // nil if the client did not ask for it
-	cache    Cache           // how long the answer holds, if it is one that is kept
-	checked  []byte          // structured content that is known to be good JSON
+	via       *Session  // where the call came from, in any revision
+	responder Responder // of the transport; nil over stdio
+	req       *jsonrpc.Request
+	ctx       context.Context // of the request: when it ends, nobody waits any more
+	client    *client         // of the session; nil for a request that stands for itself,
+	info      json.RawMessage // which says this of its client,
+	capable   json.RawMessage // and this: both are read when somebody asks, which few do
+	level     *Level          // of log messages that the client wants for this call alone
+	progress  *progress       // nil if the client did not ask for it
+	cache     Cache           // how long the answer holds, if it is one that is kept
+	checked   []byte          // structured content that is known to be good JSON
 
 	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
 
@@ -134,14 +134,8 @@ func (c *Call) ClientCapabilities() Capabilities {
 
 // newCall reads what is common to the params of all requests, and what they say of themselves.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *introduction) (*Call, error) {
-	web, _ := req.Outlet().(*exchange)
-	var c *Call
-	if web != nil && !req.InBatch() {
-		c = &web.call // in the same piece of memory, as it is the only one
-	} else {
-		c = new(Call)
-	}
-	c.Method, c.Params, c.via, c.web, c.req, c.ctx = req.Method, req.Params, s, web, req, ctx
+	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
+	c.responder, _ = req.Responder().(Responder) // Session.Receive takes no other
 	switch strictjson.First(req.Params) {
 	case 0:
 		return c, nil

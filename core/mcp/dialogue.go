@@ -133,18 +133,10 @@ func (c *Call) openQuestions() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking the client: %w", err)
 	}
-	if most := c.via.server.mostState(); len(state) > most {
+	if most := c.via.server.maxMessage / 2; len(state) > most { // it must come back in a message
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the answers so far are too large to ask for more: with what goes around them they have %d bytes, and %d fit into a message", len(state), most)
 	}
 	return &inputRequired{"input_required", d.open, state}, nil
-}
-
-// mostState is how large a state may become: it has to come back in a message.
-func (s *Server) mostState() int {
-	if s.maxMessage > 0 {
-		return s.maxMessage / 2
-	}
-	return jsonrpc.DefaultMaxMessage / 2
 }
 
 // waited reports why nobody waits for a call any more, if so.

@@ -22,7 +22,7 @@
 // Up to revision 2025-11-25 a client begins with a handshake, and what is agreed on holds for its
 // session. From 2026-07-28 on there are no sessions: each request says its revision and what its
 // client can do. Both come over the same connection, are told apart by Session.handle (over HTTP by
-// [HTTPHandler], for each request), and go through the same table of methods. Where the eras differ most, handlers have one call for both:
+// package mcphttp, for each request), and go through the same table of methods. Where the eras differ most, handlers have one call for both:
 // [Ask] puts questions to the client, [Progress] and [Logger] tell it things.
 //
 // # Order

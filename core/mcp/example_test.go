@@ -12,6 +12,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // newAdder returns a server with the tool add.
@@ -70,13 +71,13 @@ func ExampleServer_AddTool() {
 }
 
 // A server over HTTP in a mux that exists, for callers who have a key.
-func ExampleServer_HTTP() {
+func Example_http() {
 	const key = "0b9d41a7c6f3e85299ab1d70c4e6f812" // from the environment, in a program
 	gate, err := auth.Keys("adder", []string{key})
 	if err != nil {
 		log.Fatal(err)
 	}
-	handler := newAdder().HTTP(mcp.HTTPOptions{})
+	handler := mcphttp.NewHandler(newAdder(), mcphttp.Options{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		caller, err := gate.Enter(r)

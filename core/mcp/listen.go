@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
@@ -68,7 +69,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	c.tell("notifications/subscriptions/acknowledged", acknowledgedParams{meta, granted})
 	listener.begin()
 	c.req.Release() // and not before: what comes next may change something
-	known, stop := whileKnown(ctx)
+	known, stop := auth.UntilExpiry(ctx)
 	defer stop()
 	select {
 	case <-known.Done():
@@ -81,7 +82,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 			return nil, context.Cause(ctx)
 		}
 	}
-	if c.web != nil {
+	if c.responder != nil {
 		return listenResult{meta}, nil // and the stream ends
 	}
 	c.req.AfterAnswer(func() {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"net/textproto"
 	"slices"
 	"strings"
 
@@ -106,7 +106,7 @@ func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isToken(r) }) {
 		return fmt.Errorf("%s of %s: %s is no name of a header", headerKeyword, where, raw)
 	}
-	m := HeaderArgument{Header: http.CanonicalHeaderKey("Mcp-Param-" + name), Path: path}
+	m := HeaderArgument{Header: textproto.CanonicalMIMEHeaderKey("Mcp-Param-" + name), Path: path}
 	switch m.Type, _ = strictjson.Unquote(kind); m.Type {
 	case "string", "integer", "boolean":
 	default:
@@ -124,4 +124,18 @@ func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 // isToken reports whether a character may stand in the name of a header.
 func isToken(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
+
+// memberOf returns a member of an object, or nil.
+func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
+	if strictjson.First(object) != '{' {
+		return nil
+	}
+	_ = strictjson.Members(object, func(key, v []byte) error {
+		if string(key) == name {
+			value = v
+		}
+		return nil
+	})
+	return value
 }

@@ -28,7 +28,7 @@ type pace struct {
 
 // begin is called right before the handler, and end right after it with what begin returned.
 func (p *pace) begin(req *jsonrpc.Request) (began time.Time) {
-	if req.Outlet() != nil {
+	if req.Responder() != nil {
 		return time.Time{} // it holds up nobody
 	}
 	if p.quick.Load() < provenAfter {
@@ -43,7 +43,7 @@ func (p *pace) begin(req *jsonrpc.Request) (began time.Time) {
 
 func (p *pace) end(req *jsonrpc.Request, began time.Time) {
 	switch {
-	case req.Outlet() != nil, began.IsZero() && !req.Released():
+	case req.Responder() != nil, began.IsZero() && !req.Released():
 	case began.IsZero() || time.Since(began) > quickCall:
 		p.quick.Store(0)
 	case p.quick.Load() < provenAfter:

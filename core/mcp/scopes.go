@@ -29,14 +29,6 @@ func checkScopes(ctx context.Context, needed []string) error {
 	return nil
 }
 
-// whileKnown is a context that also ends when who calls has to come with new credentials.
-func whileKnown(ctx context.Context) (context.Context, context.CancelFunc) {
-	if id := auth.From(ctx); id != nil && !id.Until.IsZero() {
-		return context.WithDeadline(ctx, id.Until)
-	}
-	return ctx, func() {}
-}
-
 // ToolScopes are the scopes that each tool needs that is offered now, by its name.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}

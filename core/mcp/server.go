@@ -83,6 +83,9 @@ func NewServer(info Implementation, o Options) *Server {
 	if o.PageSize <= 0 {
 		o.PageSize = 1000
 	}
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = jsonrpc.DefaultMaxMessage
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -248,3 +251,6 @@ func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session.changes.begin()
 	return session
 }
+
+// MaxMessage returns the size limit of a message, in bytes.
+func (s *Server) MaxMessage() int { return s.maxMessage }

@@ -39,15 +39,15 @@ func (s State) String() string {
 // requests of a revision without a handshake come over the same connection and are
 // not part of it.
 type Session struct {
-	server   *Server
-	conn     *jsonrpc.Conn
-	log      *slog.Logger
-	state    atomic.Int32
-	level    atomic.Pointer[Level] // nil until the client asks for log messages
-	changes  *changes
-	ending   chan struct{} // closed when the connection begins to end
-	stranger bool          // it is no session, but where requests come from that stand for themselves
-	agreed   atomic.Pointer[agreement]
+	server    *Server
+	conn      *jsonrpc.Conn
+	log       *slog.Logger
+	state     atomic.Int32
+	level     atomic.Pointer[Level] // nil until the client asks for log messages
+	changes   *changes
+	ending    chan struct{} // closed when the connection begins to end
+	stateless bool          // requests stand for themselves, see NewStatelessSession
+	agreed    atomic.Pointer[agreement]
 }
 
 // An agreement is what the handshake came to.
@@ -93,12 +93,12 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	var intro introduction
 	call, err := s.newCall(ctx, req, &intro)
 	if err != nil {
-		if web, ok := req.Outlet().(*exchange); ok && !req.InBatch() {
-			web.unknown = true
+		if s.stateless {
+			err = &StatelessError{Err: err, Malformed: true}
 		}
 		return nil, err
 	}
-	if intro.version != nil || s.stranger {
+	if intro.version != nil || s.stateless {
 		return s.statelessRequest(call, &intro)
 	}
 	return s.handshakeRequest(call)

@@ -22,9 +22,6 @@ const (
 // and what its client can do. Nothing is inferred from those before it.
 func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
-	if call.web != nil && !call.req.InBatch() {
-		call.web.modern = true
-	}
 	m, known := s.server.methods[call.Method]
 	refusal := s.admit(call, intro, m, known && m.in != handshakeEra)
 	result, err := s.serve(call, m, refusal)
@@ -37,15 +34,7 @@ func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error)
 // admit reads what the request says of itself, and says what is wrong with it.
 func (s *Session) admit(call *Call, intro *introduction, m method, known bool) error {
 	if err := call.introduce(intro); err != nil {
-		if call.web != nil && !call.req.InBatch() {
-			call.web.unknown = true
-		}
-		return err
-	}
-	if call.web != nil {
-		if err := call.checkHeaders(); err != nil {
-			return err
-		}
+		return &StatelessError{Err: err, Malformed: true}
 	}
 	name := short(call.Method)
 	switch {
@@ -67,18 +56,17 @@ func (s *Session) admit(call *Call, intro *introduction, m method, known bool) e
 
 // introduce reads from _meta who calls, what the client can do and in which revision it speaks.
 func (c *Call) introduce(intro *introduction) error {
-	if c.web != nil && c.web.version == "" {
-		return jsonrpc.Errorf(HeaderMismatch, "a request of this revision needs the header MCP-Protocol-Version: %s", Latest)
+	version, ok := strictjson.Unquote(intro.version)
+	if c.responder != nil {
+		if err := c.responder.CheckRequest(c, version); err != nil {
+			return err
+		}
 	}
 	if intro.version == nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; a session begins with initialize instead", metaVersion, metaCapabilities)
 	}
-	version, ok := strictjson.Unquote(intro.version)
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", metaVersion, strictjson.Describe(intro.version))
-	}
-	if c.web != nil && c.web.version != version {
-		return jsonrpc.Errorf(HeaderMismatch, "the header MCP-Protocol-Version says %q, and _meta[%q] %q", short(c.web.version), metaVersion, short(version))
 	}
 	if Revision(version) != Latest {
 		return unsupported(version)
@@ -128,18 +116,20 @@ func unsupported(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// statelessError gives an error the code that it has in this era.
+// statelessError makes an error one of this era, which has another code for resources that do not exist.
 func statelessError(err error) error {
-	if !errors.Is(err, ResourceNotFound) {
+	if _, ok := errors.AsType[*StatelessError](err); ok {
 		return err
 	}
-	renamed := jsonrpc.Error{Message: err.Error()}
-	var e *jsonrpc.Error
-	if errors.As(err, &e) {
-		renamed = *e
+	if errors.Is(err, ResourceNotFound) {
+		renamed := jsonrpc.Error{Message: err.Error()}
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			renamed = *e
+		}
+		renamed.Code = jsonrpc.InvalidParams
+		err = &renamed
 	}
-	renamed.Code = jsonrpc.InvalidParams
-	return &renamed
+	return &StatelessError{Err: err}
 }
 
 type discoverResult struct {

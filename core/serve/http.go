@@ -20,18 +20,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/core/web"
 )
 
 // An httpServer is the command serve.
 type httpServer struct {
 	*program
-	web       web.Options
-	mcp       mcp.HTTPOptions
+	web       mcphttp.ServeOptions
+	mcp       mcphttp.Options
 	publicURL string
 	verbose   bool
+	ways      []string // how to configure the authenticators that are not in use
 }
 
 func (p *program) newServe() *cobra.Command {
@@ -91,7 +91,7 @@ func (s *httpServer) flags(cmd *cobra.Command) {
 	s.web.MaxHeader, s.mcp.MaxBody, s.mcp.ReplayBuffer = 64<<10, 1<<20, 256<<10
 	flags := cmd.Flags()
 	flags.StringVar(&s.web.Addr, "addr", s.Addr, "address to listen on; port 0 is any free port")
-	flags.BoolVar(&s.web.InFront, "behind-proxy", false, proxy)
+	flags.BoolVar(&s.web.BehindProxy, "behind-proxy", false, proxy)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.web.Origins, "allow-origin", nil, "further origin whose pages may call, or * for all; may be repeated")
 	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "further host name to accept on a loopback address; may be repeated")
@@ -120,9 +120,9 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	if err := s.addKeys(); err != nil {
 		return err
 	}
-	listener, err := web.Listen(ctx, s.web.Addr)
+	listener, err := mcphttp.Listen(ctx, s.web.Addr)
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	defer listener.Close()
 	s.web.Listener = listener
@@ -143,14 +143,14 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 			fmt.Fprintf(errOut, "%s: %s\n", s.Name, line)
 		}
 	}
-	if s.web.InFront {
-		s.mcp.Client = web.Client
+	if s.web.BehindProxy {
+		s.mcp.Client = mcphttp.ForwardedClient
 	}
 
 	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(until, stop) // a second signal ends the process
-	return errors.Join(web.Serve(until, server.HTTP(s.mcp), s.web), end())
+	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.mcp), s.web)), end())
 }
 
 // check returns a usage error for wrong flags.
@@ -164,8 +164,7 @@ func (s *httpServer) check() error {
 			return terminal.Usagef("--%s must not be negative", flag)
 		}
 	}
-	s.web.KeyVariable, s.web.FrontFlag = s.keyVariable(), "--behind-proxy"
-	s.web.OriginFlag, s.web.HostFlag, s.web.HealthFlag = "--allow-origin", "--allow-host", "--healthz"
+	s.web.Remedy = remedy
 	if s.publicURL != "" {
 		host, err := hostOf(s.publicURL)
 		if err != nil {
@@ -174,9 +173,49 @@ func (s *httpServer) check() error {
 		s.web.Hosts = append(s.web.Hosts, host)
 	}
 	if err := s.web.Check(); err != nil {
-		return &terminal.UsageError{Err: err}
+		return &terminal.UsageError{Err: s.explain(err)}
 	}
 	return nil
+}
+
+// remedy names the flag that would allow a request that was refused.
+func remedy(err error) string {
+	switch e := err.(type) {
+	case *mcphttp.HostError:
+		return "the operator can allow it with --allow-host"
+	case *mcphttp.OriginError:
+		return "the operator can allow it with --allow-origin"
+	case *mcphttp.PathError:
+		if e.Path == mcphttp.HealthPath {
+			return "the operator can enable it with --healthz"
+		}
+	}
+	return ""
+}
+
+// explain adds the flag or the remedy to an error of mcphttp.
+func (s *httpServer) explain(err error) error {
+	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
+		flags := map[string]string{
+			"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin", "MaxHeader": "--max-header",
+			"HeaderTimeout": "--header-timeout", "BodyTimeout": "--body-timeout", "Idle": "--idle-timeout", "Grace": "--grace",
+		}
+		if flag := flags[option.Option]; flag != "" {
+			return fmt.Errorf("%s %q: %s", flag, option.Value, option.Reason)
+		}
+	}
+	if _, ok := errors.AsType[*mcphttp.UnprotectedError](err); ok {
+		remedies := append([]string{"set " + s.keyVariable() + " to a key (openssl rand -hex 32 makes one)"}, s.ways...)
+		remedies = append(remedies, "use --behind-proxy if a proxy handles TLS and authentication", "or listen on "+mcphttp.DefaultAddr)
+		return fmt.Errorf("%w; %s", err, strings.Join(remedies, ", "))
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; choose another port with --addr, or 0 for a free one", err)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%w; choose a port above 1023 with --addr", err)
+	}
+	return err
 }
 
 // hostOf returns the host of the public URL.
@@ -211,7 +250,7 @@ func (s *httpServer) addKeys() error {
 // addGates adds the gates of authenticators to a server that listens on addr.
 func (s *httpServer) addGates(addr net.Addr) error {
 	resource := s.publicURL
-	if resource == "" && web.Loopback(addr) {
+	if resource == "" && mcphttp.IsLoopback(addr) {
 		resource = localURL(addr)
 	}
 	for _, e := range s.Extensions {
@@ -224,7 +263,7 @@ func (s *httpServer) addGates(addr net.Addr) error {
 			return err
 		}
 		if gate == nil {
-			s.web.Ways = append(s.web.Ways, authenticator.Way())
+			s.ways = append(s.ways, authenticator.Way())
 			continue
 		}
 		s.web.Gates = append(s.web.Gates, gate)
@@ -244,7 +283,7 @@ func (s *httpServer) announce(addr net.Addr, scopes map[string][]string) []strin
 		lines = append(lines, "listening on all addresses of this machine")
 	}
 	lines = append(lines, s.callers())
-	for _, way := range s.web.Ways {
+	for _, way := range s.ways {
 		lines = append(lines, "an authenticator is not configured; "+way)
 	}
 	if text := s.uncheckedScopes(scopes); text != "" {
@@ -262,7 +301,7 @@ func (s *httpServer) callers() string {
 			wants = append(wants, gate.Wants())
 		}
 		return "callers must send " + strings.Join(wants, ", or ")
-	case s.web.InFront:
+	case s.web.BehindProxy:
 		return "everyone may call; the proxy authenticates callers"
 	case slices.Contains(s.web.Origins, "*"):
 		return "every program of this machine and every web page open on it may call; set " + s.keyVariable() + " to require a key"

@@ -16,10 +16,10 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/serve/stdout"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/core/web"
 )
 
 // Config describes a server.
@@ -114,7 +114,7 @@ type program struct {
 func newProgram(c Config, out, errOut *os.File) *program {
 	info, _ := debug.ReadBuildInfo()
 	c.Version = cmp.Or(c.Version, versionOf(info))
-	c.Addr = cmp.Or(c.Addr, web.DefaultAddr)
+	c.Addr = cmp.Or(c.Addr, mcphttp.DefaultAddr)
 	return &program{c, c.Wire(c.Name), out, errOut}
 }
 

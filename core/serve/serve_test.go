@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/web"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // keyVariable is the environment variable for keys.
@@ -166,7 +166,7 @@ func TestBadKeys(t *testing.T) {
 // Where keys are required, nothing is served without one, to the programs of this machine either, and who starts it is told the way out.
 func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
-	for _, options := range []web.Options{{}, {InFront: true}} {
+	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {
 		s := &httpServer{program: newProgram(keyed(), nil, nil), web: options}
 		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), keyVariable+" is not set") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
 			t.Errorf("without a key: %v", err)
@@ -216,7 +216,7 @@ func TestBadStateKey(t *testing.T) {
 
 func TestAddressInUse(t *testing.T) {
 	withoutKeys(t)
-	listener, err := web.Listen(t.Context(), "127.0.0.1:0")
+	listener, err := mcphttp.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestAnnounce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: web.Options{Gates: []auth.Gate{gate}}}
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: mcphttp.ServeOptions{Gates: []auth.Gate{gate}}}
 	for _, test := range []struct {
 		serving *httpServer
 		ip      string
@@ -316,7 +316,7 @@ func TestAnnounce(t *testing.T) {
 func TestUnasked(t *testing.T) {
 	withoutKeys(t)
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
-	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: web.Options{Gates: []auth.Gate{nil}}}
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
 	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
 		t.Errorf("it says %q", got)
 	}

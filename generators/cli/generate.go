@@ -25,15 +25,20 @@ run too before anything is written, in a process with limits on time, memory and
 
 A generator that the project adds for itself is one more kind.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find", "g feature posts --crud title 'body:string?'"),
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return fmt.Errorf("there is no generator %q; there are %s", args[0], strings.Join(kinds(all), ", "))
+			why := ""
+			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
+				why = ", and with --no-exec none of the project's own"
+			}
+			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(kinds(all), ", "), why)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	new(common).flags(cmd, true) // so that a wrong kind is what is complained of
+	new(common).flags(cmd, true) // so that an unknown kind is reported, not an unknown flag
+	cmd.Flags().Bool("no-exec", false, "run nothing: type-check what is generated, and leave its examples to go test")
 	for _, g := range all {
 		cmd.AddCommand(newGenerator(env, g))
 	}

@@ -13,30 +13,35 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/gen"
 )
 
-// Main runs a project's own petrock and returns its exit code. out is standard output.
-func Main(ctx context.Context, args []string, out *os.File) int {
-	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
-	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock"}
+// Main is the main function of a project's petrock: it runs the command that the arguments name,
+// and returns the exit code. The project's own generators, if any, are added to petrock's.
+func Main(ctx context.Context, args []string, out *os.File, own ...gen.Generator) int {
+	dir, _ := os.Getwd() // commands that need it report that it does not exist
+	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock", Own: own}
+	return Run(ctx, newProjectRoot, args, env)
+}
+
+func newProjectRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "petrock",
-		Short: "This project's own petrock",
-		Long: `This project's own petrock: it adds tools, resources, prompts, features and generators, undoes
-that, derives registration and schemas from your Go, and reports whether the project compiles.
+		Short: "The petrock of this project",
+		Long: `The petrock of this project. It generates tools, resources, prompts and features, undoes that,
+derives registration and schemas from your Go, and checks the project.
 
-It is part of the project, pinned to the version that made the project, and it works while the
-rest of the project does not compile.`,
+It has the version that the project was made with, and works while the rest of the project does
+not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	root.AddCommand(Commands(env)...)
-	root.AddCommand(NewMCP(env, devserver.Options{Carried: true}, nil), NewStatus(env), NewVersion())
+	root.AddCommand(NewMCP(env, devserver.Options{IsProjects: true}, nil), NewStatus(env), NewVersion())
 	root.AddCommand(newCalls(env)...)
-	return Run(ctx, root, args, env)
+	return root
 }
 
-// NewMCP is the command that runs the dev server. More adds tools to it, and
-// may be nil.
+// NewMCP is the command that runs the dev server. More adds tools to it, and may be nil.
 func NewMCP(env Env, o devserver.Options, more func(*devserver.Tools, *mcp.Server) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -70,23 +75,24 @@ the project's server. With --no-exec nothing is run.`,
 			return server.ServeStdio(cmd.Context(), env.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run nothing of what is written: no examples, no calls")
-	return cmd
+	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no calls, no generators of its own")
+	return markProject(cmd)[0]
 }
 
 // NewStatus is the command that says what the project is and whether it compiles.
 func NewStatus(env Env) *cobra.Command {
-	asJSON := false
+	var c common
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say what the project is and whether it compiles",
-		Long: `Say what the project is, which packages it has, and whether they compile, tests included.
+		Short: "Show what the project is, and check it",
+		Long: `Show what the project is and which packages it has. Check that they compile, tests included, that
+derived files are up to date, and that core and generators are exactly petrock's, by petrock.sum.
 
-It ends with 1 if something does not.`,
+Exit codes: 0 the project compiles, 1 it does not.`,
 		Example: examples(env, "status", "status --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tools, err := devserver.New(devserver.Options{Dir: env.Dir, Generators: generators.All()})
+			tools, err := devserver.New(devserver.Options{Dir: Inside(env.Dir, c.dir), Generators: generators.All()})
 			if err != nil {
 				return err
 			}
@@ -95,7 +101,7 @@ It ends with 1 if something does not.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if c.asJSON {
 				err = PrintJSON(env, status)
 			} else {
 				_, err = fmt.Fprint(env.Out, status)
@@ -106,8 +112,8 @@ It ends with 1 if something does not.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	c.flags(cmd, false)
+	return markProject(cmd)[0]
 }
 
 // NewVersion is the command that prints the version.

@@ -120,6 +120,13 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ran, err := project.RunGenerators(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ran.Text != nil {
+		wired = append(wired, ran)
+	}
 	for _, f := range wired {
 		files = append(files, txtar.File{Name: "want/" + f.Path, Data: f.Text})
 	}

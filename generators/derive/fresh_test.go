@@ -51,7 +51,11 @@ func derivedIn(t *testing.T, dir string, h home, core string) []*derive.Package 
 	t.Helper()
 	project, view := opened(t, dir, h, core)
 	var places []derive.Place
-	for _, place := range derive.Places(view) {
+	all := derive.Places(view)
+	if h.module == petrock {
+		all = []derive.Place{{Dir: "generators", Kind: derive.Generator}, {Dir: "generators/devserver", Kind: derive.Tool}}
+	}
+	for _, place := range all {
 		if len(view.Files(place.Dir)) > 0 {
 			places = append(places, place)
 		}

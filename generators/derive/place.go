@@ -34,6 +34,9 @@ func (k Kind) IsOfFeature() bool {
 // Features is the folder below which each folder with Go in it is a feature.
 const Features = "features"
 
+// OwnGenerators is the folder of the generators that a project adds to petrock's.
+const OwnGenerators = "internal/generators"
+
 // A Place is a folder whose package holds components.
 type Place struct {
 	Dir   string // from the project's root
@@ -59,8 +62,7 @@ func FeatureIn(dir string) Place { return Place{dir, Feature, true} }
 // fixed are the places that every project may have.
 func fixed() []Place {
 	return []Place{
-		{"generators", Generator, false},
-		{"generators/devserver", Tool, false},
+		{OwnGenerators, Generator, false},
 		{"prompts", Prompt, true},
 		{"resources", Resource, true},
 		{"tools", Tool, true},

@@ -5,6 +5,7 @@
 package devserver
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,12 +19,12 @@ import (
 
 // Options configure a dev server.
 type Options struct {
-	Dir        string          // the working directory: projects are in it, below it or around it
-	Generators []gen.Generator // the generators to offer
-	NoExec     bool            // never run generated code
-	Carried    bool            // the dev server is part of the project around Dir
-	CanMake    bool            // it also creates projects
-	Limits     trial.Limits    // limits of examples; the zero value means the defaults
+	Dir        string          // where it was started: projects are there, below, or around it
+	Generators []gen.Generator // petrock's
+	NoExec     bool            // it runs nothing of what is written
+	IsProjects bool            // it is the petrock of the project around Dir
+	CanMake    bool            // it also makes projects
+	Limits     trial.Limits    // what examples may use; the zero value is a good one
 }
 
 // Tools are the tools of the dev server.
@@ -32,7 +33,8 @@ type Tools struct {
 	root     *os.Root // of Dir
 	projects *projects
 	server   *mcp.Server
-	carried  *carried // nil if it is not part of a project
+
+	startedIn *startedIn // nil if this is the petrock of no project
 }
 
 // New returns the tools of a dev server.
@@ -52,8 +54,8 @@ func New(o Options) (*Tools, error) {
 		return nil, err
 	}
 	t := &Tools{options: o, root: root, projects: newProjects()}
-	if o.Carried {
-		t.carried = newCarried(dir)
+	if o.IsProjects {
+		t.startedIn = newStartedIn(dir)
 	}
 	return t, nil
 }
@@ -81,5 +83,6 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	if t.options.NoExec {
 		server.RemoveTool("call")
 	}
+	t.offerOwn(context.Background())
 	return server, nil
 }

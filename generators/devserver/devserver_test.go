@@ -12,6 +12,7 @@ import (
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -44,18 +45,28 @@ func TestProjectStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(root, project.FileName), string(manifest))
+	sum := engine.Sum{}
+	sum.Add("core/a.md", []byte("# A\n"))
+	write(t, filepath.Join(root, engine.SumFile), string(sum.Encode()))
 	broken := status(t, client)
 	if broken.Builds || len(broken.Diagnostics) != 1 || broken.Diagnostics[0].String() != `tools/sun.go:3:15: cannot use "" (untyped string constant) as int value in variable declaration` {
 		t.Errorf("broken, it says: %+v", broken)
 	}
 
+	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock 0.2.0: 0 changed, 1 missing, 0 added.\n  missing  core/a.md\n") || broken.Vendored.Pristine {
+		t.Errorf("without a file of petrock's, it says:\n%s", text)
+	}
+	write(t, filepath.Join(root, "core", "a.md"), "# A\r\n")
 	write(t, filepath.Join(dir, "sun.go"), "package tools\n\nvar Sun int\n")
 	sound := status(t, client)
 	if !sound.Builds || sound.Name != "weather" || sound.Module != "example.com/weather" || sound.Root != root || sound.Petrock != generators.Version || len(sound.Packages) != 1 || sound.Packages[0] != "example.com/weather/tools" {
 		t.Errorf("sound, it says: %+v", sound)
 	}
-	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncontract.json is stale\nAll packages and tests compile.\n") {
+	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators are exactly those of petrock 0.2.0.\ncontract.json is stale\nAll packages and tests compile.\n") {
 		t.Errorf("to people it says:\n%s", text)
+	}
+	if !sound.Vendored.Pristine {
+		t.Errorf("petrock's files differ: %+v", sound.Vendored)
 	}
 	if text := broken.String(); !strings.Contains(text, "It does not compile:\ntools/sun.go:3:15: ") {
 		t.Errorf("of what is broken it says to people:\n%s", text)

@@ -20,11 +20,7 @@ const aboutDir = `{"type":"string"}`
 // registerGenerators offers each generator as a tool of its own, any of them by the name of its kind, and a look
 // at what any of them would do.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
-	var kinds []string
-	for _, g := range t.options.Generators {
-		kinds = append(kinds, g.Name)
-	}
-	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(kinds, ", "))
+	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(kinds(t.options.Generators), ", "))
 	yes, no := true, false
 	looks := t.options.NoExec // what runs code does more than look
 	err := errors.Join(
@@ -135,11 +131,9 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	}
 	o.NoExec = t.options.NoExec
 	return on(ctx, t, dir, func(p *opened) (*engine.Result, error) {
-		result, err := t.by(ctx, p, kind, func(e *engine.Engine) (*engine.Result, error) {
-			return e.Generate(ctx, kind, rest, o)
-		}, func() (*engine.Result, error) {
-			return t.delegate(ctx, p, rest, append([]string{"generate", kind, "--input", "-"}, flags(o)...)...)
-		})
+		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
+			return p.engine.Generate(ctx, kind, rest, o)
+		}, rest, append([]string{"generate", kind, "--input", "-"}, flags(o)...)...)
 		return t.after(ctx, p, result, err)
 	})
 }

@@ -23,11 +23,9 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 		if err != nil {
 			return nil, err
 		}
-		result, err := t.by(ctx, p, kind, func(e *engine.Engine) (*engine.Result, error) {
-			return e.Apply(ctx, in.Plan, o)
-		}, func() (*engine.Result, error) {
-			return t.delegate(ctx, p, nil, append([]string{"apply", in.Plan}, flags(o)...)...)
-		})
+		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
+			return p.engine.Apply(ctx, in.Plan, o)
+		}, nil, append([]string{"apply", in.Plan}, flags(o)...)...)
 		return t.after(ctx, p, result, err)
 	})
 }

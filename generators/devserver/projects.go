@@ -29,7 +29,6 @@ type projects struct {
 type opened struct {
 	turn   chan struct{} // holds one value while somebody works
 	engine *engine.Engine
-	source map[string]string // what its generators were when it was opened; see mine
 }
 
 func newProjects() *projects {

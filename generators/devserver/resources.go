@@ -85,8 +85,9 @@ func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
 - tools, resources, prompts: what it offers, one plain Go function each, with its test beside it
 - features/NAME: a state, and the commands, queries and workers over it; commands and queries are tools
 - *_gen.go: derived from the rest; never edited, made again by build
-- generators: the generators of this project, which may be changed and added to
-- core: the protocol; cmd/petrock: the project's own petrock
+- internal/generators: the project's own generators
+- core, generators: petrock's code, verified by petrock.sum; never edited
+- cmd/petrock: the project's petrock, which runs this server
 - .petrock: history and plans of this clone, ignored by git
 
 ## Components

@@ -9,6 +9,7 @@ import (
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -29,6 +30,45 @@ type ProjectStatusOutput struct {
 	Impure      []string               `json:"impure"`      // Where commands are applied with the clock, randomness or I/O, so that a log would not give the same state again
 	Builds      bool                   `json:"builds"`      // Whether all of it compiles, tests included
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // What the compiler says, if it does not
+	Vendored    Vendored               `json:"vendored"`    // Whether core and generators are exactly petrock's
+}
+
+// Vendored says how the folders with petrock's code differ from petrock.sum.
+type Vendored struct {
+	Pristine bool   `json:"pristine"`        // They do not differ
+	Error    string `json:"error,omitempty"` // Why that is unknown
+	engine.Drift
+}
+
+// vendored compares petrock's folders with petrock.sum.
+func vendored(e *engine.Engine) Vendored {
+	drift, err := e.CompareSum()
+	if err != nil {
+		return Vendored{Error: err.Error(), Drift: engine.Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}}
+	}
+	return Vendored{Pristine: drift.IsEmpty(), Drift: drift}
+}
+
+// text says it for a person: one line, and one for each file that differs.
+func (v Vendored) text(version string) string {
+	folders := strings.Join(engine.PetrockFolders(), " and ")
+	switch {
+	case v.Pristine:
+		return fmt.Sprintf("%s are exactly those of petrock %s.\n", folders, version)
+	case v.Error != "":
+		return fmt.Sprintf("%s cannot be verified: %s\n", folders, v.Error)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s differ from petrock %s: %d changed, %d missing, %d added.\n", folders, version, len(v.Changed), len(v.Missing), len(v.Added))
+	for _, list := range []struct {
+		what  string
+		files []string
+	}{{"changed", v.Changed}, {"missing", v.Missing}, {"added", v.Added}} {
+		for _, file := range list.files {
+			fmt.Fprintf(&text, "  %-7s  %s\n", list.what, file)
+		}
+	}
+	return text.String()
 }
 
 // ProjectStatus tells what the project is, which packages it has, what it offers, and whether all of it compiles,
@@ -66,6 +106,7 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 		Stale:       []string{},
 		Impure:      []string{},
 		Diagnostics: []typecheck.Diagnostic{},
+		Vendored:    vendored(o.engine),
 	}
 	if listing, err := o.engine.List(ctx); err == nil {
 		for _, c := range listing.Components {
@@ -108,6 +149,7 @@ func (s ProjectStatusOutput) String() string {
 	if len(s.Components) > 0 {
 		fmt.Fprintf(&text, "It offers: %s.\n", strings.Join(s.Components, ", "))
 	}
+	text.WriteString(s.Vendored.text(s.Petrock))
 	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {
 		fmt.Fprintf(&text, "%s\n", line)
 	}

@@ -82,10 +82,12 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-// isContractMissing reports whether the project was made with a contract and has none now.
+// isContractMissing reports whether contract.json is missing. Every project that has a petrock.sum
+// was made with a contract.
 func (e *Engine) isContractMissing() bool {
 	_, err := e.root.Stat(contract.File)
-	return isMissing(err) && e.project.Files[contract.File] != ""
+	_, sumErr := e.root.Stat(SumFile)
+	return isMissing(err) && sumErr == nil
 }
 
 // updateContract brings the contract up to date with what was derived, and notes what it would break.

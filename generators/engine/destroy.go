@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -42,12 +41,6 @@ func (r *destroyRequest) plan(ctx context.Context, e *Engine, j *journal.Journal
 		return nil, err
 	}
 	r.component = component
-	if place.Kind == derive.Generator && e.cameWith(component) {
-		return nil, &Refusal{
-			Reason: fmt.Sprintf("the generator %s came with the project, in %s", component.Name, component.File),
-			WayOut: "Nothing was changed. Generators that were added to the project can be destroyed.",
-		}
-	}
 	p.kind, p.name = r.kind, component.Name
 	history, err := j.History()
 	if err != nil {
@@ -77,9 +70,6 @@ func Kinds() []string {
 	}
 	return kinds
 }
-
-// cameWith reports whether a component is in a file that the project was made with.
-func (e *Engine) cameWith(c derive.Component) bool { return e.project.Files[c.File] != "" }
 
 // untouched refuses files that hold somebody's work: those that are not as they were generated or
 // as the project was made.
@@ -121,7 +111,11 @@ func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, fi
 			}
 		}
 	}
-	if e.project.Files[file] == hash || last != nil && last.After == hash {
+	sum, err := ReadSum(e.root.FS())
+	if err != nil && !isMissing(err) {
+		return journal.Change{}, false, err
+	}
+	if sum.Matches(file, now) || last != nil && last.After == hash {
 		return journal.Change{}, false, nil
 	}
 	f := journal.Change{Path: file, After: now}

@@ -80,6 +80,9 @@ func (e *Engine) Root() string { return e.project.Root }
 // Name is the project's name.
 func (e *Engine) Name() string { return e.project.Name }
 
+// Petrock is the version of petrock that made the project.
+func (e *Engine) Petrock() string { return e.project.Petrock }
+
 // Generators are those that the engine has.
 func (e *Engine) Generators() []gen.Generator { return e.generators }
 
@@ -120,7 +123,7 @@ func (e *Engine) look(ctx context.Context) error {
 	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name || e.deriver.OAuth != e.project.OAuth {
 		e.system = system
 		e.store = typecheck.NewStore(e.root, system.Context())
-		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, carriedIn) // no server has generators in it
+		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
 		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
 		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), OAuth: e.project.OAuth, Checker: e.checker, Kept: derive.NewKept()}
 	}

@@ -58,9 +58,7 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 			if kind != "" && string(c.Kind) != kind {
 				continue
 			}
-			if c.Kind != derive.Generator || !e.cameWith(c) {
-				names = append(names, string(c.Kind)+" "+c.Name)
-			}
+			names = append(names, string(c.Kind)+" "+c.Name)
 			if c.IsCalled(name) {
 				found = append(found, c)
 			}

@@ -20,19 +20,12 @@ type Listing struct {
 	ToolsList  *Size                  `json:"toolsList"`  // What the list of tools costs a model
 }
 
-// List tells which components the project has, of generators those that were added to it. It changes
-// nothing of it.
+// List lists the components of the project, its own generators included. It changes nothing.
 func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, err
 	}
-	var places []derive.Place
-	for _, place := range e.there() {
-		if place.Wired || e.added(place) {
-			places = append(places, place)
-		}
-	}
-	packages, err := e.deriver.Packages(ctx, e.before, places)
+	packages, err := e.deriver.Packages(ctx, e.before, e.there())
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +36,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 		if len(pkg.Problems) > 0 {
 			continue
 		}
-		for _, c := range pkg.Components {
-			if pkg.Wired || !e.cameWith(c) {
-				listing.Components = append(listing.Components, c)
-			}
-		}
+		listing.Components = append(listing.Components, pkg.Components...)
 	}
 	slices.SortStableFunc(listing.Components, func(a, b derive.Component) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -56,14 +45,6 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	listing.OK = len(listing.Refused) == 0
 	listing.ToolsList = size(listing.Components)
 	return listing, nil
-}
-
-// added reports whether the project has files in the place of generators that it did not come with. If it
-// has none, nothing need be derived from there.
-func (e *Engine) added(place derive.Place) bool {
-	return place.Kind == derive.Generator && slices.ContainsFunc(e.before.Files(place.Dir), func(f *typecheck.File) bool {
-		return !f.IsTest() && !f.IsDerived() && e.project.Files[f.Path] == ""
-	})
 }
 
 // A History is what was done to a project in this clone of it.

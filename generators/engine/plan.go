@@ -106,6 +106,13 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		}
 		e.planDerived(p, pkg.File, pkg.Text)
 	}
+	run, err := e.deriver.RunGenerators(e.before.With(p.texts))
+	if err != nil {
+		return err
+	}
+	if run.Text != nil || e.before.File(run.Path) != nil {
+		e.planDerived(p, run.Path, run.Text)
+	}
 	if p.packages = append(p.packages, hidden...); len(hidden) > 0 {
 		return nil // the wiring and the contract stay as they are
 	}

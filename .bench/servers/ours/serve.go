@@ -12,14 +12,14 @@ import (
 
 	"github.com/petrock/petrock/bench/internal/front"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/web"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
 // newServeCmd serves HTTP as a user's server does, but on a port that the system chooses.
 func newServeCmd(out *os.File) *cobra.Command {
 	var soaked bool
-	var o mcp.HTTPOptions
+	var o mcphttp.Options
 	cmd := &cobra.Command{
 		Use:   front.ServeArgument,
 		Short: "Serve MCP over HTTP",
@@ -36,7 +36,7 @@ func newServeCmd(out *os.File) *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return serveHTTP(ctx, server.HTTP(o), out)
+			return serveHTTP(ctx, mcphttp.NewHandler(server, o), out)
 		},
 	}
 	cmd.Flags().BoolVar(&soaked, "soak", false, "offer what the soak test needs too")
@@ -45,8 +45,8 @@ func newServeCmd(out *os.File) *cobra.Command {
 	return cmd
 }
 
-func serveHTTP(ctx context.Context, h web.Handler, out *os.File) error {
-	return web.Serve(ctx, h, web.Options{
+func serveHTTP(ctx context.Context, h mcphttp.Service, out *os.File) error {
+	return mcphttp.Serve(ctx, h, mcphttp.ServeOptions{
 		Addr:  "127.0.0.1:0",
 		Path:  front.Path,
 		Ready: func(addr net.Addr) { front.Ready(out, addr) },

@@ -48,7 +48,7 @@ func TestDocs(t *testing.T) {
 	operations = append(operations, w.useGenerator(client))
 	tested := []string{"test", "./tools", "./resources", "./prompts", "./features/...", "./handlers"}
 	if *long {
-		tested = append(tested, "./generators", "./cmd/...")
+		tested = append(tested, "./internal/...", "./cmd/...")
 	}
 	w.goCommand(tested...)
 	w.formatted(".")

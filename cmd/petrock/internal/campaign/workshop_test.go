@@ -24,7 +24,7 @@ import (
 func (w *world) serve(o devserver.Options) *mcptest.Client {
 	w.Helper()
 	if o.Dir == "" {
-		o.Dir, o.Carried = w.dir, true
+		o.Dir, o.IsProjects = w.dir, true
 	}
 	o.Generators = generators.All()
 	tools, err := devserver.New(o)
@@ -243,7 +243,7 @@ func TestWorkshopPlans(t *testing.T) {
 	if err := os.Remove(w.path("tools/more.go")); err != nil {
 		t.Fatal(err)
 	}
-	careful := w.serve(devserver.Options{Dir: w.dir, Carried: true, NoExec: true}) // its examples have been run already
+	careful := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}) // its examples have been run already
 	applied := good[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
@@ -350,7 +350,7 @@ func TestWorkshopBuildsInside(t *testing.T) {
 // With --no-exec nothing is run: examples are left to go test, and nothing can be called.
 func TestWorkshopWithoutExec(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	for _, tool := range client.Tools() {
 		if tool.Name == "call" {
 			t.Error("there is a tool call")
@@ -376,19 +376,33 @@ func TestWorkshopWithoutExec(t *testing.T) {
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
 		t.Errorf("a generator of the project's own says %s", said.Text())
 	}
+
+	// A dev server that is started now offers it from the beginning, unless it does not compile.
+	if client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}); !hasTool(client, "generate_handler") {
+		t.Error("there is no tool generate_handler")
+	}
+	w.write("internal/generators/wrong.go", "package generators\n\nfunc\n")
+	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
+	if hasTool(client, "generate_handler") || !hasTool(client, "generate_tool") {
+		t.Error("with a generator that does not compile, the tools are wrong")
+	}
+	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "internal/generators does not compile, so the project's own generators are left out:\n  internal/generators/wrong.go:") {
+		t.Errorf("a generator that does not compile says %s", said.Text())
+	}
+	good[engine.Result](w, client, "generate_prompt", object{"name": "other"})
 }
 
 // A generator that was changed after the workshop was started is not the one that the workshop has, also if nothing was
 // generated before.
 func TestWorkshopKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	w.replace("generators/prompt.go", " is filled in with.", " is given.")
 	made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
-	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has changed its generators") {
+	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has other generators") {
 		t.Errorf("it says %+v", made.Warnings)
 	}
-	client = w.serve(devserver.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	if made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again, it says %+v", made.Warnings)
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -23,7 +22,7 @@ type Git struct {
 // commit makes a repository of what is to be moved, with one commit, if that can be done and
 // is wanted: not inside another repository. A project without one is a project all the
 // same, so nothing here is an error.
-func commit(ctx context.Context, to *place.Place) *Git {
+func commit(ctx context.Context, to *destination) *Git {
 	const byHand = "git init && git add --all && git commit -m 'First commit'"
 	if inRepository(to.Dest()) {
 		return &Git{Said: "It is inside a git repository, so it has none of its own."}

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/mod/module"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -22,7 +21,7 @@ import (
 // If that fails because of a module that is not on this machine and could not be fetched, it is
 // tried without that one: some are for other systems. If it has come meanwhile, by way of
 // another process, it is tried again.
-func verify(ctx context.Context, to *place.Place, files []scaffold.File, result *Result) error {
+func verify(ctx context.Context, to *destination, files []scaffold.File, result *Result) error {
 	without := unused(find(files, "go.sum"))
 	var first error
 	for again := true; ; {
@@ -47,7 +46,7 @@ func verify(ctx context.Context, to *place.Place, files []scaffold.File, result 
 	}
 }
 
-func verifyWithout(ctx context.Context, to *place.Place, files []scaffold.File, result *Result, without []module.Version) error {
+func verifyWithout(ctx context.Context, to *destination, files []scaffold.File, result *Result, without []module.Version) error {
 	flags, env, err := pretend(to, files, without)
 	if err != nil {
 		return err

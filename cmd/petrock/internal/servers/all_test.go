@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
-	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // newTarget returns a target with a time limit.
@@ -80,7 +80,7 @@ func TestTwenty(t *testing.T) {
 
 // A configuration can disable servers and tools.
 func TestDisabled(t *testing.T) {
-	web := httptest.NewServer(newServer("a", "b", "c").HTTP(mcp.HTTPOptions{}))
+	web := httptest.NewServer(mcphttp.NewHandler(newServer("a", "b", "c"), mcphttp.Options{}))
 	defer web.Close()
 	all := config(t, "crush.json", `{"mcp": {
 		"off":  {"type": "http", "url": "`+web.URL+`", "disabled": true},

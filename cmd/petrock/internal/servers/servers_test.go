@@ -19,6 +19,7 @@ import (
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -254,7 +255,7 @@ func TestServers(t *testing.T) {
 
 // An address is called with what --header says.
 func TestAddress(t *testing.T) {
-	handler := newServer().HTTP(mcp.HTTPOptions{})
+	handler := mcphttp.NewHandler(newServer(), mcphttp.Options{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret" {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -337,7 +338,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("nothing is said of %v", want)
 	}
 
-	web := httptest.NewServer(newServer().HTTP(mcp.HTTPOptions{}))
+	web := httptest.NewServer(mcphttp.NewHandler(newServer(), mcphttp.Options{}))
 	defer web.Close()
 	for args, says := range map[string]string{
 		"good": "good: ok", "dies": "dies: wrong", "nobody": "there are: good", web.URL: web.URL + ": ok", "-- no-such-program-anywhere": "no-such-program-anywhere: wrong", "--": "after -- comes", "--header A:b -- x": "--header is for URLs",

@@ -1,0 +1,421 @@
+package mcphttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/auth"
+)
+
+const key = "0123456789abcdef0123456789abcdef"
+
+// echo answers with who calls and what they say.
+type echo struct{}
+
+func (echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(r.Body)
+	switch {
+	case err != nil && isTimeout(err):
+		w.WriteHeader(http.StatusRequestTimeout)
+	case err != nil:
+		w.WriteHeader(http.StatusBadRequest)
+	default:
+		io.WriteString(w, r.Method+" "+auth.From(r.Context()).Principal()+" "+string(text))
+	}
+}
+
+func (echo) Shutdown(context.Context) error { return nil }
+
+// isTimeout reports whether a body took too long.
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// keys is a gate for the key.
+func keys(t testing.TB) auth.Gate {
+	t.Helper()
+	gate, err := auth.Keys("weather", []string{key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gate
+}
+
+// tokenGate stands for one that checks tokens: "good" is one, "bad" is one that is expired, "odd" cannot be checked.
+type tokenGate struct{}
+
+func (tokenGate) Enter(r *http.Request) (*auth.Identity, error) {
+	switch r.Header.Get("Authorization") {
+	case "Bearer good":
+		return &auth.Identity{Subject: "ann"}, nil
+	case "Bearer bad":
+		return nil, &auth.Refusal{Why: "invalid_token", Message: "the token has expired"}
+	case "Bearer narrow":
+		return nil, &auth.Refusal{Why: "insufficient_scope", Message: "the token does not do"}
+	case "Bearer odd":
+		return nil, errors.New("no route to the issuer of eyJsecret")
+	}
+	return nil, nil
+}
+
+func (tokenGate) Challenge(why string, scopes []string) string {
+	return "Bearer resource_metadata=x " + why
+}
+
+func (tokenGate) Wants() string { return "a token of ann's" }
+
+// loopback and elsewhere are where servers of tests listen.
+func loopback() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181} }
+func elsewhere() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 8181} }
+
+// open returns a door to an echo.
+func open(t testing.TB, addr net.Addr, o ServeOptions) *guard {
+	t.Helper()
+	d, err := newGuard(echo{}, o.withDefaults(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// ask sends a request, such as "POST /mcp", with headers that are each a name and a value, and returns the answer.
+func ask(t testing.TB, d http.Handler, request string, headers ...string) *http.Response {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	r := httptest.NewRequest(method, path, strings.NewReader("hello"))
+	r.Host = "localhost:8181"
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// read is the body of an answer.
+func read(t testing.TB, response *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestDoor(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") })
+	plain := open(t, loopback(), ServeOptions{Hosts: []string{"pc.local", "odd:99"}, Origins: []string{"https://app.example.com"}})
+	keyed := open(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t)}, Health: true, Extra: map[string]http.Handler{"/.well-known/x": page}})
+	far := open(t, elsewhere(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"null"}})
+	wide := open(t, elsewhere(), ServeOptions{BehindProxy: true, Origins: []string{"*"}})
+	front := open(t, elsewhere(), ServeOptions{BehindProxy: true, Hosts: []string{"mcp.example.com"}})
+	for _, test := range []struct {
+		door    *guard
+		request string
+		headers []string
+		status  int
+	}{
+		{plain, "POST /mcp", nil, 200},
+		{plain, "GET /mcp", nil, 200},
+		{plain, "DELETE /mcp", nil, 200},
+		{plain, "POST /mcp?x=1", nil, 200},
+
+		{plain, "POST /", nil, 404},
+		{plain, "POST /mcp/", nil, 404},
+		{plain, "POST /MCP", nil, 404},
+		{plain, "POST /mcp/../mcp", nil, 404},
+		{plain, "GET /healthz", nil, 404},
+		{plain, "GET /.well-known/x", nil, 404},
+		{plain, "OPTIONS /x", []string{"Origin: http://localhost", "Access-Control-Request-Method: POST"}, 404},
+		{keyed, "GET /nothing", nil, 404},
+		{keyed, "GET /healthz", nil, 200},
+		{keyed, "POST /healthz", nil, 405},
+		{keyed, "GET /.well-known/x", nil, 200},
+		{keyed, "GET /.well-known/x/", nil, 404},
+
+		{plain, "POST /mcp", []string{"Host: localhost"}, 200},
+		{plain, "POST /mcp", []string{"Host: LocalHost:1"}, 200},
+		{plain, "POST /mcp", []string{"Host: 127.0.0.1:8181"}, 200},
+		{plain, "POST /mcp", []string{"Host: [::1]:8181"}, 200},
+		{plain, "POST /mcp", []string{"Host: [::1]"}, 200},
+		{plain, "POST /mcp", []string{"Host: pc.local:8181"}, 200},
+		{plain, "POST /mcp", []string{"Host: PC.local"}, 200},
+		{plain, "POST /mcp", []string{"Host: odd:99"}, 200},
+		{plain, "POST /mcp", []string{"Host: odd:98"}, 403},
+		{plain, "POST /mcp", []string{"Host: odd"}, 403},
+		{plain, "POST /mcp", []string{"Host: evil.example.com"}, 403},
+		{plain, "GET /nothing", []string{"Host: evil.example.com"}, 403},
+		{plain, "POST /mcp", []string{"Host: "}, 403},
+		{plain, "POST /mcp", []string{"Host: localhost.evil.example.com"}, 403},
+		{plain, "POST /mcp", []string{"Host: localhost:evil"}, 403},
+		{plain, "POST /mcp", []string{"Host: localhost:"}, 403},
+		{plain, "POST /mcp", []string{"Host: localhost@evil"}, 403},
+		{plain, "POST /mcp", []string{"Host: 127.0.0.1.evil"}, 403},
+		{plain, "POST /mcp", []string{"Host: ::1"}, 403},
+		{keyed, "POST /mcp", []string{"Host: evil.example.com", "X-Api-Token: " + key}, 403},
+		{far, "POST /mcp", []string{"Host: mcp.example.com", "X-Api-Token: " + key}, 200},
+
+		{plain, "POST /mcp", []string{"Origin: http://localhost:5173"}, 200},
+		{plain, "POST /mcp", []string{"Origin: https://127.0.0.1"}, 200},
+		{plain, "POST /mcp", []string{"Origin: http://[::1]:1"}, 200},
+		{plain, "POST /mcp", []string{"Origin: https://app.example.com"}, 200},
+		{plain, "POST /mcp", []string{"Origin: http://pc.local:8181", "Host: pc.local:8181"}, 200},
+		{plain, "POST /mcp", []string{"Origin: http://pc.local", "Host: pc.local:80"}, 200},
+		{plain, "POST /mcp", []string{"Origin: http://pc.local:8182", "Host: pc.local:8181"}, 403},
+		{plain, "POST /mcp", []string{"Origin: http://app.example.com"}, 403},
+		{plain, "POST /mcp", []string{"Origin: https://app.example.com:8443"}, 403},
+		{plain, "POST /mcp", []string{"Origin: https://app.example.com.evil"}, 403},
+		{plain, "POST /mcp", []string{"Origin: http://evil.example.com", "Host: evil.example.com"}, 403},
+		{plain, "POST /mcp", []string{"Origin: http://evil.example.com"}, 403},
+		{plain, "POST /mcp", []string{"Origin: http://localhost.evil"}, 403},
+		{plain, "POST /mcp", []string{"Origin: http://localhost:80@evil"}, 403},
+		{plain, "POST /mcp", []string{"Origin: http://localhost/"}, 403},
+		{plain, "POST /mcp", []string{"Origin: file://localhost"}, 403},
+		{plain, "POST /mcp", []string{"Origin: localhost"}, 403},
+		{plain, "POST /mcp", []string{"Origin: null"}, 403},
+		{plain, "POST /mcp", []string{"Origin: *"}, 403},
+		{plain, "POST /mcp", []string{"Origin: "}, 403},
+		{plain, "POST /mcp", []string{"Origin: http://localhost", "Origin: http://localhost"}, 403},
+		{plain, "GET /nothing", []string{"Origin: http://evil.example.com"}, 403},
+		{far, "POST /mcp", []string{"Origin: null", "X-Api-Token: " + key}, 200},
+		{far, "POST /mcp", []string{"Origin: http://localhost:1", "X-Api-Token: " + key}, 403},
+		{far, "POST /mcp", []string{"Origin: https://mcp.example.com", "Host: mcp.example.com", "X-Api-Token: " + key}, 200},
+		{far, "POST /mcp", []string{"Origin: https://mcp.example.com", "Host: other.example.com", "X-Api-Token: " + key}, 403},
+		{front, "POST /mcp", []string{"Host: anything.example.com"}, 200},
+		{front, "POST /mcp", []string{"Origin: https://mcp.example.com", "Host: mcp.example.com"}, 200},
+		{front, "POST /mcp", []string{"Origin: http://localhost:8181", "Host: localhost:8181"}, 200},
+		{front, "POST /mcp", []string{"Origin: http://evil.example.com:8181", "Host: evil.example.com:8181"}, 403},
+		{wide, "POST /mcp", []string{"Origin: https://anywhere.example"}, 200},
+		{wide, "POST /mcp", []string{"Origin: a", "Origin: b"}, 403},
+
+		{keyed, "POST /mcp", nil, 401},
+		{keyed, "OPTIONS /mcp", nil, 401},
+		{keyed, "POST /mcp", []string{"X-Api-Token: " + key}, 200},
+		{keyed, "POST /mcp", []string{"Authorization: Bearer " + key}, 200},
+		{keyed, "POST /mcp", []string{"Authorization: Bearer other"}, 401},
+		{keyed, "POST /mcp", []string{"X-Api-Token: other"}, 401},
+		{keyed, "POST /mcp", []string{"X-Api-Token: " + key, "X-Api-Token: " + key}, 400},
+		{keyed, "POST /mcp", []string{"X-Api-Token: " + key, "Authorization: Bearer other"}, 400},
+		{keyed, "POST /mcp", []string{"Origin: http://evil.example.com", "X-Api-Token: " + key}, 403},
+	} {
+		response := ask(t, test.door, test.request, test.headers...)
+		text := read(t, response)
+		if response.StatusCode != test.status {
+			t.Errorf("%s with %q is answered with %d, not %d", test.request, test.headers, response.StatusCode, test.status)
+		}
+		served := strings.HasPrefix(test.request, "POST ") && test.status == 200
+		if !served && response.Header.Get("X-Content-Type-Options") != "nosniff" || !served && response.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s with %q has the headers %v", test.request, test.headers, response.Header)
+		}
+		if test.status == 405 || test.status < 400 {
+			continue
+		}
+		if allowed := response.Header.Get("Access-Control-Allow-Origin"); test.status == 403 && allowed != "" {
+			t.Errorf("%s with %q is refused, and %q may read that", test.request, test.headers, allowed)
+		}
+		var refused struct {
+			Version string           `json:"jsonrpc"`
+			ID      *json.RawMessage `json:"id"`
+			Error   struct {
+				Code    int
+				Message string
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &refused); err != nil || refused.Version != "2.0" || refused.ID != nil || refused.Error.Code != -32600 || refused.Error.Message == "" {
+			t.Errorf("%s with %q is refused with %s: %v", test.request, test.headers, text, err)
+		}
+	}
+}
+
+// Who is refused is told the way out, with what was sent, but for what is too long of it.
+func TestWaysOut(t *testing.T) {
+	var logged bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	remedy := func(err error) string {
+		switch e := err.(type) {
+		case *HostError:
+			return "start with --allow-host"
+		case *OriginError:
+			return "start with --allow-origin"
+		case *PathError:
+			if e.Path == HealthPath {
+				return "start with --healthz"
+			}
+		}
+		return ""
+	}
+	d := open(t, loopback(), ServeOptions{Remedy: remedy, Logger: logger})
+	for _, test := range []struct {
+		request, header string
+		says            string
+	}{
+		{"POST /mcp/", "Accept: a", "the endpoint is /mcp"},
+		{"GET /healthz", "Accept: a", "/healthz does not exist; the endpoint is /mcp; start with --healthz"},
+		{"POST /mcp", "Host: evil.example.com", `host "evil.example.com" is not allowed; start with --allow-host`},
+		{"POST /mcp", "Origin: https://evil.example.com", `origin "https://evil.example.com" is not allowed; start with --allow-origin`},
+		{"POST /mcp", "Origin: " + strings.Repeat("a", 5000), strings.Repeat("a", maxShown) + `…" is not`},
+	} {
+		var refused struct{ Error struct{ Message string } }
+		text := read(t, ask(t, d, test.request, test.header))
+		if err := json.Unmarshal([]byte(text), &refused); err != nil || !strings.Contains(refused.Error.Message, test.says) {
+			t.Errorf("%s with %.80q says %s", test.request, test.header, text)
+		}
+	}
+	if !strings.Contains(logged.String(), "https://evil.example.com") {
+		t.Errorf("the log does not name an origin:\n%s", logged.String())
+	}
+}
+
+// What is logged of a request is what came and what came of it, once each.
+func TestLogged(t *testing.T) {
+	var logged bytes.Buffer
+	d := open(t, loopback(), ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	read(t, ask(t, d, "POST /mcp", "Mcp-Method: tools/call"))
+	read(t, ask(t, d, "POST /nothing"))
+	text := logged.String()
+	for _, want := range []string{
+		"msg=request method=POST path=/mcp mcp=tools/call from=",
+		"msg=answered method=POST path=/mcp mcp=tools/call from=",
+		" status=200 took=",
+		"msg=answered method=POST path=/nothing from=",
+		" status=404 took=",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("the log does not have %q once:\n%s", want, text)
+		}
+	}
+	quiet := open(t, loopback(), ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	logged.Reset()
+	if read(t, ask(t, quiet, "POST /mcp")); logged.Len() > 0 {
+		t.Errorf("it is logged unasked:\n%s", logged.String())
+	}
+}
+
+// Who comes in through several gates, and with which words others are refused.
+func TestGates(t *testing.T) {
+	var logged bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	d := open(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t), tokenGate{}}, Logger: logger})
+	for _, test := range []struct {
+		headers    []string
+		status     int
+		challenges string
+		body       string // is in it
+	}{
+		{nil, 401, `Bearer realm="weather"|Bearer resource_metadata=x `, "authentication required; send a key as X-Api-Token or as Authorization: Bearer, or a token of ann's"},
+		{[]string{"Authorization: Bearer " + key}, 200, "", `["","key-`},
+		{[]string{"Authorization: Bearer good"}, 200, "", `["","ann",""]`},
+		{[]string{"Authorization: Bearer other"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "invalid credentials"},
+		{[]string{"Authorization: Basic eDp5"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "invalid credentials"},
+		{[]string{"Authorization: Bearer bad"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "expired"},
+		{[]string{"Authorization: Bearer narrow"}, 403, `Bearer realm="weather", error="insufficient_scope"|Bearer resource_metadata=x insufficient_scope`, "does not do"},
+		{[]string{"Authorization: Bearer odd"}, 503, "", "retry later"},
+		{[]string{"X-Api-Token: good"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "key"},
+	} {
+		response := ask(t, d, "POST /mcp", test.headers...)
+		text := read(t, response)
+		challenges := strings.Join(response.Header["Www-Authenticate"], "|")
+		if response.StatusCode != test.status || challenges != test.challenges || !strings.Contains(text, test.body) {
+			t.Errorf("%q: %d, %s, %s", test.headers, response.StatusCode, challenges, text)
+		}
+		if retry := response.Header.Get("Retry-After"); (retry != "") != (test.status == 503) {
+			t.Errorf("%q: Retry-After is %q", test.headers, retry)
+		}
+		if strings.Contains(text, "eyJsecret") {
+			t.Errorf("%q: an error of ours is told to everybody: %s", test.headers, text)
+		}
+	}
+	for _, secret := range []string{key, "other", "Basic", "eDp5"} {
+		if strings.Contains(logged.String(), secret) {
+			t.Errorf("%s is logged:\n%s", secret, logged.String())
+		}
+	}
+	if !strings.Contains(logged.String(), "no route to the issuer") {
+		t.Errorf("an error of ours is not logged:\n%s", logged.String())
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	d := open(t, elsewhere(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"https://app.example.com"}})
+	response := ask(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST",
+		"Access-Control-Request-Headers: content-type,mcp-param-city, x-evil, Mcp-Param-Bad Name,mcp-param-", "Access-Control-Request-Headers: Mcp-Param-Unit")
+	if response.StatusCode != 204 {
+		t.Fatalf("it is answered with %d", response.StatusCode)
+	}
+	for name, want := range map[string]string{
+		"Access-Control-Allow-Origin":      "https://app.example.com",
+		"Access-Control-Allow-Methods":     corsMethods,
+		"Access-Control-Allow-Headers":     corsHeaders + ", mcp-param-city, Mcp-Param-Unit",
+		"Access-Control-Expose-Headers":    "Mcp-Session-Id, WWW-Authenticate, Retry-After",
+		"Access-Control-Max-Age":           "7200",
+		"Access-Control-Allow-Credentials": "",
+	} {
+		if got := response.Header.Get(name); got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+	if vary := response.Header.Get("Vary"); !strings.HasPrefix(vary, "Origin") {
+		t.Errorf("Vary is %q", vary)
+	}
+	if response := ask(t, d, "OPTIONS /mcp", "Origin: https://evil.example.com", "Access-Control-Request-Method: POST"); response.StatusCode != 403 {
+		t.Errorf("the preflight of another is answered with %d", response.StatusCode)
+	}
+	if response := ask(t, d, "POST /mcp", "Origin: https://app.example.com"); response.StatusCode != 401 || response.Header.Get("Access-Control-Allow-Origin") == "" {
+		t.Errorf("a page cannot read that it needs a key: %d %v", response.StatusCode, response.Header)
+	}
+	if response := ask(t, d, "POST /mcp", "X-Api-Token: "+key); response.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("there was no origin, and the answer has %v", response.Header)
+	}
+	many := strings.Repeat("mcp-param-a,", 1000)
+	response = ask(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: "+many)
+	if n := strings.Count(response.Header.Get("Access-Control-Allow-Headers"), "mcp-param-a"); n != maxParameters {
+		t.Errorf("%d parameters are let through", n)
+	}
+}
+
+func TestClient(t *testing.T) {
+	r := httptest.NewRequest("POST", "/mcp", nil)
+	if got := ForwardedClient(r); got != "" {
+		t.Errorf("nobody in particular is %q", got)
+	}
+	r.Header.Add("X-Forwarded-For", "6.6.6.6")
+	r.Header.Add("X-Forwarded-For", "7.7.7.7, 192.0.2.1")
+	if got := ForwardedClient(r); got != "192.0.2.1" {
+		t.Errorf("the client is %q", got)
+	}
+	id := &auth.Identity{Subject: "ann"}
+	if got := ForwardedClient(r.WithContext(auth.With(t.Context(), id))); got != id.Principal() {
+		t.Errorf("ann is %q", got)
+	}
+}
+
+func BenchmarkDoor(b *testing.B) {
+	for name, d := range map[string]*guard{"open": open(b, loopback(), ServeOptions{}), "keys": open(b, loopback(), ServeOptions{Gates: []auth.Gate{keys(b)}})} {
+		d.handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+		b.Run(name, func(b *testing.B) {
+			r := httptest.NewRequest("POST", "/mcp", nil)
+			r.Host = "127.0.0.1:8181"
+			r.Header.Set("X-Api-Token", key)
+			w := httptest.NewRecorder()
+			b.ReportAllocs()
+			for b.Loop() {
+				d.ServeHTTP(w, r)
+			}
+		})
+	}
+}

@@ -1,0 +1,469 @@
+package mcphttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
+)
+
+// request is one of HTTP with a message, for a handler that is called directly. Headers are "Name: value".
+func request(ctx context.Context, method, body string, headers ...string) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, method, "/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Add(name, value)
+	}
+	return r
+}
+
+// give calls a handler directly, to the end.
+func give(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// meet begins a session with a handler that is called directly.
+func meet(t *testing.T, h http.Handler, r mcp.Revision) string {
+	t.Helper()
+	w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
+	id := "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
+	if w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
+		t.Fatalf("initialized gives %d %s", w.Code, w.Body)
+	}
+	return id
+}
+
+// A screen shows what a client has been sent.
+type screen struct {
+	header http.Header
+	text   bytes.Buffer
+	held   chan struct{} // until it is closed, writes wait; nil if they do not
+}
+
+func newScreen() *screen { return &screen{header: http.Header{}} }
+
+func (s *screen) Header() http.Header { return s.header }
+func (s *screen) WriteHeader(int)     {}
+func (s *screen) Flush()              {}
+
+func (s *screen) Write(p []byte) (int, error) {
+	if s.held != nil {
+		<-s.held
+	}
+	return s.text.Write(p)
+}
+
+// A line is a network of one server in the memory of the test, whose clients take what they are sent when they read.
+type line chan net.Conn
+
+func (l line) Accept() (net.Conn, error) {
+	if c, ok := <-l; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l line) Addr() net.Addr { return &net.TCPAddr{} }
+func (l line) Close() error   { close(l); return nil }
+
+// dial connects a client and sends a request.
+func (l line) dial(t *testing.T, body string, headers ...string) net.Conn {
+	t.Helper()
+	here, there := net.Pipe()
+	l <- there
+	t.Cleanup(func() { here.Close() })
+	r := request(t.Context(), "POST", body, headers...)
+	if err := r.Write(here); err != nil {
+		t.Fatal(err)
+	}
+	return here
+}
+
+// onLine serves a handler in the memory of the test, and ends it in the end.
+func onLine(t *testing.T, h *mcphttp.Handler) line {
+	l := make(line)
+	web := &http.Server{Handler: h}
+	go func() { _ = web.Serve(l) }()
+	t.Cleanup(func() { web.Close() })
+	return l
+}
+
+// shut ends a handler, and what it serves.
+func shut(t *testing.T, h *mcphttp.Handler) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := h.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// offering is a server with one tool.
+func offering(t *testing.T, o mcp.Options, name string, h mcp.ToolHandler) *mcp.Server {
+	t.Helper()
+	if o.Logger == nil {
+		o.Logger = quietLogger()
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "hostile", Version: "1"}, o)
+	if err := s.AddTool(mcp.Tool{Name: name}, h); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func callOf(id, name, meta string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + name + `"` + meta + `}}`
+}
+
+const withProgress = `,"_meta":{"progressToken":1}`
+
+// A session is over as soon as its client has been told so.
+func TestHTTPDeleted(t *testing.T) {
+	h := mcphttp.NewHandler(newFixture(t, mcp.Options{Logger: quietLogger()}), mcphttp.Options{})
+	for range 20 {
+		id := meet(t, h, mcp.LatestHandshake)
+		if w := give(h, request(t.Context(), "DELETE", "", id)); w.Code != 204 {
+			t.Fatal(w.Code)
+		}
+		if w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
+			t.Fatalf("behind DELETE a request gives %d", w.Code)
+		}
+	}
+}
+
+// A handler that ends its goroutine ends its call and nothing else.
+func TestHTTPGoexit(t *testing.T) {
+	s := newSite(t, offering(t, mcp.Options{}, "quits", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 0, "")
+		runtime.Goexit()
+		return nil, nil
+	}), mcphttp.Options{})
+	id := s.begin(mcp.LatestHandshake)
+	for _, meta := range []string{withProgress, ""} {
+		if a := s.post(id, callOf("1", "quits", meta), "Connection: close"); !strings.Contains(a.body, "internal error") {
+			t.Errorf("with %q it gives %s", meta, a.body)
+		}
+	}
+}
+
+// What is in a batch is served at once by several goroutines.
+func TestHTTPBatch(t *testing.T) {
+	began := make(chan struct{})
+	s := newSite(t, offering(t, mcp.Options{}, "waits", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		<-began
+		return nil, nil
+	}), mcphttp.Options{MaxCalls: 4, KeepAlive: 10 * time.Millisecond})
+	id, later := s.begin(mcp.Revision20250326), s.begin(mcp.LatestHandshake)
+	of := func(n int, one string) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
+	modern := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
+	for _, test := range []struct {
+		name, id, body string
+		status         int
+		want           string
+	}{
+		{"that name their revision", id, `[` + modern + `,` + strings.Replace(modern, `"id":1`, `"id":2`, 1) + `]`, 200, "-32020"},
+		{"not JSON", id, `[{"jsonrpc":"2.0"`, 400, "-32700"},
+		{"empty", id, `[]`, 400, "-32600"},
+		{"in a revision without", later, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, 400, "-32600"},
+		{"of too many", id, of(5, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), 503, "in flight"},
+		{"of notifications", id, of(5, `{"jsonrpc":"2.0","method":"notifications/x"}`), 202, ""},
+	} {
+		if a := s.post(test.id, test.body); a.StatusCode != test.status || !strings.Contains(a.body, test.want) {
+			t.Errorf("%s: it gives %s %s", test.name, a.Status, a.body)
+		}
+	}
+	// One that takes long is answered by a stream, as a call is.
+	r := s.open("POST", of(1, callOf("1", "waits", "")), "Mcp-Session-Id: "+id)
+	close(began)
+	if text, err := io.ReadAll(r.Body); err != nil || r.Header.Get("Content-Type") != "text/event-stream" || !strings.Contains(string(text), `data: [{"jsonrpc":"2.0","id":1,`) {
+		t.Errorf("a long one gives %s %q, %v", r.Header.Get("Content-Type"), text, err)
+	}
+}
+
+// A client learns of its session also when initialize is answered by a stream.
+func TestHTTPInitializeStream(t *testing.T) {
+	s := newSite(t, offering(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		mcp.Progress(ctx, 1, 0, "")
+		return next(ctx)
+	}}, "x", nothing), mcphttp.Options{})
+	a := s.do("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","_meta":{"progressToken":1}}}`)
+	if a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("Mcp-Session-Id") == "" || !strings.Contains(a.body, `"serverInfo"`) {
+		t.Errorf("it gives %v %s", a.Header, a.body)
+	}
+}
+
+// A moment is a context that calls f when it is first asked for a value.
+type moment struct {
+	context.Context
+	f func()
+}
+
+func (m *moment) Value(key any) any {
+	if f := m.f; f != nil {
+		m.f = nil
+		f()
+	}
+	return m.Context.Value(key)
+}
+
+// A session that begins while the server ends does not outlive it.
+func TestHTTPBeginsAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{Client: func(*http.Request) string { return "" }})
+		ended := make(chan error, 1)
+		ctx := &moment{t.Context(), func() { // it has its place, and cannot be found yet
+			go func() { ended <- h.Shutdown(t.Context()) }()
+			synctest.Wait()
+		}}
+		w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`))
+		if id := w.Header().Get("Mcp-Session-Id"); w.Code != 503 || id != "" {
+			t.Errorf("initialize gives %d, session %q", w.Code, id)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A session that a request has found does not end for being idle: a request finds it or does not.
+func TestHTTPFoundAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{SessionIdle: time.Minute})
+		id := meet(t, h, mcp.LatestHandshake)
+		ctx := &moment{t.Context(), func() { time.Sleep(10 * time.Minute) }}
+		if w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, id)); w.Code != 404 && !strings.Contains(w.Body.String(), `"tools":[`) {
+			t.Errorf("it gives %d %s", w.Code, w.Body)
+		}
+		shut(t, h)
+	})
+}
+
+// A session is kept for as long as is said after its last use, and not much longer.
+func TestHTTPIdleTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{SessionIdle: time.Minute})
+		for _, test := range []struct {
+			after time.Duration
+			want  int
+		}{{59 * time.Second, 200}, {76 * time.Second, 404}} {
+			for _, phase := range []time.Duration{0, 7 * time.Second, 14 * time.Second} { // wherever it falls between two looks
+				time.Sleep(phase)
+				id := meet(t, h, mcp.LatestHandshake)
+				time.Sleep(20 * time.Second)
+				ask := func() int {
+					return give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
+				}
+				if got := ask(); got != 200 {
+					t.Fatalf("a ping gives %d", got)
+				}
+				time.Sleep(test.after)
+				if got := ask(); got != test.want {
+					t.Errorf("%v after the last use a ping gives %d, want %d", test.after, got, test.want)
+				}
+			}
+		}
+		shut(t, h)
+	})
+}
+
+// A call that waits for its client does not keep a session that the client has left.
+func TestHTTPLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "asks", tool(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })), mcphttp.Options{SessionIdle: time.Minute})
+		id := meet(t, h, mcp.LatestHandshake)
+		ctx, leave := context.WithCancel(t.Context())
+		over := false
+		go func() {
+			h.ServeHTTP(newScreen(), request(ctx, "POST", callOf("1", "asks", ""), id))
+			over = true
+		}()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if over {
+			t.Error("the session ended while its client was there")
+		}
+		leave()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if !over {
+			t.Error("the call waits for a client that is gone")
+			give(h, request(t.Context(), "DELETE", "", id))
+		}
+		shut(t, h)
+	})
+}
+
+// A message goes over one stream: one whose place was taken is sent nothing more.
+func TestHTTPDisplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := offering(t, mcp.Options{}, "x", nothing)
+		h := mcphttp.NewHandler(server, mcphttp.Options{KeepAlive: time.Hour})
+		id := meet(t, h, mcp.LatestHandshake)
+		first, second := newScreen(), newScreen()
+		first.held = make(chan struct{}) // in the midst of its first event
+		go h.ServeHTTP(first, request(t.Context(), "GET", "", id))
+		synctest.Wait()
+		go h.ServeHTTP(second, request(t.Context(), "GET", "", id))
+		synctest.Wait()
+		server.RemoveTool("x")
+		time.Sleep(time.Second)
+		close(first.held)
+		synctest.Wait()
+		if strings.Contains(first.text.String(), "list_changed") || !strings.Contains(second.text.String(), "list_changed") {
+			t.Errorf("the first is told %q and the second %q", first.text.String(), second.text.String())
+		}
+		shut(t, h)
+	})
+}
+
+// A request that is refused does not take the place of a reader.
+func TestHTTPRefusedReader(t *testing.T) {
+	server := offering(t, mcp.Options{}, "x", nothing)
+	s := newSite(t, server, mcphttp.Options{})
+	id := s.begin(mcp.LatestHandshake)
+	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
+	next(t, events)
+	if a := s.do("GET", "", "Mcp-Session-Id: "+id, "Last-Event-ID: 0-0", "Last-Event-ID: 0-1"); a.StatusCode != 400 {
+		t.Errorf("two events give %s", a.Status)
+	}
+	server.RemoveTool("x")
+	if e := next(t, events); !strings.Contains(e, "list_changed") {
+		t.Errorf("the reader is told %q", e)
+	}
+}
+
+// A client that takes nothing of an answer holds a place among the calls for a time only.
+func TestHTTPUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "talks", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			return mcp.TextResult(strings.Repeat("x", 10_000)), nil
+		}), mcphttp.Options{MaxCalls: 1})
+		l := onLine(t, h)
+		l.dial(t, callOf("1", "talks", ","+meta), modern("tools/call", "talks")...)
+		time.Sleep(time.Minute)
+		if w := give(h, request(t.Context(), "POST", callOf("1", "talks", ","+meta), modern("tools/call", "talks")...)); w.Code != 200 {
+			t.Errorf("another client is told %d %s", w.Code, w.Body)
+		}
+		shut(t, h)
+	})
+}
+
+// A client that reads slowly, but reads, is sent the whole of a large event.
+func TestHTTPSlowLargeEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "talks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			mcp.Progress(ctx, 1, 0, "")
+			return mcp.TextResult(strings.Repeat("x", 1_000_000) + "the end"), nil
+		}), mcphttp.Options{})
+		id := meet(t, h, mcp.LatestHandshake)
+		conn := onLine(t, h).dial(t, callOf("1", "talks", withProgress), id)
+		var all []byte
+		for buf := make([]byte, 64<<10); !bytes.Contains(all, []byte("the end")); {
+			n, err := conn.Read(buf)
+			if err != nil {
+				t.Fatalf("after %d bytes: %v", len(all), err)
+			}
+			all = append(all, buf[:n]...)
+			time.Sleep(3 * time.Second)
+		}
+		conn.Close()
+		shut(t, h)
+	})
+}
+
+// A call whose client does not read takes nothing from what another call says.
+func TestHTTPHog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := offering(t, mcp.Options{}, "floods", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			for i := range 100 {
+				mcp.Progress(ctx, float64(i+1), 0, strings.Repeat("x", 1000))
+			}
+			<-ctx.Done()
+			return nil, nil
+		})
+		if err := server.AddTool(mcp.Tool{Name: "counts"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			for i := range 50 {
+				mcp.Progress(ctx, float64(i+1), 0, "")
+			}
+			return mcp.TextResult("counted"), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		h := mcphttp.NewHandler(server, mcphttp.Options{ReplayBuffer: 50_000})
+		id := meet(t, h, mcp.LatestHandshake)
+		slow, quick := newScreen(), newScreen()
+		slow.held = make(chan struct{})
+		go h.ServeHTTP(slow, request(t.Context(), "POST", callOf("1", "floods", withProgress), id))
+		synctest.Wait()
+		h.ServeHTTP(quick, request(t.Context(), "POST", callOf("2", "counts", withProgress), id))
+		if n := strings.Count(quick.text.String(), `"progress":`); n != 50 || !strings.Contains(quick.text.String(), "counted") {
+			t.Errorf("of 50 events, %d come", n)
+		}
+		close(slow.held)
+		give(h, request(t.Context(), "DELETE", "", id))
+		synctest.Wait()
+		shut(t, h)
+	})
+}
+
+// What has been sent is forgotten before an answer that its client has not seen yet, and an answer that is larger than the
+// room for them all as soon as it has been sent.
+func TestHTTPForgets(t *testing.T) {
+	server, step := streaming(t)
+	if err := server.AddTool(mcp.Tool{Name: "tells"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 0, "")
+		return mcp.TextResult(strings.Repeat("x", 30_000)), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcphttp.Options{ReplayBuffer: 50_000})
+	session := s.begin(mcp.LatestHandshake)
+	suspended := s.post(session, callOf("1", "suspends", ""))
+	step <- struct{}{}
+	var told []string
+	for range 4 {
+		told = append(told, idOf(s.post(session, callOf("2", "tells", withProgress)).body))
+	}
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(suspended.body)); !strings.Contains(a.body, "worth the wait") {
+		t.Errorf("who was away is told %s %q", a.Status, a.body)
+	}
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[0]); a.StatusCode != 400 {
+		t.Errorf("the oldest can be seen again: %s", a.Status)
+	}
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
+		t.Errorf("the newest cannot be seen again: %s %q", a.Status, a.body)
+	}
+	// What came before an answer is forgotten before it.
+	if err := server.AddTool(mcp.Tool{Name: "chats"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		for i := range 20 {
+			mcp.Progress(ctx, float64(i+1), 0, strings.Repeat("x", 3_000))
+		}
+		return mcp.TextResult("a short answer" + strings.Repeat("y", 3_000)), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	chat := s.post(session, callOf("2", "chats", withProgress)).body
+	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(chat)); !strings.Contains(a.body, "a short answer") {
+		t.Errorf("behind much, the answer is %s %q", a.Status, a.body)
+	}
+	small := newSite(t, server, mcphttp.Options{ReplayBuffer: 20_000})
+	session = small.begin(mcp.LatestHandshake)
+	last := idOf(small.post(session, callOf("2", "tells", withProgress)).body)
+	if a := small.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); a.StatusCode != 400 {
+		t.Errorf("what is larger than the room is kept: %s", a.Status)
+	}
+}

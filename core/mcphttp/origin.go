@@ -1,0 +1,157 @@
+package mcphttp
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// An originPolicy decides by the Host and Origin of a request whether it is served.
+type originPolicy struct {
+	loopback      bool            // the server listens on a loopback address
+	authenticated bool            // callers are authenticated here
+	hosts         map[string]bool // names of this machine and listed ones, in lower case, with or without a port
+	listed        map[string]bool // origins, in lower case
+	all           bool            // allow all origins
+}
+
+// newOriginPolicy returns the policy of a server that listens on addr, which may be nil to check the lists alone.
+func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
+	p := &originPolicy{loopback: IsLoopback(addr), hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
+	if p.loopback {
+		p.hosts[bracket(addr.(*net.TCPAddr).IP)] = true // such as 127.0.0.2
+	}
+	for _, host := range hosts {
+		name, _, ok := splitHost(host)
+		if !ok || strings.ContainsAny(name, "/?#@ *") {
+			return nil, &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
+		}
+		p.hosts[strings.ToLower(host)] = true
+	}
+	for _, origin := range origins {
+		switch {
+		case origin == "*":
+			p.all = true
+		case origin == "null":
+			p.listed[origin] = true
+		default:
+			u, err := url.Parse(origin)
+			if err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, origin) {
+				return nil, &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
+			}
+			p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
+		}
+	}
+	return p, nil
+}
+
+// admit returns a [*HostError] or [*OriginError] for a request that is not served. For a request with an Origin that is
+// served, it adds CORS headers to those of the response.
+func (p *originPolicy) admit(header http.Header, r *http.Request) error {
+	if !p.allowsHost(r.Host) {
+		return &HostError{r.Host}
+	}
+	sent := r.Header["Origin"]
+	if len(sent) == 0 {
+		return nil
+	}
+	if len(sent) > 1 || !p.allowsOrigin(sent[0], r.Host) {
+		return &OriginError{sent[0]}
+	}
+	header["Access-Control-Allow-Origin"] = sent
+	header["Access-Control-Expose-Headers"] = []string{corsExposed}
+	header["Vary"] = []string{"Origin"}
+	return nil
+}
+
+// allowsHost reports whether a server may be called by the name in a Host header. On other than loopback addresses any
+// name is allowed: callers are authenticated there, here or by a proxy, which may use another name.
+func (p *originPolicy) allowsHost(host string) bool {
+	return !p.loopback || p.knowsHost(host)
+}
+
+// knowsHost reports whether a host is a name of this machine or listed.
+func (p *originPolicy) knowsHost(host string) bool {
+	if p.hosts[host] {
+		return true
+	}
+	name, _, ok := splitHost(host)
+	if !ok {
+		return false
+	}
+	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
+}
+
+// allowsOrigin reports whether pages of an origin may call a server by the name host, which is allowed. Pages of the host
+// itself may. Without authentication the host must be known: any page can make its own name resolve to this server.
+func (p *originPolicy) allowsOrigin(origin, host string) bool {
+	if p.all {
+		return true
+	}
+	origin = strings.ToLower(origin)
+	if p.listed[origin] {
+		return true
+	}
+	scheme, from, ok := strings.Cut(origin, "://")
+	if !ok || scheme != "http" && scheme != "https" {
+		return false
+	}
+	name, _, ok := splitHost(from)
+	if !ok {
+		return false
+	}
+	if p.loopback && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
+		return true
+	}
+	if !p.authenticated && !p.knowsHost(host) {
+		return false
+	}
+	return withoutDefaultPort(origin) == withoutDefaultPort(scheme+"://"+strings.ToLower(host))
+}
+
+// splitHost splits a host from its port, if it has one. IPv6 addresses keep their brackets.
+func splitHost(host string) (name, port string, ok bool) {
+	end := strings.LastIndexByte(host, ':')
+	if end < 0 || strings.HasSuffix(host, "]") {
+		return host, "", isName(host)
+	}
+	name, port = host[:end], host[end+1:]
+	if len(port) == 0 || len(port) > 5 {
+		return "", "", false
+	}
+	for _, c := range []byte(port) {
+		if c < '0' || c > '9' {
+			return "", "", false
+		}
+	}
+	return name, port, isName(name)
+}
+
+// isName reports whether text can be a host without a port.
+func isName(text string) bool {
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		inner, ok = strings.CutSuffix(inner, "]")
+		return ok && net.ParseIP(inner) != nil && strings.Contains(inner, ":")
+	}
+	return text != "" && !strings.ContainsAny(text, ":[]")
+}
+
+// bracket formats an address for a Host header.
+func bracket(ip net.IP) string {
+	if ip.To4() == nil {
+		return "[" + ip.String() + "]"
+	}
+	return ip.String()
+}
+
+// withoutDefaultPort returns an origin as browsers send it.
+func withoutDefaultPort(origin string) string {
+	if strings.HasPrefix(origin, "https://") {
+		return strings.TrimSuffix(origin, ":443")
+	}
+	if strings.HasPrefix(origin, "http://") {
+		return strings.TrimSuffix(origin, ":80")
+	}
+	return origin
+}

@@ -1,0 +1,102 @@
+package mcphttp
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestBadOrigins(t *testing.T) {
+	for _, test := range []struct {
+		options ServeOptions
+		says    string
+	}{
+		{ServeOptions{Origins: []string{"app.example.com"}}, "https://app.example.com"},
+		{ServeOptions{Origins: []string{"https://app.example.com/"}}, "must be a scheme and a host"},
+		{ServeOptions{Origins: []string{"https://me@app.example.com/x"}}, "must be a scheme and a host"},
+		{ServeOptions{Origins: []string{"https://*.example.com/?"}}, "must be a scheme and a host"},
+		{ServeOptions{Origins: []string{""}}, "must be a scheme and a host"},
+		{ServeOptions{Origins: []string{"https://"}}, "must be a scheme and a host"},
+		{ServeOptions{Hosts: []string{"https://pc.local"}}, "mcp.example.com"},
+		{ServeOptions{Hosts: []string{"*"}}, "mcp.example.com"},
+		{ServeOptions{Hosts: []string{"::1"}}, "mcp.example.com"},
+		{ServeOptions{Hosts: []string{"pc.local:http"}}, "mcp.example.com"},
+		{ServeOptions{Hosts: []string{""}}, "mcp.example.com"},
+		{ServeOptions{Path: "mcp"}, "must begin with /"},
+		{ServeOptions{Path: "/healthz", Health: true}, "is the path of the health check"},
+		{ServeOptions{MaxHeader: -1}, "negative"},
+		{ServeOptions{Grace: -1}, "negative"},
+	} {
+		if err := test.options.Check(); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%v, which lacks %q", err, test.says)
+		}
+	}
+	good := ServeOptions{Origins: []string{"https://app.example.com:443", "http://[::1]:5173", "vscode-webview://abc", "*", "null"}, Hosts: []string{"pc.local", "[fe80::1]:8181", "192.168.1.5"}}
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server is called by the address that it listens on.
+func TestOwnHost(t *testing.T) {
+	for _, test := range []struct {
+		addr net.IP
+		host string
+		want bool
+	}{
+		{net.IPv4(127, 0, 0, 2), "127.0.0.2:8181", true},
+		{net.IPv4(127, 0, 0, 1), "127.0.0.2:8181", false},
+		{net.IPv6loopback, "[::1]:8181", true},
+		{net.IPv6loopback, "[0:0:0:0:0:0:0:1]:8181", false},
+	} {
+		o, err := newOriginPolicy(nil, nil, &net.TCPAddr{IP: test.addr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.allowsHost(test.host); got != test.want {
+			t.Errorf("at %v, %s: %v", test.addr, test.host, got)
+		}
+	}
+}
+
+// FuzzOrigin looks whether what is let in on a loopback address is of this machine or listed, by another rule: what
+// url.Parse makes of it.
+func FuzzOrigin(f *testing.F) {
+	for _, host := range []string{"localhost", "127.0.0.1:80", "[::1]:8181", "pc.local", "PC.LOCAL:8181", "evil.example.com", "localhost@evil", "localhost.evil", "[::1].evil", ""} {
+		for _, origin := range []string{"http://localhost:1", "https://[::1]", "https://app.example.com", "http://" + host, "https://" + host, "null", "", "http://localhost@evil", "http://localhost#.evil"} {
+			f.Add(host, origin)
+		}
+	}
+	o, err := newOriginPolicy([]string{"https://app.example.com"}, []string{"pc.local"}, loopback())
+	if err != nil {
+		f.Fatal(err)
+	}
+	ours, ports := []string{"localhost", "127.0.0.1", "::1"}, regexp.MustCompile(`^([^\[\]]*|\[.*\])(:[0-9]{1,5})?$`)
+	f.Fuzz(func(t *testing.T, host, origin string) {
+		hostIn := o.allowsHost(host)
+		if hostIn {
+			u, err := url.Parse("http://" + host)
+			if err != nil || u.User != nil || u.Path != "" || u.Host != host || !ports.MatchString(host) || !slices.Contains(append(ours, "pc.local"), strings.ToLower(u.Hostname())) {
+				t.Errorf("the host %q is let in", host)
+			}
+		}
+		if !hostIn || !o.allowsOrigin(origin, host) {
+			return
+		}
+		u, err := url.Parse(origin)
+		if err != nil || !strings.EqualFold(u.Scheme+"://"+u.Host, origin) || !ports.MatchString(u.Host) {
+			t.Fatalf("the origin %q is let in, which is none: %v", origin, err)
+		}
+		name := strings.ToLower(u.Hostname())
+		switch {
+		case u.Scheme != "http" && u.Scheme != "https":
+			t.Errorf("the origin %q is let in for its scheme", origin)
+		case slices.Contains(ours, name), strings.EqualFold(origin, "https://app.example.com"), name == "pc.local" && strings.Contains(strings.ToLower(host), name):
+		default:
+			t.Errorf("the origin %q is let in, at the host %q", origin, host)
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package mcphttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/petrock/petrock/core/auth"
+)
+
+// start serves h at a free port until the test ends or stop is called, which returns what came of it.
+func start(t *testing.T, h Service, o ServeOptions) (addr string, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, ended := make(chan net.Addr, 1), make(chan error, 1)
+	o.Addr, o.Ready = "127.0.0.1:0", func(addr net.Addr) { ready <- addr }
+	go func() { ended <- Serve(ctx, h, o) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	select {
+	case at := <-ready:
+		t.Cleanup(func() { stop() })
+		return at.String(), stop
+	case err := <-ended:
+		t.Fatal(err)
+		return "", nil
+	}
+}
+
+// What cannot be served is refused at the start, with the way out.
+func TestRefusedAtStart(t *testing.T) {
+	taken, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, test := range []struct {
+		options ServeOptions
+		says    string
+	}{
+		{ServeOptions{Addr: ":0"}, "listen on :0: other machines could connect without authentication"},
+		{ServeOptions{Addr: "0.0.0.0:0"}, "without authentication"},
+		{ServeOptions{Addr: "[::]:0"}, "without authentication"},
+		{ServeOptions{Addr: taken.Addr().String()}, "address already in use"},
+		{ServeOptions{Addr: "8181"}, "host:port"},
+		{ServeOptions{Addr: "127.0.0.1"}, "host:port"},
+		{ServeOptions{Addr: "127.0.0.1:"}, "host:port"},
+		{ServeOptions{Addr: "127.0.0.1:99999"}, "must be from 0 to 65535"},
+		{ServeOptions{Addr: "127.0.0.1:nothing"}, "listen tcp 127.0.0.1:nothing"},
+		{ServeOptions{Addr: "127.0.0.1:0", Origins: []string{"x"}}, "invalid Origins \"x\": must be a scheme and a host"},
+	} {
+		test.options.Ready = func(net.Addr) { t.Errorf("%s: it serves", test.options.Addr) }
+		if err := Serve(t.Context(), echo{}, test.options); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v, which lacks %q", test.options.Addr, err, test.says)
+		}
+	}
+}
+
+// Elsewhere it is served with a gate, or if that is said.
+func TestServeElsewhere(t *testing.T) {
+	for _, o := range []ServeOptions{{Addr: ":0", BehindProxy: true}, {Addr: "0.0.0.0:0", Gates: []auth.Gate{keys(t)}}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Ready = func(net.Addr) { cancel() }
+		if err := Serve(ctx, echo{}, o); err != nil {
+			t.Errorf("%s: %v", o.Addr, err)
+		}
+		cancel()
+	}
+}
+
+// An address that was left out, as by a variable that is not set, is that of this machine and not every one.
+func TestNoAddress(t *testing.T) {
+	listener, err := Listen(t.Context(), "")
+	if err != nil { // another program has the port
+		if !strings.Contains(err.Error(), DefaultAddr) {
+			t.Error(err)
+		}
+		return
+	}
+	defer listener.Close()
+	if listener.Addr().String() != DefaultAddr {
+		t.Errorf("it listens on %s", listener.Addr())
+	}
+}
+
+// A waiting handler answers when it is told to end, as one whose call is in flight.
+type waiting struct{ entered, told chan struct{} }
+
+func (h waiting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	close(h.entered)
+	select {
+	case <-h.told:
+		io.WriteString(w, "done")
+	case <-r.Context().Done():
+	}
+}
+
+func (h waiting) Shutdown(context.Context) error {
+	close(h.told)
+	return nil
+}
+
+// Calls in flight end before the server does, and no further ones are accepted.
+func TestEnd(t *testing.T) {
+	h := waiting{make(chan struct{}), make(chan struct{})}
+	addr, stop := start(t, h, ServeOptions{})
+	answered := make(chan string, 1)
+	go func() {
+		response, err := http.Post("http://"+addr+"/mcp", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		answered <- string(text)
+	}()
+	<-h.entered
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if got := <-answered; got != "done" {
+		t.Errorf("the call in flight gets %q", got)
+	}
+	if conn, err := net.Dial("tcp", addr); err == nil {
+		conn.Close()
+		t.Error("it still listens")
+	}
+}
+
+// panicking is a handler with a fault.
+type panicking struct{ echo }
+
+func (panicking) ServeHTTP(http.ResponseWriter, *http.Request) { panic("a fault") }
+
+// A handler that panics ends its own connection, and is logged.
+func TestPanic(t *testing.T) {
+	var logged safeBuffer
+	addr, stop := start(t, panicking{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Health: true})
+	if response, err := http.Post("http://"+addr+"/mcp", "application/json", strings.NewReader("{}")); err == nil {
+		t.Errorf("it is answered with %d", response.StatusCode)
+	}
+	response, err := http.Get("http://" + addr + "/healthz")
+	if err != nil || response.StatusCode != 200 {
+		t.Errorf("then it is not there: %v", err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if text := logged.String(); !strings.Contains(text, "a fault") {
+		t.Errorf("it is logged as %q", text)
+	}
+}
+
+// A broken listener cannot accept.
+type broken struct{ net.Listener }
+
+func (broken) Accept() (net.Conn, error) { return nil, errors.New("no more files") }
+
+func TestBrokenListener(t *testing.T) {
+	listener, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), echo{}, ServeOptions{Listener: broken{listener}}); err == nil || !strings.Contains(err.Error(), "no more files") {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// A safeBuffer may be written to and read at once.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,235 @@
+package mcphttp
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// A session is one over HTTP. Its messages come by POST. Messages that belong to no call go over a stream that the
+// client opens by GET.
+type session struct {
+	*mcp.Session
+	id        string
+	principal string // whose it is
+	client    string // for MaxSessionsEach
+	streams   *streams
+	leaving   atomic.Bool
+	using     atomic.Int64 // requests that use it
+	used      atomic.Bool  // since the last sweep
+	seen      int64        // the last sweep that found it used, in nanoseconds since 1970; guarded by Handler.mu
+}
+
+func (h *Handler) newSession(r *http.Request, client string) *session {
+	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: newStreams(h.o.ReplayBuffer)}
+	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.ownStream().add(msg) })
+	return s
+}
+
+// release notes that a request no longer uses the session.
+func (s *session) release() {
+	s.used.Store(true) // before using, so that the sweep sees one of the two
+	s.using.Add(-1)
+}
+
+// errClosing refuses new sessions and calls.
+var errClosing = errors.New("the server is shutting down")
+
+// errEach refuses a session of a client that has MaxSessionsEach.
+var errEach = errors.New("this client has too many sessions")
+
+// takePlace counts one more session or subscription of a client, or refuses the request.
+func (h *Handler) takePlace(e *exchange, m *jsonrpc.Message) (client string, ok bool) {
+	client = h.o.Client(e.r)
+	err := h.countPlace(client)
+	status := http.StatusServiceUnavailable
+	if errors.Is(err, errEach) {
+		status = http.StatusTooManyRequests
+	}
+	if err != nil {
+		h.refuse(e.w, status, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
+	}
+	return client, err == nil
+}
+
+func (h *Handler) countPlace(client string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closing.Load():
+		return errClosing
+	case h.places >= h.o.MaxSessions:
+		return fmt.Errorf("%d sessions are open, which is the limit: retry later", h.o.MaxSessions)
+	case h.clients[client] >= h.o.MaxSessionsEach:
+		return fmt.Errorf("%w (%d): end one with DELETE", errEach, h.o.MaxSessionsEach)
+	}
+	h.places++
+	h.clients[client]++
+	return nil
+}
+
+// givePlace undoes takePlace.
+func (h *Handler) givePlace(client string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.places--
+	if h.clients[client]--; h.clients[client] == 0 {
+		delete(h.clients, client)
+	}
+}
+
+// register lets requests find a session, and counts as one that uses it. It reports false if the handler is shutting
+// down.
+func (h *Handler) register(s *session) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closing.Load() {
+		return false
+	}
+	s.using.Add(1)
+	h.sessions[s.id] = s
+	if !h.sweeping {
+		h.sweeping = true
+		time.AfterFunc(h.sweepInterval(), h.sweep)
+	}
+	return true
+}
+
+// leave ends a session, unless another goroutine does. Its calls may go on until hurry is closed.
+func (h *Handler) leave(s *session, hurry <-chan struct{}) {
+	if s.leaving.CompareAndSwap(false, true) {
+		h.end(s, hurry)
+	}
+}
+
+// end ends a session whose leaving is set.
+func (h *Handler) end(s *session, hurry <-chan struct{}) {
+	s.Close(hurry)
+	s.streams.finishAll()
+	h.mu.Lock()
+	delete(h.sessions, s.id)
+	h.mu.Unlock()
+	h.givePlace(s.client)
+}
+
+// dismiss ends a session at once. Requests no longer find it.
+func (h *Handler) dismiss(s *session) {
+	if s.leaving.CompareAndSwap(false, true) {
+		h.endNow(s)
+	}
+}
+
+// endNow is end without waiting for it.
+func (h *Handler) endNow(s *session) {
+	now := make(chan struct{})
+	close(now)
+	go h.end(s, now) // a call that ignores its context may take a while
+}
+
+// find returns the session with an id if it belongs to the caller, or nil. The caller must release it.
+func (h *Handler) find(id string, r *http.Request) *session {
+	who := auth.From(r.Context()).Principal()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[id]
+	if s == nil || s.leaving.Load() && !h.closing.Load() || s.principal != who {
+		return nil
+	}
+	s.using.Add(1)
+	return s
+}
+
+// sweepInterval is the time between two sweeps.
+func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
+
+// sweep ends the sessions that have been idle for too long. It runs again as long as there are sessions. One timer for
+// all is simpler than one for each, which every request would have to reset.
+func (h *Handler) sweep() {
+	now := time.Now()
+	before := now.Add(-h.o.SessionIdle).UnixNano()
+	var idle []*session
+	h.mu.Lock()
+	for _, s := range h.sessions {
+		if s.using.Load() > 0 || s.used.Swap(false) {
+			s.seen = now.UnixNano()
+		}
+		if s.seen > before {
+			s.streams.forget(before)
+		} else if s.leaving.CompareAndSwap(false, true) {
+			idle = append(idle, s)
+		}
+	}
+	if h.sweeping = len(h.sessions) > 0; h.sweeping {
+		time.AfterFunc(h.sweepInterval(), h.sweep)
+	}
+	h.mu.Unlock()
+	for _, s := range idle {
+		h.endNow(s)
+	}
+}
+
+// delete ends a session at the request of its client.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
+	if s := h.named(w, r); s != nil {
+		defer s.release()
+		h.dismiss(s)
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends when the
+// credentials of the client expire.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
+	s := h.named(w, r)
+	if s == nil {
+		return
+	}
+	defer s.release()
+	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
+		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "GET returns a stream: Accept must include text/event-stream"))
+		return
+	}
+	var rest *reader
+	last, ok := single(r.Header["Last-Event-Id"])
+	if ok {
+		rest, ok = s.streams.after(last) // replaces another reader of the stream
+	}
+	if !ok {
+		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to resume from"))
+		return
+	}
+	if s.Revision() >= mcp.Revision20251125 {
+		rest.primeOnce()
+	}
+	known, stop := auth.UntilExpiry(r.Context())
+	defer stop()
+	h.startStream(w)
+	h.pump(w, r.WithContext(known), rest)
+}
+
+// named finds the session of a GET or a DELETE, or refuses the request.
+func (h *Handler) named(w http.ResponseWriter, r *http.Request) *session {
+	id, sole := single(r.Header["Mcp-Session-Id"])
+	if id == "" || !sole {
+		w.Header().Set("Allow", "POST")
+		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id only POST is allowed"))
+		return nil
+	}
+	if version, sole := single(r.Header["Mcp-Protocol-Version"]); version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) || !sole {
+		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q has no sessions", clip(version)))
+		return nil
+	}
+	s := h.find(id, r)
+	if s == nil {
+		h.refuse(w, http.StatusNotFound, jsonrpc.ID{}, noSession())
+	}
+	return s
+}

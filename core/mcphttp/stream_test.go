@@ -1,0 +1,392 @@
+package mcphttp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
+)
+
+// streaming is a server with tools that say something before they answer.
+func streaming(t *testing.T) (s *mcp.Server, step chan struct{}) {
+	t.Helper()
+	s = newFixture(t, mcp.Options{Logger: quietLogger()})
+	step = make(chan struct{})
+	add := func(name string, h mcp.ToolHandler) {
+		if err := s.AddTool(mcp.Tool{Name: name}, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("steps", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		for i := range 3 {
+			mcp.Progress(ctx, float64(i+1), 3, "")
+			select {
+			case <-step:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+		return mcp.TextResult("walked"), nil
+	})
+	add("suspends", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Suspend(ctx, 50*time.Millisecond)
+		<-step
+		return mcp.TextResult("worth the wait"), nil
+	})
+	add("floods", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		for i := range 10_000 {
+			mcp.Progress(ctx, float64(i+1), 0, strings.Repeat("x", 1000))
+		}
+		return mcp.TextResult("high water"), ctx.Err()
+	})
+	add("asks", tool(func(ctx context.Context) (string, error) {
+		q := nameForm()
+		if err := mcp.Ask(ctx, q); err != nil {
+			return "", err
+		}
+		return "answered", nil
+	}))
+	return s, step
+}
+
+const stepsCall = `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"steps",`
+
+func TestHTTPStream(t *testing.T) {
+	server, step := streaming(t)
+	s := newSite(t, server, mcphttp.Options{})
+	session := s.begin(mcp.LatestHandshake)
+	for _, test := range []struct {
+		name, body string
+		headers    []string
+		ids        bool
+	}{
+		{"in a session", stepsCall + `"_meta":{"progressToken":1}}}`, []string{"Mcp-Session-Id: " + session}, true},
+		{"alone", stepsCall + strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1) + `}}`, modern("tools/call", "steps"), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := s.open("POST", test.body, test.headers...)
+			if got := r.Header.Get("Content-Type"); r.StatusCode != 200 || got != "text/event-stream" {
+				t.Fatalf("it is %s %s", r.Status, got)
+			}
+			events := bufio.NewReader(r.Body)
+			if test.ids {
+				if mark := next(t, events); !strings.HasPrefix(mark, "id: ") || !strings.HasSuffix(mark, "-0\ndata: \n") {
+					t.Errorf("the stream begins with %q", mark)
+				}
+			}
+			for i := range 3 {
+				if e := next(t, events); !strings.Contains(e, fmt.Sprintf(`"progress":%d`, i+1)) || strings.HasPrefix(e, "id: ") != test.ids {
+					t.Errorf("event %d is %q", i, e)
+				}
+				step <- struct{}{}
+			}
+			if e := next(t, events); !strings.Contains(e, `"id":"c","result":`) || !strings.Contains(e, "walked") {
+				t.Errorf("the answer is %q", e)
+			}
+			if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
+				t.Errorf("behind it comes %q, %v", rest, err)
+			}
+		})
+	}
+}
+
+// Who loses a stream in the midst of it goes on behind the last event seen, as often as needed.
+func TestHTTPResume(t *testing.T) {
+	server, step := streaming(t)
+	s := newSite(t, server, mcphttp.Options{})
+	session, other := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
+	r := s.open("POST", stepsCall+`"_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+session)
+	events := bufio.NewReader(r.Body)
+	next(t, events)
+	last := idOf(next(t, events))
+	r.Body.Close()
+	step <- struct{}{}
+	step <- struct{}{}
+	if a := s.do("GET", "", "Mcp-Session-Id: "+other, "Last-Event-ID: "+last); a.StatusCode != 400 {
+		t.Errorf("another session resumes the stream: %s %q", a.Status, a.body)
+	}
+	r = s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
+	events = bufio.NewReader(r.Body)
+	for i := range 2 {
+		if e := next(t, events); !strings.Contains(e, fmt.Sprintf(`"progress":%d`, i+2)) {
+			t.Errorf("it goes on with %q", e)
+		}
+	}
+	step <- struct{}{}
+	if e := next(t, events); !strings.Contains(e, "walked") {
+		t.Errorf("it ends with %q", e)
+	}
+	for range 2 { // what has been seen may be seen again
+		if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); strings.Count(a.body, "data: ") != 3 || !strings.Contains(a.body, "walked") {
+			t.Errorf("again it is %q", a.body)
+		}
+	}
+}
+
+func idOf(event string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(event, "id: "), "\n")
+	return id
+}
+
+func TestHTTPSuspend(t *testing.T) {
+	server, step := streaming(t)
+	s := newSite(t, server, mcphttp.Options{})
+	session := s.begin(mcp.LatestHandshake)
+	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`)
+	if !strings.Contains(a.body, "retry: 50\ndata: \n\n") || strings.Contains(a.body, "worth") {
+		t.Fatalf("the call gives %q", a.body)
+	}
+	if !a.Close {
+		t.Error("the client is to use a connection again that is being closed")
+	}
+	r := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(a.body))
+	step <- struct{}{}
+	if e := next(t, bufio.NewReader(r.Body)); !strings.Contains(e, "worth the wait") {
+		t.Errorf("the answer is %q", e)
+	}
+	// Where nobody could come back, the client waits.
+	go func() { step <- struct{}{} }()
+	if a := s.post(s.begin(mcp.Revision20250618), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`); !strings.Contains(a.body, "worth the wait") {
+		t.Errorf("in 2025-06-18 the call gives %q", a.body)
+	}
+}
+
+// A question goes over the stream of its call, and its answer comes in a POST of its own.
+func TestHTTPAsk(t *testing.T) {
+	server, _ := streaming(t)
+	s := newSite(t, server, mcphttp.Options{})
+	session, other := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
+	r := s.open("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks"}}`, "Mcp-Session-Id: "+session)
+	events := bufio.NewReader(r.Body)
+	next(t, events)
+	question := next(t, events)
+	if !strings.Contains(question, `"method":"elicitation/create"`) {
+		t.Fatalf("the question is %q", question)
+	}
+	const reply = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"Ann"}}}`
+	if a := s.post(other, reply); a.StatusCode != 202 {
+		t.Errorf("an answer to nothing gives %s", a.Status)
+	}
+	if a := s.post(session, reply); a.StatusCode != 202 || a.body != "" {
+		t.Errorf("the answer gives %s %q", a.Status, a.body)
+	}
+	if e := next(t, events); !strings.Contains(e, "answered") {
+		t.Errorf("the result is %q", e)
+	}
+}
+
+// What belongs to no call goes over the stream that the client gets, and waits for it.
+func TestHTTPOwnStream(t *testing.T) {
+	server, _ := streaming(t)
+	s := newSite(t, server, mcphttp.Options{})
+	session := s.begin(mcp.LatestHandshake)
+	if a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`); a.StatusCode != 200 {
+		t.Fatal(a.Status, a.body)
+	}
+	r := s.open("GET", "", "Mcp-Session-Id: "+session)
+	events := bufio.NewReader(r.Body)
+	last := idOf(next(t, events))
+	server.ResourceUpdated("note://readme")
+	if e := next(t, events); !strings.Contains(e, `"method":"notifications/resources/updated","params":{"uri":"note://readme"}`) {
+		t.Errorf("the client is told %q", e)
+	}
+	// A second one takes the place of the first.
+	second := s.open("GET", "", "Mcp-Session-Id: "+session)
+	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
+		t.Errorf("the first stream ends with %q, %v", rest, err)
+	}
+	server.RemoveTool("greets")
+	if e := next(t, bufio.NewReader(second.Body)); !strings.Contains(e, "tools/list_changed") {
+		t.Errorf("the second is told %q", e)
+	}
+	again := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
+	if e := next(t, bufio.NewReader(again.Body)); !strings.Contains(e, "resources/updated") {
+		t.Errorf("behind the first event comes %q", e)
+	}
+	if a := s.do("DELETE", "", "Mcp-Session-Id: "+session); a.StatusCode != 204 {
+		t.Error(a.Status)
+	}
+	if _, err := io.ReadAll(again.Body); err != nil {
+		t.Errorf("the end of the session breaks the stream: %v", err)
+	}
+}
+
+func TestHTTPListen(t *testing.T) {
+	server, _ := streaming(t)
+	s := newSite(t, server, mcphttp.Options{})
+	r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, modern("subscriptions/listen", "")...)
+	events := bufio.NewReader(r.Body)
+	if e := next(t, events); r.Header.Get("X-Accel-Buffering") != "no" || !strings.Contains(e, "subscriptions/acknowledged") || strings.Contains(e, "id: ") {
+		t.Errorf("it begins with %q", e)
+	}
+	server.RemovePrompt("plain")
+	server.RemoveTool("greets")
+	if e := next(t, events); !strings.Contains(e, `tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`) {
+		t.Errorf("it is told %q", e)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := s.handler.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	if e := next(t, events); !strings.Contains(e, `"id":"l","result":`) {
+		t.Errorf("it ends with %q", e)
+	}
+	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
+		t.Errorf("behind it comes %q, %v", rest, err)
+	}
+	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, modern("tools/list", "")...); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+		t.Errorf("after the end a request gives %s %q", a.Status, a.body)
+	}
+}
+
+// Of a client that does not read, the tool notices nothing; what waits for it stays small.
+func TestHTTPSlowReader(t *testing.T) {
+	server, _ := streaming(t)
+	s := newSite(t, server, mcphttp.Options{ReplayBuffer: 100_000})
+	session := s.begin(mcp.LatestHandshake)
+	r := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods","_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+session)
+	time.Sleep(20 * time.Millisecond) // whatever it is in the midst of
+	all, err := io.ReadAll(r.Body)
+	if err != nil || !strings.Contains(string(all), "high water") {
+		t.Errorf("the end is missing: %v", err)
+	}
+	alone := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods",`+strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1)+`}}`, modern("tools/call", "floods")...)
+	all, err = io.ReadAll(alone.Body)
+	if err != nil || !strings.Contains(string(all), "high water") {
+		t.Errorf("the stream that stands for itself ends with %v, and without its answer", err)
+	}
+}
+
+func TestHTTPLimits(t *testing.T) {
+	server, step := streaming(t)
+	s := newSite(t, server, mcphttp.Options{MaxSessions: 3, MaxSessionsEach: 2, MaxCalls: 1})
+	first := s.begin(mcp.LatestHandshake)
+	s.begin(mcp.LatestHandshake)
+	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
+	if a := s.do("POST", initialize); a.StatusCode != 429 || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `"id":0,"error"`) {
+		t.Errorf("a third session of one client gives %s %q", a.Status, a.body)
+	}
+	s.begin(mcp.LatestHandshake, "X-Test-User: ann")
+	if a := s.do("POST", initialize, "X-Test-User: bob"); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+		t.Errorf("a fourth session gives %s %q", a.Status, a.body)
+	}
+	r := s.open("POST", stepsCall+`"_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+first)
+	if a := s.post(first, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+		t.Errorf("a second call gives %s %q", a.Status, a.body)
+	}
+	if a := s.post(first, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}`); a.StatusCode != 202 {
+		t.Errorf("to cancel the first gives %s %q", a.Status, a.body)
+	}
+	if all, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(all), "result") {
+		t.Errorf("the cancelled call gives %q, %v", all, err)
+	}
+	close(step)
+	s.do("DELETE", "", "Mcp-Session-Id: "+first)
+	for a := s.do("POST", initialize); a.StatusCode != 200; a = s.do("POST", initialize) {
+		if a.StatusCode != 429 && a.StatusCode != 503 {
+			t.Fatal(a.Status, a.body)
+		}
+	}
+}
+
+// A client of 2026-07-28 that goes away has cancelled its call; one of a session has not.
+func TestHTTPGone(t *testing.T) {
+	server := newFixture(t, mcp.Options{Logger: quietLogger()})
+	began, ended := make(chan struct{}), make(chan error, 1)
+	go1 := func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		close(began)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, nil
+	}
+	if err := server.AddTool(mcp.Tool{Name: "lasts"}, go1); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcphttp.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	req, _ := http.NewRequestWithContext(ctx, "POST", s.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lasts",`+meta+`}}`))
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"lasts"}, "Mcp-Protocol-Version": {"2026-07-28"}}
+	go func() {
+		<-began
+		cancel()
+	}()
+	if _, err := s.Client().Do(req); err == nil {
+		t.Error("the client has an answer")
+	}
+	<-ended
+}
+
+// Sessions that nobody uses end; one that somebody listens to does not.
+func TestHTTPIdle(t *testing.T) {
+	server, _ := streaming(t)
+	s := newSite(t, server, mcphttp.Options{SessionIdle: 20 * time.Millisecond})
+	idle, used := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
+	s.open("GET", "", "Mcp-Session-Id: "+used)
+	for s.post(idle, `{"jsonrpc":"2.0","method":"notifications/x"}`).StatusCode != 404 {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if a := s.post(used, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.StatusCode != 200 {
+		t.Errorf("the session in use gives %s", a.Status)
+	}
+}
+
+// What one client is sent is in no other's answer, also when a client that listened has gone.
+func TestHTTPApart(t *testing.T) {
+	server := mcp.NewServer(mcp.Implementation{Name: "apart", Version: "1"}, mcp.Options{})
+	err := mcp.AddTool(server, mcp.Tool{Name: "say"}, func(_ context.Context, in struct {
+		Text string `json:"text"`
+	}) (string, error) {
+		return in.Text, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcphttp.Options{})
+	for range 20 {
+		r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, modern("subscriptions/listen", "")...)
+		next(t, bufio.NewReader(r.Body))
+		r.Body.Close()
+	}
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			text := strings.Repeat(string(rune('a'+i)), 100+10*i)
+			for range 50 {
+				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"` + text + `"},` + meta + `}}`
+				if a := s.do("POST", body, modern("tools/call", "say")...); !strings.Contains(a.body, `"`+text+`"`) {
+					t.Errorf("client %d is told %s", i, a.body)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A session that its client has ended is not there any more, from then on.
+func TestHTTPEnded(t *testing.T) {
+	server, _ := streaming(t)
+	s := newSite(t, server, mcphttp.Options{})
+	for range 20 {
+		id := s.begin(mcp.Revision20251125)
+		for _, want := range []int{204, 404} { // without a network between them, which gives time
+			r := httptest.NewRequest("DELETE", "/mcp", nil)
+			r.Header.Set("Mcp-Session-Id", id)
+			w := httptest.NewRecorder()
+			if s.handler.ServeHTTP(w, r); w.Code != want {
+				t.Fatalf("its end gives %d %q, want %d", w.Code, w.Body, want)
+			}
+		}
+	}
+}

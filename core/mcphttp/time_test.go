@@ -1,0 +1,217 @@
+package mcphttp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener without a network, for tests whose clock is not that of the wall.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func newPipes() pipes { return pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (p pipes) Addr() net.Addr { return loopback() }
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case accepted := <-p.conns:
+		return accepted, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Close() error {
+	select {
+	case <-p.done:
+	default:
+		close(p.done)
+	}
+	return nil
+}
+
+// dial connects to the listener.
+func (p pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	return client
+}
+
+// inTime runs a test with a server of its own and a clock of its own.
+func inTime(t *testing.T, h Service, o ServeOptions, test func(t *testing.T, listener pipes, stop func() error)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		listener, ended := newPipes(), make(chan error, 1)
+		o.Listener = listener
+		go func() { ended <- Serve(ctx, h, o) }()
+		stopped := false
+		stop := func() error {
+			stopped = true
+			cancel()
+			return <-ended
+		}
+		test(t, listener, stop)
+		if !stopped {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+const head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
+
+// Who is slow is cut off after the time that is set for what they are slow with.
+func TestSlow(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		sends  string
+		status int // 0 if there is no answer
+		after  time.Duration
+	}{
+		{"nothing comes", "", 0, 3 * time.Second},
+		{"a slow header", head, 0, 3 * time.Second},
+		{"a slow body", head + "\r\nhell", http.StatusRequestTimeout, 10 * time.Second},
+		{"a slow chunk", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", http.StatusRequestTimeout, 10 * time.Second},
+		{"a slow body that nobody reads", "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell", http.StatusNotFound, 10 * time.Second},
+		{"a client that asks nothing more", head + "\r\nhello", http.StatusOK, 60 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inTime(t, echo{}, ServeOptions{HeaderTimeout: 3 * time.Second, BodyTimeout: 7 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
+				began := time.Now()
+				conn := listener.dial()
+				defer conn.Close()
+				go io.WriteString(conn, test.sends)
+				reader := bufio.NewReader(conn)
+				response, err := http.ReadResponse(reader, nil)
+				switch {
+				case test.status == 0 && err == nil:
+					t.Errorf("it is answered with %d", response.StatusCode)
+				case test.status != 0 && err != nil:
+					t.Error(err)
+				case test.status != 0 && response.StatusCode != test.status:
+					t.Errorf("it is answered with %d, not %d", response.StatusCode, test.status)
+				}
+				io.Copy(io.Discard, reader)
+				if took := time.Since(began); took < test.after || took > test.after+time.Second {
+					t.Errorf("the connection ends after %v, not %v", took, test.after)
+				}
+			})
+		})
+	}
+}
+
+// A streaming handler reads the body, and writes a line each hour of a day.
+type streaming struct{ echo }
+
+func (streaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	for range 24 {
+		select {
+		case <-time.After(time.Hour):
+		case <-r.Context().Done():
+			return
+		}
+		io.WriteString(w, "hour\n")
+		http.NewResponseController(w).Flush()
+	}
+}
+
+// Once a request has been read, no limit is on its answer.
+func TestLongAnswer(t *testing.T) {
+	for name, request := range map[string]string{
+		"POST":   head + "\r\nhello",
+		"chunks": "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+		"GET":    "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, streaming{}, ServeOptions{}, func(t *testing.T, listener pipes, _ func() error) {
+				conn := listener.dial()
+				defer conn.Close()
+				go io.WriteString(conn, request)
+				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(response.Body)
+				if n := strings.Count(string(text), "hour"); n != 24 || err != nil {
+					t.Errorf("it has gone on for %d hours: %v", n, err)
+				}
+			})
+		})
+	}
+}
+
+// endless is a handler whose calls do not end by themselves.
+type endless struct{ ended chan error }
+
+func (h endless) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+	h.ended <- r.Context().Err()
+}
+
+func (endless) Shutdown(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// What has not ended when the grace is over is cut off, and its context ends.
+func TestGrace(t *testing.T) {
+	h := endless{make(chan error, 1)}
+	inTime(t, h, ServeOptions{Grace: 20 * time.Second}, func(t *testing.T, listener pipes, stop func() error) {
+		conn := listener.dial()
+		defer conn.Close()
+		io.WriteString(conn, head+"\r\nhello")
+		synctest.Wait()
+		began := time.Now()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != 20*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+			t.Error("it is answered")
+		}
+	})
+	if err := <-h.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ends with %v", err)
+	}
+}
+
+// Connections that ask nothing do not hold up the end.
+func TestEndWithIdle(t *testing.T) {
+	inTime(t, echo{}, ServeOptions{}, func(t *testing.T, listener pipes, stop func() error) {
+		silent := listener.dial()
+		defer silent.Close()
+		half := listener.dial()
+		defer half.Close()
+		io.WriteString(half, head)
+		idle := listener.dial()
+		defer idle.Close()
+		io.WriteString(idle, head+"\r\nhello")
+		if _, err := http.ReadResponse(bufio.NewReader(idle), nil); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > closeTimeout {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
