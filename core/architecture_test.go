@@ -22,7 +22,7 @@ var mayImport = []struct {
 	{"core/project", nil},
 	{"core/stdfd", nil},
 	{"core/serve/stdout", []string{"core/stdfd"}},
-	{"core/serve", []string{"core/auth", "core/client", "core/mcp", "core/mcpcli", "core/mcphttp", "core/project", "core/serve/stdout", "core/terminal"}},
+	{"core/serve", []string{"core/auth", "core/client", "core/mcp", "core/mcpcli", "core/mcphttp", "core/project", "core/serve/stdout", "core/stdfd", "core/terminal"}},
 	{"core/auth", nil},
 	{"core/auth/token", []string{"core/auth"}},
 	{"core/auth/oauth", []string{"core/auth", "core/auth/token", "core/mcp", "core/project", "core/terminal"}},

@@ -7,13 +7,12 @@
 //   - schema: JSON Schema, values and validation;
 //   - mcp: MCP, no byte framing: protocol types, the server, stdio, streamable HTTP;
 //   - client: the MCP client: processes, HTTP, servers in the same process;
-//   - mcpconfig: the files in which MCP clients keep their servers;
-//   - fleet: several MCP servers at once;
-//   - mcpcli: the commands that speak to MCP servers, from a terminal; it alone here imports cobra;
+//   - serve: the command line of a server;
+//   - mcpcli: the commands that call a server in a terminal;
 //   - auth: who calls over HTTP, and whether they may come in;
 //   - web: a server on HTTP: listening, hosts and origins, limits, the end;
-//   - stdfd: moves standard descriptors out of the way, for mcp and quiet;
-//   - quiet: keeps standard output clean while a program starts, for main packages;
+//   - stdfd: moves standard descriptors out of the way, for mcp and serve/stdout;
+//   - serve/stdout: reserves standard output for the protocol while a program starts;
 //   - terminal: what command lines share: usage, statuses, who looks on;
 //   - project: the folder that the source lives in, and its petrock.json;
 //   - mcptest: an in-memory client for tests.
@@ -21,9 +20,8 @@
 // Arrows point down only:
 //
 //	mcptest → mcp → jsonrpc, schema → strictjson → standard library
-//	mcpcli → fleet → client → mcp
-//	          fleet → mcpconfig → strictjson → standard library
-//	          mcp, quiet → stdfd → standard library
+//	serve → mcpcli → client → mcp
+//	          mcp, serve/stdout → stdfd → standard library
 //	          web, mcp → auth → standard library
 //	          terminal, project → standard library
 package core

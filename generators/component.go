@@ -128,8 +128,8 @@ func (n named) test(p gen.Project, body func(*jen.Group)) gen.GoFile {
 // path is that of the file that the component is written in.
 func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
 
-// beside is the path of the file that its test is written in.
-func (n named) beside() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
+// testPath is the path of its test file.
+func (n named) testPath() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
 
 // draft is the component with its test.
 func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
@@ -141,7 +141,7 @@ func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	draft := gen.Draft{Kind: n.kind, Name: n.wire, Files: []gen.File{{Path: n.path(), Text: text}, {Path: n.beside(), Text: tested}}}
+	draft := gen.Draft{Kind: n.kind, Name: n.wire, Files: []gen.File{{Path: n.path(), Text: text}, {Path: n.testPath(), Text: tested}}}
 	if n.body != nil {
 		draft.Files[0].Seek, draft.Files[0].Imports = true, n.body.imports
 		if n.check != nil {
@@ -155,9 +155,9 @@ func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
 	}
 	switch {
 	case !n.isWritten():
-		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and say in its test, %s, what it %s.", n.goName, n.path(), n.beside(), gives))
+		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and say in its test, %s, what it %s.", n.goName, n.path(), n.testPath(), gives))
 	case len(n.examples) == 0:
-		draft.Next = append(draft.Next, fmt.Sprintf("Say in its test, %s, what %s %s.", n.beside(), n.wire, gives))
+		draft.Next = append(draft.Next, fmt.Sprintf("Say in its test, %s, what %s %s.", n.testPath(), n.wire, gives))
 	}
 	if n.description == "" && n.kind != "worker" {
 		draft.Next = append(draft.Next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", n.goName))

@@ -156,7 +156,7 @@ func (c crud) state() gen.GoFile {
 		jen.Id(c.all).Map(jen.String()).Op("*").Id(c.typ).Op("`json:\""+strings.ToLower(c.all)+"\"`").Comment("// By id"),
 		jen.Id("Order").Index().String().Op("`json:\"order\"`").Comment("// Their ids, in the order in which they were created"),
 	)
-	file.Comment(fmt.Sprintf("// %s %s is one of the %s.", capitalised(article(c.one)), c.typ, c.feature))
+	file.Comment(fmt.Sprintf("// %s %s is one of the %s.", gen.Capitalize(article(c.one)), c.typ, c.feature))
 	bare := c.structure(nil)
 	file.Type().Id(c.typ).StructFunc(func(g *jen.Group) {
 		g.Id("ID").String().Op("`json:\"id\"`")

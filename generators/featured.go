@@ -71,8 +71,8 @@ func isKeptFolder(name string) bool {
 func isImported(name string) bool {
 	switch name {
 	case "app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
-		"cobra", "pflag", "os", "data", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
-		"main", "init", "run", "register", "extension", "extensions", "version", "revision", "create", "read":
+		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
+		"main", "init", "wire", "register", "serve", "appserve", "oauth":
 		return true
 	}
 	return false

@@ -57,7 +57,7 @@ func TestFeatureNames(t *testing.T) {
 		"features":                           "around features",
 		"main":                               "around features",
 		"init":                               "around features",
-		"data":                               "around features",
+		"serve":                              "around features",
 		"tools":                              "around features",
 		"core":                               "around features",
 		"register":                           "around features",

@@ -45,7 +45,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	}
 	draft.Trial = gen.Trial{Program: derive.OwnGenerators + "/run", Test: "Test" + n.goName}
 	draft.Next = []string{
-		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.beside()),
+		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.testPath()),
 		"go test ./" + n.dir,
 		fmt.Sprintf("go run ./cmd/petrock generate %s first", n.wire),
 	}

@@ -132,8 +132,8 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte) error {
 	if r := c.requestOf(ctx); r != nil {
 		r.Release() // before sending: the peer may not read until it has been read from
-		if r.out != nil {
-			return r.out.Send(msg)
+		if r.responder != nil {
+			return r.responder.Send(msg)
 		}
 	}
 	err := c.sendWithin(ctx, p.expired, msg)
@@ -145,11 +145,11 @@ func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte
 
 // sendWithin hands a message to the transport, unless ctx ends or the time is up before there is room for it.
 func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []byte) error {
-	if c.held == nil {
+	if c.lines == nil {
 		return c.send(msg)
 	}
 	for {
-		room, err := c.held.offer(msg)
+		_, room, err := c.lines.put(msg, false)
 		if room == nil {
 			return c.sent(err)
 		}
@@ -303,10 +303,8 @@ func numberOf(id ID) (int64, bool) {
 	return n, err == nil
 }
 
-// deliver hands a response to the call that waits for it, and ends what has sent it.
-func (c *Conn) deliver(m message) { c.hand(m, true) }
-
-func (c *Conn) hand(m message, stop bool) {
+// deliver hands a response to the call that waits for it. stop cancels the context of its sender, see [Outgoing].Via.
+func (c *Conn) deliver(m message, stop bool) {
 	number, ok := numberOf(m.id)
 	c.mu.Lock()
 	p := c.calls[number]
@@ -319,7 +317,7 @@ func (c *Conn) hand(m message, stop bool) {
 	}
 	c.mu.Unlock()
 	if !ok {
-		c.log.Debug("a response that nobody waits for", "id", m.id.String())
+		c.log.Debug("received a response to no pending call", "id", m.id.String())
 	}
 }
 

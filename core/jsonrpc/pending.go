@@ -104,7 +104,7 @@ func (c *Conn) keep(p *pending, o *Outgoing) {
 	case <-p.answer: // came too late to be taken
 	default:
 	}
-	if cap(p.buf) > mostKept {
+	if cap(p.buf) > maxKept {
 		p.buf = nil
 	}
 	c.kept.Put(p)

@@ -129,7 +129,7 @@ func TestStaleDerivedCode(t *testing.T) {
 	tag := json.RawMessage(`{"type":"object","properties":{"tag":{"type":"string"}},"additionalProperties":false}`)
 	for _, err := range []error{
 //line /project/tools/tools_gen.go:7
-		mcp.AddTool(s, mcp.Tool{Name: "list", InputSchema: tag}, prompt),
+		mcp.AddDerivedTool(s, mcp.Tool{Name: "list", InputSchema: tag}, prompt),
 		mcp.AddPrompt(s, mcp.Prompt{Name: "list", InputSchema: tag}, prompt),
 		mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "list", URITemplate: "a://{tag}", InputSchema: tag}, prompt),
 //line addtool_test.go:140

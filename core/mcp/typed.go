@@ -24,16 +24,32 @@ import (
 // must fit the type, see [schema.Schema.CheckType]: a stale or mistyped schema is an error here, not a
 // wrong answer later.
 func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
+	return s.addTyped(t, newTypedTool(f), infer)
+}
+
+// AddDerivedTool is [AddTool] for derived code: t has the schemas that petrock derived from the function's source. They must match its
+// types exactly, unless they are written by hand (OwnSchema): otherwise the derived file is stale, which is an error. A program that
+// adds tools only in this way does not link inference.
+func AddDerivedTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
+	return s.addTyped(t, newTypedTool(f), nil)
+}
+
+func newTypedTool[In, Out any](f func(context.Context, In) (Out, error)) typedTool {
 	made := typedTool{
-		in:   reflect.TypeFor[In](),
-		out:  reflect.TypeFor[Out](),
-		copy: func(in any) any { made := *in.(*In); return &made },
-		call: func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) },
+		in:  reflect.TypeFor[In](),
+		out: reflect.TypeFor[Out](),
+		call: func(ctx context.Context, defaults any, decode func([]byte, any) error, arguments json.RawMessage) (any, error) {
+			in := *defaults.(*In)
+			if err := decode(arguments, &in); err != nil {
+				return nil, fmt.Errorf("invalid arguments: %w", err)
+			}
+			return f(ctx, in)
+		},
 	}
 	if f == nil {
 		made.call = nil
 	}
-	return s.addTyped(t, made)
+	return made
 }
 
 // Encoded is the output of a tool that has been encoded as JSON already. The tool's output schema is
@@ -53,13 +69,15 @@ func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 // anew for each of them, so it is small.
 type typedTool struct {
 	in, out reflect.Type
-	copy    func(in any) any // of pointers to In
-	call    func(ctx context.Context, in any) (any, error)
+	call    func(ctx context.Context, defaults any, decode func([]byte, any) error, arguments json.RawMessage) (any, error)
 }
 
-// addTyped adds a tool for the caller of its caller.
-func (s *Server) addTyped(t Tool, f typedTool) error {
-	made, err := f.tool(t, isDerived(t.OwnSchema))
+// An inferrer returns the schema of a type.
+type inferrer func(reflect.Type, schema.Direction) (json.RawMessage, error)
+
+// addTyped adds a tool for the caller of its caller. Derived code, which has no need of infer, passes nil.
+func (s *Server) addTyped(t Tool, f typedTool, infer inferrer) error {
+	made, err := f.tool(t, infer)
 	if err == nil {
 		err = s.tools.add(t.Name, made)
 	}
@@ -70,7 +88,7 @@ func (s *Server) addTyped(t Tool, f typedTool) error {
 	return nil
 }
 
-// isDerived reports whether AddTool, or a function like it, was called by derived code whose schemas follow from Go types alone.
+// isDerived reports whether AddPrompt, or a function like it, was called by derived code whose schemas follow from Go types alone.
 func isDerived(ownSchema bool) bool {
 	if ownSchema {
 		return false
@@ -92,12 +110,13 @@ func failed(kind, name string, err error) error {
 	return fmt.Errorf("add %s %s: %w", kind, name, err)
 }
 
-// tool is the tool that calls the function. exact says that its schemas are derived from the types.
-func (f typedTool) tool(t Tool, exact bool) (*tool, error) {
+// tool is the tool that calls the function. Without infer the schemas are derived from the types.
+func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 	if f.in.Kind() != reflect.Struct && f.in.Kind() != reflect.Map {
 		return nil, fmt.Errorf("input %v: must be a struct or a map", f.in)
 	}
-	inferIn, inferOut := t.InputSchema == nil, false
+	inferIn, inferOut := infer != nil && t.InputSchema == nil, false
+	exact := infer == nil && !t.OwnSchema
 	out := f.output()
 	var err error
 	if inferIn {
@@ -105,7 +124,7 @@ func (f typedTool) tool(t Tool, exact bool) (*tool, error) {
 			return nil, err
 		}
 	}
-	if t.OutputSchema == nil && out != nil {
+	if infer != nil && t.OutputSchema == nil && out != nil {
 		inferOut = true
 		if t.OutputSchema, err = infer(out, schema.Output); err != nil {
 			return nil, fmt.Errorf("%w, or return *mcp.ToolResult", err)
@@ -122,7 +141,9 @@ func (f typedTool) tool(t Tool, exact bool) (*tool, error) {
 	if !inferIn {
 		err = fits(made.input, f.in, schema.Input, exact)
 	}
-	if !inferOut && err == nil && out != nil {
+	if !inferOut && err == nil && out != nil && made.output == nil {
+		err = misfit{fmt.Errorf("%v has no output schema", out)}
+	} else if !inferOut && err == nil && out != nil {
 		err = fits(made.output, out, schema.Output, exact)
 	}
 	return made, err
@@ -167,15 +188,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 	isText := f.output() == reflect.TypeFor[string]()
 	decoder := sync.OnceValue(func() *strictjson.ValueDecoder { return strictjson.NewValueDecoder(f.in) })
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
-		decode := decoder().Decode
-		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
-			decode = decoder().DecodeChecked // the connection has checked them
-		}
-		in := f.copy(initial)
-		if err := decode(arguments, in); err != nil {
-			return nil, fmt.Errorf("invalid arguments: %w", err)
-		}
-		output, err := f.call(ctx, in)
+		output, err := f.call(ctx, initial, decoder().Decode, arguments)
 		if err != nil {
 			return nil, err
 		}

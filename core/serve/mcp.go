@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +25,7 @@ working directory or around this program.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dev {
-				return p.serveDev(cmd.Context())
+				return p.serveDev()
 			}
 			if terminal.Watched(os.Stdin) {
 				fmt.Fprintf(p.errOut, "%s speaks MCP here, one JSON message a line. Clients start it; press Ctrl-D to end it.\n", p.Name)
@@ -44,21 +42,17 @@ working directory or around this program.`,
 	return cmd
 }
 
-// serveDev builds and runs the project's own petrock, and hands standard input and output to it.
-func (p *program) serveDev(ctx context.Context) error {
+// serveDev builds and runs the project's own petrock, with the standard input and output of this process.
+func (p *program) serveDev() error {
 	root, err := project.Source(p.Name)
 	if err != nil {
 		return fmt.Errorf("mcp --dev needs the source of %s: %w\nrun it in the project's folder", p.Name, err)
 	}
-	petrock := exec.CommandContext(ctx, "go", "run", "./cmd/petrock", "mcp")
-	petrock.Dir = root
-	petrock.Stdin, petrock.Stdout, petrock.Stderr = os.Stdin, p.out, os.Stderr
-	err = petrock.Run()
-	if errors.Is(err, exec.ErrNotFound) {
-		return errors.New("mcp --dev needs the go command; install Go, see https://go.dev/dl")
+	if err := os.Chdir(root); err != nil {
+		return fmt.Errorf("mcp --dev: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("running cmd/petrock in %s: %w", root, err)
+	if err := become(p.out, "go", "run", "./cmd/petrock", "mcp"); err != nil {
+		return fmt.Errorf("run go run ./cmd/petrock mcp in %s: %w; mcp --dev needs Go, see https://go.dev/dl", root, err)
 	}
 	return nil
 }

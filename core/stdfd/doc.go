@@ -1,3 +1,2 @@
-// Package stdfd moves standard descriptors out of the way. It stands on package
-// syscall alone, so that it can be used before package os is initialised.
+// Package stdfd moves standard descriptors. It imports only package syscall, so that it can be used before package os is initialised.
 package stdfd

@@ -4,5 +4,5 @@ package stdfd
 
 import "syscall"
 
-// duplicate lets to stand for the file behind from.
-func duplicate(from, to int) error { return syscall.Dup2(from, to) }
+// Replace makes fd stand for the file behind from.
+func Replace(fd, from int) error { return syscall.Dup2(from, fd) }

@@ -4,8 +4,8 @@ package stdfd
 
 import "syscall"
 
-// Take returns a new descriptor for the file behind fd and lets fd itself stand for
-// the file behind replacement. Programs that this one starts do not get the new one.
+// Take returns a new descriptor for the file behind fd, and makes fd itself stand for the file behind replacement. Child processes do not
+// inherit the new descriptor.
 func Take(fd, replacement int) (int, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -14,7 +14,7 @@ func Take(fd, replacement int) (int, error) {
 		return -1, err
 	}
 	syscall.CloseOnExec(taken)
-	if err := duplicate(replacement, fd); err != nil {
+	if err := Replace(fd, replacement); err != nil {
 		_ = syscall.Close(taken)
 		return -1, err
 	}

@@ -2,23 +2,11 @@ package derive
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
 )
-
-// Kept caches what was written of components, so that of a package with hundreds of them only those
-// are written again that have changed. It is not safe for concurrent use.
-type Kept struct {
-	fragments map[string]map[string]fragment // by folder and component
-}
-
-// NewKept returns an empty cache.
-func NewKept() *Kept {
-	return &Kept{map[string]map[string]fragment{}}
-}
 
 // A fragment is what a derived file has of one component. It is the same whatever stands before
 // and after it, so that a new component changes no lines of others.
@@ -27,38 +15,20 @@ type fragment struct {
 	offers  []byte // lines of the function Register
 }
 
-// identity tells a component from all of which other fragments are written.
-func (c Component) identity() string {
-	return fmt.Sprintf("%t %q %q %q %q %q %q %q %q %q %#v %#v %d %#v %t %t %q %q", c.ownSchema, c.Kind, c.Name, c.Title, c.Description, c.Func,
-		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.hints, c.version, c.duties, c.Internal, c.fromStart, c.completer, c.scopes)
-}
-
-// fragments are those of the package's components, one each.
+// fragments returns those of the package's components, in their order.
 func (f *finder) fragments(e emitter) ([]fragment, error) {
-	var before map[string]fragment
-	if f.Kept != nil {
-		before = f.Kept.fragments[f.place.Dir]
-	}
-	now := map[string]fragment{}
-	all := make([]fragment, len(f.found.Components))
-	for i, c := range f.found.Components {
-		id := e.core + " " + c.identity()
-		made, known := before[id]
-		if !known {
-			var err error
-			if made, err = e.fragment(c); err != nil {
-				return nil, err
-			}
+	var all []fragment
+	for _, c := range f.found.Components {
+		made, err := e.fragment(c)
+		if err != nil {
+			return nil, err
 		}
-		now[id], all[i] = made, made
-	}
-	if f.Kept != nil {
-		f.Kept.fragments[f.place.Dir] = now
+		all = append(all, made)
 	}
 	return all, nil
 }
 
-// fragment writes what there is of one component.
+// fragment writes the fragment of a component.
 func (e emitter) fragment(c Component) (fragment, error) {
 	var made fragment
 	if c.Kind == Feature || c.Kind == Worker || c.Internal {

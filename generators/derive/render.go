@@ -94,8 +94,8 @@ func (c Component) constant(what string) string { return what + strings.ReplaceA
 //	// Register offers the tools of this package.
 //	func Register(s *mcp.Server) error {
 //		return errors.Join(
-//			mcp.AddTool(s, mcp.Tool{…}, Add),
-//			mcp.AddTool(s, mcp.Tool{…}, Subtract),
+//			mcp.AddDerivedTool(s, mcp.Tool{…}, Add),
+//			mcp.AddDerivedTool(s, mcp.Tool{…}, Subtract),
 //		)
 //	}
 func (e emitter) register(all []Component, fragments []fragment, holder string, methods bool) ([]byte, error) {
@@ -213,5 +213,9 @@ func (e emitter) add(c Component) *jen.Statement {
 		}
 		lines = append(lines, gen.KeyValue("Scopes", jen.Index().String().Values(list...)))
 	}
-	return e.mcp("Add"+kind).Call(jen.Id("s"), e.mcp(kind).Custom(gen.Multiline(), lines...), function)
+	adder := "Add" + kind
+	if kind == "Tool" {
+		adder = "AddDerivedTool"
+	}
+	return e.mcp(adder).Call(jen.Id("s"), e.mcp(kind).Custom(gen.Multiline(), lines...), function)
 }

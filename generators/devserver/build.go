@@ -80,7 +80,7 @@ func (b *Built) String() string {
 // build makes the project's server. What is wrong with the project's Go is in the result.
 func (o *opened) build(ctx context.Context, accept []string) (*Built, error) {
 	synced, err := o.engine.Sync(ctx, engine.Options{Accept: accept})
-	if refusal := (*engine.Refusal)(nil); errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append(refusal.Diagnostics, conflicts(refusal)...)}, nil
 	}
 	if err != nil {

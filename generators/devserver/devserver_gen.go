@@ -32,49 +32,49 @@ func (t *Tools) Register(s *mcp.Server) error {
 	yes := true
 	no := false
 	return errors.Join(
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "apply",
 			Description: "Writes what a plan has shown, and nothing else. It refuses if the project has changed since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Apply),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes},
 		}, t.Apply),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "build",
 			Description: "Derives what follows from the Go files (schemas, registration) and compiles the server. Run it after editing by hand.",
 			InputSchema: json.RawMessage(inputSchemaTools_Build),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no},
 		}, t.Build),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "call",
 			Description: "Calls a tool of the project (or reads a resource, or fills in a prompt) in its real server, which is derived and built first if need be and runs as a process of its own, for this call alone. Use it to try what was just made.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: &yes},
 		}, t.Call),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "destroy_component",
 			Description: "Removes a component with its test, or a feature with all of its folder, and what was derived from it. Undo brings it back.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
 		}, t.DestroyComponent),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "inspect_component",
 			Description: "Shows all of one component: its source, its schemas, its tests.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, t.InspectComponent),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "list_components",
 			Description: "Lists what the project's server offers, with schemas and the files where it is written, and what the list of tools costs a model in tokens.",
 			InputSchema: json.RawMessage(inputSchemaTools_ListComponents),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, t.ListComponents),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
 			Description: "Tells what the project is, which packages it has, what it offers, and whether all of it compiles, tests included. Call it first, and whenever in doubt.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, t.ProjectStatus),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
 			Description: "Takes an operation back, whole: files become what they were before it, and derived files follow. It refuses if they were edited since or later operations build on it. An undo can be undone by its own id.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),

@@ -125,7 +125,7 @@ func (e *Engine) look(ctx context.Context) error {
 		e.store = typecheck.NewStore(e.root, system.Context())
 		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
 		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
-		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), OAuth: e.project.OAuth, Checker: e.checker, Kept: derive.NewKept()}
+		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), OAuth: e.project.OAuth, Checker: e.checker}
 	}
 	e.before, err = e.store.View()
 	if err != nil {

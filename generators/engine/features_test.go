@@ -208,7 +208,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	if left := b.files("features"); len(left) > 0 {
 		t.Errorf("left are %q", left)
 	}
-	if wiring, _ := os.ReadFile(filepath.Join(b.dir, "cmd/hello/wire_gen.go")); strings.Contains(string(wiring), "data") {
+	if wiring, _ := os.ReadFile(filepath.Join(b.dir, "cmd/hello/wire_gen.go")); strings.Contains(string(wiring), "appserve") {
 		t.Errorf("the wiring is\n%s", wiring)
 	}
 	for _, id := range slices.Backward(ids) {

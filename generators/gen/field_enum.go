@@ -54,15 +54,15 @@ func parseValues(text string) ([]EnumValue, error) {
 }
 
 func checkValue(value string) error {
-	bad := strings.IndexFunc(value, func(r rune) bool { return !isLetter(r) && !isDigit(r) && !strings.ContainsRune(" _./:+@-", r) })
+	bad := strings.IndexFunc(value, func(r rune) bool { return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(" _./:+@-", r) })
 	switch {
 	case value == "":
 		return errors.New("enum has an empty value; write it without commas too many")
 	case len(value) > longestValue:
-		return fmt.Errorf("enum value %q has %d bytes, and %d is the most", shorten(value), len(value), longestValue)
+		return fmt.Errorf("enum value %q has %d bytes, and %d is the most", Shorten(value), len(value), longestValue)
 	case bad >= 0:
 		return fmt.Errorf("enum value %q holds %s; letters of English, digits, spaces and _./:+@- are what it may be made of", value, first(value[bad:]))
-	case !isLetter(rune(value[0])) && !isDigit(rune(value[0])):
+	case !IsLetter(rune(value[0])) && !IsDigit(rune(value[0])):
 		return fmt.Errorf("enum value %q has to begin with a letter or a digit", value)
 	}
 	return nil

@@ -21,7 +21,7 @@ const (
 func parseLimits(text string, t FieldType) (least, most string, err error) {
 	if !t.limited() {
 		return "", "", fmt.Errorf("limits (%q) are for strings, numbers, lists and maps, and not for %s; leave them out, or put a description into double quotes",
-			shorten(text), t.Kind)
+			Shorten(text), t.Kind)
 	}
 	least, most, ranged := strings.Cut(text, "..")
 	switch {
@@ -34,9 +34,9 @@ func parseLimits(text string, t FieldType) (least, most string, err error) {
 	case !ranged && t.measured():
 		most = least
 	case !ranged && isNumber(text):
-		return "", "", fmt.Errorf("limit %s of a number has no end; use %[1]s.., ..%[1]s, or %[1]s..%[1]s", shorten(text))
+		return "", "", fmt.Errorf("limit %s of a number has no end; use %[1]s.., ..%[1]s, or %[1]s..%[1]s", Shorten(text))
 	case !ranged:
-		return "", "", fmt.Errorf("%q are no limits; try 1..100, and put a description into double quotes", shorten(text))
+		return "", "", fmt.Errorf("%q are no limits; try 1..100, and put a description into double quotes", Shorten(text))
 	}
 	if least, err = t.literal(least, largestMin); err != nil {
 		return "", "", err
@@ -68,12 +68,12 @@ func (t FieldType) literal(text string, largest int64) (string, error) {
 		return "", nil
 	}
 	if !isNumber(text) {
-		return "", fmt.Errorf("limit %q is no number; write it as 10, -1 or 0.5, and put a description into double quotes", shorten(text))
+		return "", fmt.Errorf("limit %q is no number; write it as 10, -1 or 0.5, and put a description into double quotes", Shorten(text))
 	}
 	if t.Kind == KindFloat {
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return "", fmt.Errorf("limit %s is too large for a number of 64 bits; leave it out", shorten(text))
+			return "", fmt.Errorf("limit %s is too large for a number of 64 bits; leave it out", Shorten(text))
 		}
 		literal, err := json.Marshal(n + 0) // without the sign of -0
 		return string(literal), err
@@ -81,9 +81,9 @@ func (t FieldType) literal(text string, largest int64) (string, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return "", fmt.Errorf("limit %s is too large for a whole number of 64 bits; leave it out", shorten(text))
+		return "", fmt.Errorf("limit %s is too large for a whole number of 64 bits; leave it out", Shorten(text))
 	case err != nil:
-		return "", fmt.Errorf("limit %s has to be a whole number, without a point or an exponent", shorten(text))
+		return "", fmt.Errorf("limit %s has to be a whole number, without a point or an exponent", Shorten(text))
 	case t.measured() && n < 0:
 		return "", fmt.Errorf("limit %s is of a length, which is never less than 0", text)
 	case t.measured() && n > largest:

@@ -28,7 +28,7 @@ const (
 func ParseField(text string) (Field, error) {
 	f, err := parse(strings.Trim(text, " "))
 	if err != nil {
-		return Field{}, fmt.Errorf("field %q: %w", shorten(text), err)
+		return Field{}, fmt.Errorf("field %q: %w", Shorten(text), err)
 	}
 	return f, nil
 }
@@ -144,11 +144,11 @@ func (f Field) differs(others []Field) error {
 	for _, other := range others {
 		switch {
 		case f.Name == other.Name:
-			return fmt.Errorf("field %q: there is a field %q already; give one of them another name", shorten(f.String()), shorten(other.String()))
+			return fmt.Errorf("field %q: there is a field %q already; give one of them another name", Shorten(f.String()), Shorten(other.String()))
 		case strings.EqualFold(f.Name, other.Name):
-			return fmt.Errorf("field %q: its name and that of %q differ in case alone, which JSON may ignore; give one of them another name", shorten(f.String()), shorten(other.String()))
+			return fmt.Errorf("field %q: its name and that of %q differ in case alone, which JSON may ignore; give one of them another name", Shorten(f.String()), Shorten(other.String()))
 		case f.Go == other.Go:
-			return fmt.Errorf("field %q: it and %q would both be called %s in Go; give one of them another name", shorten(f.String()), shorten(other.String()), f.Go)
+			return fmt.Errorf("field %q: it and %q would both be called %s in Go; give one of them another name", Shorten(f.String()), Shorten(other.String()), f.Go)
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func parseType(text string, depth int) (FieldType, error) {
 	if better == "" {
 		own = "; for a type of your own take string here, and change the struct in the file afterwards"
 	}
-	return FieldType{}, fmt.Errorf("%q is no type%s; the types are %s%s", shorten(text), better, typesHint, own)
+	return FieldType{}, fmt.Errorf("%q is no type%s; the types are %s%s", Shorten(text), better, typesHint, own)
 }
 
 // meant says which type somebody may have meant who is used to another language.
@@ -122,7 +122,7 @@ func meant(text string) string {
 		if _, err := parseType(lower, deepest); err != nil {
 			return ""
 		}
-		better = shorten(lower)
+		better = Shorten(lower)
 	}
 	return "; try " + better
 }

@@ -3,6 +3,8 @@ package gen
 import (
 	"go/token"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Name is a component's name, split into words. Names made of the same words are equal. The zero
@@ -28,7 +30,7 @@ func (n Name) Go() string {
 	if name := n.join("", capitals); WireName(name) == n.wire {
 		return name
 	}
-	return n.join("", capitalised)
+	return n.join("", Capitalize)
 }
 
 // Exact reports whether [FromGo] finds the wire name in the identifier. Where it does not, as
@@ -69,11 +71,17 @@ func capitals(word string) string {
 	case isPlural(word):
 		return strings.ToUpper(word[:len(word)-1]) + "s"
 	}
-	return capitalised(word)
+	return Capitalize(word)
 }
 
-// capitalised is a word that begins with a capital.
-func capitalised(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+// Capitalize returns the text with its first letter in upper case.
+func Capitalize(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
+}
 
 // fromWords is the name that the words make.
 func fromWords(words []string) Name { return Name{wire: strings.ToLower(strings.Join(words, "_"))} }

@@ -78,5 +78,5 @@ func isDevice(name string) bool {
 	if !numbered {
 		port, numbered = strings.CutPrefix(name, "lpt")
 	}
-	return numbered && len(port) == 1 && isDigit(rune(port[0]))
+	return numbered && len(port) == 1 && IsDigit(rune(port[0]))
 }

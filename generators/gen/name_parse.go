@@ -34,7 +34,7 @@ func ParseName(text string) (Name, error) {
 		return nil
 	}()
 	if problem != nil {
-		return Name{}, fmt.Errorf("%q cannot be a name: %w", shorten(text), problem)
+		return Name{}, fmt.Errorf("%q cannot be a name: %w", Shorten(text), problem)
 	}
 	return made(split(text))
 }
@@ -49,7 +49,7 @@ func ParseFieldName(text string) (Name, error) {
 		}
 	}
 	if err != nil {
-		return Name{}, fmt.Errorf("%q cannot be the name of a field: %w", shorten(text), err)
+		return Name{}, fmt.Errorf("%q cannot be the name of a field: %w", Shorten(text), err)
 	}
 	return made(split(text))
 }
@@ -59,15 +59,15 @@ func ParseFieldName(text string) (Name, error) {
 // n2xx. The error is that there is neither letter nor digit.
 func NameOfValue(text string) (Name, error) {
 	words := split(strings.Map(func(r rune) rune {
-		if !isLetter(r) && !isDigit(r) {
+		if !IsLetter(r) && !IsDigit(r) {
 			return '_'
 		}
 		return r
 	}, text))
 	if len(words) == 0 {
-		return Name{}, fmt.Errorf("no name can be made of %q: it has no letter of English and no digit", shorten(text))
+		return Name{}, fmt.Errorf("no name can be made of %q: it has no letter of English and no digit", Shorten(text))
 	}
-	if isDigit(rune(words[0][0])) {
+	if IsDigit(rune(words[0][0])) {
 		words[0] = "n" + words[0]
 	}
 	return made(words)
@@ -77,7 +77,7 @@ func NameOfValue(text string) (Name, error) {
 func made(words []string) (Name, error) {
 	name := fromWords(words)
 	if !name.valid() {
-		return Name{}, fmt.Errorf("no identifier of Go can be made of %q; use letters of English", shorten(name.wire))
+		return Name{}, fmt.Errorf("no identifier of Go can be made of %q; use letters of English", Shorten(name.wire))
 	}
 	return name, nil
 }
@@ -92,12 +92,12 @@ func check(text, separators string, most int) error {
 		return fmt.Errorf("it has %d characters, and %d is the most; choose a shorter one", n, most)
 	}
 	bad := strings.IndexFunc(text, func(r rune) bool {
-		return !isLetter(r) && !isDigit(r) && !strings.ContainsRune(separators, r)
+		return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(separators, r)
 	})
 	if bad >= 0 {
 		return foreign(text, text[bad:], separators)
 	}
-	if !isLetter(rune(text[0])) {
+	if !IsLetter(rune(text[0])) {
 		return fmt.Errorf("it has to begin with a letter%s", suggest(text))
 	}
 	return nil
@@ -123,15 +123,15 @@ func foreign(text, rest, separators string) error {
 
 // suggest is the way out of a bad name, or a good one if nothing can be made of it.
 func suggest(text string) string {
-	better := WireName(strings.TrimLeftFunc(text, func(r rune) bool { return !isLetter(r) }))
+	better := WireName(strings.TrimLeftFunc(text, func(r rune) bool { return !IsLetter(r) }))
 	if check(better, "_", longestName) != nil {
 		better = "send_mail"
 	}
 	return "; try " + better
 }
 
-// shorten keeps a message readable when somebody pastes a page into it.
-func shorten(text string) string {
+// Shorten cuts a text that a message quotes, to keep the message readable.
+func Shorten(text string) string {
 	const most = 60
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -139,6 +139,8 @@ func shorten(text string) string {
 	return string([]rune(text)[:most]) + "…"
 }
 
-func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
+// IsLetter reports whether r is an ASCII letter.
+func IsLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+// IsDigit reports whether r is an ASCII digit.
+func IsDigit(r rune) bool { return '0' <= r && r <= '9' }

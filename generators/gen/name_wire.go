@@ -22,17 +22,17 @@ func CheckGeneratorName(name string) error { return CheckWireName("generate_"+na
 // from [ParseName] can only be too long; others were written by hand, or come from an identifier.
 func CheckWireName(name, project string) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("clients do not take the name %q: %s", shorten(name), fmt.Sprintf(format, args...))
+		return fmt.Errorf("clients do not take the name %q: %s", Shorten(name), fmt.Sprintf(format, args...))
 	}
 	if err := check(name, "-_", len(name)); err != nil {
 		return refuse("%v", err)
 	}
 	switch limit, n := MaxNameLength(project), len(name); {
 	case limit == 0:
-		return refuse("they put the project's name before it, and %q leaves no room for more; give the project a shorter one", shorten(project))
+		return refuse("they put the project's name before it, and %q leaves no room for more; give the project a shorter one", Shorten(project))
 	case n > limit:
 		return refuse("it has %d characters, %d more than the %d that are left when they put the server's name, %q, before it; choose a shorter one",
-			n, n-limit, limit, shorten(project))
+			n, n-limit, limit, Shorten(project))
 	}
 	return nil
 }

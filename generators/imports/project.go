@@ -10,22 +10,22 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A place is where the file in hand stands in its project.
+// A place is the file's position in the project.
 type place struct {
 	view     *typecheck.View
 	module   string
 	file     string                        // its path
 	dir      string                        // its folder
-	path     string                        // under which the package there is imported
+	path     string                        // import path of its package
 	name     string                        // in its package clause
-	test     bool                          // only tests see it
-	external bool                          // it is a test that stands outside: package name_test
-	listed   bool                          // required modules have been looked after, see Seeker.required
+	test     bool                          // it is a test file
+	external bool                          // it is in package name_test
+	listed   bool                          // required modules are listed, see Seeker.required
 	packages map[string]*typecheck.Package // of the project, by folder; nil for those without Go
 	imported map[Import]int                // what siblings import, and how many of them do; nil before it is needed
 }
 
-// place is where a file stands.
+// place returns the place of a file.
 func (s *Seeker) place(view *typecheck.View, file string, syntax *ast.File) *place {
 	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*typecheck.Package{}}
 	p.path = p.importPath(p.dir)
@@ -34,10 +34,10 @@ func (s *Seeker) place(view *typecheck.View, file string, syntax *ast.File) *pla
 	return p
 }
 
-// importPath is the path under which a folder of the project is imported.
+// importPath returns the import path of a folder of the project.
 func (p *place) importPath(dir string) string { return path.Join(p.module, dir) }
 
-// inside is an imported package, if it is one of the project.
+// inside returns an imported package of the project, or nil.
 func (p *place) inside(imported string) *typecheck.Package {
 	dir, ok := strings.CutPrefix(imported, p.module+"/")
 	switch {
@@ -49,7 +49,7 @@ func (p *place) inside(imported string) *typecheck.Package {
 	return p.pkg(dir)
 }
 
-// pkg is the package in a folder, nil if there is none.
+// pkg returns the package in a folder, or nil.
 func (p *place) pkg(dir string) *typecheck.Package {
 	known, ok := p.packages[dir]
 	if !ok {
@@ -59,7 +59,7 @@ func (p *place) pkg(dir string) *typecheck.Package {
 	return known
 }
 
-// candidate is the package of a path as one that may be wanted, nil if nothing is known of it.
+// candidate returns the package of an import path as a candidate, or nil if it is unknown.
 func (s *Seeker) candidate(ctx context.Context, p *place, imported string, w want) (*candidate, error) {
 	if pkg := p.inside(imported); pkg != nil {
 		return p.candidate(pkg, w), nil
@@ -88,7 +88,7 @@ func (p *place) uses(imported string) bool {
 	return false
 }
 
-// ofTested is the package that a test tests from outside.
+// ofTested returns the package that an external test tests.
 func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, error) {
 	pkg := p.pkg(p.dir)
 	if !p.external || pkg == nil || pkg.Name != w.name {
@@ -100,11 +100,11 @@ func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, err
 	return nil, nil
 }
 
-// ofProject are the packages of the project with a name.
+// ofProject returns packages of the project with the wanted name.
 func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, error) {
 	var found []candidate
 	for _, dir := range p.view.Dirs() {
-		if slices.ContainsFunc(s.without, func(passed string) bool { return below(dir, passed) }) {
+		if slices.ContainsFunc(s.excluded, func(passed string) bool { return below(dir, passed) }) {
 			continue
 		}
 		if !slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
@@ -119,8 +119,8 @@ func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, er
 	return found, nil
 }
 
-// candidate is a package of the project as one that may be wanted, nil if it is none: it has
-// tests alone, or the file is part of it.
+// candidate returns a package of the project as a candidate, or nil if it has only tests or the file
+// is part of it.
 func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
 	tested := p.external && pkg.Dir == p.dir
 	if len(pkg.Files) == 0 || pkg.Dir == p.dir && !tested {
@@ -141,9 +141,9 @@ func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
 	return c
 }
 
-// bars says why a package of the project cannot be imported here; it is empty if it can.
+// bars explains why a package of the project cannot be imported; it is empty if it can.
 func (p *place) bars(imported string, pkg *typecheck.Package) string {
-	parent, internal := parentOfInternal(imported)
+	parent, internal := typecheck.ParentOfInternal(imported)
 	switch {
 	case pkg.Name == "main":
 		return "is a program"
@@ -155,7 +155,7 @@ func (p *place) bars(imported string, pkg *typecheck.Package) string {
 	return ""
 }
 
-// leads reports whether a package of the project imports the one of the file, directly or not.
+// leads reports whether a package of the project imports the file's package, directly or not.
 func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
 	if pkg.Dir == p.dir {
 		return true

@@ -10,8 +10,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// scan reads which names the files of a folder export as one package. What cannot be read of them
-// exports nothing.
+// scan returns the names that files of a folder export. Files that cannot be read are ignored.
 func scan(dir string, files []string) map[string]bool {
 	exported := map[string]bool{}
 	for _, file := range files {

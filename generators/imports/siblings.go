@@ -6,7 +6,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// siblings are the other files of the package that the file sees.
+// siblings returns the other files of the package.
 func (p *place) siblings() []*typecheck.File {
 	var files []*typecheck.File
 	for _, file := range p.view.Files(p.dir) {
@@ -17,8 +17,7 @@ func (p *place) siblings() []*typecheck.File {
 	return files
 }
 
-// imports are what the siblings import, and how many of them do. A test goes by all files of
-// its folder.
+// imports counts the imports of the siblings; for a test file, of all files in its folder.
 func (p *place) imports() map[Import]int {
 	if p.imported != nil {
 		return p.imported
@@ -39,7 +38,7 @@ func (p *place) imports() map[Import]int {
 	return p.imported
 }
 
-// ofSiblings are the packages that siblings import under a name.
+// ofSiblings returns packages that siblings import under the wanted name.
 func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate, error) {
 	var found []candidate
 	for i, count := range p.imports() {
@@ -58,8 +57,8 @@ func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate,
 	return found, nil
 }
 
-// maybe reports whether a package may be called by a name. One from outside is not asked if its path
-// holds no trace of that.
+// maybe reports whether a package may have a name, by its package clause or, for packages from
+// outside, by its path.
 func (p *place) maybe(imported, name string) bool {
 	if pkg := p.inside(imported); pkg != nil {
 		return pkg.Name == name

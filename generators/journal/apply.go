@@ -125,7 +125,7 @@ func (j *Journal) back(op Operation) (left []string, err error) {
 	var problems []error
 	for _, record := range slices.Backward(inOrder(op.Files)) {
 		now, _, err := j.look(record.Path)
-		if obstacle := (*obstacleError)(nil); errors.As(err, &obstacle) {
+		if _, ok := errors.AsType[*obstacleError](err); ok {
 			left = append(left, record.Path)
 			continue
 		}

@@ -50,7 +50,7 @@ func (j *Journal) hindrance(op Operation) (string, error) {
 	var edited, lost []string
 	for _, record := range op.Files {
 		now, _, err := j.look(record.Path)
-		if obstacle := (*obstacleError)(nil); errors.As(err, &obstacle) {
+		if _, ok := errors.AsType[*obstacleError](err); ok {
 			edited = append(edited, record.Path)
 			continue
 		}

@@ -32,13 +32,13 @@ func (p *Program) Remove() error { return p.laid.remove() }
 // Parse makes a report of what a process printed that ended with a status.
 func Parse(test, printed string, status int, l Limits) *Report {
 	l = l.complete()
-	p := newParser(test, l.Output)
-	for rest := []byte(printed); len(rest) > 0; { // in pieces, as it comes through a pipe
+	out := newOutput(l.Output)
+	for rest := []byte(printed); len(rest) > 0; { // in pieces, as through a pipe
 		n := min(7, len(rest))
-		p.Write(rest[:n])
+		out.Write(rest[:n])
 		rest = rest[n:]
 	}
 	report := &Report{}
-	p.fill(report, exit{status: status, words: "signal: killed"}, l)
+	out.end(test).fill(report, exit{status: status, words: "signal: killed"}, l)
 	return report
 }

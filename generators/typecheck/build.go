@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Build runs a go command that builds, such as go build or go test -c, on the packages that the
-// options name, and returns what is wrong with these. The error is about the go command itself.
+// Build runs a go command that builds, such as go build or go test -c, and returns compile errors. The
+// error is about the go command itself.
 func Build(ctx context.Context, o BuildOptions, command ...string) ([]Diagnostic, error) {
 	o = o.complete()
 	_, errOut, err := o.run(ctx, slices.Concat(command, o.Flags), o.Patterns)

@@ -13,31 +13,31 @@ import (
 	"strings"
 )
 
-// BuildOptions say what is checked, and how.
+// BuildOptions configure [Build] and [CheckPackages].
 type BuildOptions struct {
 	Dir      string   // the working directory of the go command
-	Roots    []string // the folders that files are named from, which stand for the project; none means Dir
-	Patterns []string // of packages; none means ./...
+	Roots    []string // folders that file names are relative to; default Dir
+	Patterns []string // package patterns; default ./...
 	Flags    []string // for the go command, such as -overlay=FILE
-	Env      []string // additions to the environment, NAME=value
+	Env      []string // added to the environment, NAME=value
 }
 
-// A BuildResult is what there is, and what is wrong with it.
+// A BuildResult is the packages of a project and their errors.
 type BuildResult struct {
-	Module      string       // path of the module that the packages are in; empty if unknown
-	Packages    []string     // import paths, sorted, without those made for tests
-	Programs    []string     // those of the packages that are programs
-	Diagnostics []Diagnostic // nothing is wrong if there are none
+	Module      string       // module path; empty if unknown
+	Packages    []string     // import paths, sorted, without test variants
+	Programs    []string     // import paths of main packages
+	Diagnostics []Diagnostic // compile and link errors
 }
 
-// CheckPackages lists and compiles packages, and links programs if nothing is wrong so far. The error
-// is about the go command itself; what is wrong with the packages is in the result.
+// CheckPackages lists and compiles packages, tests included, and links programs if that succeeds. The
+// error is about the go command itself; compile errors are in the result.
 func CheckPackages(ctx context.Context, o BuildOptions) (*BuildResult, error) {
 	o = o.complete()
 	if flags, _, err := o.run(ctx, []string{"env", "GOFLAGS"}, nil); err == nil && bytes.Contains(flags, []byte("-mod=mod")) {
-		o.Flags = append([]string{"-mod=readonly"}, o.Flags...) // or Go would write to go.mod
+		o.Flags = append([]string{"-mod=readonly"}, o.Flags...) // or the go command would write to go.mod
 	}
-	// -e reports broken packages instead of ending there, -export compiles, -test does so for tests.
+	// -e continues after broken packages, -export compiles, -test includes tests.
 	args := []string{"list", "-e", "-export", "-test", "-json=Dir,ImportPath,ForTest,Name,GoFiles,CgoFiles,Module,Error,DepsErrors"}
 	out, errOut, err := o.run(ctx, append(args, o.Flags...), o.Patterns)
 	if err != nil {
@@ -50,7 +50,7 @@ func CheckPackages(ctx context.Context, o BuildOptions) (*BuildResult, error) {
 	return result, err
 }
 
-// complete is o with what its empty fields mean.
+// complete returns o with defaults for empty fields.
 func (o BuildOptions) complete() BuildOptions {
 	if len(o.Roots) == 0 {
 		o.Roots = []string{o.Dir}
@@ -61,10 +61,10 @@ func (o BuildOptions) complete() BuildOptions {
 	return o
 }
 
-// refused makes a result of what go list says when it lists nothing: if it names a place, such
-// as a line of go.mod, or a package, something is wrong with the project, and otherwise with Go here.
+// refused makes a result of a failed go command: errors that name a file, such as go.mod, or a package
+// are the project's; others are returned as an error.
 func (o BuildOptions) refused(err error, words []byte) (*BuildResult, error) {
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		return nil, err
 	}
 	found := failure{Err: string(words)}.diagnose("", o)
@@ -74,11 +74,11 @@ func (o BuildOptions) refused(err error, words []byte) (*BuildResult, error) {
 	return nil, fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
 }
 
-// link adds what is wrong with the programs of a result once they are more than packages.
+// link links the programs of a result, and adds link errors.
 func (o BuildOptions) link(ctx context.Context, result *BuildResult) error {
 	args := append([]string{"build", "-o", os.DevNull}, o.Flags...)
 	_, errOut, err := o.run(ctx, args, result.Programs)
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		return err
 	}
 	result.Diagnostics = failure{Err: string(errOut)}.diagnose("", o)
@@ -89,7 +89,7 @@ func (o BuildOptions) run(ctx context.Context, args, packages []string) (stdout,
 	return RunCommand(ctx, CommandOptions{Dir: o.Dir, Env: append(os.Environ(), o.Env...)}, "go", append(args, packages...)...)
 }
 
-// listedPackage is what go list prints of one package.
+// A listedPackage is what go list prints for a package.
 type listedPackage struct {
 	Dir        string
 	ImportPath string
@@ -99,10 +99,10 @@ type listedPackage struct {
 	CgoFiles   []string
 	Module     *struct{ Path string }
 	Error      *failure
-	DepsErrors []*failure // of what it imports, which is where an import that leads nowhere is found
+	DepsErrors []*failure // of its imports, missing packages included
 }
 
-// failure is what go list prints of one thing that is wrong.
+// A failure is an error that go list prints.
 type failure struct {
 	ImportStack []string
 	Pos         string
@@ -126,7 +126,7 @@ func (o BuildOptions) read(out io.Reader) (*BuildResult, error) {
 		tested, ofTest := strings.CutSuffix(p.ImportPath, ".test")
 		switch {
 		case p.Dir == "" || p.ForTest != "" || ofTest && slices.Contains(result.Packages, tested):
-			// go list makes it up, for a test or for a pattern that matches nothing.
+			// A test variant, or a pattern that matches nothing.
 		default:
 			result.Packages = append(result.Packages, p.ImportPath)
 			if p.Name == "main" && len(p.GoFiles)+len(p.CgoFiles) > 0 {
@@ -145,6 +145,6 @@ func (o BuildOptions) read(out io.Reader) (*BuildResult, error) {
 	slices.Sort(result.Packages)
 	slices.Sort(result.Programs)
 	slices.SortFunc(result.Diagnostics, Diagnostic.Compare)
-	result.Diagnostics = slices.Compact(result.Diagnostics) // a package and those that import it say the same
+	result.Diagnostics = slices.Compact(result.Diagnostics) // a package and its importers report the same
 	return result, nil
 }

@@ -15,22 +15,22 @@ import (
 // checked is a package that has been type-checked.
 type checked struct {
 	path  string
-	key   string // what it was made of
-	id    uint64 // of no other
+	key   string // see Pass.key
+	id    uint64 // unique
 	pkg   *types.Package
 	found []Diagnostic
 }
 
-// load returns a package of the project, for the one in hand to import.
+// load returns a package of the project that the package being checked imports.
 func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 	if v != nil && path == v.path {
 		return v.pkg, nil
 	}
-	if v != nil && p.way(path, v.path) == nil {
+	if v != nil && p.importChain(path, v.path) == nil {
 		v = nil
 	}
 	importer := p.loading[len(p.loading)-1]
-	if way := p.way(path, importer); way != nil {
+	if way := p.importChain(path, importer); way != nil {
 		return nil, importError("import cycle not allowed: " + strings.Join(append([]string{importer}, way...), " → "))
 	}
 	name := path
@@ -72,12 +72,12 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	return made
 }
 
-// bodies reports whether the functions of a file are looked into.
+// bodies reports whether the function bodies of a file are checked.
 func (p *Pass) bodies(file *File) bool {
 	return p.options.Bodies != nil && p.options.Bodies(file)
 }
 
-// config is how go/types goes about it. What it finds is added to errs.
+// config configures go/types to append errors to errs.
 func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
 	return &types.Config{
 		GoVersion:   "go" + p.checker.module.Go,
@@ -88,7 +88,8 @@ func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
 	}
 }
 
-// syntax is that of files, with the bodies that are to be looked into, and the paths of those.
+// syntax returns the syntax trees of files, without the bodies that are not checked, and the paths of
+// files whose bodies are.
 func (p *Pass) syntax(files []*File) (syntax []*ast.File, whole map[string]bool) {
 	whole = map[string]bool{}
 	for _, file := range files {
@@ -116,7 +117,7 @@ func (p *Pass) key(files []*File, importing *imports) string {
 	return key.String() + p.deps(files, importing)
 }
 
-// deps stands for the packages of the project that files import, and for those that cannot be had.
+// deps identifies the packages of the project that files import, and the imports that are missing.
 func (p *Pass) deps(files []*File, importing *imports) string {
 	var deps strings.Builder
 	seen := map[string]bool{}
@@ -143,7 +144,7 @@ func (p *Pass) deps(files []*File, importing *imports) string {
 	return deps.String()
 }
 
-// diagnose makes diagnostics of what is wrong with files: of their syntax, or else of their types.
+// diagnose makes diagnostics of syntax errors, forbidden imports and type errors.
 func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs []error) []Diagnostic {
 	var found []Diagnostic
 	for _, file := range files {
@@ -161,12 +162,12 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 			continue
 		}
 		at := p.checker.fset.PositionFor(e.Pos, false)
-		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // it belongs to the one before
-			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // lines may move, and the fault is the same
+		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // it continues the last error
+			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may move
 			continue
 		}
 		if !whole[at.Filename] && unused(e.Msg) {
-			continue // what uses it was not looked at
+			continue // the bodies that use it are not checked
 		}
 		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
 	}
@@ -177,7 +178,7 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 // unused reports whether go/types says that an import is not used.
 func unused(message string) bool { return strings.HasSuffix(message, " and not used") }
 
-// forbidden finds imports of packages that are internal to others, which go/types does not mind.
+// forbidden finds imports of internal packages of others, which go/types allows.
 func (p *Pass) forbidden(path string, file *File) []Diagnostic {
 	var found []Diagnostic
 	for _, i := range file.Imports() {
@@ -190,15 +191,15 @@ func (p *Pass) forbidden(path string, file *File) []Diagnostic {
 	return found
 }
 
-// MayImport reports whether a package may import another: one that is internal is for those around
-// it alone.
+// MayImport reports whether a package may import another, by the rule of internal packages.
 func MayImport(path, other string) bool {
-	parent, internal := parentOfInternal(other)
+	parent, internal := ParentOfInternal(other)
 	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
 }
 
-// parentOfInternal is the package whose own an internal one is; those below it may import it too.
-func parentOfInternal(path string) (string, bool) {
+// ParentOfInternal returns the path of the package that an internal package belongs to. That package
+// and those below it may import it.
+func ParentOfInternal(path string) (string, bool) {
 	if !strings.Contains(path, "internal") {
 		return "", false // most are not
 	}
@@ -211,8 +212,7 @@ func parentOfInternal(path string) (string, bool) {
 	return "", false
 }
 
-// withoutBodies is a file whose functions are declared and not defined. Those that must have
-// a body keep it.
+// withoutBodies returns a file without function bodies, except those that Go requires.
 func withoutBodies(file *ast.File) *ast.File {
 	bare := *file
 	bare.Decls = make([]ast.Decl, len(file.Decls))

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Diagnostic is one thing that is wrong. File, line and column are there if it has a place;
-// a file inside one of the roots is named from there, with slashes.
+// A Diagnostic is an error or a warning about the project's code. File, line and column are set if it
+// has a position; the file is relative to the project, with slashes.
 type Diagnostic struct {
 	Package string `json:"package,omitempty"`
 	File    string `json:"file,omitempty"`
@@ -21,7 +21,7 @@ type Diagnostic struct {
 	Lines   string `json:"lines,omitempty"` // Those around the place, with their numbers, where they cannot be looked up
 }
 
-// LinesAround is the lines around one of a text, numbered, with a mark at that one.
+// LinesAround returns the numbered lines around a line of a text, with a mark at that line.
 //
 //	  12 | loud := strings.ToUpper(in.Text)
 //	> 13 | return loud
@@ -49,7 +49,7 @@ func LinesAround(text string, line int) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// String is the diagnostic as a compiler would print it.
+// String formats the diagnostic as a compiler would.
 func (d Diagnostic) String() string {
 	switch {
 	case d.File == "" && d.Package == "":
@@ -64,7 +64,7 @@ func (d Diagnostic) String() string {
 	return d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column) + ": " + d.Message
 }
 
-// Compare orders diagnostics by place, then by package and message.
+// Compare orders diagnostics by position, then by package and message.
 func (d Diagnostic) Compare(other Diagnostic) int {
 	return cmp.Or(
 		cmp.Compare(d.File, other.File), cmp.Compare(d.Line, other.Line), cmp.Compare(d.Column, other.Column),
@@ -72,9 +72,8 @@ func (d Diagnostic) Compare(other Diagnostic) int {
 	)
 }
 
-// in says it in words of the project. Variants of a package that are made for its tests are
-// that package. And where a package of the module is missing, Go speaks of the standard library, which
-// is where it looks for paths without a dot.
+// in replaces names of test variants by names of packages, and the go command's message about a
+// missing package of a module whose path has no dot, which it looks for in the standard library.
 func (d Diagnostic) in(r *BuildResult) Diagnostic {
 	if !slices.Contains(r.Packages, d.Package) {
 		d.Package = strings.TrimSuffix(strings.TrimSuffix(d.Package, ".test"), "_test")
@@ -89,9 +88,9 @@ func (d Diagnostic) in(r *BuildResult) Diagnostic {
 	return d
 }
 
-// diagnose makes diagnostics of what is wrong with a package, or with one that it imports. The
-// words of a compiler are many lines: one that names the package, then one for each finding, some
-// of which go on in lines that are indented.
+// diagnose makes diagnostics of an error of a package, or of one that it imports. The output of a
+// compiler has a line that names the package, then one for each error, which indented lines
+// continue.
 func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 0 {
 		pkg = f.ImportStack[len(f.ImportStack)-1]
@@ -138,7 +137,7 @@ func cutPlace(line string) (at, message string, ok bool) {
 	return found[1], found[2], true
 }
 
-// place takes "tools/add.go:3:14" apart; line and column may be missing.
+// place splits "tools/add.go:3:14"; line and column may be missing.
 func (o BuildOptions) place(pos string) (file string, line, column int) {
 	found := regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`).FindStringSubmatch(pos)
 	file = found[1]

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// askSystem asks the go command what it builds for.
+// askSystem asks the go command for its target system.
 func askSystem(ctx context.Context, dir string) (System, error) {
 	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: dir}, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION", "GOWORK")
 	if err != nil {
@@ -41,13 +41,13 @@ func askSystem(ctx context.Context, dir string) (System, error) {
 			s.Tags = strings.Split(tags, ",")
 		}
 		if flag == "-mod=mod" {
-			s.Flags = []string{"-mod=readonly"} // or Go would write to go.mod
+			s.Flags = []string{"-mod=readonly"} // or the go command would write to go.mod
 		}
 	}
 	return s, nil
 }
 
-// listedExport is what go list prints of one package.
+// A listedExport is what go list prints for a package.
 type listedExport struct {
 	ImportPath string
 	Export     string
@@ -60,7 +60,7 @@ type listedExport struct {
 	Error *struct{ Err string }
 }
 
-// lasts reports whether nothing but another version of Go or of a module can change a package.
+// lasts reports whether a package changes only with the version of Go or of its module.
 func (l listedExport) lasts() bool {
 	switch {
 	case l.Standard:
@@ -73,8 +73,8 @@ func (l listedExport) lasts() bool {
 	return l.Module.Version != ""
 }
 
-// ask asks the go command for the export data of packages, which it compiles if it has to.
-func (c *ExportCache) ask(ctx context.Context, paths []string) error {
+// askExports asks the go command for the export data of packages, which it compiles if it has to.
+func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
 	args = append(append(args, "--"), paths...)
 	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: c.root.Name()}, "go", args...)
@@ -91,12 +91,13 @@ func (c *ExportCache) ask(ctx context.Context, paths []string) error {
 		if err != nil {
 			return fmt.Errorf("reading what go list printed: %w", err)
 		}
-		c.learn(l)
+		c.addAnswer(l)
 	}
 }
 
-// learn takes one answer in. If it is another than before, what was read before is of no use.
-func (c *ExportCache) learn(l listedExport) {
+// addAnswer adds an answer. An answer that differs from an earlier one invalidates what was read
+// before.
+func (c *ExportCache) addAnswer(l listedExport) {
 	before := c.known.Files[l.ImportPath]
 	delete(c.known.missing, l.ImportPath)
 	if l.Export == "" || c.owns(l) {
@@ -117,8 +118,7 @@ func (c *ExportCache) learn(l listedExport) {
 	}
 }
 
-// owns reports whether a package is one of the project itself. What the disk has of it is not the
-// question: it may be planned to go.
+// owns reports whether a package is in the project's module, whether it exists on disk or not.
 func (c *ExportCache) owns(l listedExport) bool {
 	if l.Module == nil {
 		return false
@@ -131,9 +131,9 @@ func (c *ExportCache) owns(l listedExport) bool {
 	return err == nil && os.SameFile(root, dir)
 }
 
-// explain says what the go command said when it could not answer at all.
+// explain adds the output of the go command to its error.
 func explain(err error, words []byte) error {
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
 	}
 	return err

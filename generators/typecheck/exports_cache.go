@@ -14,44 +14,45 @@ import (
 	"slices"
 )
 
-// fileName is where the answers are kept, below the project's root.
+// fileName is the file with the answers, below the project's root.
 const (
 	folder   = ".petrock/cache"
 	fileName = folder + "/exports.json"
 )
 
-// A ExportCache answers for one project. It is for one user at a time.
+// An ExportCache finds the export data of packages that one project imports. It caches the answers of
+// the go command, in memory and in the project's .petrock folder. It is not safe for concurrent use.
 type ExportCache struct {
 	root  *os.Root
-	known *answers // nil before the first question
+	known *answers // nil before the first call
 }
 
-// answers are what the go command has said. What they are about outside of the module cache and
-// the standard library may change at any time, and is not kept.
+// answers are answers of the go command. Only those about the standard library and the module cache
+// are saved: other packages may change at any time.
 type answers struct {
 	Key     string
 	System  System
-	Files   map[string]string // by import path, where its export data is
-	missing map[string]string // by import path, why it cannot be had
-	passing []string          // import paths whose files hold for one question
-	edition int               // goes up when what was said before no longer holds
+	Files   map[string]string // by import path, the file with its export data
+	missing map[string]string // by import path, why it cannot be imported
+	passing []string          // import paths whose files are valid for one call
+	edition int               // increases when earlier answers become invalid
 }
 
-// A System is what packages are built for.
+// A System is the target that packages are built for.
 type System struct {
-	Root         string // of Go itself; the standard library is in its folder src
+	Root         string // GOROOT
 	GOOS, GOARCH string
 	Cgo          bool
 	Tags         []string
-	Release      int      // of Go 1
-	Local        bool     // modules may be folders of this machine, which change at any time
-	Flags        []string // that the go command has to be given
+	Release      int      // minor version of Go 1
+	Local        bool     // modules may be local folders, which may change at any time
+	Flags        []string // for the go command
 }
 
-// Equal reports whether two systems take the same files.
+// Equal reports whether two systems build the same files.
 func (s System) Equal(other System) bool { return reflect.DeepEqual(s, other) }
 
-// Context is the system as package build has it.
+// Context returns the system for package build.
 func (s System) Context() *build.Context {
 	c := build.Default
 	c.GOOS, c.GOARCH, c.CgoEnabled = s.GOOS, s.GOARCH, s.Cgo
@@ -63,10 +64,10 @@ func (s System) Context() *build.Context {
 	return &c
 }
 
-// NewExportCache is a cache for the project in root.
+// NewExportCache returns a cache for the project in root.
 func NewExportCache(root *os.Root) *ExportCache { return &ExportCache{root: root} }
 
-// System says what the project is built for.
+// System returns the target that the project is built for.
 func (c *ExportCache) System(ctx context.Context) (System, error) {
 	if err := c.refresh(ctx); err != nil {
 		return System{}, err
@@ -74,12 +75,11 @@ func (c *ExportCache) System(ctx context.Context) (System, error) {
 	return c.known.System, nil
 }
 
-// State stands for all that the answers of the go command depend on, but for what is in folders of
-// this machine that modules may be. It starts nothing.
+// State identifies all that the answers of the go command depend on, except the contents of local
+// modules. It starts no process.
 func (c *ExportCache) State() string { return key(c.root.Name()) }
 
-// Find makes sure that the export data of packages is known, as far as there is any. Those of
-// earlier questions stay known. Edition tells whether what was read earlier may still be used.
+// Find finds the export data of packages, in addition to those of earlier calls.
 func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error) {
 	if err := c.refresh(ctx); err != nil {
 		return Exports{}, err
@@ -94,17 +94,17 @@ func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error)
 	slices.Sort(unknown)
 	unknown = slices.Compact(unknown)
 	if len(unknown) > 0 {
-		if err := c.ask(ctx, unknown); err != nil {
+		if err := c.askExports(ctx, unknown); err != nil {
 			return Exports{}, err
 		}
-		c.keep()
+		c.save()
 	}
 	return Exports{Edition: c.known.edition, files: maps.Clone(c.known.Files), missing: maps.Clone(c.known.missing)}, nil
 }
 
-// Exports is where export data is.
+// Exports locates export data.
 type Exports struct {
-	Edition int // another one than before means that all has to be read again
+	Edition int // a change means that everything has to be read again
 	files   map[string]string
 	missing map[string]string
 }
@@ -117,10 +117,10 @@ func (f Exports) Open(path string) (io.ReadCloser, error) {
 	return nil, errors.New(f.Why(path))
 }
 
-// Has reports whether a package can be had.
+// Has reports whether a package can be imported.
 func (f Exports) Has(path string) bool { return f.files[path] != "" }
 
-// Why says why a package cannot be had, as a compiler would.
+// Why explains why a package cannot be imported, as a compiler would.
 func (f Exports) Why(path string) string {
 	if reason := f.missing[path]; reason != "" {
 		return reason
@@ -128,7 +128,7 @@ func (f Exports) Why(path string) string {
 	return "package " + path + " is not in this project, its modules or the standard library"
 }
 
-// refresh makes the answers those of this moment: kept ones if they still hold.
+// refresh loads saved answers, and drops those that are no longer valid.
 func (c *ExportCache) refresh(ctx context.Context) error {
 	now := key(c.root.Name())
 	edition := 1
@@ -150,7 +150,7 @@ func (c *ExportCache) refresh(ctx context.Context) error {
 	return nil
 }
 
-// there reports whether the export data is still where it was: Go clears its cache now and then.
+// there reports whether the export data still exists: Go trims its build cache.
 func (a *answers) there() bool {
 	for _, file := range a.Files {
 		if _, err := os.Stat(file); err != nil {
@@ -172,8 +172,8 @@ func (c *ExportCache) load() *answers {
 	return kept
 }
 
-// keep writes the answers down, if the project has a place for that. To go without is no fault.
-func (c *ExportCache) keep() {
+// save writes the answers to .petrock if that exists. Errors are ignored: it is a cache.
+func (c *ExportCache) save() {
 	lasting := *c.known
 	lasting.Files = maps.Clone(lasting.Files)
 	for _, path := range lasting.passing {

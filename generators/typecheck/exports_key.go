@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// key stands for all that the answers of the go command depend on: which go command it is, its
-// environment, the modules. It is found without starting anything.
+// key identifies all that the answers of the go command depend on: the go command, its environment,
+// the modules. It starts no process.
 func key(dir string) string {
 	hash := sha256.New()
 	add := func(name string, text []byte) {
@@ -51,7 +51,7 @@ func key(dir string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// stamp adds what tells one state of a file from another.
+// stamp adds the size and modification time of a file.
 func stamp(hash io.Writer, file string) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -61,7 +61,7 @@ func stamp(hash io.Writer, file string) {
 	fmt.Fprintf(hash, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
 }
 
-// workspaces are the files that may say that a folder is part of a workspace.
+// workspaces returns the go.work files that may apply to a folder.
 func workspaces(dir string) []string {
 	if file := os.Getenv("GOWORK"); file != "" {
 		return []string{file}

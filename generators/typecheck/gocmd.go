@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// CommandOptions say where a program runs.
+// CommandOptions configure [RunCommand].
 type CommandOptions struct {
 	Dir   string    // the working directory
-	Env   []string  // the environment; nil means that of this process
-	Stdin io.Reader // what the program reads; nil means nothing
+	Env   []string  // the environment; default that of this process
+	Stdin io.Reader // default empty
 }
 
-// RunCommand runs a program to its end and returns what it printed. When the context ends, the program
-// is interrupted, so that it can clear up after itself and end its own children, and killed only
-// if it does not mind; the error is then the context's.
+// RunCommand runs a program and returns its output. When the context ends, the program is interrupted,
+// and killed if it does not exit; the error is then the context's.
 func RunCommand(ctx context.Context, o CommandOptions, program string, args ...string) (stdout, stderr []byte, err error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = o.Dir, o.Env, o.Stdin

@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// An InspectedPackage is a package that was looked into whole, with what each name in it means.
+// An InspectedPackage is a package with full type information.
 type InspectedPackage struct {
 	Files []*File
-	Info  *types.Info // types, uses and selections; what does not compile is missing
+	Info  *types.Info // types, definitions, uses and selections; incomplete if the package does not compile
 }
 
-// Inspect looks into the functions of the package in a folder, without its tests. It is nil if there is none.
+// Inspect type-checks the package in a folder, without its tests, with full type information. It
+// returns nil if there is none.
 func (p *Pass) Inspect(dir string) *InspectedPackage {
 	pkg := p.pkg(dir)
 	if pkg == nil || len(pkg.Files) == 0 {
@@ -22,7 +23,7 @@ func (p *Pass) Inspect(dir string) *InspectedPackage {
 	return p.inspect(p.checker.ImportPath(dir), pkg.Files, nil)
 }
 
-// InspectTests is Inspect for a package with its tests: those inside of it, and those outside.
+// InspectTests is Inspect for a package with its internal tests, and for its external tests.
 func (p *Pass) InspectTests(dir string) []*InspectedPackage {
 	pkg := p.pkg(dir)
 	if pkg == nil {
@@ -44,7 +45,7 @@ func (p *Pass) InspectTests(dir string) []*InspectedPackage {
 	return found
 }
 
-// inspect looks into files as one package.
+// inspect type-checks files as one package.
 func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage {
 	p.loading = append(p.loading, path)
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
@@ -63,10 +64,10 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 	return made
 }
 
-// Importers are the folder itself and those whose packages or tests import it, directly or not, sorted.
+// Importers returns a folder and those whose packages or tests import it, directly or not, sorted.
 func (c *Checker) Importers(view *View, dir string) []string {
 	return slices.Sorted(maps.Keys(c.targets(view, map[string]bool{dir + "/x.go": true})))
 }
 
-// Dir is the folder of a package of the project, by its import path.
+// Dir returns the folder of a package of the project, by its import path.
 func (p *Pass) Dir(path string) (string, bool) { return p.inside(path) }

@@ -8,23 +8,22 @@ import (
 	"slices"
 )
 
-// A Pass looks at packages of one view of a project.
+// A Pass type-checks packages of one view of a project.
 type Pass struct {
 	checker  *Checker
 	view     *View
 	options  PassOptions
-	packages map[string]*Package // by folder; nil for those without Go
-	imports  map[string][]string // by import path, those of the project that it imports
+	packages map[string]*Package // by folder; nil for folders without Go
+	imports  map[string][]string // by import path, the packages of the project that it imports
 	loaded   map[string]*checked // by import path and variant
-	loading  []string            // import paths, from the first to the one in hand
+	loading  []string            // import paths of the packages being checked, outermost first
 	fault    error               // see Err
 }
 
-// Err is not nil if what the compiler wrote down of packages could not be read, so that nothing
-// that the pass says is worth anything.
+// Err returns an error if export data could not be read. The results of the pass are invalid then.
 func (p *Pass) Err() error { return p.fault }
 
-// pkg is the package in a folder, nil if there is none.
+// pkg returns the package in a folder, or nil.
 func (p *Pass) pkg(dir string) *Package {
 	pkg, known := p.packages[dir]
 	if !known {
@@ -40,7 +39,7 @@ func (p *Pass) inside(imported string) (dir string, ok bool) {
 	return dir, ok && len(p.view.Files(dir)) > 0
 }
 
-// outside lists what packages import from outside the project, directly or not, sorted.
+// outside lists the packages from outside the project that packages import, directly or not, sorted.
 func (p *Pass) outside(dirs []string) []string {
 	paths, seen := map[string]bool{}, map[string]bool{}
 	var visit func(dir string, tests bool)
@@ -70,13 +69,13 @@ func (p *Pass) outside(dirs []string) []string {
 	return slices.Sorted(maps.Keys(paths))
 }
 
-// A variant is a package with its tests, in the place of the package alone.
+// A variant is a package compiled with its internal tests, which external tests import.
 type variant struct {
 	path string
 	pkg  *checked
 }
 
-// imports is what one package imports.
+// imports resolves the imports of one package.
 type imports struct {
 	pass    *Pass
 	variant *variant
@@ -120,12 +119,12 @@ func (p *Pass) importOutside(path string) (*types.Package, error) {
 // An importError says why a package cannot be imported.
 type importError string
 
-// Error is the reason.
+// Error returns the reason.
 func (e importError) Error() string { return string(e) }
 
-// way is how a package of the project imports another, directly or not: from the one to the
-// other. It is nil if it does not.
-func (p *Pass) way(path, other string) []string {
+// importChain returns the import paths from a package of the project to another that it imports,
+// directly or not; nil if it does not.
+func (p *Pass) importChain(path, other string) []string {
 	seen := map[string]bool{}
 	var visit func(path string) []string
 	visit = func(path string) []string {
@@ -146,7 +145,7 @@ func (p *Pass) way(path, other string) []string {
 	return visit(path)
 }
 
-// importsOf are the packages of the project that one of them imports, without its tests.
+// importsOf returns the packages of the project that a package imports, without its tests.
 func (p *Pass) importsOf(path string) []string {
 	list, known := p.imports[path]
 	if known {

@@ -11,19 +11,20 @@ import (
 	"strings"
 )
 
-// A PurityCheck is what is looked at.
+// A PurityCheck finds code that makes replay of the event log non-deterministic: it follows Apply of
+// commands, Upgrade of older versions and Map into all functions that they call.
 type PurityCheck struct {
 	Core    string // the import path of core
 	Checker *Checker
 }
 
-// A PurityReport is what was found.
+// A PurityReport is the result of a [PurityCheck].
 type PurityReport struct {
-	Impure   []Diagnostic // gives another state at another time
-	Warnings []Diagnostic // may do so
+	Impure   []Diagnostic // makes replay non-deterministic
+	Warnings []Diagnostic // may make replay non-deterministic
 }
 
-// Find looks at the features in folders of a view. What does not compile is not looked into.
+// Find checks the features in folders of a view, as far as they compile.
 func (p PurityCheck) Find(ctx context.Context, view *View, dirs []string) (PurityReport, error) {
 	if len(dirs) == 0 {
 		return PurityReport{}, nil
@@ -47,7 +48,7 @@ func (p PurityCheck) Find(ctx context.Context, view *View, dirs []string) (Purit
 	return f.report, pass.Err()
 }
 
-// A finder follows functions.
+// A finder follows function calls.
 type finder struct {
 	PurityCheck
 	pass     *Pass
@@ -55,19 +56,19 @@ type finder struct {
 	packages map[string]*inspected // by import path
 	report   PurityReport
 
-	home string          // the import path of the feature in hand
-	seen map[string]bool // functions that were followed from the root in hand, and what was found there
-	way  []string        // from the root to the function in hand
+	home string          // import path of the current feature
+	seen map[string]bool // functions followed from the current root, and what was found
+	way  []string        // call chain from the root to the current function
 }
 
-// An inspected is a package whose declarations can be found.
+// An inspected package has its declarations by name.
 type inspected struct {
 	info      *types.Info
 	functions map[string]*ast.FuncDecl // by full name
-	variables map[string]ast.Expr      // what those begin with that hold functions, by full name
+	variables map[string]ast.Expr      // initial values of function variables, by full name
 }
 
-// pkg is the package of an import path, if it is one of the project that is to be followed into.
+// pkg returns the package of an import path, if it is one of the project, outside core.
 func (f *finder) pkg(path string) *inspected {
 	known, ok := f.packages[path]
 	if ok {
@@ -113,16 +114,16 @@ func index(made *InspectedPackage) *inspected {
 	return p
 }
 
-// isFunction reports whether a type is that of functions.
+// isFunction reports whether a type is a function type.
 func isFunction(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Signature)
 	return ok
 }
 
-// fullName is the name of a variable with the path of its package.
+// fullName returns the name of a variable with its package path.
 func fullName(v *types.Var) string { return v.Pkg().Path() + "." + v.Name() }
 
-// feature follows what a log is read with.
+// feature checks all functions of a feature that replay calls.
 func (f *finder) feature(dir string) {
 	f.home = f.Checker.ImportPath(dir)
 	p := f.pkg(f.home)
@@ -149,20 +150,19 @@ func (f *finder) feature(dir string) {
 		for _, name := range []string{"Apply", "Upgrade"} {
 			found, _, _ := types.LookupFieldOrMethod(declared.Type(), true, nil, name)
 			if method, ok := found.(*types.Func); ok && method.Pkg().Path() != f.home && f.readsLog(method) {
-				f.root(method, declared.Name()+"."+name) // it is that of what it embeds, from elsewhere
+				f.root(method, declared.Name()+"."+name) // promoted from an embedded type of another package
 			}
 		}
 	}
 }
 
-// root follows a function that a log is read with.
+// root follows a function that replay calls.
 func (f *finder) root(object *types.Func, name string) {
 	f.seen, f.way = map[string]bool{}, nil
 	f.function(object, name)
 }
 
-// readsLog reports whether a method is one that a log is read with: Apply of a command, or Upgrade
-// of an older version of one.
+// readsLog reports whether replay calls a method: Apply of a command, or Upgrade of an older version.
 func (f *finder) readsLog(method *types.Func) bool {
 	s := method.Signature()
 	switch method.Name() {
@@ -174,7 +174,7 @@ func (f *finder) readsLog(method *types.Func) bool {
 	return false
 }
 
-// takesEntry reports whether a method is told of the entry that it is to apply.
+// takesEntry reports whether a method has the event as a parameter.
 func (f *finder) takesEntry(s *types.Signature) bool {
 	for v := range s.Params().Variables() {
 		if named, ok := types.Unalias(v.Type()).(*types.Named); ok && named.Obj().Name() == "Entry" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == f.Core+"/app" {
@@ -184,7 +184,7 @@ func (f *finder) takesEntry(s *types.Signature) bool {
 	return false
 }
 
-// receiverType is the name of the type that a method is of.
+// receiverType returns the name of a method's receiver type.
 func receiverType(method *types.Func) string {
 	t := method.Signature().Recv().Type()
 	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
@@ -210,7 +210,7 @@ func (f *finder) function(object *types.Func, name string) {
 	f.body(p, p.functions[full].Body, name)
 }
 
-// body follows what a function does.
+// body follows a function body.
 func (f *finder) body(p *inspected, body ast.Node, name string) {
 	f.way = append(f.way, name)
 	defer func() { f.way = f.way[:len(f.way)-1] }()
@@ -218,7 +218,7 @@ func (f *finder) body(p *inspected, body ast.Node, name string) {
 	ast.Inspect(body, w.node)
 }
 
-// isSaidToBePure reports whether the doc comment of a function says so.
+// isSaidToBePure reports whether a function has the directive //petrock:pure.
 func (f *finder) isSaidToBePure(decl *ast.FuncDecl) bool {
 	if decl.Doc == nil {
 		return false
@@ -236,7 +236,7 @@ func (f *finder) isSaidToBePure(decl *ast.FuncDecl) bool {
 	return false
 }
 
-// found reports something that the function in hand does, once for each root.
+// found reports a finding in the current function, once for each root.
 func (f *finder) found(pos token.Pos, what, wayOut string) {
 	if key := "uses " + what; !f.seen[key] {
 		f.seen[key] = true
@@ -244,23 +244,23 @@ func (f *finder) found(pos token.Pos, what, wayOut string) {
 	}
 }
 
-// warn reports something that may depend on more than it should.
+// warn reports a possible finding.
 func (f *finder) warn(pos token.Pos, what, wayOut string) {
 	f.report.Warnings = append(f.report.Warnings, f.diagnostic(pos, "%s", f.say(what, wayOut)))
 }
 
-// say names the way to something: Create.Apply → stamp → time.Now.
+// say formats the call chain: Create.Apply → stamp → time.Now.
 func (f *finder) say(what, wayOut string) string {
 	return fmt.Sprintf("%s: what is done here has to come out the same whenever the log is read; %s", strings.Join(append(slices.Clone(f.way), what), " → "), wayOut)
 }
 
-// diagnostic is something at a place, about the feature in hand.
+// diagnostic makes a diagnostic about the current feature.
 func (f *finder) diagnostic(pos token.Pos, format string, args ...any) Diagnostic {
 	at := f.fset.PositionFor(pos, false)
 	return Diagnostic{Package: f.home, File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// short is how code calls something of another package.
+// short returns the qualified name of an object.
 func short(object types.Object) string {
 	if method, ok := object.(*types.Func); ok && method.Signature().Recv() != nil {
 		return path.Base(object.Pkg().Path()) + "." + receiverType(method) + "." + object.Name()

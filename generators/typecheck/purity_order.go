@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ranges looks at a loop: one over a map goes another way each time.
+// ranges checks a loop over a map, whose order is random.
 func (w walker) ranges(loop *ast.RangeStmt) {
 	t := w.info.TypeOf(loop.X)
 	if t == nil {
@@ -28,20 +28,20 @@ func (w walker) ranges(loop *ast.RangeStmt) {
 	}
 }
 
-// collects finds lists that are made of a map as it comes.
+// collects finds slices made of a map in its random order.
 func (w walker) collects(call *ast.CallExpr) {
 	if w.isOf(call.Fun, "slices", "Collect") && len(call.Args) == 1 && w.isOrderOfMap(call.Args[0]) {
 		w.warn(call.Pos(), "a list of what is in a map", useSorted)
 	}
 }
 
-// isOrderOfMap reports whether an expression goes through a map.
+// isOrderOfMap reports whether an expression iterates over a map.
 func (w walker) isOrderOfMap(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	return ok && (w.isOf(call.Fun, "maps", "Keys") || w.isOf(call.Fun, "maps", "Values") || w.isOf(call.Fun, "maps", "All"))
 }
 
-// isOf reports whether an expression is a function of a package, by the beginning of its name.
+// isOf reports whether an expression is a function of a package whose name has a prefix.
 func (w walker) isOf(e ast.Expr, pkg, name string) bool {
 	if index, ok := e.(*ast.IndexExpr); ok {
 		e = index.X
@@ -54,8 +54,8 @@ func (w walker) isOf(e ast.Expr, pkg, name string) bool {
 	return object != nil && object.Pkg() != nil && object.Pkg().Path() == pkg && strings.HasPrefix(object.Name(), name)
 }
 
-// depends says what in a loop depends on the order, empty if nothing is known to: what is returned or kept of the entry
-// that it ends at, and lists and texts that are added to and not sorted afterwards.
+// depends describes what in a loop depends on the order: values of the element that ends the loop, and
+// slices and strings that are appended to and not sorted afterwards. It is empty if nothing does.
 func (w walker) depends(loop *ast.RangeStmt) string {
 	own := map[types.Object]bool{}
 	for _, e := range []ast.Expr{loop.Key, loop.Value} {
@@ -100,7 +100,7 @@ func (w walker) depends(loop *ast.RangeStmt) string {
 	return what
 }
 
-// object is what a name stands for, where it is declared or used.
+// object returns the object of an identifier.
 func (w walker) object(name *ast.Ident) types.Object {
 	if object := w.info.Defs[name]; object != nil {
 		return object
@@ -108,7 +108,7 @@ func (w walker) object(name *ast.Ident) types.Object {
 	return w.info.Uses[name]
 }
 
-// mentions reports whether an expression has one of those in it.
+// mentions reports whether an expression contains one of the objects.
 func (w walker) mentions(e ast.Expr, those map[types.Object]bool) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -120,7 +120,7 @@ func (w walker) mentions(e ast.Expr, those map[types.Object]bool) bool {
 	return found
 }
 
-// isWithin reports whether a variable is declared in a loop, so that each round has its own.
+// isWithin reports whether a variable is declared in a loop.
 func (w walker) isWithin(loop *ast.RangeStmt, target ast.Expr) bool {
 	name, ok := target.(*ast.Ident)
 	object := types.Object(nil)
@@ -130,7 +130,7 @@ func (w walker) isWithin(loop *ast.RangeStmt, target ast.Expr) bool {
 	return object != nil && loop.Body.Pos() <= object.Pos() && object.Pos() < loop.Body.End()
 }
 
-// adds reports whether a value that is assigned is what was there with something behind it.
+// adds reports whether an assignment appends to the variable.
 func (w walker) adds(assign token.Token, value ast.Expr) bool {
 	if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
 		name, ok := call.Fun.(*ast.Ident)
@@ -144,7 +144,7 @@ func (w walker) adds(assign token.Token, value ast.Expr) bool {
 	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
 }
 
-// sortedAfter reports whether something is sorted in the function after a loop.
+// sortedAfter reports whether the function sorts a variable after a loop.
 func (w walker) sortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
 	text, sorted := types.ExprString(target), false
 	ast.Inspect(w.body, func(n ast.Node) bool {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The ways out.
+// What to do instead.
 const (
 	useEntry   = "use e.Time and e.ID, which the entry keeps"
 	useWorker  = "let a worker do it, which follows the log"
@@ -15,16 +15,16 @@ const (
 	useCommand = "let a worker do it, or the caller send it as a field of the command"
 )
 
-// An outside is something of the standard library, or of what all projects have beside it, that depends on more than it is given.
-type outside struct {
-	path   string   // of a package; with "/..." also those below it
+// An impureRule names functions and variables of other modules that are not deterministic.
+type impureRule struct {
+	path   string   // of a package; with "/..." also packages below it
 	names  []string // functions, methods as Type.Method, and variables; nil means all
 	wayOut string
 }
 
-// outsides lists them. The first row of a path that fits counts; one without a way out is all right.
-func outsides() []outside {
-	return []outside{
+// impureRules returns the rules. The first that matches counts; one without a remedy allows.
+func impureRules() []impureRule {
+	return []impureRule{
 		{"time", []string{"Now", "Since", "Until"}, useEntry},
 		{"time", []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Sleep", "Tick"}, useWorker},
 		{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: machines have zones of their own"},
@@ -50,8 +50,9 @@ func outsides() []outside {
 	}
 }
 
-// outsideOf is the way out of something of another package, empty if it is all right. Types and constants are.
-func (f *finder) outsideOf(object types.Object) string {
+// impureReason returns the remedy for an impure object of another package, empty if it is pure, as
+// types and constants are.
+func (f *finder) impureReason(object types.Object) string {
 	switch object.(type) {
 	case *types.Func, *types.Var:
 	default:
@@ -71,7 +72,7 @@ func (f *finder) outsideOf(object types.Object) string {
 	if method, ok := object.(*types.Func); ok && method.Signature().Recv() != nil {
 		name = receiverType(method) + "." + name
 	}
-	for _, o := range outsides() {
+	for _, o := range impureRules() {
 		base, below := strings.CutSuffix(o.path, "/...")
 		if where == base || below && strings.HasPrefix(where, base+"/") {
 			if o.names == nil || slices.Contains(o.names, name) {

@@ -6,14 +6,14 @@ import (
 	"go/types"
 )
 
-// A walker looks at what one function does.
+// A walker checks one function.
 type walker struct {
 	*finder
 	info *types.Info
 	body ast.Node // of the function
 }
 
-// node looks at a part of the function.
+// node checks a node of the function.
 func (w walker) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Ident:
@@ -44,13 +44,13 @@ func (w walker) node(n ast.Node) bool {
 	return true
 }
 
-// use looks at a name that is used: functions are followed, whether they are called here or given to others.
+// use checks an identifier. Functions are followed, whether they are called or passed on.
 func (w walker) use(name *ast.Ident) {
 	object := w.info.Uses[name]
 	if object == nil || object.Pkg() == nil {
 		return
 	}
-	if wayOut := w.outsideOf(object); wayOut != "" {
+	if wayOut := w.impureReason(object); wayOut != "" {
 		w.found(name.Pos(), short(object), wayOut)
 		return
 	}
@@ -66,7 +66,7 @@ func (w walker) use(name *ast.Ident) {
 	}
 }
 
-// variable follows a variable of a package that holds a function, as it begins.
+// variable follows the initial value of a package-level function variable.
 func (w walker) variable(v *types.Var) {
 	if !isOfPackage(v) || !isFunction(v.Type()) || w.seen[fullName(v)] {
 		return
@@ -77,19 +77,19 @@ func (w walker) variable(v *types.Var) {
 	}
 }
 
-// isOfPackage reports whether a variable is one of a package, and not of a function or struct.
+// isOfPackage reports whether a variable is package-level.
 func isOfPackage(v *types.Var) bool {
 	return v.Pkg() != nil && !v.IsField() && v.Parent() == v.Pkg().Scope()
 }
 
-// writes finds variables of packages that are written to.
+// writes finds writes to package-level variables.
 func (w walker) writes(target ast.Expr) {
 	if v := w.root(target); v != nil {
 		w.found(target.Pos(), "the variable "+v.Name(), useState)
 	}
 }
 
-// root is the variable of a package that an expression is a part of, nil if it is of none.
+// root returns the package-level variable that an expression is part of, or nil.
 func (w walker) root(e ast.Expr) *types.Var {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -111,7 +111,7 @@ func (w walker) root(e ast.Expr) *types.Var {
 	return nil
 }
 
-// called finds methods that may change a variable of a package, as they have its address.
+// called finds calls of pointer methods on package-level variables, which may change them.
 func (w walker) called(e *ast.SelectorExpr) {
 	selection := w.info.Selections[e]
 	if selection == nil || selection.Kind() != types.MethodVal {

@@ -15,41 +15,40 @@ import (
 	"time"
 )
 
-// A Store reads the Go files of one project and keeps what it has read. It is for one user
-// at a time.
+// A Store parses the Go files of one project and caches them. It is not safe for concurrent use.
 type Store struct {
 	root    *os.Root
 	system  *build.Context
 	fset    *token.FileSet
-	kept    map[string]kept  // by path
-	planned map[string]*File // by path, the last that was planned
-	taken   map[uint64]bool  // by file, whether a build takes it
-	last    uint64           // the last id that was given
+	onDisk  map[string]diskFile // by path
+	planned map[string]*File    // by path, the latest planned file
+	built   map[uint64]bool     // by file id, whether a build includes it
+	last    uint64              // the last file id
 }
 
-// kept is a file as it was found on the disk.
-type kept struct {
+// A diskFile is a file as it was when it was read.
+type diskFile struct {
 	file *File
 	size int64
 	time time.Time
 	read time.Time // when
 }
 
-// NewStore is a store for the project in root, as it is built for a system.
+// NewStore returns a store for the project in root, built for a system.
 func NewStore(root *os.Root, system *build.Context) *Store {
-	return &Store{root: root, system: system, taken: map[uint64]bool{}, fset: token.NewFileSet(), kept: map[string]kept{}, planned: map[string]*File{}}
+	return &Store{root: root, system: system, built: map[uint64]bool{}, fset: token.NewFileSet(), onDisk: map[string]diskFile{}, planned: map[string]*File{}}
 }
 
 // Fset has the positions of all files of the store.
 func (s *Store) Fset() *token.FileSet { return s.fset }
 
-// fresh reports whether k is what the disk still has. A file that was changed just before it was
-// read may change again and look the same: clocks of file systems are coarse.
-func (k kept) fresh(info fs.FileInfo) bool {
+// isFresh reports whether a file has not changed since it was read. A file that changed just before
+// it was read may change again within the clock resolution of the file system.
+func (k diskFile) isFresh(info fs.FileInfo) bool {
 	return k.file != nil && k.size == info.Size() && k.time.Equal(info.ModTime()) && k.read.Sub(k.time) > 2*time.Second
 }
 
-// View is the project as it is on the disk.
+// View returns the project as it is on disk.
 func (s *Store) View() (*View, error) {
 	found, err := s.find()
 	if err != nil {
@@ -58,15 +57,15 @@ func (s *Store) View() (*View, error) {
 	files := make(map[string]*File, len(found))
 	var unread []string
 	for file, info := range found {
-		if k := s.kept[file]; k.fresh(info) {
+		if k := s.onDisk[file]; k.isFresh(info) {
 			files[file] = k.file
 		} else {
 			unread = append(unread, file)
 		}
 	}
-	for file := range s.kept {
+	for file := range s.onDisk {
 		if _, ok := found[file]; !ok {
-			delete(s.kept, file)
+			delete(s.onDisk, file)
 		}
 	}
 	if err := s.read(unread, found, files); err != nil {
@@ -75,22 +74,22 @@ func (s *Store) View() (*View, error) {
 	return newView(s, files), nil
 }
 
-// Empty is the view of a project without any files, for planned ones alone.
+// Empty returns the view of a project without files.
 func (s *Store) Empty() *View { return newView(s, map[string]*File{}) }
 
-// find lists the Go files of the project, without those in folders that the go command
-// passes over, and those of other modules.
+// find lists the Go files of the project, without those in folders that the go command ignores and
+// those of nested modules.
 func (s *Store) find() (map[string]fs.FileInfo, error) {
-	found := make(map[string]fs.FileInfo, len(s.kept))
+	found := make(map[string]fs.FileInfo, len(s.onDisk))
 	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrPermission) && name != ".":
-			return fs.SkipDir // such as a database's own folder; Go in it could not be built either
+			return fs.SkipDir // such as a database's folder; the go command cannot read it either
 		case errors.Is(err, fs.ErrNotExist) && name != ".":
-			return nil // it has just gone
+			return nil // it was just removed
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && s.passesOver(name):
+		case d.IsDir() && name != "." && s.isIgnored(name):
 			return fs.SkipDir
 		case d.IsDir() || !isGo(name):
 			return nil
@@ -99,7 +98,7 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			info, err = s.root.Stat(name)
 			if err != nil {
-				return nil // it leads out of the project, or nowhere
+				return nil // it leaves the project, or is broken
 			}
 		}
 		if err == nil && info.Mode().IsRegular() {
@@ -113,8 +112,8 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 	return found, err
 }
 
-// passesOver reports whether the go command does not look into a folder.
-func (s *Store) passesOver(dir string) bool {
+// isIgnored reports whether the go command ignores a folder.
+func (s *Store) isIgnored(dir string) bool {
 	base := path.Base(dir)
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || dir == "vendor" {
 		return true
@@ -129,7 +128,7 @@ func isGo(name string) bool {
 	return strings.HasSuffix(base, ".go") && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_")
 }
 
-// read reads and parses files, several at once.
+// read reads and parses files in parallel.
 func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[string]*File) error {
 	type job struct {
 		name string
@@ -156,7 +155,7 @@ func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[str
 				switch {
 				case err == nil:
 					info := found[j.name]
-					s.kept[j.name] = kept{file: file, size: info.Size(), time: info.ModTime(), read: now}
+					s.onDisk[j.name] = diskFile{file: file, size: info.Size(), time: info.ModTime(), read: now}
 					files[j.name] = file
 				case first == nil:
 					first = err
@@ -174,9 +173,9 @@ func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[str
 	return first
 }
 
-// known is the file of this path and text, if it has been parsed of late.
+// known returns the cached file with a path and text, or nil.
 func (s *Store) known(name string, text []byte) *File {
-	for _, file := range []*File{s.kept[name].file, s.planned[name]} {
+	for _, file := range []*File{s.onDisk[name].file, s.planned[name]} {
 		if file != nil && bytes.Equal(file.Text, text) {
 			return file
 		}
@@ -184,7 +183,7 @@ func (s *Store) known(name string, text []byte) *File {
 	return nil
 }
 
-// plan is a planned file. One of the plan before is not parsed again if it is the same.
+// plan returns a planned file. A file of the plan before is reused if it is the same.
 func (s *Store) plan(name string, text []byte) *File {
 	if file := s.known(name, text); file != nil {
 		return file
@@ -195,9 +194,9 @@ func (s *Store) plan(name string, text []byte) *File {
 	return file
 }
 
-// builds reports whether a build takes a file: its name and its constraints decide.
-func (s *Store) builds(file *File) bool {
-	if taken, known := s.taken[file.ID]; known {
+// isBuilt reports whether a build includes a file, by its name and build constraints.
+func (s *Store) isBuilt(file *File) bool {
+	if taken, known := s.built[file.ID]; known {
 		return taken
 	}
 	system := *s.system
@@ -205,11 +204,10 @@ func (s *Store) builds(file *File) bool {
 		return io.NopCloser(bytes.NewReader(file.Text)), nil
 	}
 	taken, err := system.MatchFile(".", path.Base(file.Path))
-	taken = taken || err != nil // what cannot be read is for the compiler to speak of
-	s.taken[file.ID] = taken
+	taken = taken || err != nil // checking it reports the error
+	s.built[file.ID] = taken
 	return taken
 }
 
-// Full reports whether the store has read so much that it had better be replaced by a new one: what
-// was read once and has changed since stays in memory.
+// Full reports whether to replace the store by a new one: positions of old files stay in memory.
 func (s *Store) Full() bool { return s.fset.Base() > 256<<20 }

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// A View is a project's Go at one moment, as it is or as it would be. It never changes.
+// A View is the Go of a project at one moment, as it is or as it would be. It is immutable.
 type View struct {
 	store *Store
 	files map[string]*File
 	dirs  map[string][]*File // by folder, sorted by path
 }
 
-// A Package is the Go of one folder, as far as a build takes it.
+// A Package is the Go files of a folder that a build includes.
 type Package struct {
 	Dir      string  // from the project's root; "." is the root itself
-	Name     string  // by its first file; empty if there is none
-	Files    []*File // what others see when they import it
-	Internal []*File // tests that are part of the package
-	External []*File // tests that stand outside: package name_test
+	Name     string  // from its first file; empty if it has none
+	Files    []*File // without tests
+	Internal []*File // tests in the package
+	External []*File // tests in package name_test
 }
 
 func newView(s *Store, files map[string]*File) *View {
@@ -33,8 +33,8 @@ func newView(s *Store, files map[string]*File) *View {
 	return v
 }
 
-// With is the view with planned files over it: the text of each by its path, nil for one that is
-// not to be there. Only Go files matter.
+// With returns the view with planned files over it: texts by path, nil for a deleted file. Files that
+// are not Go are ignored.
 func (v *View) With(planned map[string][]byte) *View {
 	over := &View{store: v.store, files: maps.Clone(v.files), dirs: maps.Clone(v.dirs)}
 	changed := map[string]bool{}
@@ -55,7 +55,7 @@ func (v *View) With(planned map[string][]byte) *View {
 	return over
 }
 
-// at are the planned files of a folder.
+// at returns the planned files of a folder.
 func (v *View) at(dir string, planned map[string][]byte) []*File {
 	var files []*File
 	for name := range planned {
@@ -66,7 +66,7 @@ func (v *View) at(dir string, planned map[string][]byte) []*File {
 	return files
 }
 
-// list notes which files a folder has: those among candidates that are the view's.
+// list sets the files of a folder to those candidates that are in the view.
 func (v *View) list(dir string, candidates []*File) {
 	candidates = slices.DeleteFunc(candidates, func(f *File) bool { return v.files[f.Path] != f })
 	slices.SortFunc(candidates, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
@@ -78,21 +78,21 @@ func (v *View) list(dir string, candidates []*File) {
 // Fset has the positions of all files.
 func (v *View) Fset() *token.FileSet { return v.store.fset }
 
-// File is the file at a path, nil if there is none.
+// File returns the file at a path, or nil.
 func (v *View) File(path string) *File { return v.files[path] }
 
-// Dirs are the folders with Go in them, sorted.
+// Dirs returns the folders with Go files, sorted.
 func (v *View) Dirs() []string { return slices.Sorted(maps.Keys(v.dirs)) }
 
-// Files are all Go files of a folder, whether a build takes them or not, sorted by path.
+// Files returns all Go files of a folder, whether a build includes them or not, sorted by path.
 func (v *View) Files(dir string) []*File { return v.dirs[dir] }
 
-// Package is the package in a folder, of the files that a build takes, without those that skip
-// rules out; a nil skip rules out none. It is nil if nothing is left.
+// Package returns the package in a folder, without files for which skip returns true; skip may be
+// nil. It returns nil if no file is left.
 func (v *View) Package(dir string, skip func(*File) bool) *Package {
 	p := &Package{Dir: dir}
 	for _, file := range v.dirs[dir] {
-		if skip != nil && skip(file) || !v.store.builds(file) {
+		if skip != nil && skip(file) || !v.store.isBuilt(file) {
 			continue
 		}
 		name := file.Syntax.Name.Name
@@ -116,5 +116,5 @@ func (v *View) Package(dir string, skip func(*File) bool) *Package {
 	return p
 }
 
-// All are all files of the package, tests included.
+// All returns all files of the package, tests included.
 func (p *Package) All() []*File { return slices.Concat(p.Files, p.Internal, p.External) }

@@ -159,8 +159,8 @@ func (c *Checker) targets(view *View, changed map[string]bool) map[string]bool {
 	return targets
 }
 
-// Package is the package in a folder, without its tests, and what is wrong with it. It is nil
-// if there is none.
+// Package returns the package in a folder, without its tests, and its errors. It is nil if there is
+// none.
 func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {
 	pkg := p.pkg(dir)
 	if pkg == nil || len(pkg.Files) == 0 {

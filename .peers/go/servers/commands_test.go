@@ -10,14 +10,18 @@ import (
 	"testing"
 )
 
-// A project's server calls its own tools, those of its workshop and those of servers that others wrote, as a new user would: by name, by
-// address, by a command after --.
+// A project's server calls its own tools, and petrock in the project calls that server, the project's petrock and third-party servers: by
+// name, by URL, by a command after --.
 func TestProjectCalls(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")
-	petrock := exec.Command("go", "run", "./cmd/petrock", "new", "hello", "--dir", project, "--no-git", "--quiet")
-	petrock.Dir = "../../.."
-	if out, err := petrock.CombinedOutput(); err != nil {
+	petrock := filepath.Join(t.TempDir(), "petrock")
+	make := exec.Command("go", "build", "-o", petrock, "./cmd/petrock")
+	make.Dir = "../../.."
+	if out, err := make.CombinedOutput(); err != nil {
+		t.Fatalf("building petrock: %v\n%s", err, out)
+	}
+	if out, err := exec.Command(petrock, "new", "hello", "--dir", project, "--no-git", "--quiet").CombinedOutput(); err != nil {
 		t.Fatalf("petrock new: %v\n%s", err, out)
 	}
 	hello := filepath.Join(t.TempDir(), "hello")
@@ -28,7 +32,7 @@ func TestProjectCalls(t *testing.T) {
 	}
 	greeter := build(t, goSDK+"examples/server/hello")
 	address := serveMCPGo(t, "everything", "-t", "http")
-	// The project names a server of somebody else too.
+	// The project's configuration names a third-party server too.
 	config := filepath.Join(project, ".mcp.json")
 	text, err := os.ReadFile(config)
 	if err != nil {
@@ -48,26 +52,29 @@ func TestProjectCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		line   string
-		want   string
-		status int
+		program string
+		line    string
+		want    string
+		status  int
 	}{
-		{"call add a=2 b=3", `{"sum":5}`, 0},
-		{"call petrock project_status", "hello", 0},
-		{"call greeter greet name=Ann", "Hi Ann", 0},
-		{"call greet name=Ann -- " + greeter, "Hi Ann", 0},
-		{"call greet -- " + greeter, "name", 2},
-		{"call " + address + " echo message=hello", "hello", 0},
-		{"tools " + address, "echo", 0},
-		{"prompts " + address, "simple_prompt", 0},
-		{"read " + address + " test://nothing/here", "", 1},
-		{"call nobody greet", "nobody", 2},
-		{"call http://127.0.0.1:1/mcp greet name=Ann", "nothing listens there", 3},
-		{"call greet name=Ann -- /bin/cat", "it sends back what it is sent", 3},
+		{hello, "call add a=2 b=3", `{"sum":5}`, 0},
+		{hello, "call greet -- " + greeter, "petrock call", 2},
+		{petrock, "call add a=2 b=3", `{"sum":5}`, 0},
+		{petrock, "call petrock project_status", "hello", 0},
+		{petrock, "call greeter greet name=Ann", "Hi Ann", 0},
+		{petrock, "call greet name=Ann -- " + greeter, "Hi Ann", 0},
+		{petrock, "call greet -- " + greeter, "name", 2},
+		{petrock, "call " + address + " echo message=hello", "hello", 0},
+		{petrock, "tools " + address, "echo", 0},
+		{petrock, "prompts " + address, "simple_prompt", 0},
+		{petrock, "read " + address + " test://nothing/here", "", 1},
+		{petrock, "call nobody greet", "nobody", 2},
+		{petrock, "call http://127.0.0.1:1/mcp greet name=Ann", "start the server first", 3},
+		{petrock, "call greet name=Ann -- /bin/cat", "it sends back what it is sent", 3},
 	} {
-		cmd := exec.Command(hello, append(strings.Fields(test.line), "--text")...)
+		cmd := exec.Command(test.program, append(strings.Fields(test.line), "--text")...)
 		if before, command, ok := strings.Cut(test.line, " -- "); ok {
-			cmd = exec.Command(hello, append(append(strings.Fields(before), "--text", "--"), strings.Fields(command)...)...)
+			cmd = exec.Command(test.program, append(append(strings.Fields(before), "--text", "--"), strings.Fields(command)...)...)
 		}
 		cmd.Dir = project
 		out, err := cmd.CombinedOutput()

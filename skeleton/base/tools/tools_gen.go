@@ -17,7 +17,7 @@ const (
 // Register offers the tools of this package.
 func Register(s *mcp.Server) error {
 	return errors.Join(
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "add",
 			Description:  "Adds two numbers.",
 			InputSchema:  json.RawMessage(inputSchemaAdd),

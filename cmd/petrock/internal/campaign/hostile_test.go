@@ -281,7 +281,7 @@ func TestHostileFiles(t *testing.T) {
 		{"a state that is a folder", func(w *world) { w.write("features/send/state.go/x.txt", "") }, "command", "features/send/state.go is there already"},
 		{"a feature that is empty", func(w *world) { w.write("features/send/notes.txt", "Mine.\n") }, "command", ""},
 		{"a program that has the name of a feature", func(w *world) { w.write("cmd/hello/send.go", "package main\n\nvar send = 1\n") }, "command", "send"},
-		{"a program without its data", func(w *world) { os.RemoveAll(w.path("cmd/hello/data")) }, "command", "cmd/hello/data"},
+		{"a project without appserve", func(w *world) { os.RemoveAll(w.path("core/app/appserve")) }, "command", "core/app/appserve"},
 	}) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()

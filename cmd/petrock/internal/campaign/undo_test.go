@@ -246,7 +246,7 @@ func TestUndo(t *testing.T) {
 			s.unchanged(s.before, "after the undo,")
 		}},
 		{"derived files that are gone", func(s state) {
-			if err := removeAll(s.path("tools/tools_gen.go"), s.path("cmd/hello/wire_gen.go"), s.path("cmd/hello/name_gen.go")); err != nil {
+			if err := removeAll(s.path("tools/tools_gen.go"), s.path("cmd/hello/wire_gen.go")); err != nil {
 				s.Fatal(err)
 			}
 			s.undo(s.e, s.id)

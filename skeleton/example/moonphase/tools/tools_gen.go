@@ -19,7 +19,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 	yes := true
 	no := false
 	return errors.Join(
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "moonphase",
 			Title:        "Phase of the moon",
 			Description:  "Tells the moon's age in days, its illumination in percent and the name of its phase, now or at any time from 1600 to 2400.",

@@ -46,21 +46,21 @@ func register(s *mcp.Server, a *app.App) error {
 	yes := true
 	no := false
 	return errors.Join(
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "answer_question",
 			Description:  "Answers a question that another agent has asked, and that is open: list_questions has those. Who asked reads the answer with get_chat.",
 			InputSchema:  json.RawMessage(inputSchemaAnswer),
 			OutputSchema: json.RawMessage(outputSchemaAnswer),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
 		}, appmcp.Do[Answer](a)),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "get_chat",
 			Description:  "Gives back a conversation: the questions so far, with their answers.",
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, appmcp.Ask[Get](a)),
-		mcp.AddTool(s, mcp.Tool{
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "list_questions",
 			Description:  "Lists questions that nobody has answered yet, the oldest first: answer_question answers them.",
 			InputSchema:  json.RawMessage(inputSchemaList),

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// What is kept from one time to the next makes no difference to what is derived.
-func TestKept(t *testing.T) {
+// A checker that has cached packages derives the same as a new one.
+func TestCachedPackages(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/hello\n\ngo 1.26.0\n"))
@@ -27,7 +27,7 @@ func TestKept(t *testing.T) {
 	}
 	store := typecheck.NewStore(root, system.Context())
 	checker := typecheck.NewChecker(typecheck.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())
-	warm := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: checker, Kept: derive.NewKept()}
+	warm := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: checker}
 
 	tool := func(name, fields string) string {
 		return fmt.Sprintf("package tools\n\nimport \"context\"\n\n// %s is one.\nfunc %[1]s(ctx context.Context, in %[1]sInput) (string, error) { return \"\", nil }\n\n// %[1]sInput is its input.\ntype %[1]sInput struct {\n%s\n}\n", name, fields)
@@ -81,7 +81,6 @@ func TestKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		cold := warm
-		cold.Kept = nil
 		cold.Checker = typecheck.NewChecker(checker.Module(), cache, store.Fset())
 		var said [2]string
 		for i, project := range []derive.Project{warm, cold} {
