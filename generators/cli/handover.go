@@ -27,46 +27,60 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 // the use of the project's own generators over to a program that has them. It does nothing with
 // --no-exec, outside a project, or if PETROCK_HANDOVER=off is set. If the program does not build,
 // it says so, and leaves the command to this process.
-//
-// The root is used for parsing only. Flags that it does not know are no error: the petrock that
-// belongs to the project may know them.
 func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) (status int, done bool) {
-	cmd, rest, err := root.Find(args)
-	if err != nil || handover.IsDisabled() {
+	to := findTarget(root, args, env)
+	if to == nil {
 		return 0, false
 	}
-	cmd.InitDefaultHelpFlag()
-	cmd.FParseErrWhitelist.UnknownFlags = true
-	if err := cmd.ParseFlags(rest); err != nil {
-		return 0, false // the command reports it
-	}
-	program := env.handsTo(cmd)
-	noExec, _ := cmd.Flags().GetBool("no-exec")
-	if program == "" || noExec {
-		return 0, false
-	}
-	dir, _ := cmd.Flags().GetString("dir")
-	found, err := project.Find(Inside(env.Dir, dir))
-	if err != nil || !handover.Exists(found.Root, program) {
-		return 0, false
-	}
-	quiet, _ := cmd.Flags().GetBool("json")
-	progress := terminal.NewProgress(env.Err, quiet)
+	progress := terminal.NewProgress(env.Err, to.quiet)
 	progress.Begin("building the project's petrock")
-	executable, err := handover.Build(ctx, found.Root, program)
+	executable, err := handover.Build(ctx, to.project.Root, to.program)
 	progress.End()
 	if err == nil {
 		status, err = handover.Exec(executable, args)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return status, true
-	}
-	if program == handover.Generators {
+	case to.program == handover.Generators:
 		fmt.Fprintf(env.Err, "petrock: the project's own generators do not build, and are left out: %v\n", err)
-	} else {
-		fmt.Fprintf(env.Err, "petrock: the petrock of %s does not build, so the installed one runs this command: %v\n", found.Name, err)
+	default:
+		fmt.Fprintf(env.Err, "petrock: the petrock of %s does not build, so the installed one runs this command: %v\n", to.project.Name, err)
 	}
 	return 0, false
+}
+
+// A target is the program that a command is handed over to.
+type target struct {
+	project *project.Project
+	program string // its folder in the project
+	quiet   bool   // show no progress
+}
+
+// findTarget returns the target of a command line; nil if this process is to run it. Flags that the
+// root does not know are no error: the petrock that belongs to the project may know them. The root
+// is of no use afterwards.
+func findTarget(root *cobra.Command, args []string, env Env) *target {
+	cmd, rest, err := root.Find(args)
+	if err != nil || handover.IsDisabled() {
+		return nil
+	}
+	cmd.InitDefaultHelpFlag()
+	cmd.FParseErrWhitelist.UnknownFlags = true
+	if err := cmd.ParseFlags(rest); err != nil {
+		return nil // the command reports it
+	}
+	program := env.handsTo(cmd)
+	if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec || program == "" {
+		return nil
+	}
+	dir, _ := cmd.Flags().GetString("dir")
+	found, err := project.Find(Inside(env.Dir, dir))
+	if err != nil || !handover.Exists(found.Root, program) {
+		return nil
+	}
+	quiet, _ := cmd.Flags().GetBool("json")
+	return &target{found, program, quiet}
 }
 
 // handsTo returns the program of the project that a command is for; empty if it is this one.

@@ -87,16 +87,18 @@ func (d Drift) IsEmpty() bool { return len(d.Changed)+len(d.Missing)+len(d.Added
 // permissions and hidden files do not count.
 func (s Sum) Compare(project fs.FS, folders ...string) Drift {
 	drift := Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
-	for _, path := range filesBelow(project, folders) {
+	found := filesBelow(project, folders)
+	for _, path := range found {
 		if _, recorded := s[path]; !recorded {
 			drift.Added = append(drift.Added, path)
 		} else if text, err := fs.ReadFile(project, path); err != nil || !s.Matches(path, text) {
 			drift.Changed = append(drift.Changed, path)
 		}
 	}
+	slices.Sort(found)
 	for _, path := range slices.Sorted(maps.Keys(s)) {
 		folder, _, _ := strings.Cut(path, "/")
-		if _, err := fs.Stat(project, path); err != nil && slices.Contains(folders, folder) && !slices.Contains(drift.Changed, path) {
+		if _, exists := slices.BinarySearch(found, path); !exists && slices.Contains(folders, folder) {
 			drift.Missing = append(drift.Missing, path)
 		}
 	}

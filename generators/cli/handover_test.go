@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/handover"
+)
+
+// Which program runs a command depends on what cobra makes of the command line, in every spelling.
+func TestFindTarget(t *testing.T) {
+	t.Setenv("PETROCK_HANDOVER", "")
+	base := t.TempDir()
+	for _, file := range []string{"plain/cmd/petrock/main.go", "own/cmd/petrock/main.go", "own/internal/generators/run/main_gen.go", "none/x"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(base, file)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"plain", "own"} {
+		if err := os.WriteFile(filepath.Join(base, name, "petrock.json"), []byte(`{"name":"`+name+`"}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	installed, projects := Env{Installed: true}, Env{}
+	withOwn := Env{Own: []gen.Generator{{Name: "handler", InputSchema: []byte(`{"type":"object"}`)}}}
+	for _, test := range []struct {
+		env     Env
+		dir     string
+		args    string
+		want    string // the program; empty for this process
+		project string // empty for that of dir
+	}{
+		{installed, "plain", "status", handover.Petrock, ""},
+		{installed, "plain", "mcp", handover.Petrock, ""},
+		{installed, "plain", "g tool x --json", handover.Petrock, ""},
+		{installed, "plain", "generate handler x --flag-of-its-own y", handover.Petrock, ""},
+		{installed, "plain", "generate tool x --flag-of-its-own=y", handover.Petrock, ""},
+		{installed, "plain", "generate tool --help", handover.Petrock, ""},
+		{installed, "", "--dir plain list", handover.Petrock, "plain"},
+		{installed, "own", "list --dir ../plain", handover.Petrock, "plain"},
+		{installed, "own", "list --dir=../plain --json", handover.Petrock, "plain"},
+		{installed, "plain", "undo -- --dir ../own", handover.Petrock, "plain"},
+		{installed, "none", "list", "", ""},
+		{installed, "plain", "version", "", ""},
+		{installed, "plain", "help generate", "", ""},
+		{installed, "plain", "list --json=perhaps", "", ""},
+		{installed, "plain", "mcp --no-exec", "", ""},
+		{installed, "plain", "--no-exec=true mcp", "", ""},
+		{installed, "plain", "generate handler x --no-exec", "", ""},
+		{installed, "plain", "generate tool --no-exec=1 x", "", ""},
+		{installed, "plain", "generate tool --no-exec=false x", handover.Petrock, ""},
+		{installed, "plain", "apply abc --no-exec", "", ""},
+		{projects, "own", "generate handler x", handover.Generators, ""},
+		{projects, "own", "generate --help", handover.Generators, ""},
+		{projects, "own", "apply abc", handover.Generators, ""},
+		{projects, "own", "generate handler x --no-exec", "", ""},
+		{projects, "own", "generate tool x", "", ""},
+		{projects, "own", "list", "", ""},
+		{projects, "plain", "generate handler x", "", ""},
+		{withOwn, "own", "generate handler x", "", ""},
+		{withOwn, "own", "generate nothing x", "", ""},
+	} {
+		env := test.env
+		env.Dir = filepath.Join(base, test.dir)
+		got := findTarget(newProjectRoot(env), strings.Fields(test.args), env)
+		switch {
+		case got == nil && test.want == "":
+		case got == nil || got.program != test.want:
+			t.Errorf("in %q, %q of %+v: target %+v, want %q", test.dir, test.args, test.env, got, test.want)
+		case test.project != "" && got.project.Name != test.project, test.project == "" && got.project.Name != test.dir:
+			t.Errorf("in %q, %q: project %s", test.dir, test.args, got.project.Name)
+		case got.quiet != strings.Contains(test.args, "--json"):
+			t.Errorf("%q: quiet is %t", test.args, got.quiet)
+		}
+	}
+	t.Setenv("PETROCK_HANDOVER", "off")
+	installed.Dir = filepath.Join(base, "plain")
+	if got := findTarget(newProjectRoot(installed), []string{"list"}, installed); got != nil {
+		t.Errorf("with PETROCK_HANDOVER=off: %+v", got)
+	}
+}
