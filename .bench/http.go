@@ -1,146 +1,337 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/petrock/petrock/bench/internal/eras"
+	"github.com/petrock/petrock/bench/internal/front"
+	"github.com/petrock/petrock/bench/internal/raw"
 )
 
-// The names of figures over HTTP. Those that are taken in both eras have the era's name before them.
-const (
-	httpSequential    = "_sequential_us"
-	httpMany          = "_kcalls"
-	httpCPU           = "_cpu_us"
-	httpCPUSequential = "_cpu_sequential_us"
-	sessionsRSS       = "sessions_mb"
-	sessionsFree      = "sessions_collected_mb"
-	streamsRSS        = "streams_mb"
-	streamsFree       = "streams_collected_mb"
-)
+// inFlight is the number of pipelined calls over stdio, and of clients over HTTP.
+const inFlight = 64
 
-// httpFigures are the rows of the table over HTTP.
-func httpFigures() []row {
-	var rows []row
-	for _, era := range eras.All() {
-		in := ", " + era.Version
-		rows = append(rows,
-			row{era.Name + httpSequential, "sequential, µs a call" + in},
-			row{era.Name + httpMany, "64 clients, thousand calls a second" + in},
-			row{era.Name + httpCPU, "CPU with 64 clients, µs a call" + in},
-			row{era.Name + httpCPUSequential, "CPU sequential, µs a call" + in},
-		)
-	}
-	return append(rows,
-		row{sessionsRSS, "memory with 1,000 sessions, MB"},
-		row{sessionsFree, "the same, garbage collected, MB"},
-		row{streamsRSS, "memory with a stream for each, MB"},
-		row{streamsFree, "the same, garbage collected, MB"},
-		row{peak, "peak memory with 64 clients, MB"},
-		row{size, "binary, MB"},
-	)
-}
-
-// httpTargets are what petrock wants to reach over HTTP.
-func httpTargets() []target {
-	var all []target
-	for _, era := range eras.All() {
-		in := ", " + era.Version
-		all = append(all,
-			target{name: era.Name + "_mcpgo", title: "calls a second ÷ mcp-go" + in, figure: against(era.Name+httpMany, "mcpgo"), least: true, bound: 1.6, unit: "×"},
-			target{name: era.Name + "_floor", title: "calls a second ÷ floor" + in, figure: against(era.Name+httpMany, "httpfloor"), least: true, bound: 0.8, unit: "×"},
-			target{name: era.Name + "_sequential_floor", title: "sequential time a call ÷ floor" + in, figure: against(era.Name+httpSequential, "httpfloor"), bound: 1.3, unit: "×"},
-			target{name: era.Name + "_cpu_mcpgo", title: "CPU a call ÷ mcp-go" + in, figure: against(era.Name+httpCPU, "mcpgo"), bound: 0.45, unit: "×"},
-		)
-	}
-	for _, f := range []struct{ name, title string }{
-		{sessionsRSS, "memory, 1,000 sessions"}, {sessionsFree, "the same, collected"},
-		{streamsRSS, "memory, 1,000 streams"}, {streamsFree, "the same, collected"},
-	} {
-		for _, peer := range []struct{ name, title string }{{"mcpgo", "mcp-go"}, {"gosdk", "Go SDK"}} {
-			all = append(all, target{name: f.name + "_" + peer.name, title: f.title + " ÷ " + peer.title, figure: against(f.name, peer.name), bound: 1, below: true, unit: "×"})
-		}
-	}
-	return all
-}
-
-// httpSteps are what a round over HTTP consists of.
-func httpSteps() []step {
-	var all []step
-	for _, era := range eras.All() {
-		all = append(all,
-			func(ctx context.Context, r *results, servers []server) error { return httpOne(ctx, r, servers, era) },
-			func(ctx context.Context, r *results, servers []server) error {
-				return httpTogether(ctx, r, servers, era)
-			},
-		)
-	}
-	return append(all, func(ctx context.Context, r *results, servers []server) error {
-		for _, s := range servers {
-			if s.name == "httpfloor" {
-				continue // has no sessions
-			}
-			if err := measureSessions(ctx, s, r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// httpOne measures one client, in slices with a process each: see measureSequential.
-func httpOne(ctx context.Context, r *results, servers []server, era eras.Era) error {
-	slices := newResults(r.options, servers)
-	for i := range slicesOfRound {
-		for _, s := range rotated(servers, i) {
-			l, err := measureHTTPOne(ctx, s, era, r.options.time/slicesOfRound)
-			if err != nil {
-				return err
-			}
-			slices.add(s.name, sequential, microseconds(l.elapsed)/float64(l.calls))
-			slices.add(s.name, cpuSequential, l.cpuPerCall())
-		}
-	}
-	for _, s := range servers {
-		r.add(s.name, era.Name+httpSequential, median(slices.of(s.name, sequential)))
-		r.add(s.name, era.Name+httpCPUSequential, median(slices.of(s.name, cpuSequential)))
-	}
-	return nil
-}
-
-// httpTogether measures many clients, in slices too: what is compared is close together on a machine whose speed changes. The
-// processes are the same in all slices, and those that are not called do nothing.
-func httpTogether(ctx context.Context, r *results, servers []server, era eras.Era) error {
-	loads := make([]*httpLoad, 0, len(servers))
+// measureHTTP lets 64 clients call every server, in five interleaved slices, and returns calls a
+// second by server. The processes are the same in all slices.
+func measureHTTP(ctx context.Context, servers []server, era eras.Era, d time.Duration) (map[string]float64, error) {
+	const slices = 5
+	running, clients := map[string]*served{}, map[string][]*caller{}
 	defer func() {
-		for _, l := range loads {
-			l.kill()
+		for _, p := range running {
+			p.kill()
 		}
 	}()
 	for _, s := range servers {
-		l, err := startHTTPLoad(ctx, s, era, time.Duration(len(servers))*(2*r.options.time+patience), inFlight)
+		doing := fmt.Sprintf("%d clients call add (%s)", inFlight, era.Name)
+		p, callers, err := connectCallers(ctx, s, era, doing, time.Duration(len(servers))*(2*d+patience), inFlight)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		loads = append(loads, l)
+		running[s.name], clients[s.name] = p, callers
 	}
-	for i := range slicesOfRound {
-		for _, l := range rotated(loads, i) {
-			if err := l.call(r.options.time / slicesOfRound); err != nil {
-				return err
+	total := map[string]load{}
+	for i := range slices {
+		for _, s := range rotated(servers, i) {
+			l, err := callFor(d/slices, clients[s.name])
+			if err != nil {
+				return nil, running[s.name].failed(err)
 			}
+			before := total[s.name]
+			total[s.name] = load{calls: before.calls + l.calls, elapsed: before.elapsed + l.elapsed}
 		}
 	}
-	for i, s := range servers {
-		l, err := loads[i].end()
+	rates := map[string]float64{}
+	for _, s := range servers {
+		for _, c := range clients[s.name] {
+			c.conn.Close()
+		}
+		if _, err := running[s.name].stop(); err != nil {
+			return nil, err
+		}
+		rates[s.name] = total[s.name].perSecond()
+	}
+	return rates, nil
+}
+
+// The phases of a load.
+const (
+	warmUp = iota
+	counted
+	over
+)
+
+// connectCallers starts a server and connects clients to it.
+func connectCallers(ctx context.Context, s server, era eras.Era, doing string, limit time.Duration, clients int) (*served, []*caller, error) {
+	p, err := serve(ctx, s, era, doing, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	callers := make([]*caller, clients)
+	for i := range callers {
+		if callers[i], err = newCaller(p, era, i); err != nil {
+			return nil, nil, err // which has killed it
+		}
+	}
+	return p, callers, nil
+}
+
+// callFor lets all callers call, and counts the calls of d.
+func callFor(d time.Duration, callers []*caller) (load, error) {
+	var phase atomic.Int32
+	var all sync.WaitGroup
+	counts, errs := make([]int, len(callers)), make(chan error, len(callers))
+	for i, c := range callers {
+		all.Go(func() {
+			for now := phase.Load(); now != over; now = phase.Load() {
+				err := c.call()
+				if err == nil {
+					err = c.check()
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+				if now == counted {
+					counts[i]++
+				}
+			}
+		})
+	}
+	time.Sleep(d / 4)
+	begun := time.Now()
+	phase.Store(counted)
+	time.Sleep(d)
+	l := load{elapsed: time.Since(begun)}
+	phase.Store(over)
+	all.Wait()
+	for _, n := range counts {
+		l.calls += n
+	}
+	close(errs)
+	return l, <-errs
+}
+
+// A served is a running server that speaks HTTP. A watchdog kills one that takes too long, which
+// ends all that waits for it: there are no deadlines on its connections.
+type served struct {
+	server server
+	addr   string
+	cmd    *exec.Cmd
+	lines  *bufio.Reader // of its standard output
+	stderr *stderr
+
+	ctx      context.Context
+	doing    string // for messages of errors
+	limit    time.Duration
+	watchdog *time.Timer
+	expired  atomic.Bool
+}
+
+// serve starts a server over HTTP, for clients of an era. The caller must call stop or kill.
+func serve(ctx context.Context, s server, era eras.Era, doing string, limit time.Duration) (*served, error) {
+	args := []string{front.ServeArgument}
+	if !era.Sessions() && s.mustChoose() {
+		args = append(args, front.StatelessFlag)
+	}
+	p := &served{server: s, stderr: &stderr{}, ctx: ctx, doing: doing, limit: limit}
+	p.cmd = exec.CommandContext(ctx, s.path, args...)
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.lines, p.cmd.Stderr, p.cmd.WaitDelay = bufio.NewReader(out), p.stderr, time.Second
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", s.name, err)
+	}
+	p.watchdog = time.AfterFunc(limit, func() {
+		p.expired.Store(true)
+		p.cmd.Process.Kill()
+	})
+	if p.addr, err = p.after(front.Listening); err != nil {
+		return nil, p.failed(err)
+	}
+	return p, nil
+}
+
+// after reads lines until one begins with a word, and returns what comes after it.
+func (p *served) after(word string) (string, error) {
+	for {
+		line, err := p.lines.ReadString('\n')
 		if err != nil {
-			return err
+			return "", err
 		}
-		r.add(s.name, era.Name+httpMany, float64(l.calls)/l.elapsed.Seconds()/1e3)
-		r.add(s.name, era.Name+httpCPU, l.cpuPerCall())
-		if era.Sessions() {
-			r.add(s.name, peak, float64(l.peak)/1e6)
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), word); ok {
+			return rest, nil
 		}
+	}
+}
+
+// dial makes a connection to the server.
+func (p *served) dial() (*raw.Conn, error) {
+	c, err := raw.Dial(p.addr)
+	if err != nil {
+		return nil, p.failed(err)
+	}
+	return c, nil
+}
+
+// failed kills the server and makes an error of one that came up, with the reason for it.
+func (p *served) failed(err error) error {
+	p.kill()
+	switch {
+	case err == nil:
+		return nil
+	case p.ctx.Err() != nil:
+		return p.ctx.Err()
+	case p.expired.Load():
+		return fmt.Errorf("%s: it hung while %s, and was killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
+	}
+	return fmt.Errorf("%s: %w (while %s); %s", p.server.name, err, p.doing, p.stderr)
+}
+
+// stop ends the server as whoever runs it does, and returns what became of it.
+func (p *served) stop() (*os.ProcessState, error) {
+	signalErr := p.cmd.Process.Signal(syscall.SIGTERM)
+	io.Copy(io.Discard, p.lines)
+	waitErr := p.cmd.Wait()
+	p.watchdog.Stop()
+	switch {
+	case p.ctx.Err() != nil:
+		return nil, p.ctx.Err()
+	case p.expired.Load():
+		return nil, fmt.Errorf("%s: it did not end when it was told to, after %s; killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
+	case signalErr != nil || waitErr != nil:
+		return nil, fmt.Errorf("%s: after %s: %w; %s", p.server.name, p.doing, errors.Join(signalErr, waitErr), p.stderr)
+	}
+	return p.cmd.ProcessState, nil
+}
+
+// kill ends the server at once, if it has not ended yet. It may be called again.
+func (p *served) kill() {
+	if p.cmd.ProcessState != nil {
+		return
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	p.watchdog.Stop()
+}
+
+// idsEach is how many ids a caller has for its calls.
+const idsEach = 1_000_000
+
+// A caller is a client over HTTP: a connection that is kept, and a session where the era has them.
+type caller struct {
+	conn    *raw.Conn
+	era     eras.Era
+	session string
+	request []byte // a call of add, whose id is put in
+	idAt    int
+	nextID  int
+	pattern pattern
+	calls   int // answered
+}
+
+// newCaller connects the n-th client to a server and checks one call.
+func newCaller(p *served, era eras.Era, n int) (*caller, error) {
+	conn, err := p.dial()
+	if err != nil {
+		return nil, err
+	}
+	c := &caller{conn: conn, era: era, nextID: firstID + n*idsEach}
+	if era.Sessions() {
+		if c.session, err = openSession(conn); err != nil {
+			conn.Close()
+			return nil, p.failed(err)
+		}
+	}
+	c.request = era.Post(era.Call(c.session, firstID, "add", addArguments))
+	c.idAt = bytes.LastIndex(c.request, fmt.Append(nil, firstID))
+	if err := c.first(); err != nil {
+		conn.Close()
+		return nil, p.failed(err)
+	}
+	return c, nil
+}
+
+// openSession shakes hands over a connection, and returns the session's id.
+func openSession(conn *raw.Conn) (string, error) {
+	head, body, err := conn.Do(eras.Handshake().Post(eras.Initialize(initializeID)))
+	switch {
+	case err != nil:
+		return "", err
+	case head.Status != http.StatusOK || head.Session == "":
+		return "", fmt.Errorf("status %d and session %q for initialize: %s", head.Status, head.Session, body)
+	}
+	session := head.Session
+	head, body, err = conn.Do(eras.Handshake().Post(eras.Initialized(session)))
+	switch {
+	case err != nil:
+		return "", err
+	case head.Status != http.StatusAccepted:
+		return "", fmt.Errorf("status %d for notifications/initialized: %s", head.Status, body)
+	}
+	return session, nil
+}
+
+// roundTrip makes a call and returns its id and the message that answers it, valid until the next call.
+func (c *caller) roundTrip() (int, []byte, error) {
+	id := c.nextID
+	c.nextID++
+	putNumber(c.request[c.idAt:c.idAt+idDigits], id)
+	head, body, err := c.conn.Do(c.request)
+	if err != nil {
+		return id, nil, err
+	}
+	if head.Status != http.StatusOK || head.Close {
+		return id, nil, fmt.Errorf("status %d for a call, and the connection is closed: %v: %s", head.Status, head.Close, body)
+	}
+	return id, raw.Message(head, body), nil
+}
+
+// first makes one call, whose answer is decoded and becomes the pattern.
+func (c *caller) first() error {
+	id, message, err := c.roundTrip()
+	if err != nil {
+		return err
+	}
+	c.pattern, err = learn(message, id)
+	return err
+}
+
+// call makes a call and checks its answer: against the pattern, and in full, as a client has to that
+// waits for it.
+func (c *caller) call() error {
+	id, message, err := c.roundTrip()
+	if err != nil {
+		return err
+	}
+	if got, ok := c.pattern.id(message); !ok || got != id {
+		return fmt.Errorf("an answer to %d unlike the first one: %s", id, message)
+	}
+	c.calls++
+	return checkAnswer(message, id)
+}
+
+// errTooMany means that a caller has run out of ids.
+var errTooMany = errors.New("more calls than there are ids; try a smaller -time")
+
+// check reports whether there are ids left.
+func (c *caller) check() error {
+	if c.calls >= idsEach-2 {
+		return errTooMany
 	}
 	return nil
 }

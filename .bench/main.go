@@ -1,12 +1,8 @@
-// Bench measures MCP servers side by side: one on petrock's core, one on the official Go
-// SDK, one on mcp-go, and a floor that answers canned bytes, bare and with cobra and
-// net/http linked in. Each has the one tool add and runs as a process of its own, over
-// pipes.
+// Bench measures petrock next to other MCP libraries, and fails if a published ratio is missed.
 //
 //	cd .bench && go run .
 //
-// It needs Linux, where it reads the servers' peak memory from /proc. See -help for what
-// it can be told, and README.md for what the figures mean.
+// See README.md for how it measures.
 package main
 
 import (
@@ -17,7 +13,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -27,36 +26,203 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the program. It returns the exit code: 0 if it measured, 1 if it could not or
-// if -strict was given and a target was missed, 2 if the arguments are wrong.
-func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o, err := parseOptions(args, errOut)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+// tolerance is how far the median may miss a bound: machines and runs differ.
+const tolerance = 0.1
+
+// A gate is a published ratio: a figure of ours divided by the same figure of a peer.
+type gate struct {
+	title   string
+	figure  string
+	peer    string
+	atLeast bool // or at most
+	bound   float64
+	exact   bool // the figure does not vary, so that there is no tolerance
+}
+
+// A group measures some figures, and has the gates for them.
+type group struct {
+	name  string
+	gates []gate
+	// measure takes every figure of every server once. round is the number of the round.
+	measure func(ctx context.Context, b *bench, round int, r results) error
+}
+
+func groups() []group {
+	return []group{
+		{"stdio", []gate{
+			{title: "stdio: pipelined calls/s ÷ mcp-go", figure: "pipelined", peer: "mcpgo", atLeast: true, bound: 7},
+			{title: "stdio: pipelined calls/s ÷ Go SDK", figure: "pipelined", peer: "gosdk", atLeast: true, bound: 30},
+			{title: "stdio: sequential time ÷ floor", figure: "sequential", peer: "floor", bound: 1.5},
+		}, measureStdio},
+		{"http", []gate{
+			{title: "HTTP 2025-11-25: calls/s ÷ mcp-go", figure: "handshake", peer: "mcpgo", atLeast: true, bound: 1.5},
+			{title: "HTTP 2025-11-25: calls/s ÷ floor", figure: "handshake", peer: "httpfloor", atLeast: true, bound: 0.8},
+			{title: "HTTP 2026-07-28: calls/s ÷ mcp-go", figure: "stateless", peer: "mcpgo", atLeast: true, bound: 1.5},
+			{title: "HTTP 2026-07-28: calls/s ÷ floor", figure: "stateless", peer: "httpfloor", atLeast: true, bound: 0.8},
+		}, measureEras},
+		{"client", []gate{
+			{title: "client over HTTP: calls/s ÷ mcp-go", figure: "client", peer: "mcpgo", atLeast: true, bound: 1.5},
+		}, measureClients},
+		{"size", []gate{
+			{title: "server binary ÷ Go SDK", figure: "size", peer: "gosdk", bound: 0.95, exact: true},
+		}, measureSize},
+		{"generate", []gate{
+			{title: "verified tool ÷ go build, dev server running", figure: "warm", peer: "gobuild", bound: 0.5},
+			{title: "verified tool ÷ go build, new process", figure: "cold", peer: "gobuild", bound: 1.5},
+		}, measureGenerate},
 	}
-	if err != nil {
+}
+
+// A bench is the state of a run.
+type bench struct {
+	dir     string        // temporary
+	time    time.Duration // of one measurement
+	servers []server
+	project *project
+}
+
+// results holds the value of each round, by figure and server.
+type results map[string]map[string][]float64
+
+func (r results) add(figure, server string, value float64) {
+	if r[figure] == nil {
+		r[figure] = map[string][]float64{}
+	}
+	r[figure][server] = append(r[figure][server], value)
+}
+
+// ratios divides our figure by that of the peer, round by round: a busy machine slows both.
+func (r results) ratios(g gate) []float64 {
+	ours, peer := r[g.figure]["ours"], r[g.figure][g.peer]
+	all := make([]float64, min(len(ours), len(peer)))
+	for i := range all {
+		all[i] = ours[i] / peer[i]
+	}
+	return all
+}
+
+// met reports whether the median of the ratios is within the tolerance of the bound.
+func (g gate) met(ratios []float64) bool {
+	if len(ratios) == 0 {
+		return false
+	}
+	slack := tolerance
+	if g.exact {
+		slack = 0
+	}
+	if g.atLeast {
+		return median(ratios) >= g.bound*(1-slack)
+	}
+	return median(ratios) <= g.bound*(1+slack)
+}
+
+// run is the program. It returns the exit code: 0 if every gate is met, 1 if not, 2 for a usage error.
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	rounds := flags.Int("rounds", 5, "number of interleaved rounds; the median counts")
+	each := flags.Duration("time", 500*time.Millisecond, "duration of one measurement")
+	only := flags.String("only", "", "comma-separated `groups` to measure: stdio, http, client, size, generate (default all)")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
 		return 2
 	}
-	r, err := measure(ctx, o, errOut)
+	chosen, err := choose(*only)
+	if err == nil && (flags.NArg() > 0 || *rounds < 1 || *each < 10*time.Millisecond) {
+		err = errors.New("want flags only, -rounds of at least 1 and -time of at least 10ms")
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			err = errors.New("interrupted; all servers have been stopped")
-		}
+		fmt.Fprintln(errOut, "bench:", err)
+		return 2
+	}
+	missed, err := measure(ctx, chosen, *rounds, *each, out, errOut)
+	if err != nil {
 		fmt.Fprintln(errOut, "bench:", err)
 		return 1
 	}
-	verdicts := judge(r)
-	write := writeTables
-	if o.json {
-		write = writeJSON
-	}
-	if err := write(out, r, verdicts); err != nil {
-		fmt.Fprintln(errOut, "bench: writing the report:", err)
-		return 1
-	}
-	if n := missed(verdicts); o.strict && n > 0 {
-		fmt.Fprintf(errOut, "bench: %d of %d targets not met\n", n, len(verdicts))
+	if missed > 0 {
+		fmt.Fprintf(errOut, "bench: %d ratios missed\n", missed)
 		return 1
 	}
 	return 0
+}
+
+func choose(only string) ([]group, error) {
+	all := groups()
+	if only == "" {
+		return all, nil
+	}
+	var chosen []group
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(g group) bool { return g.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-only: unknown group %q", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// measure runs the rounds of each group and prints its gates. It returns the number of missed gates.
+func measure(ctx context.Context, chosen []group, rounds int, each time.Duration, out, errOut io.Writer) (missed int, err error) {
+	dir, err := os.MkdirTemp("", "petrock-bench")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Fprintln(errOut, "building the servers …")
+	b := &bench{dir: dir, time: each}
+	if b.servers, err = build(ctx, dir); err != nil {
+		return 0, err
+	}
+	defer func() { b.project.close() }()
+	fmt.Fprintf(out, "%-46s %8s %8s  %s\n", "ratio", "median", "bound", "rounds")
+	for _, g := range chosen {
+		r := results{}
+		for round := range rounds {
+			if err := g.measure(ctx, b, round, r); err != nil {
+				return missed, err
+			}
+		}
+		for _, gate := range g.gates {
+			if !gate.report(out, r.ratios(gate)) {
+				missed++
+			}
+		}
+	}
+	return missed, nil
+}
+
+// report prints a gate, and reports whether it is met.
+func (g gate) report(out io.Writer, ratios []float64) bool {
+	sign, verdict := "≤", ""
+	if g.atLeast {
+		sign = "≥"
+	}
+	if !g.met(ratios) {
+		verdict = "  MISSED"
+	}
+	var shown []string
+	for _, ratio := range ratios {
+		shown = append(shown, fmt.Sprintf("%.2f", ratio))
+	}
+	fmt.Fprintf(out, "%-46s %8.2f %8s  %s%s\n", g.title, median(ratios), fmt.Sprintf("%s %g", sign, g.bound), strings.Join(shown, " "), verdict)
+	return verdict == ""
+}
+
+// rotated returns list from the n-th element on, followed by the elements before it.
+func rotated[T any](list []T, n int) []T {
+	n %= len(list)
+	return append(list[n:len(list):len(list)], list[:n]...)
+}
+
+// median returns the middle value, or the mean of the two in the middle; 0 if there are none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

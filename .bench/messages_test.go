@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -41,10 +42,76 @@ func TestCallsHaveIDsInOrder(t *testing.T) {
 }
 
 func TestMessagesAreJSON(t *testing.T) {
-	all := initialize + list + waitMessage(firstID, "slow", 20) + pingMessage(firstID+1) + cancelMessage(firstID)
+	all := initialize + list
 	for line := range bytes.Lines([]byte(all)) {
 		if !json.Valid(line) {
 			t.Errorf("not JSON: %s", line)
+		}
+	}
+}
+
+const rightAnswer = `{"jsonrpc":"2.0","id":10000000,"result":{"content":[{"type":"text","text":"{\"sum\":5.5}"}],"structuredContent":{"sum":5.5}}}` + "\n"
+
+func TestPattern(t *testing.T) {
+	p, err := learn([]byte(rightAnswer), firstID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		old, new string
+		id       int
+		ok       bool
+	}{
+		{"", "", firstID, true},
+		{"10000000", "10000064", 10000064, true},
+		{"10000000", "", 0, false},
+		{"10000000", `"a"`, 0, false},
+		{`"sum":5.5}}`, `"sum":5.6}}`, 0, false},
+		{`"result"`, `"error"`, 0, false},
+		{`}}}`, `},"isError":true}}`, 0, false},
+		{rightAnswer, "\n", 0, false},
+	} {
+		line := strings.Replace(rightAnswer, test.old, test.new, 1)
+		if id, ok := p.id([]byte(line)); ok != test.ok || ok && id != test.id {
+			t.Errorf("got %d, %v, want %d, %v: %s", id, ok, test.id, test.ok, line)
+		}
+	}
+}
+
+func TestLearnRefusesWrongAnswers(t *testing.T) {
+	for _, test := range []struct{ old, new, want string }{
+		{`"id":10000000`, `"id":10000001`, "another id"},
+		{`"id":10000000`, `"id": 10000000`, "not where"},
+		{`"id":10000000,`, ``, "another id"},
+		{`"sum":5.5}}`, `"sum":6}}`, "without the sum"},
+		{`,"structuredContent":{"sum":5.5}`, ``, "without the sum"},
+		{`{\"sum\":5.5}`, `5`, "as text"},
+		{`"structuredContent"`, `"isError":true,"structuredContent"`, "an error"},
+		{`"result":`, `"error":{"code":1},"result":`, "an error"},
+		{`}}}`, `}}`, "no JSON"},
+	} {
+		line := strings.Replace(rightAnswer, test.old, test.new, 1)
+		_, err := learn([]byte(line), firstID)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want one with %q, for %s", err, test.want, line)
+		}
+	}
+}
+
+func TestCheckList(t *testing.T) {
+	const good = `{"id":2,"result":{"tools":[{"name":"add","inputSchema":{},"outputSchema":{}}]}}`
+	if err := checkList([]byte(good), 1); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{
+		`{"id":2,"error":{"code":1}}`,
+		`{"id":2,"result":{"tools":[]}}`,
+		strings.Replace(good, `,"outputSchema":{}`, ``, 1),
+		strings.Replace(good, `"add"`, `""`, 1),
+		good[:20],
+	} {
+		if checkList([]byte(bad), 1) == nil {
+			t.Errorf("no error for %s", bad)
 		}
 	}
 }

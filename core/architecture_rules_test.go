@@ -1,14 +1,11 @@
 package core_test
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -190,103 +187,6 @@ func isErrorCall(e ast.Expr) bool {
 	return ok && (pkg.Name == "errors" && fn.Sel.Name == "New" || pkg.Name == "fmt" && fn.Sel.Name == "Errorf")
 }
 
-func noFailedTo(t tree) []string {
-	var broken []string
-	for _, f := range t.sources() {
-		for n := range ast.Preorder(f.syntax) {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || !isErrorCall(call) || len(call.Args) == 0 {
-				continue
-			}
-			if text := firstText(call.Args[0]); strings.HasPrefix(strings.ToLower(text), "failed to") {
-				broken = append(broken, f.at(call.Pos(), "error text %q; say what was being done: \"reading go.mod: …\"", text))
-			}
-		}
-	}
-	return broken
-}
-
-// firstText is the string literal that e begins with, unquoted.
-func firstText(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.BinaryExpr:
-		return firstText(e.X)
-	case *ast.ParenExpr:
-		return firstText(e.X)
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		if err == nil {
-			return text
-		}
-	}
-	return ""
-}
-
-func gofmt(t tree) []string {
-	var broken []string
-	for _, f := range t.files {
-		if f.err != nil {
-			broken = append(broken, fmt.Sprintf("%v; the file does not parse", f.err))
-			continue
-		}
-		switch formatted, err := format.Source(f.src); {
-		case err != nil:
-			broken = append(broken, fmt.Sprintf("%s: %v", f.path, err))
-		case !bytes.Equal(formatted, f.src):
-			broken = append(broken, fmt.Sprintf("%s:%d: not as gofmt writes it; run gofmt -w %[1]s", f.path, firstDifference(f.src, formatted)))
-		}
-	}
-	return broken
-}
-
-// firstDifference is the number of the first line in which a and b differ.
-func firstDifference(a, b []byte) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return bytes.Count(a[:n], []byte("\n")) + 1
-}
-
-func fileSize(t tree) []string {
-	var broken []string
-	for _, f := range t.sources() {
-		if n := f.lines(); n > maxSource && !ast.IsGenerated(f.syntax) {
-			broken = append(broken, fmt.Sprintf("%s:%d: the file has %d lines, over %d; split it by what its parts do", f.path, maxSource+1, n, maxSource))
-		}
-	}
-	for _, f := range t.tests() {
-		if n := f.lines(); n > maxTest {
-			broken = append(broken, fmt.Sprintf("%s:%d: the test file has %d lines, over %d; split it, or move cases to testdata", f.path, maxTest+1, n, maxTest))
-		}
-	}
-	return broken
-}
-
-func coreStaysSmall(t tree) []string {
-	core, app, callers := 0, 0, 0
-	for _, f := range t.sources() {
-		switch {
-		case matchesAny(forFeatures, f.dir()):
-			app += f.codeLines()
-		case matchesAny(forCallers, f.dir()):
-			callers += f.codeLines()
-		case matches("core/...", f.dir()):
-			core += f.codeLines()
-		}
-	}
-	var broken []string
-	for _, part := range []struct {
-		what        string
-		lines, most int
-	}{{"", core, maxCore}, {" for features", app, maxApp}, {" for those who call servers", callers, maxCallers}} {
-		if part.lines > part.most {
-			broken = append(broken, fmt.Sprintf("core has %d lines of code%s, over %d; users own it: find what can go", part.lines, part.what, part.most))
-		}
-	}
-	return broken
-}
-
 func modulePathStaysInImports(t tree) []string {
 	var broken []string
 	for _, f := range t.sources() {
@@ -306,22 +206,6 @@ func modulePathStaysInImports(t tree) []string {
 		}
 	}
 	return broken
-}
-
-func medianFileSize(t tree) []string {
-	if m := median(t.sourceLines()); m > maxMedian {
-		return []string{fmt.Sprintf("the median source file has %d lines, over %d; split the long ones", m, maxMedian)}
-	}
-	return nil
-}
-
-// median is the middle of numbers, the lower one if there are two, and 0 if there is none.
-func median(numbers []int) int {
-	if len(numbers) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(numbers))
-	return sorted[(len(sorted)-1)/2]
 }
 
 func onlyTopLevel(t tree) []string {

@@ -1,11 +1,9 @@
 package core_test
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -97,17 +95,6 @@ func (t tree) tests() []*goFile {
 	})
 }
 
-// sourceLines are the lengths of the sources that somebody wrote.
-func (t tree) sourceLines() []int {
-	var lines []int
-	for _, f := range t.sources() {
-		if !ast.IsGenerated(f.syntax) {
-			lines = append(lines, f.lines())
-		}
-	}
-	return lines
-}
-
 // ours returns the folder of an imported package, if it is one of this module.
 func (t tree) ours(imported string) (dir string, ok bool) {
 	if imported == t.module {
@@ -125,29 +112,6 @@ func (f *goFile) isTestdata() bool { return f.below("testdata") }
 // below reports whether one of the folders that f is in has this name.
 func (f *goFile) below(name string) bool {
 	return slices.Contains(strings.Split(f.dir(), "/"), name)
-}
-
-func (f *goFile) lines() int { return bytes.Count(f.src, []byte("\n")) }
-
-// codeLines is how many lines have something on them that is not a comment.
-func (f *goFile) codeLines() int {
-	var scan scanner.Scanner
-	scan.Init(token.NewFileSet().AddFile(f.path, -1, len(f.src)), f.src, nil, 0)
-	code := map[int]bool{}
-	base := 1 // what AddFile gives the first file
-	for {
-		pos, tok, literal := scan.Scan()
-		if tok == token.EOF {
-			return len(code)
-		}
-		if tok == token.SEMICOLON && literal == "\n" {
-			continue
-		}
-		first := bytes.Count(f.src[:int(pos)-base], []byte("\n"))
-		for i := range strings.Count(literal, "\n") + 1 {
-			code[first+i] = true
-		}
-	}
 }
 
 // at begins a message about a place in f.

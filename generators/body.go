@@ -12,12 +12,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A body is the statements of a function that somebody has sent.
 type body struct {
-	imports []kit.Import // that stood before them
+	imports []gen.Import // that stood before them
 	text    string
 }
 
@@ -41,7 +41,7 @@ func parseStatements(what, text string) (*body, error) {
 	}
 	imports, end, err := leadingImports(text)
 	if err != nil {
-		return nil, &kit.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: err.Error()}
+		return nil, &gen.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: err.Error()}
 	}
 	const before, after = "package p\nfunc _() {\n", "\n}\n"
 	blank := strings.Repeat("\n", strings.Count(text[:end], "\n"))
@@ -54,11 +54,11 @@ func parseStatements(what, text string) (*body, error) {
 		if lines := strings.Split(text, "\n"); line > len(lines) { // it goes on where it should not
 			line, column = len(lines), len(lines[len(lines)-1])+1
 		}
-		return nil, &kit.SourceError{What: what, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunction(text[end:])}
+		return nil, &gen.SourceError{What: what, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunction(text[end:])}
 	}
 	f, ok := file.Decls[0].(*ast.FuncDecl)
 	if len(file.Decls) != 1 || !ok || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
-		return nil, &kit.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: "it does not stay inside one function: a } closes what it did not open; send the statements between the braces of the function alone"}
+		return nil, &gen.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: "it does not stay inside one function: a } closes what it did not open; send the statements between the braces of the function alone"}
 	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
 }
@@ -81,7 +81,7 @@ func directives(what, text string) error {
 		for _, word := range []string{"//go:", "//line ", "/*line ", "//export ", "// +build ", "//+build "} {
 			if strings.HasPrefix(comment, word) {
 				at := fset.PositionFor(pos, false)
-				return &kit.SourceError{What: what, Text: text, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("a %s cannot hold the directive %s; leave it out", what, strings.TrimSpace(word))}
+				return &gen.SourceError{What: what, Text: text, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("a %s cannot hold the directive %s; leave it out", what, strings.TrimSpace(word))}
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func wholeFunction(text string) string {
 }
 
 // leadingImports reads import declarations at the beginning of a text, and says where they end.
-func leadingImports(text string) (imports []kit.Import, end int, err error) {
+func leadingImports(text string) (imports []gen.Import, end int, err error) {
 	const before = "package p;"
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "body", before+text, parser.ImportsOnly)
@@ -107,7 +107,7 @@ func leadingImports(text string) (imports []kit.Import, end int, err error) {
 		return nil, 0, nil // statements, of which the parser complains if they are wrong
 	}
 	for _, spec := range file.Imports {
-		i := kit.Import{}
+		i := gen.Import{}
 		if spec.Name != nil {
 			i.Name = spec.Name.Name
 		}
@@ -122,7 +122,7 @@ func leadingImports(text string) (imports []kit.Import, end int, err error) {
 }
 
 // merge is both lists of imports, each import once.
-func merge(imports, more []kit.Import) []kit.Import {
+func merge(imports, more []gen.Import) []gen.Import {
 	for _, i := range more {
 		if !slices.Contains(imports, i) {
 			imports = append(imports, i)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // Whatever somebody sends as a body, it is refused, or it stays inside its function: the file declares what it
@@ -26,7 +26,7 @@ func FuzzBody(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		draft, err := generators.Tool(kit.Project{Name: "hello", Module: "example.com/hello"}, generators.ToolInput{Name: "x", Written: generators.Written{Body: body}})
+		draft, err := generators.Tool(gen.Project{Name: "hello", Module: "example.com/hello"}, generators.ToolInput{Name: "x", Written: generators.Written{Body: body}})
 		if err != nil || body == "" {
 			return
 		}

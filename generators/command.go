@@ -5,9 +5,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // CommandInput is what the generator of commands takes.
@@ -23,28 +21,28 @@ type CommandInput struct {
 
 // Command makes a command of a feature, or of a new one: a tool that changes its state, with its test. With a body and examples
 // it is finished.
-func Command(p kit.Project, in CommandInput) (kit.Draft, error) {
+func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	n, err := inFeature(p, "command", in.Name, in.Description)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.tried(in.Body, in.Examples); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if in.Check != "" {
 		if n.body == nil {
-			return kit.Draft{}, errors.New("there is a check and no body: nothing would come of it; send the statements that change the state as its body too")
+			return gen.Draft{}, errors.New("there is a check and no body: nothing would come of it; send the statements that change the state as its body too")
 		}
 		if n.check, err = parseStatements("check", in.Check); err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
 	}
 	taken, given, err := n.structures(in.Fields, in.Output)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.apartFrom(taken.fields, "Check", "Apply"); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
@@ -56,11 +54,11 @@ func Command(p kit.Project, in CommandInput) (kit.Draft, error) {
 
 	test, err := n.toolTest(p, taken, given)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	draft, err := n.draft(file, test)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	return n.begin(p, draft)
 }
@@ -69,10 +67,10 @@ func Command(p kit.Project, in CommandInput) (kit.Draft, error) {
 func (n named) structures(fields, output []string) (taken, given structure, err error) {
 	taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
 	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " gives back.", logged: true}
-	if taken.fields, err = field.ParseAll(fields); err != nil {
+	if taken.fields, err = gen.ParseFields(fields); err != nil {
 		return taken, given, err
 	}
-	if given.fields, err = field.ParseAll(output); err != nil {
+	if given.fields, err = gen.ParseFields(output); err != nil {
 		return taken, given, err
 	}
 	return taken, given, n.apart(taken, given)
@@ -84,7 +82,7 @@ func (n named) structures(fields, output []string) (taken, given structure, err 
 //	func (c Publish) Check(ctx context.Context, s *State) error {
 //		return nil
 //	}
-func (n named) checkMethod(file emit.File) {
+func (n named) checkMethod(file gen.GoFile) {
 	file.Comment("// Check says why it cannot be done now. It changes nothing.")
 	file.Func().Params(jen.Id("c").Id(n.goName)).Id("Check").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Error().BlockFunc(func(g *jen.Group) {
 		switch {
@@ -104,7 +102,7 @@ func (n named) checkMethod(file emit.File) {
 //	func (c Publish) Apply(s *State, e app.Entry) PublishOutput {
 //		…
 //	}
-func (n named) applyMethod(p kit.Project, file emit.File, output string) {
+func (n named) applyMethod(p gen.Project, file gen.GoFile, output string) {
 	file.Paragraph(
 		"Apply does it, by what is in s, c and e alone: it is done again whenever the log is read, and has to come to",
 		"the same. The id of something new is e.ID, and now is e.Time.",

@@ -1,7 +1,6 @@
 package generators
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -10,23 +9,20 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // named is a component in the making, under all its names.
 type named struct {
 	kind, dir   string
-	name        naming.Name
+	name        gen.Name
 	wire        string // what clients call it
 	goName      string // its function
 	description string // what it is for, after the name of the function
 	directives  []string
 
 	body     *body         // nil if it is left to be written
-	examples []kit.Example // of what it gives back
+	examples []gen.Example // of what it gives back
 
 	feature string   // that it is part of; empty if it is of none
 	check   *body    // of a command, nil if it refuses nothing
@@ -35,48 +31,30 @@ type named struct {
 	others  []string // features that its test needs beside those of what it calls
 
 	input, output shape                   // types of a tool; without a name if they are not known
-	features      map[string]*kit.Feature // that its test calls, by name
+	features      map[string]*gen.Feature // that its test calls, by name
 }
 
 // names makes the names of a component.
-func names(p kit.Project, kind, dir, text, description string) (named, error) {
-	name, err := naming.Parse(text)
+func names(p gen.Project, kind, dir, text, description string) (named, error) {
+	name, err := gen.ParseName(text)
 	if err != nil {
 		return named{}, err
 	}
 	n := named{kind: kind, dir: dir, name: name, wire: name.Wire(), goName: name.Go()}
-	if err := naming.CheckWire(n.wire, p.Name); err != nil {
+	if err := gen.CheckWireName(n.wire, p.Name); err != nil {
 		return named{}, err
 	}
 	switch n.goName {
 	case "New", "Register", "Tools", "Resources", "Prompts":
 		return named{}, fmt.Errorf("the name %q would make a function %s, which is the name of something else here; take another", text, n.goName)
 	}
-	if n.description, err = sentence(description); err != nil {
+	if n.description, err = gen.Sentence(description); err != nil {
 		return named{}, err
 	}
 	if !name.Exact() {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
 	return n, nil
-}
-
-// sentence makes a description fit for a doc comment of one line.
-func sentence(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	const most = 1000
-	switch {
-	case !utf8.ValidString(text):
-		return "", errors.New("the description is no valid UTF-8")
-	case utf8.RuneCountInString(text) > most:
-		return "", fmt.Errorf("the description has %d characters; write at most %d here, and more in the file", utf8.RuneCountInString(text), most)
-	}
-	for _, r := range text {
-		if !field.IsText(r) {
-			return "", fmt.Errorf("the description has the character %U in it, such as a line break; write it in one line of plain text", r)
-		}
-	}
-	return text, nil
 }
 
 // about is the doc comment of the function, after its name.
@@ -100,8 +78,8 @@ func (n named) about() string {
 func (n named) where() string { return "not written yet: write it in " + n.path() }
 
 // file begins the file of the component.
-func (n named) file(p kit.Project) emit.File {
-	return emit.NewFile(p.Import(n.dir), p.Package(n.dir))
+func (n named) file(p gen.Project) gen.GoFile {
+	return gen.NewGoFile(p.Import(n.dir), p.Package(n.dir))
 }
 
 // function adds the function itself.
@@ -110,12 +88,12 @@ func (n named) file(p kit.Project) emit.File {
 //	func SendMail(ctx context.Context, in SendMailInput) (SendMailOutput, error) {
 //		return SendMailOutput{}, errors.New("send_mail is not written yet: write it in tools/send_mail.go")
 //	}
-func (n named) function(file emit.File, params []jen.Code, result, zero *jen.Statement) {
+func (n named) function(file gen.GoFile, params []jen.Code, result, zero *jen.Statement) {
 	n.declare(file, params, result, func(g *jen.Group) { g.Add(n.block(zero)) })
 }
 
 // declare adds a function that is called as the component is, with its doc comment.
-func (n named) declare(file emit.File, params []jen.Code, result *jen.Statement, body func(*jen.Group)) {
+func (n named) declare(file gen.GoFile, params []jen.Code, result *jen.Statement, body func(*jen.Group)) {
 	file.Comment("// " + n.goName + " " + n.about())
 	direct(file, n.directives)
 	file.Func().Id(n.goName).Params(params...).Params(result, jen.Error()).BlockFunc(body)
@@ -127,9 +105,9 @@ func (n named) declare(file emit.File, params []jen.Code, result *jen.Statement,
 //		client := mcptest.Serve(t, tools.Register)
 //		…
 //	}
-func (n named) test(p kit.Project, body func(*jen.Group)) emit.File {
+func (n named) test(p gen.Project, body func(*jen.Group)) gen.GoFile {
 	imported := p.Import(n.dir)
-	file := emit.NewFile(imported+"_test", p.Package(n.dir)+"_test")
+	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")
 	file.ImportName(p.Import("core/mcptest"), "mcptest")
 	if n.feature != "" {
 		n.importFeatures(p, file)
@@ -150,20 +128,20 @@ func (n named) test(p kit.Project, body func(*jen.Group)) emit.File {
 // path is that of the file that the component is written in.
 func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
 
-// beside is the path of the file that its test is written in.
-func (n named) beside() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
+// testPath is the path of its test file.
+func (n named) testPath() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
 
 // draft is the component with its test.
-func (n named) draft(file, test emit.File) (kit.Draft, error) {
+func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
 	text, err := file.Bytes()
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	tested, err := test.Bytes()
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	draft := kit.Draft{Kind: n.kind, Name: n.wire, Files: []kit.File{{Path: n.path(), Text: text}, {Path: n.beside(), Text: tested}}}
+	draft := gen.Draft{Kind: n.kind, Name: n.wire, Files: []gen.File{{Path: n.path(), Text: text}, {Path: n.testPath(), Text: tested}}}
 	if n.body != nil {
 		draft.Files[0].Seek, draft.Files[0].Imports = true, n.body.imports
 		if n.check != nil {
@@ -177,9 +155,9 @@ func (n named) draft(file, test emit.File) (kit.Draft, error) {
 	}
 	switch {
 	case !n.isWritten():
-		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and say in its test, %s, what it %s.", n.goName, n.path(), n.beside(), gives))
+		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and say in its test, %s, what it %s.", n.goName, n.path(), n.testPath(), gives))
 	case len(n.examples) == 0:
-		draft.Next = append(draft.Next, fmt.Sprintf("Say in its test, %s, what %s %s.", n.beside(), n.wire, gives))
+		draft.Next = append(draft.Next, fmt.Sprintf("Say in its test, %s, what %s %s.", n.testPath(), n.wire, gives))
 	}
 	if n.description == "" && n.kind != "worker" {
 		draft.Next = append(draft.Next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", n.goName))

@@ -9,35 +9,32 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A crud is a feature in the making that keeps items.
 type crud struct {
-	p       kit.Project
+	p       gen.Project
 	feature string
 	all     string // the field of the state that holds the items
 	one     string // an item in plain words: post
 	typ     string // its type
 	item    string // variables that hold one
-	fields  []field.Field
+	fields  []gen.Field
 }
 
 // crudFeature is a feature that keeps items, with all that is done to them.
-func crudFeature(p kit.Project, draft kit.Draft, in FeatureInput, fields []field.Field) (kit.Draft, error) {
+func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
 	if len(fields) == 0 {
-		return kit.Draft{}, errors.New("crud needs the fields of an item: title:string, for instance")
+		return gen.Draft{}, errors.New("crud needs the fields of an item: title:string, for instance")
 	}
 	c, err := newCRUD(p, in, fields)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	tests, err := c.tests()
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	draft.Files, err = rendered(featureDir(c.feature), append([]source{
 		{"state.go", c.state()},
@@ -48,7 +45,7 @@ func crudFeature(p kit.Project, draft kit.Draft, in FeatureInput, fields []field
 		{"list.go", c.list()},
 	}, tests...)...)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	draft.Next = []string{
 		fmt.Sprintf("Call %[1]s_create, %[1]s_list, %[1]s_get, %[1]s_update and %[1]s_delete; %[2]s is in %[3]s.", c.feature, c.typ, featureDir(c.feature)+"/state.go"),
@@ -58,12 +55,12 @@ func crudFeature(p kit.Project, draft kit.Draft, in FeatureInput, fields []field
 }
 
 // newCRUD makes the names that the feature needs.
-func newCRUD(p kit.Project, in FeatureInput, fields []field.Field) (crud, error) {
+func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	c := crud{p: p, feature: in.Name, fields: fields, all: "Items"}
-	if err := naming.CheckWire(in.Name+"_create", p.Name); err != nil {
+	if err := gen.CheckWireName(in.Name+"_create", p.Name); err != nil {
 		return c, err
 	}
-	if name, err := naming.Parse(in.Name); err == nil && name.Go() != "Order" {
+	if name, err := gen.ParseName(in.Name); err == nil && name.Go() != "Order" {
 		c.all = name.Go()
 	}
 	text := in.Item
@@ -73,7 +70,7 @@ func newCRUD(p kit.Project, in FeatureInput, fields []field.Field) (crud, error)
 			text = one
 		}
 	}
-	name, err := naming.Parse(text)
+	name, err := gen.ParseName(text)
 	if err != nil {
 		return c, err
 	}
@@ -94,7 +91,7 @@ func newCRUD(p kit.Project, in FeatureInput, fields []field.Field) (crud, error)
 
 // goName is a word as a type, empty if it is none.
 func goName(word string) string {
-	name, err := naming.Parse(word)
+	name, err := gen.ParseName(word)
 	if err != nil {
 		return ""
 	}
@@ -124,7 +121,7 @@ func variable(typ string) string {
 }
 
 // free refuses fields whose names something else has that every item has.
-func (c crud) free(f field.Field) error {
+func (c crud) free(f gen.Field) error {
 	for _, other := range []struct{ name, is string }{
 		{"id", "an id"}, {"seq", "a number that says where it stands in the order of all"}, {"created_at", "the time at which it was created"}, {"updated_at", "the time at which it was changed last"},
 	} {
@@ -141,7 +138,7 @@ func (c crud) free(f field.Field) error {
 }
 
 // structure is the type of items, with some of their fields.
-func (c crud) structure(fields []field.Field) structure {
+func (c crud) structure(fields []gen.Field) structure {
 	return structure{name: c.typ, prefix: c.typ, fields: fields, logged: true}
 }
 
@@ -152,14 +149,14 @@ func (c crud) structure(fields []field.Field) structure {
 //		Posts map[string]*Post `json:"posts"` // by id
 //		Order []string         `json:"order"` // ids, in the order in which they were created
 //	}
-func (c crud) state() emit.File {
+func (c crud) state() gen.GoFile {
 	file := c.file()
 	file.Comment(fmt.Sprintf("// State is what the log says of %s. Commands change it, and nothing else does.", c.feature))
 	file.Type().Id("State").Struct(
 		jen.Id(c.all).Map(jen.String()).Op("*").Id(c.typ).Op("`json:\""+strings.ToLower(c.all)+"\"`").Comment("// By id"),
 		jen.Id("Order").Index().String().Op("`json:\"order\"`").Comment("// Their ids, in the order in which they were created"),
 	)
-	file.Comment(fmt.Sprintf("// %s %s is one of the %s.", capitalised(article(c.one)), c.typ, c.feature))
+	file.Comment(fmt.Sprintf("// %s %s is one of the %s.", gen.Capitalize(article(c.one)), c.typ, c.feature))
 	bare := c.structure(nil)
 	file.Type().Id(c.typ).StructFunc(func(g *jen.Group) {
 		g.Id("ID").String().Op("`json:\"id\"`")
@@ -178,7 +175,7 @@ func (c crud) state() emit.File {
 	c.structure(c.fields).enumerations(file)
 	file.Comment("// NewState is the state before the first command.")
 	file.Func().Id("NewState").Params().Op("*").Id("State").Block(
-		jen.Return(jen.Op("&").Id("State").Values(emit.Key(c.all, jen.Map(jen.String()).Op("*").Id(c.typ).Values()))),
+		jen.Return(jen.Op("&").Id("State").Values(gen.KeyValue(c.all, jen.Map(jen.String()).Op("*").Id(c.typ).Values()))),
 	)
 	c.helpers(file)
 	return file
@@ -195,7 +192,7 @@ func (c crud) state() emit.File {
 //	func (s *State) after(seq int64) int {
 //		return sort.Search(len(s.Order), func(i int) bool { return s.Posts[s.Order[i]].Seq > seq })
 //	}
-func (c crud) helpers(file emit.File) {
+func (c crud) helpers(file gen.GoFile) {
 	receiver := jen.Id("s").Op("*").Id("State")
 	file.Comment(fmt.Sprintf("// known refuses an id that no %s has.", c.one))
 	file.Func().Params(receiver.Clone()).Id("known").Params(jen.Id("id").String()).Error().Block(
@@ -219,8 +216,8 @@ func (c crud) helpers(file emit.File) {
 func (c crud) items() *jen.Statement { return jen.Id("s").Dot(c.all) }
 
 // file begins a file of the feature.
-func (c crud) file() emit.File {
-	file := emit.NewFile(c.p.Import(featureDir(c.feature)), c.feature)
+func (c crud) file() gen.GoFile {
+	file := gen.NewGoFile(c.p.Import(featureDir(c.feature)), c.feature)
 	file.ImportName(c.p.Import("core/app"), "app")
 	return file
 }

@@ -5,18 +5,17 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // checks adds the method that refuses a command.
-func (c crud) checks(file emit.File, command, about string, result *jen.Statement) {
+func (c crud) checks(file gen.GoFile, command, about string, result *jen.Statement) {
 	file.Comment("// Check " + about)
 	file.Func().Params(jen.Id("c").Id(command)).Id("Check").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Error().Block(jen.Return(result))
 }
 
 // applies adds the method that changes the state, and gives back an item.
-func (c crud) applies(file emit.File, command, about string, body func(*jen.Group)) {
+func (c crud) applies(file gen.GoFile, command, about string, body func(*jen.Group)) {
 	file.Comment("// Apply " + about)
 	file.Func().Params(jen.Id("c").Id(command)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(c.p.Import("core/app"), "Entry")).Id(c.typ).BlockFunc(body)
 }
@@ -25,12 +24,12 @@ func (c crud) applies(file emit.File, command, about string, body func(*jen.Grou
 func (c crud) a() string { return article(c.one) + " " + c.one }
 
 // idField is that of the id of an item that is meant.
-func (c crud) idField() field.Field {
-	return field.Field{Name: "id", Go: "ID", Type: field.Type{Kind: field.String}, Description: "Id of the " + c.one}
+func (c crud) idField() gen.Field {
+	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "Id of the " + c.one}
 }
 
 // command writes the type of a command, or of a query. The types of enumerations are those of the items.
-func (c crud) command(file emit.File, name, about string, directives []string, fields ...field.Field) {
+func (c crud) command(file gen.GoFile, name, about string, directives []string, fields ...gen.Field) {
 	s := structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true}
 	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
 	direct(file, directives)
@@ -42,17 +41,17 @@ func (c crud) command(file emit.File, name, about string, directives []string, f
 }
 
 // create is the command that adds an item.
-func (c crud) create() emit.File {
+func (c crud) create() gen.GoFile {
 	file := c.file()
 	c.command(file, "Create", "adds "+c.a()+".", []string{"hints additive"}, c.fields...)
 	c.checks(file, "Create", "refuses nothing: what the fields may hold is checked by their tags.", jen.Nil())
 	c.applies(file, "Create", fmt.Sprintf("adds the %s.", c.one), func(g *jen.Group) {
-		set := []jen.Code{emit.Key("ID", jen.Id("e").Dot("ID")), emit.Key("Seq", jen.Id("e").Dot("Seq"))}
+		set := []jen.Code{gen.KeyValue("ID", jen.Id("e").Dot("ID")), gen.KeyValue("Seq", jen.Id("e").Dot("Seq"))}
 		for _, f := range c.fields {
-			set = append(set, emit.Key(f.Go, jen.Id("c").Dot(f.Go)))
+			set = append(set, gen.KeyValue(f.Go, jen.Id("c").Dot(f.Go)))
 		}
-		set = append(set, emit.Key("CreatedAt", jen.Id("e").Dot("Time")), emit.Key("UpdatedAt", jen.Id("e").Dot("Time")))
-		g.Id(c.item).Op(":=").Op("&").Id(c.typ).Custom(emit.Multiline(), set...)
+		set = append(set, gen.KeyValue("CreatedAt", jen.Id("e").Dot("Time")), gen.KeyValue("UpdatedAt", jen.Id("e").Dot("Time")))
+		g.Id(c.item).Op(":=").Op("&").Id(c.typ).Custom(gen.Multiline(), set...)
 		g.Add(c.items()).Index(jen.Id(c.item).Dot("ID")).Op("=").Id(c.item)
 		g.Id("s").Dot("Order").Op("=").Append(jen.Id("s").Dot("Order"), jen.Id(c.item).Dot("ID"))
 		g.Return(jen.Op("*").Id(c.item))
@@ -61,8 +60,8 @@ func (c crud) create() emit.File {
 }
 
 // updateFields are the fields of the command that changes an item.
-func (c crud) updateFields() []field.Field {
-	fields := []field.Field{c.idField()}
+func (c crud) updateFields() []gen.Field {
+	fields := []gen.Field{c.idField()}
 	for _, f := range c.fields {
 		f.Optional = true
 		fields = append(fields, f)
@@ -71,7 +70,7 @@ func (c crud) updateFields() []field.Field {
 }
 
 // update is the command that changes an item.
-func (c crud) update() emit.File {
+func (c crud) update() gen.GoFile {
 	file := c.file()
 	c.command(file, "Update", fmt.Sprintf("changes %s: the fields that are given, and no others.", c.a()), []string{"hints idempotent"}, c.updateFields()...)
 	c.checks(file, "Update", "refuses an id that is not known.", jen.Id("s").Dot("known").Call(jen.Id("c").Dot("ID")))
@@ -91,7 +90,7 @@ func (c crud) update() emit.File {
 }
 
 // remove is the command that takes an item away.
-func (c crud) remove() emit.File {
+func (c crud) remove() gen.GoFile {
 	file := c.file()
 	c.command(file, "Delete", fmt.Sprintf("takes %s away, and gives it back as it was.", c.a()), []string{"hints destructive idempotent"}, c.idField())
 	c.checks(file, "Delete", "refuses an id that is not known.", jen.Id("s").Dot("known").Call(jen.Id("c").Dot("ID")))
@@ -115,7 +114,7 @@ func (c crud) remove() emit.File {
 //		}
 //		s.Order = slices.Delete(s.Order, at, at+1)
 //	}
-func (c crud) drop(file emit.File) {
+func (c crud) drop(file gen.GoFile) {
 	order := func() *jen.Statement { return jen.Id("s").Dot("Order") }
 	next := func() *jen.Statement { return jen.Id("at").Op("+").Lit(1) }
 	file.Comment("// drop takes the id at a place out of Order. It moves the shorter side: the oldest go as quickly as the newest.")
@@ -130,13 +129,13 @@ func (c crud) drop(file emit.File) {
 }
 
 // answers adds the method that answers a query.
-func (c crud) answers(file emit.File, query, about, output string, body func(*jen.Group)) {
+func (c crud) answers(file gen.GoFile, query, about, output string, body func(*jen.Group)) {
 	file.Comment("// Answer " + about)
 	file.Func().Params(jen.Id("q").Id(query)).Id("Answer").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Params(jen.Id(output), jen.Error()).BlockFunc(body)
 }
 
 // get is the query for one item.
-func (c crud) get() emit.File {
+func (c crud) get() gen.GoFile {
 	file := c.file()
 	c.command(file, "Get", "gives back one "+c.one+".", nil, c.idField())
 	c.answers(file, "Get", "finds it.", c.typ, func(g *jen.Group) {
@@ -147,7 +146,7 @@ func (c crud) get() emit.File {
 }
 
 // list is the query for all items, in pages. It looks at those of the page alone.
-func (c crud) list() emit.File {
+func (c crud) list() gen.GoFile {
 	file := c.file()
 	file.Comment(fmt.Sprintf("// List lists %s in the order in which they were created, a page at a time.", c.feature))
 	file.Type().Id("List").Struct(
@@ -163,7 +162,7 @@ func (c crud) list() emit.File {
 		order := jen.Id("s").Dot("Order")
 		g.Id("rest").Op(":=").Add(order).Index(jen.Id("s").Dot("after").Call(jen.Id("q").Dot("After")), jen.Empty())
 		g.Id("page").Op(":=").Id("rest").Index(jen.Empty(), jen.Id("min").Call(jen.Id("max").Call(jen.Id("q").Dot("Limit"), jen.Lit(1)), jen.Len(jen.Id("rest"))))
-		g.Id("out").Op(":=").Id("ListOutput").Values(emit.Key("Items", jen.Make(jen.Index().Id(c.typ), jen.Lit(0), jen.Len(jen.Id("page")))))
+		g.Id("out").Op(":=").Id("ListOutput").Values(gen.KeyValue("Items", jen.Make(jen.Index().Id(c.typ), jen.Lit(0), jen.Len(jen.Id("page")))))
 		g.For(jen.List(jen.Id("_"), jen.Id("id")).Op(":=").Range().Id("page")).Block(
 			jen.Id("out").Dot("Items").Op("=").Append(jen.Id("out").Dot("Items"), jen.Op("*").Add(c.items()).Index(jen.Id("id"))),
 		)

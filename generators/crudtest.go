@@ -6,8 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // crudTests are the tests of the commands and queries of a feature that keeps items, in the making. Each stands next to
@@ -41,14 +40,14 @@ func (c crud) tests() ([]source, error) {
 // newTests makes the values that the tests share.
 func (c crud) newTests() (t crudTests, err error) {
 	t.crud = c
-	input := func(name string, fields []field.Field, value func(field.Field) (any, bool)) *jen.Statement {
+	input := func(name string, fields []gen.Field, value func(gen.Field) (any, bool)) *jen.Statement {
 		object, failed := encodeFields(fields, value)
 		if failed != nil {
 			err = failed
 		}
 		return t.input(structure{name: name, prefix: c.typ, fields: fields, logged: true}, object)
 	}
-	item := func(value func(field.Field) (any, bool)) []jen.Code {
+	item := func(value func(gen.Field) (any, bool)) []jen.Code {
 		object, failed := encodeFields(c.fields, value)
 		set, ok := c.structure(c.fields).shape(t.path()).members(object)
 		if failed == nil && !ok {
@@ -64,7 +63,7 @@ func (c crud) newTests() (t crudTests, err error) {
 	if bad, value, ok := wrongField(c.fields); ok {
 		t.wrong, t.wrongField = input("Create", c.fields, samplesWith(bad, value)), bad.Name
 	}
-	t.changes = input("Update", c.updateFields(), func(f field.Field) (any, bool) {
+	t.changes = input("Update", c.updateFields(), func(f gen.Field) (any, bool) {
 		switch f.Name {
 		case "id":
 			return "id1", true
@@ -78,7 +77,7 @@ func (c crud) newTests() (t crudTests, err error) {
 }
 
 // other is a field that update changes, with its new value.
-func (c crud) other() (field.Field, any) {
+func (c crud) other() (gen.Field, any) {
 	for _, f := range c.fields {
 		if value, ok := f.Other(); ok {
 			return f, value
@@ -95,28 +94,28 @@ func (t crudTests) input(s structure, object json.RawMessage) *jen.Statement {
 	if made, ok := s.shape(t.path()).literal(object); ok {
 		return made
 	}
-	return emit.Raw(string(object))
+	return gen.RawString(string(object))
 }
 
 // byID is the input of a command or query that has an id alone: posts.Get{ID: "id1"}.
 func (t crudTests) byID(name, id string) *jen.Statement {
-	return jen.Qual(t.path(), name).Values(emit.Key("ID", jen.Lit(id)))
+	return jen.Qual(t.path(), name).Values(gen.KeyValue("ID", jen.Lit(id)))
 }
 
 // page is the input of list.
 func (t crudTests) page(limit, after int) *jen.Statement {
-	set := []jen.Code{emit.Key("Limit", jen.Lit(limit))}
+	set := []jen.Code{gen.KeyValue("Limit", jen.Lit(limit))}
 	if after > 0 {
-		set = append(set, emit.Key("After", jen.Lit(after)))
+		set = append(set, gen.KeyValue("After", jen.Lit(after)))
 	}
 	return jen.Qual(t.path(), "List").Values(set...)
 }
 
 // paged is the output of list: items, which are variables, and the number that the next page follows, if there is one.
 func (t crudTests) paged(next int, items ...jen.Code) *jen.Statement {
-	set := []jen.Code{emit.Key("Items", jen.Index().Qual(t.path(), t.typ).Values(items...))}
+	set := []jen.Code{gen.KeyValue("Items", jen.Index().Qual(t.path(), t.typ).Values(items...))}
 	if next > 0 {
-		set = append(set, emit.Key("Next", jen.Lit(next)))
+		set = append(set, gen.KeyValue("Next", jen.Lit(next)))
 	}
 	return jen.Qual(t.path(), "ListOutput").Values(set...)
 }
@@ -130,10 +129,10 @@ func (t crudTests) paged(next int, items ...jen.Code) *jen.Statement {
 //	}
 func (t crudTests) item(g *jen.Group, variable string, created, updated int, fields []jen.Code) {
 	at := func(seq int) *jen.Statement { return jen.Qual(t.p.Import("core/apptest"), "Time").Call(jen.Lit(seq)) }
-	set := []jen.Code{emit.Key("ID", jen.Lit(fmt.Sprintf("id%d", created))), emit.Key("Seq", jen.Lit(created))}
+	set := []jen.Code{gen.KeyValue("ID", jen.Lit(fmt.Sprintf("id%d", created))), gen.KeyValue("Seq", jen.Lit(created))}
 	set = append(set, fields...)
-	set = append(set, emit.Key("CreatedAt", at(created)), emit.Key("UpdatedAt", at(updated)))
-	g.Id(variable).Op(":=").Qual(t.path(), t.typ).Custom(emit.Multiline(), set...)
+	set = append(set, gen.KeyValue("CreatedAt", at(created)), gen.KeyValue("UpdatedAt", at(updated)))
+	g.Id(variable).Op(":=").Qual(t.path(), t.typ).Custom(gen.Multiline(), set...)
 }
 
 // given adds calls that the test begins with.
@@ -152,7 +151,7 @@ func (t crudTests) checks(g *jen.Group, name string, all ...step) {
 func (t crudTests) none() string { return "there is no " + t.one }
 
 // test adds a test to a file, which begins with a client of the feature.
-func (t crudTests) test(file emit.File, name string, body func(*jen.Group)) emit.File {
+func (t crudTests) test(file gen.GoFile, name string, body func(*jen.Group)) gen.GoFile {
 	file.Func().Id(name).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
 		serveFeature(t.p, g, t.feature)
 		body(g)
@@ -160,7 +159,7 @@ func (t crudTests) test(file emit.File, name string, body func(*jen.Group)) emit
 	return file
 }
 
-func (t crudTests) create() emit.File {
+func (t crudTests) create() gen.GoFile {
 	all := []step{
 		{name: "required fields", input: t.created, output: jen.Id("first")},
 		{name: "all fields", input: t.createdWhole, output: jen.Id("second")},
@@ -175,7 +174,7 @@ func (t crudTests) create() emit.File {
 	})
 }
 
-func (t crudTests) update() emit.File {
+func (t crudTests) update() gen.GoFile {
 	return t.test(featureTest(t.p, t.feature), "TestUpdate", func(g *jen.Group) {
 		t.given(g, "create", t.created)
 		t.item(g, "changed", 1, 2, t.changed)
@@ -187,7 +186,7 @@ func (t crudTests) update() emit.File {
 }
 
 // remove has two tests: the second goes if list is destroyed.
-func (t crudTests) remove() emit.File {
+func (t crudTests) remove() gen.GoFile {
 	file := t.test(featureTest(t.p, t.feature), "TestDelete", func(g *jen.Group) {
 		t.given(g, "create", t.created)
 		t.item(g, "first", 1, 1, t.required)
@@ -208,7 +207,7 @@ func (t crudTests) remove() emit.File {
 	})
 }
 
-func (t crudTests) get() emit.File {
+func (t crudTests) get() gen.GoFile {
 	return t.test(featureTest(t.p, t.feature), "TestGet", func(g *jen.Group) {
 		t.given(g, "create", t.created)
 		t.item(g, "first", 1, 1, t.required)
@@ -219,14 +218,14 @@ func (t crudTests) get() emit.File {
 	})
 }
 
-func (t crudTests) list() emit.File {
+func (t crudTests) list() gen.GoFile {
 	first, second := jen.Id("first"), jen.Id("second")
 	return t.test(featureTest(t.p, t.feature), "TestList", func(g *jen.Group) {
 		t.given(g, "create", t.created, t.created)
 		t.item(g, "first", 1, 1, t.required)
 		t.item(g, "second", 2, 2, t.required)
 		t.checks(g, "list",
-			step{name: "default limit", input: emit.Raw(`{}`), output: t.paged(0, first, second)},
+			step{name: "default limit", input: gen.RawString(`{}`), output: t.paged(0, first, second)},
 			step{name: "first page", input: t.page(1, 0), output: t.paged(1, first)},
 			step{name: "last page", input: t.page(1, 1), output: t.paged(0, second)},
 			step{name: "limit too small", input: t.page(0, 0), error: "invalid arguments"},

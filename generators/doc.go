@@ -1,26 +1,17 @@
-// Package generators holds petrock's generators, one file each: pure functions that are told what
-// a project is and what is wanted, and return files. A project adds its own here: each exported
-// function that makes a [kit.Draft] is one. What they are made of is in the packages below, which
-// make up a project's workshop:
+// Package generators holds petrock's generators, one file each: pure functions from a project and an
+// input to files. A project's own are in its internal/generators. The packages below make them a program:
 //
-//   - gocmd: starts the go command;
-//   - filelock: lets processes take turns;
-//   - change: what would happen to files, as values with a diff;
-//   - journal: changes files whole or not at all, and remembers it;
-//   - naming: makes of one name those that Go, clients and the file system need;
-//   - field: reads the fields of a component as people type them;
-//   - emit: writes Go;
-//   - check: asks the go command what a project's packages are, and whether they compile and link;
-//   - source: reads a project's Go, with planned files over it;
-//   - exports: knows what the go command knows of packages from outside;
-//   - typing: type-checks a project in memory;
-//   - imports: finds the packages that a file names and does not import;
-//   - trial: builds and runs tests over planned files, under limits;
-//   - derive: makes registration, schemas and wiring of plain Go;
-//   - kit: what a generator is;
-//   - engine: makes a transaction of what a generator returns;
-//   - workshop: offers all of it as tools over MCP;
-//   - cli: offers all of it in a terminal.
+//   - gen: what a generator is made of: project facts, names, fields, writing Go;
+//   - contract: what a project promises to clients and to its event log;
+//   - typecheck: sources with planned files over them, go/types, export data, the go command;
+//   - derive: registration, schemas, wiring and the contract from plain Go;
+//   - imports: adds the imports that a file lacks;
+//   - trial: builds and runs examples over planned files, under limits;
+//   - journal: changes files atomically and records operations for undo;
+//   - engine: plans, verifies, applies and records what generators return;
+//   - handover: builds and starts the petrock that belongs to a project;
+//   - devserver: the project's own petrock as an MCP server;
+//   - cli: the project's own petrock as a command line.
 //
-// Arrows point down only: cli → workshop → generators; cli → engine → derive → typing → source.
+// Imports point down: cli → devserver → engine → derive → typecheck → gen.
 package generators

@@ -7,9 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // FeatureInput is what the generator of features takes.
@@ -21,25 +19,25 @@ type FeatureInput struct {
 }
 
 // Feature makes a feature: a state on a durable log, for commands, queries and workers. With crud it is finished, with tests.
-func Feature(p kit.Project, in FeatureInput) (kit.Draft, error) {
+func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	if err := checkFeature(p, in.Name); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if there := p.Packages[featureDir(in.Name)]; there != "" {
-		return kit.Draft{}, fmt.Errorf("there is a feature %s already; add to it with command, query and worker, such as %s/publish", in.Name, in.Name)
+		return gen.Draft{}, fmt.Errorf("there is a feature %s already; add to it with command, query and worker, such as %s/publish", in.Name, in.Name)
 	}
-	draft := kit.Draft{Kind: "feature", Name: in.Name}
-	fields, err := field.ParseAll(in.Fields)
+	draft := gen.Draft{Kind: "feature", Name: in.Name}
+	fields, err := gen.ParseFields(in.Fields)
 	switch {
 	case err != nil:
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	case in.CRUD:
 		return crudFeature(p, draft, in, fields)
 	case len(fields) > 0 || in.Item != "":
-		return kit.Draft{}, errors.New("fields, and what an item is called, are for a feature with crud; ask for crud, or leave them out")
+		return gen.Draft{}, errors.New("fields, and what an item is called, are for a feature with crud; ask for crud, or leave them out")
 	}
 	if draft.Files, err = plainFeature(p, in.Name); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	draft.Next = []string{
 		fmt.Sprintf("Say in %s what there is to be kept.", path.Join(featureDir(in.Name), "state.go")),
@@ -56,9 +54,9 @@ func Feature(p kit.Project, in FeatureInput) (kit.Draft, error) {
 //
 //	// NewState is the state before the first command.
 //	func NewState() *State { return &State{} }
-func plainFeature(p kit.Project, feature string) ([]kit.File, error) {
+func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
-	file := emit.NewFile(p.Import(dir), feature)
+	file := gen.NewGoFile(p.Import(dir), feature)
 	file.Paragraph(
 		fmt.Sprintf("State is what the log says of %s. Commands change it, and nothing else does. It is kept as JSON at times, so", feature),
 		"fields are exported.",
@@ -76,7 +74,7 @@ func plainFeature(p kit.Project, feature string) ([]kit.File, error) {
 }
 
 // replayTest is the test that the log gives the same state whenever it is read. Its body executes what is in the log.
-func replayTest(p kit.Project, feature string, body func(*jen.Group)) emit.File {
+func replayTest(p gen.Project, feature string, body func(*jen.Group)) gen.GoFile {
 	test := featureTest(p, feature)
 	test.Paragraph(
 		"The log gives the same state whenever it is read: when a test ends, apptest reads it twice, and once more through a",
@@ -87,9 +85,9 @@ func replayTest(p kit.Project, feature string, body func(*jen.Group)) emit.File 
 }
 
 // featureTest begins a test file of a feature.
-func featureTest(p kit.Project, feature string) emit.File {
+func featureTest(p gen.Project, feature string) gen.GoFile {
 	imported := p.Import(featureDir(feature))
-	test := emit.NewFile(imported+"_test", feature+"_test")
+	test := gen.NewGoFile(imported+"_test", feature+"_test")
 	importFeature(p, test, feature)
 	test.ImportName(p.Import("core/apptest"), "apptest")
 	test.ImportName(p.Import("core/mcptest"), "mcptest")
@@ -97,25 +95,25 @@ func featureTest(p kit.Project, feature string) emit.File {
 }
 
 // serveFeature begins a test with a client of a feature.
-func serveFeature(p kit.Project, g *jen.Group, feature string) {
+func serveFeature(p gen.Project, g *jen.Group, feature string) {
 	g.Id("client").Op(":=").Qual(p.Import("core/apptest"), "Serve").Call(jen.Id("t"), jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
 }
 
 // A source is a Go file in the making, under its name.
 type source struct {
 	name string
-	file emit.File
+	file gen.GoFile
 }
 
 // rendered are files of a folder.
-func rendered(dir string, sources ...source) ([]kit.File, error) {
-	var files []kit.File
+func rendered(dir string, sources ...source) ([]gen.File, error) {
+	var files []gen.File
 	for _, s := range sources {
 		text, err := s.file.Bytes()
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, kit.File{Path: path.Join(dir, s.name), Text: text})
+		files = append(files, gen.File{Path: path.Join(dir, s.name), Text: text})
 	}
 	return files, nil
 }

@@ -13,10 +13,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // featureDir is the folder of a feature.
@@ -24,7 +21,7 @@ func featureDir(feature string) string { return path.Join("features", feature) }
 
 // checkFeature says why a feature cannot have a name, and what would do. The name is that of a folder, of a package, and of the
 // beginning of what clients see, so it is one word.
-func checkFeature(p kit.Project, name string) error {
+func checkFeature(p gen.Project, name string) error {
 	const most = 30
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%q cannot be the name of a feature: %s", name[:min(len(name), most)], fmt.Sprintf(format, args...))
@@ -51,7 +48,7 @@ func checkFeature(p kit.Project, name string) error {
 	case isImported(name):
 		return refuse("it is the name of something that the code around features uses; take another, such as my%s", name)
 	}
-	if err := naming.CheckWire(name, p.Name); err != nil {
+	if err := gen.CheckWireName(name, p.Name); err != nil {
 		return err
 	}
 	if there := p.Packages[featureDir(name)]; there != "" && there != name {
@@ -82,7 +79,7 @@ func isImported(name string) bool {
 }
 
 // inFeature makes the names of a component that is part of a feature: posts/publish.
-func inFeature(p kit.Project, kind, text, description string) (named, error) {
+func inFeature(p gen.Project, kind, text, description string) (named, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
 		return named{}, fmt.Errorf("the name of a %s is that of its feature, a slash, and its own, such as posts/publish; %q is not", kind, text)
@@ -90,15 +87,15 @@ func inFeature(p kit.Project, kind, text, description string) (named, error) {
 	if err := checkFeature(p, feature); err != nil {
 		return named{}, err
 	}
-	name, err := naming.Parse(rest)
+	name, err := gen.ParseName(rest)
 	if err != nil {
 		return named{}, err
 	}
-	n := named{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go(), features: map[string]*kit.Feature{}}
+	n := named{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go(), features: map[string]*gen.Feature{}}
 	n.wire = feature + "_" + name.Wire()
 	if kind == "worker" {
 		n.wire = feature + "/" + name.Wire() // no client sees it
-	} else if err := naming.CheckWire(n.wire, p.Name); err != nil {
+	} else if err := gen.CheckWireName(n.wire, p.Name); err != nil {
 		return named{}, err
 	}
 	if !name.Exact() {
@@ -107,7 +104,7 @@ func inFeature(p kit.Project, kind, text, description string) (named, error) {
 	if isReserved(n.goName) {
 		return named{}, fmt.Errorf("the name %q would make a type %s, which is the name of something else in a feature; take another", rest, n.goName)
 	}
-	n.description, err = sentence(description)
+	n.description, err = gen.Sentence(description)
 	return n, err
 }
 
@@ -129,7 +126,7 @@ func (n named) called() string {
 }
 
 // apartFrom refuses fields that would have the names of methods of their struct.
-func (n named) apartFrom(fields []field.Field, methods ...string) error {
+func (n named) apartFrom(fields []gen.Field, methods ...string) error {
 	for _, f := range fields {
 		for _, method := range methods {
 			if f.Go == method {
@@ -141,7 +138,7 @@ func (n named) apartFrom(fields []field.Field, methods ...string) error {
 }
 
 // begin adds the state to a draft if the feature is not there yet.
-func (n named) begin(p kit.Project, draft kit.Draft) (kit.Draft, error) {
+func (n named) begin(p gen.Project, draft gen.Draft) (gen.Draft, error) {
 	if p.Packages[n.dir] != "" {
 		return draft, nil
 	}
@@ -155,7 +152,7 @@ func (n named) begin(p kit.Project, draft kit.Draft) (kit.Draft, error) {
 }
 
 // importFeatures tells a test the names of packages that it may import.
-func (n named) importFeatures(p kit.Project, file emit.File) {
+func (n named) importFeatures(p gen.Project, file gen.GoFile) {
 	file.ImportName(p.Import("core/apptest"), "apptest")
 	for _, feature := range n.served(p) {
 		importFeature(p, file, feature)
@@ -164,7 +161,7 @@ func (n named) importFeatures(p kit.Project, file emit.File) {
 
 // importFeature tells a test the name of the package of a feature. It is that of the feature, unless tests have a
 // variable of that name.
-func importFeature(p kit.Project, file emit.File, feature string) {
+func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
 	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
 		file.ImportAlias(imported, feature+"feature")
@@ -174,7 +171,7 @@ func importFeature(p kit.Project, file emit.File, feature string) {
 }
 
 // served are the features that a test of a component needs: its own, and those of what is called before.
-func (n named) served(p kit.Project) []string {
+func (n named) served(p gen.Project) []string {
 	all := []string{n.feature}
 	for _, c := range n.given {
 		all = add(all, featureOf(p, c.tool))
@@ -202,7 +199,7 @@ func add(features []string, feature string) []string {
 }
 
 // featureOf is the feature of the project that a tool is part of, by its name; empty if it is not to be told.
-func featureOf(p kit.Project, tool string) string {
+func featureOf(p gen.Project, tool string) string {
 	feature, _, _ := strings.Cut(tool, "_")
 	if p.Packages[featureDir(feature)] == "" {
 		return ""
@@ -214,7 +211,7 @@ func featureOf(p kit.Project, tool string) string {
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "example"})
-func (n named) serve(p kit.Project, g *jen.Group) {
+func (n named) serve(p gen.Project, g *jen.Group) {
 	arguments := []jen.Code{jen.Id("t")}
 	for _, feature := range n.served(p) {
 		arguments = append(arguments, jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
@@ -226,16 +223,16 @@ func (n named) serve(p kit.Project, g *jen.Group) {
 }
 
 // argument is the input of a call of a tool: a Go value, or JSON text if no Go value is known that encodes to it.
-func (n named) argument(p kit.Project, tool string, input json.RawMessage) *jen.Statement {
+func (n named) argument(p gen.Project, tool string, input json.RawMessage) *jen.Statement {
 	if made, ok := n.inputOf(p, tool).literal(input); ok {
 		return made
 	}
-	return emit.Raw(string(input))
+	return gen.RawString(string(input))
 }
 
 // inputOf is the type of the input of a tool: the component itself, or a command or query of a feature. It has no name
 // if it is not known.
-func (n named) inputOf(p kit.Project, tool string) shape {
+func (n named) inputOf(p gen.Project, tool string) shape {
 	if tool == n.wire {
 		return n.input
 	}

@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // withPosts is a project that has a feature.
-func withPosts() kit.Project {
-	return kit.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts"}}
+func withPosts() gen.Project {
+	return gen.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts"}}
 }
 
 // Names that a feature cannot have are refused, with the way out.
@@ -202,7 +202,7 @@ func TestFeaturesAreTheSameEachTime(t *testing.T) {
 			"command": `{"name":"posts/create","fields":["posts"]}`,
 			"query":   `{"name":"posts/posts","fields":["create"]}`,
 		} {
-			var before kit.Draft
+			var before gen.Draft
 			for i := range 12 {
 				draft := made(t, module, kind, input)
 				for at, file := range draft.Files {
@@ -220,11 +220,11 @@ func TestFeaturesAreTheSameEachTime(t *testing.T) {
 }
 
 // made is what a generator makes for a module without features.
-func made(t *testing.T, module, kind, input string) kit.Draft {
+func made(t *testing.T, module, kind, input string) gen.Draft {
 	t.Helper()
 	for _, g := range generators.All() {
 		if g.Name == kind {
-			draft, err := g.Make(kit.Project{Name: "hello", Module: module}, []byte(input))
+			draft, err := g.Make(gen.Project{Name: "hello", Module: module}, []byte(input))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,11 +232,11 @@ func made(t *testing.T, module, kind, input string) kit.Draft {
 		}
 	}
 	t.Fatalf("there is no generator %s", kind)
-	return kit.Draft{}
+	return gen.Draft{}
 }
 
 // sound checks that a file is Go of the feature posts, and imports the standard library, core and the feature alone.
-func sound(t *testing.T, module string, file kit.File) {
+func sound(t *testing.T, module string, file gen.File) {
 	t.Helper()
 	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)
 	if err != nil || path.Dir(file.Path) != "features/posts" || strings.TrimSuffix(syntax.Name.Name, "_test") != "posts" {

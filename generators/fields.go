@@ -10,9 +10,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A structure is a struct type that a generator writes, with the types of its enumerations.
@@ -20,7 +18,7 @@ type structure struct {
 	name   string // of the type
 	prefix string // of the types of its enumerations
 	about  string // its doc comment, after the name
-	fields []field.Field
+	fields []gen.Field
 
 	directives []string // behind the doc comment
 	logged     bool     // it goes through a log, and has to come back as it was: empty is not the same as nothing
@@ -32,7 +30,7 @@ type structure struct {
 //	type SearchInput struct {
 //		Limit int `json:"limit" schema:"min=1,max=100"` // How many
 //	}
-func (s structure) write(file emit.File) {
+func (s structure) write(file gen.GoFile) {
 	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
 	direct(file, s.directives)
 	if len(s.fields) == 0 {
@@ -48,12 +46,12 @@ func (s structure) write(file emit.File) {
 }
 
 // member is a field of the type.
-func (s structure) member(f field.Field) *jen.Statement {
+func (s structure) member(f gen.Field) *jen.Statement {
 	return jen.Id(f.Go).Add(s.typeCode(f)).Op("`" + s.tags(f) + "`").Comment("// " + describe(f))
 }
 
 // enumerations writes the types of its fields that have one of several values.
-func (s structure) enumerations(file emit.File) {
+func (s structure) enumerations(file gen.GoFile) {
 	for _, f := range s.fields {
 		if enum, ok := enumOf(f.Type); ok {
 			s.enumeration(file, f, enum)
@@ -62,7 +60,7 @@ func (s structure) enumerations(file emit.File) {
 }
 
 // direct ends a doc comment with directives.
-func direct(file emit.File, directives []string) {
+func direct(file gen.GoFile, directives []string) {
 	if len(directives) > 0 {
 		file.Comment("//")
 	}
@@ -81,7 +79,7 @@ func direct(file emit.File, directives []string) {
 //		SearchOrderUp   SearchOrder = "up"
 //		SearchOrderDown SearchOrder = "down"
 //	)
-func (s structure) enumeration(file emit.File, f field.Field, enum field.Type) {
+func (s structure) enumeration(file gen.GoFile, f gen.Field, enum gen.FieldType) {
 	name := s.prefix + f.Go
 	file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))
 	file.Type().Id(name).String()
@@ -125,18 +123,18 @@ func (n named) apart(structures ...structure) error {
 }
 
 // enumOf is the enumeration in a type, if it has one.
-func enumOf(t field.Type) (field.Type, bool) {
+func enumOf(t gen.FieldType) (gen.FieldType, bool) {
 	for t.Elem != nil {
 		t = *t.Elem
 	}
-	return t, t.Kind == field.Enum
+	return t, t.Kind == gen.KindEnum
 }
 
 // shape is the type as literals of it are written. path is the import path of its package.
 func (s structure) shape(path string) shape {
 	made := shape{path: path, name: s.name}
 	for _, f := range s.fields {
-		made.fields = append(made.fields, kit.Field{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
+		made.fields = append(made.fields, gen.StructField{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
 		if _, ok := enumOf(f.Type); ok {
 			made.strings = append(made.strings, s.prefix+f.Go)
 		}
@@ -145,7 +143,7 @@ func (s structure) shape(path string) shape {
 }
 
 // typeCode is the Go type of a field, with the imports that it needs.
-func (s structure) typeCode(f field.Field) *jen.Statement {
+func (s structure) typeCode(f gen.Field) *jen.Statement {
 	t, err := parser.ParseExpr(s.fieldType(f))
 	if err != nil {
 		panic(err) // fieldType writes types alone
@@ -154,7 +152,7 @@ func (s structure) typeCode(f field.Field) *jen.Statement {
 }
 
 // fieldType is the Go type of a field. An optional field is a pointer, unless its type has nil anyway.
-func (s structure) fieldType(f field.Field) string {
+func (s structure) fieldType(f gen.Field) string {
 	if f.Optional && !mayBeNil(f.Type) {
 		return "*" + s.goType(f, f.Type)
 	}
@@ -162,47 +160,47 @@ func (s structure) fieldType(f field.Field) string {
 }
 
 // mayBeNil reports whether nothing is nothing in a type anyway.
-func mayBeNil(t field.Type) bool {
+func mayBeNil(t gen.FieldType) bool {
 	switch t.Kind {
-	case field.List, field.Map, field.Bytes, field.Any:
+	case gen.KindList, gen.KindMap, gen.KindBytes, gen.KindAny:
 		return true
 	}
 	return false
 }
 
-func (s structure) goType(f field.Field, t field.Type) string {
+func (s structure) goType(f gen.Field, t gen.FieldType) string {
 	switch t.Kind {
-	case field.Int:
+	case gen.KindInt:
 		return "int"
-	case field.Int64:
+	case gen.KindInt64:
 		return "int64"
-	case field.Float:
+	case gen.KindFloat:
 		return "float64"
-	case field.Bool:
+	case gen.KindBool:
 		return "bool"
-	case field.Time:
+	case gen.KindTime:
 		return "time.Time"
-	case field.Duration:
+	case gen.KindDuration:
 		return "time.Duration"
-	case field.Bytes:
+	case gen.KindBytes:
 		return "[]byte"
-	case field.Any:
+	case gen.KindAny:
 		if s.logged { // what any was would not come back
 			return "json.RawMessage"
 		}
 		return "any"
-	case field.Enum:
+	case gen.KindEnum:
 		return s.prefix + f.Go
-	case field.List:
+	case gen.KindList:
 		return "[]" + s.goType(f, *t.Elem)
-	case field.Map:
+	case gen.KindMap:
 		return "map[string]" + s.goType(f, *t.Elem)
 	}
 	return "string"
 }
 
 // tags are the tags of a field.
-func (s structure) tags(f field.Field) string {
+func (s structure) tags(f gen.Field) string {
 	text := `json:"` + f.Name
 	switch {
 	case f.Optional && s.logged && mayBeNil(f.Type):
@@ -225,7 +223,7 @@ func (s structure) tags(f field.Field) string {
 }
 
 // describe is the comment of a field, which a model reads.
-func describe(f field.Field) string {
+func describe(f gen.Field) string {
 	if f.Description != "" {
 		return f.Description
 	}
@@ -234,7 +232,7 @@ func describe(f field.Field) string {
 }
 
 // encodeFields is an object of JSON: the fields that value has something for, in their order.
-func encodeFields(fields []field.Field, value func(field.Field) (any, bool)) (json.RawMessage, error) {
+func encodeFields(fields []gen.Field, value func(gen.Field) (any, bool)) (json.RawMessage, error) {
 	var members []string
 	for _, f := range fields {
 		v, ok := value(f)
@@ -251,14 +249,14 @@ func encodeFields(fields []field.Field, value func(field.Field) (any, bool)) (js
 }
 
 // requiredSample is a sample of a field that has to be given.
-func requiredSample(f field.Field) (any, bool) { return f.Sample(), !f.Optional }
+func requiredSample(f gen.Field) (any, bool) { return f.Sample(), !f.Optional }
 
 // anySample is a sample of any field.
-func anySample(f field.Field) (any, bool) { return f.Sample(), true }
+func anySample(f gen.Field) (any, bool) { return f.Sample(), true }
 
 // samplesWith is requiredSample, but for one field, which has a value of its own.
-func samplesWith(other field.Field, value any) func(field.Field) (any, bool) {
-	return func(f field.Field) (any, bool) {
+func samplesWith(other gen.Field, value any) func(gen.Field) (any, bool) {
+	return func(f gen.Field) (any, bool) {
 		if f.Name == other.Name {
 			return value, true
 		}
@@ -267,11 +265,11 @@ func samplesWith(other field.Field, value any) func(field.Field) (any, bool) {
 }
 
 // wrongField is the first field that must not have some value, with that value.
-func wrongField(fields []field.Field) (field.Field, any, bool) {
+func wrongField(fields []gen.Field) (gen.Field, any, bool) {
 	for _, f := range fields {
 		if wrong, ok := f.Wrong(); ok {
 			return f, wrong, true
 		}
 	}
-	return field.Field{}, nil, false
+	return gen.Field{}, nil, false
 }

@@ -9,46 +9,44 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // toolFrom makes a tool of a function of the project: its parameters are the input, its results the
 // output, its doc comment the description.
-func toolFrom(p kit.Project, in ToolInput) (kit.Draft, error) {
+func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	switch {
 	case len(in.Fields)+len(in.Output) > 0:
-		return kit.Draft{}, fmt.Errorf("a tool that is made of %s takes and gives back what that does; leave fields and output out", in.From)
+		return gen.Draft{}, fmt.Errorf("a tool that is made of %s takes and gives back what that does; leave fields and output out", in.From)
 	case in.Body != "":
-		return kit.Draft{}, fmt.Errorf("a tool that is made of %s does what that does; leave the body out", in.From)
+		return gen.Draft{}, fmt.Errorf("a tool that is made of %s does what that does; leave the body out", in.From)
 	case p.Function == nil:
-		return kit.Draft{}, errors.New("the functions of the project cannot be looked up here")
+		return gen.Draft{}, errors.New("the functions of the project cannot be looked up here")
 	}
 	f, err := p.Function(in.From)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if in.Name == "" {
 		in.Name = f.Name()
 	}
 	n, err := names(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
-		if _, wrong := sentence(in.Description); in.Name == f.Name() && wrong == nil {
+		if _, wrong := gen.Sentence(in.Description); in.Name == f.Name() && wrong == nil {
 			err = fmt.Errorf("%w: the tool of %s can have a name of its own", err, f.Ref)
 		}
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.take(in.Written, true); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	takes, err := takenBy(f, p.Module)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	gives, err := givenBy(f)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
@@ -57,12 +55,12 @@ func toolFrom(p kit.Project, in ToolInput) (kit.Draft, error) {
 	test := n.refusedTest(p, takes.required())
 	if len(n.examples) > 0 {
 		if test, err = n.toolExamples(p); err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
 	}
 	draft, err := n.draft(file, test)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	draft.Next = w.next(draft.Files[1].Path)
 	return draft, nil
@@ -71,7 +69,7 @@ func toolFrom(p kit.Project, in ToolInput) (kit.Draft, error) {
 // A wrapper is a tool that calls a function of the project.
 type wrapper struct {
 	named
-	function *kit.Function
+	function *gen.Function
 	takes    taken
 	gives    given
 }
@@ -98,7 +96,7 @@ type wrapper struct {
 //		}
 //		return FindOutput{Rows: rows, Total: total}, nil
 //	}
-func (w *wrapper) write(file emit.File) {
+func (w *wrapper) write(file gen.GoFile) {
 	spelled := speller{packages: map[string]string{w.function.Path: w.function.Package}}
 	input, output := jen.Id(w.goName+"Input"), jen.Id(w.goName+"Output")
 	if w.takes.whole != nil {
@@ -121,7 +119,7 @@ func (w *wrapper) write(file emit.File) {
 }
 
 // structure writes the type that holds all parameters or all results.
-func (w *wrapper) structure(file emit.File, spelled *speller, what, about string, parts []part) {
+func (w *wrapper) structure(file gen.GoFile, spelled *speller, what, about string, parts []part) {
 	file.Comment(fmt.Sprintf("// %s%s %s", w.goName, what, about))
 	if len(parts) == 0 {
 		file.Type().Id(w.goName + what).Struct()
@@ -129,7 +127,7 @@ func (w *wrapper) structure(file emit.File, spelled *speller, what, about string
 	}
 	file.Type().Id(w.goName + what).StructFunc(func(g *jen.Group) {
 		for _, p := range parts {
-			f := field.Field{Name: p.name, Go: p.goName, Optional: p.optional, Description: p.about}
+			f := gen.Field{Name: p.name, Go: p.goName, Optional: p.optional, Description: p.about}
 			g.Id(f.Go).Add(spelled.write(p.held)).Op("`" + structure{}.tags(f) + "`").Comment("// " + describe(f))
 		}
 	})
@@ -137,7 +135,7 @@ func (w *wrapper) structure(file emit.File, spelled *speller, what, about string
 
 // comment writes the doc comment of the function: the description that was given, or else the comment
 // of the function that it calls, under its own name.
-func (w *wrapper) comment(file emit.File) {
+func (w *wrapper) comment(file gen.GoFile) {
 	text := w.goName + " " + w.about()
 	if doc := strings.TrimRight(w.function.Doc, "\n"); w.description == "" && doc != "" {
 		text = doc
@@ -173,7 +171,7 @@ func (w *wrapper) body(g *jen.Group, imported map[string]bool) {
 		name := p.local(append(names, "context", "ctx", "in", "err", w.goName+"Output"), imported)
 		names = append(names, name)
 		locals = append(locals, jen.Id(name))
-		set = append(set, emit.Key(p.goName, jen.Id(name)))
+		set = append(set, gen.KeyValue(p.goName, jen.Id(name)))
 	}
 	failed := jen.Err().Op("!=").Nil()
 	switch {
@@ -183,16 +181,16 @@ func (w *wrapper) body(g *jen.Group, imported map[string]bool) {
 		g.Return(call, jen.Nil())
 	case w.gives.nothing && w.gives.fails:
 		g.If(jen.Err().Op(":=").Add(call), failed).Block(jen.Return(zero, jen.Err()))
-		g.Return(output.Values(emit.Key("Done", jen.True())), jen.Nil())
+		g.Return(output.Values(gen.KeyValue("Done", jen.True())), jen.Nil())
 	case w.gives.nothing:
 		g.Add(call)
-		g.Return(output.Values(emit.Key("Done", jen.True())), jen.Nil())
+		g.Return(output.Values(gen.KeyValue("Done", jen.True())), jen.Nil())
 	case w.gives.fails:
 		g.List(append(locals, jen.Err())...).Op(":=").Add(call)
 		g.If(failed).Block(jen.Return(zero, jen.Err()))
 		g.Return(output.Values(set...), jen.Nil())
 	case len(set) == 1:
-		g.Return(output.Values(emit.Key(w.gives.parts[0].goName, call)), jen.Nil())
+		g.Return(output.Values(gen.KeyValue(w.gives.parts[0].goName, call)), jen.Nil())
 	default:
 		g.List(locals...).Op(":=").Add(call)
 		g.Return(output.Values(set...), jen.Nil())

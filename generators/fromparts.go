@@ -10,8 +10,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A part is a parameter or a result of a function, as a field of what a tool takes or gives back.
@@ -34,18 +33,18 @@ type parts struct {
 
 // add adds a field for a parameter or a result, which is the at-th.
 func (p *parts) add(v *types.Var, at int, held types.Type, optional bool) part {
-	text := naming.FromGo(v.Name())
-	name, err := naming.Field(text)
+	text := gen.WireName(v.Name())
+	name, err := gen.ParseFieldName(text)
 	if v.Name() == "_" || err != nil {
 		text = p.other
 		if !p.alone {
 			text = fmt.Sprintf("%s%d", p.other, at)
 		}
-		name, _ = naming.Value(text) // it has letters
+		name, _ = gen.NameOfValue(text) // it has letters
 	}
 	for base, number := text, 2; p.has(text, name.Go()); number++ {
 		text = fmt.Sprintf("%s_%d", base, number)
-		name, _ = naming.Value(text) // it has letters
+		name, _ = gen.NameOfValue(text) // it has letters
 	}
 	made := part{name: text, goName: name.Go(), was: v.Name(), held: held, optional: optional}
 	p.list = append(p.list, made)
@@ -107,7 +106,7 @@ func (t taken) required() string {
 
 // takenBy looks at the parameters of a function. One that is a context gets the tool's. One that is a
 // struct of the project, and the only other one, is the input itself.
-func takenBy(f *kit.Function, module string) (taken, error) {
+func takenBy(f *gen.Function, module string) (taken, error) {
 	var t taken
 	params := f.Signature.Params()
 	fields := parts{other: "arg"}
@@ -149,7 +148,7 @@ func takenBy(f *kit.Function, module string) (taken, error) {
 
 // heldFor is the type of what is held for a parameter, whether the parameter is a pointer to that, and
 // its schema. Functions count on pointers to structs, so those are not left out; other pointers may be.
-func heldFor(f *kit.Function, t types.Type) (held types.Type, pointer bool, schema json.RawMessage, err error) {
+func heldFor(f *gen.Function, t types.Type) (held types.Type, pointer bool, schema json.RawMessage, err error) {
 	if made, pointer := structOf(t); pointer {
 		if schema, err := f.Input(made); err == nil && isObject(schema) {
 			return made, true, schema, nil

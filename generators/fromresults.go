@@ -3,7 +3,7 @@ package generators
 import (
 	"go/types"
 
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // given is what a function gives a tool back.
@@ -16,7 +16,7 @@ type given struct {
 
 // givenBy looks at the results of a function. A struct with a name is the output itself if
 // it is alone; so is a pointer to one, unless it may be nil without an error.
-func givenBy(f *kit.Function) (given, error) {
+func givenBy(f *gen.Function) (given, error) {
 	var g given
 	results := f.Signature.Results()
 	count := results.Len()

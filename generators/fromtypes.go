@@ -10,7 +10,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A speller writes types down, and keeps which packages that takes.
@@ -44,7 +44,7 @@ func (s *speller) write(t types.Type) *jen.Statement {
 					field = jen.Id(t.Field(i).Name()).Add(field)
 				}
 				if tag := t.Tag(i); tag != "" {
-					field.Add(emit.Raw(tag))
+					field.Add(gen.RawString(tag))
 				}
 				g.Add(field)
 			}
@@ -74,7 +74,7 @@ func (s *speller) name(name *types.TypeName, of *types.TypeList) *jen.Statement 
 
 // declare tells a file the names of the packages, and returns them. None is one of those that are
 // taken, or Go's own: a package that is called so gets another name.
-func (s *speller) declare(file emit.File, taken []string) map[string]bool {
+func (s *speller) declare(file gen.GoFile, taken []string) map[string]bool {
 	names := map[string]bool{}
 	for _, imported := range slices.Sorted(maps.Keys(s.packages)) {
 		name := s.packages[imported]

@@ -3,13 +3,13 @@ package generators
 import (
 	"fmt"
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // GeneratorInput is what the generator of generators takes.
@@ -18,19 +18,19 @@ type GeneratorInput struct {
 	Description string `json:"description,omitempty"` // What the generator makes, such as: Makes a handler of HTTP requests.
 }
 
-// Generator makes a generator: a kind of component of the project's own, with its test. It works as it is, making
-// functions with tests; what it makes instead is yours to write.
-func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
-	name, err := naming.Parse(in.Name)
+// Generator makes a generator of the project's own, with its test. It works as it is, making functions with tests;
+// change it to make what you need.
+func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
+	name, err := gen.ParseName(in.Name)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	n := named{kind: "generator", dir: "generators", name: name, wire: name.Wire(), goName: name.Go()}
+	n := named{kind: "generator", dir: derive.OwnGenerators, name: name, wire: name.Wire(), goName: name.Go()}
 	if err := n.free(in.Name); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	if n.description, err = sentence(in.Description); err != nil {
-		return kit.Draft{}, err
+	if n.description, err = gen.Sentence(in.Description); err != nil {
+		return gen.Draft{}, err
 	}
 	if n.description == "" {
 		n.description = fmt.Sprintf("makes %s: functions that answer with their own name, each with its test.", plural(name.Human()))
@@ -41,11 +41,11 @@ func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
 	folder := plural(strings.ReplaceAll(n.wire, "_", ""))
 	draft, err := n.draft(n.generator(p, folder), n.generatorTest(p, folder))
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	draft.Trial = kit.Trial{Program: "cmd/petrock", Test: "Test" + n.goName}
+	draft.Trial = gen.Trial{Program: derive.OwnGenerators + "/run", Test: "Test" + n.goName}
 	draft.Next = []string{
-		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.beside()),
+		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.testPath()),
 		"go test ./" + n.dir,
 		fmt.Sprintf("go run ./cmd/petrock generate %s first", n.wire),
 	}
@@ -54,9 +54,9 @@ func Generator(p kit.Project, in GeneratorInput) (kit.Draft, error) {
 
 // free refuses names that a generator of the project's own cannot have.
 func (n named) free(typed string) error {
-	switch strings.ReplaceAll(n.wire, "_", "") {
-	case "command", "component", "feature", "generator", "prompt", "query", "resource", "tool", "worker":
-		return fmt.Errorf("petrock has the name %q for something of its own; take another", typed)
+	plain := strings.ReplaceAll(n.wire, "_", "")
+	if plain == "component" || slices.ContainsFunc(All(), func(g gen.Generator) bool { return g.Name == plain }) {
+		return fmt.Errorf("petrock has a generator %q; choose another name", typed)
 	}
 	if token.IsKeyword(n.wire) {
 		return fmt.Errorf("%q is a keyword of Go; take another name", typed)
@@ -64,7 +64,7 @@ func (n named) free(typed string) error {
 	if n.goName == "All" {
 		return fmt.Errorf("the name %q would make a function All, which is the name of something else here; take another", typed)
 	}
-	return naming.CheckGenerator(n.wire)
+	return gen.CheckGeneratorName(n.wire)
 }
 
 // plural is a noun for several of what it is one of, as a rule.
@@ -95,26 +95,24 @@ func plural(noun string) string {
 //	}
 //
 //	// Handler makes handlers: functions that answer with their own name, each with its test.
-//	func Handler(p kit.Project, in HandlerInput) (kit.Draft, error) {
+//	func Handler(p gen.Project, in HandlerInput) (gen.Draft, error) {
 //		…
 //	}
-func (n named) generator(p kit.Project, folder string) emit.File {
+func (n named) generator(p gen.Project, folder string) gen.GoFile {
 	file := n.file(p)
-	for _, below := range []string{"emit", "kit", "naming"} {
-		file.ImportName(p.Import(n.dir+"/"+below), below)
-	}
+	file.ImportName(p.Import("generators/gen"), "gen")
 	file.ImportName(jenPath, "jen")
 	what := n.name.Human()
 	file.Paragraph(
 		fmt.Sprintf("%sInput is what the generator of %s takes: words and flags of its command, arguments", n.goName, plural(what)),
-		"of its tool. ToolInput shows how to take fields.",
+		"of its tool. ToolInput in generators/tool.go shows how to take fields.",
 	)
 	file.Type().Id(n.goName+"Input").Struct(
 		jen.Id("Name").String().Op("`json:\"name\"`").Comment(fmt.Sprintf("// Name of the %s, such as first", what)),
 		jen.Id("Description").String().Op("`json:\"description,omitempty\"`").Comment(fmt.Sprintf("// What the %s is for, such as: Greets somebody.", what)),
 	)
-	draft := jen.Qual(p.Import("generators/kit"), "Draft")
-	n.declare(file, []jen.Code{jen.Id("p").Qual(p.Import("generators/kit"), "Project"), jen.Id("in").Id(n.goName + "Input")}, draft, func(g *jen.Group) {
+	draft := jen.Qual(p.Import("generators/gen"), "Draft")
+	n.declare(file, []jen.Code{jen.Id("p").Qual(p.Import("generators/gen"), "Project"), jen.Id("in").Id(n.goName + "Input")}, draft, func(g *jen.Group) {
 		r := recipe{g, p}
 		r.names(folder)
 		r.source(what)
@@ -127,23 +125,23 @@ func (n named) generator(p kit.Project, folder string) emit.File {
 // generatorTest is the test of a generator.
 //
 //	func TestHandler(t *testing.T) {
-//		project := kit.Project{Name: "hello", Module: "example.com/hello"}
+//		project := gen.Project{Name: "hello", Module: "example.com/hello"}
 //		draft, err := generators.Handler(project, generators.HandlerInput{Name: "first"})
 //		…
 //	}
-func (n named) generatorTest(p kit.Project, folder string) emit.File {
-	imported, kits := p.Import(n.dir), p.Import("generators/kit")
-	file := emit.NewFile(imported+"_test", p.Package(n.dir)+"_test")
+func (n named) generatorTest(p gen.Project, folder string) gen.GoFile {
+	imported, gens := p.Import(n.dir), p.Import("generators/gen")
+	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")
 	file.ImportName(imported, p.Package(n.dir))
-	file.ImportName(kits, "kit")
+	file.ImportName(gens, "gen")
 	run := func(name string) *jen.Statement {
-		return jen.Qual(imported, n.goName).Call(jen.Id("project"), jen.Qual(imported, n.goName+"Input").Values(emit.Key("Name", jen.Lit(name))))
+		return jen.Qual(imported, n.goName).Call(jen.Id("project"), jen.Qual(imported, n.goName+"Input").Values(gen.KeyValue("Name", jen.Lit(name))))
 	}
 	file.Func().Id("Test" + n.goName).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
-		g.Id("project").Op(":=").Qual(kits, "Project").Values(emit.Key("Name", jen.Lit("hello")), emit.Key("Module", jen.Lit("example.com/hello")))
+		g.Id("project").Op(":=").Qual(gens, "Project").Values(gen.KeyValue("Name", jen.Lit("hello")), gen.KeyValue("Module", jen.Lit("example.com/hello")))
 		g.List(jen.Id("draft"), jen.Err()).Op(":=").Add(run("first"))
 		g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
-		g.Id("wants").Op(":=").Index().Id("struct").Values(jen.List(jen.Id("path"), jen.Id("text")).String()).Custom(emit.Multiline(),
+		g.Id("wants").Op(":=").Index().Id("struct").Values(jen.List(jen.Id("path"), jen.Id("text")).String()).Custom(gen.Multiline(),
 			jen.Values(jen.Lit(folder+"/first.go"), jen.Lit("func First() string")),
 			jen.Values(jen.Lit(folder+"/first_test.go"), jen.Lit("func TestFirst(t *testing.T)")),
 		)

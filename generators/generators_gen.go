@@ -5,7 +5,7 @@ package generators
 import (
 	"encoding/json"
 
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 const (
@@ -21,61 +21,61 @@ const (
 )
 
 // All are the generators, sorted by name.
-func All() []kit.Generator {
-	return []kit.Generator{
+func All() []gen.Generator {
+	return []gen.Generator{
 		{
 			Name:        "command",
 			Description: "Makes a command of a feature, or of a new one: a tool that changes its state, with its test. With a body and examples it is finished.",
 			InputSchema: json.RawMessage(inputSchemaCommand),
-			Make:        kit.Typed(Command),
+			Make:        gen.Typed(Command),
 		},
 		{
 			Name:        "feature",
 			Description: "Makes a feature: a state on a durable log, for commands, queries and workers. With crud it is finished, with tests.",
 			InputSchema: json.RawMessage(inputSchemaFeature),
-			Make:        kit.Typed(Feature),
+			Make:        gen.Typed(Feature),
 		},
 		{
 			Name:        "generator",
-			Description: "Makes a generator: a kind of component of the project's own, with its test. It works as it is, making functions with tests; what it makes instead is yours to write.",
+			Description: "Makes a generator of the project's own, with its test. It works as it is, making functions with tests; change it to make what you need.",
 			InputSchema: json.RawMessage(inputSchemaGenerator),
-			Make:        kit.Typed(Generator),
+			Make:        gen.Typed(Generator),
 		},
 		{
 			Name:        "prompt",
 			Description: "Makes a prompt: a message for the model that a person can ask for, with its test. Its arguments are text, or one of several texts.",
 			InputSchema: json.RawMessage(inputSchemaPrompt),
-			Make:        kit.Typed(Prompt),
+			Make:        gen.Typed(Prompt),
 		},
 		{
 			Name:        "query",
 			Description: "Makes a query of a feature, or of a new one: a tool that reads its state, with its test.",
 			InputSchema: json.RawMessage(inputSchemaQuery),
-			Make:        kit.Typed(Query),
+			Make:        gen.Typed(Query),
 		},
 		{
 			Name:        "resource",
 			Description: "Makes a resource: something that clients can read under an address, with its test. An address with variables makes it a whole family of resources.",
 			InputSchema: json.RawMessage(inputSchemaResource),
-			Make:        kit.Typed(Resource),
+			Make:        gen.Typed(Resource),
 		},
 		{
 			Name:        "tool",
 			Description: "Makes a tool: a function that a model can call, with types for its input and output, and its test. With a body and examples it is finished; without, the function is yours to write.",
 			InputSchema: json.RawMessage(inputSchemaTool),
-			Make:        kit.Typed(Tool),
+			Make:        gen.Typed(Tool),
 		},
 		{
 			Name:        "version",
 			Description: "Makes a new version of a command whose fields change: stored events are read as a type with the old fields, and upgraded. It works before or after the Go type is edited, and renames fields with all references.",
 			InputSchema: json.RawMessage(inputSchemaNewVersion),
-			Make:        kit.Typed(NewVersion),
+			Make:        gen.Typed(NewVersion),
 		},
 		{
 			Name:        "worker",
 			Description: "Makes a worker of a feature: it follows commands, or the clock, does work outside, and answers with commands. After a crash it goes on where it was.",
 			InputSchema: json.RawMessage(inputSchemaWorker),
-			Make:        kit.Typed(Worker),
+			Make:        gen.Typed(Worker),
 		},
 	}
 }

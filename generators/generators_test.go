@@ -12,7 +12,7 @@ import (
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
@@ -77,7 +77,7 @@ func features(comment string) map[string]string {
 	return packages
 }
 
-func make(t *testing.T, kind string, input []byte, packages map[string]string) (kit.Draft, error) {
+func make(t *testing.T, kind string, input []byte, packages map[string]string) (gen.Draft, error) {
 	t.Helper()
 	for _, g := range generators.All() {
 		if g.Name != kind {
@@ -88,10 +88,10 @@ func make(t *testing.T, kind string, input []byte, packages map[string]string) (
 			t.Fatal(err)
 		}
 		if err := s.Validate(input); err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
-		return g.Make(kit.Project{Name: "hello", Module: "example.com/hello", Packages: packages}, json.RawMessage(input))
+		return g.Make(gen.Project{Name: "hello", Module: "example.com/hello", Packages: packages}, json.RawMessage(input))
 	}
 	t.Fatalf("there is no generator %s", kind)
-	return kit.Draft{}, nil
+	return gen.Draft{}, nil
 }

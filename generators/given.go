@@ -7,9 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A Step is a call in the test of a component of a feature, of the component itself if it names no tool. The calls are made one
@@ -37,7 +35,7 @@ func (n *named) tried(body string, steps []Step) error {
 		if tool == "" {
 			tool = n.wire
 		}
-		if _, err := naming.Parse(tool); err != nil {
+		if _, err := gen.ParseName(tool); err != nil {
 			return fmt.Errorf("example %d calls %q, which is no tool; name one as clients do, such as posts_create", i+1, tool)
 		}
 		given = given && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
@@ -59,7 +57,7 @@ func (n *named) tried(body string, steps []Step) error {
 }
 
 // steps are the examples of a component as its test has them.
-func (n named) steps(p kit.Project) ([]step, error) {
+func (n named) steps(p gen.Project) ([]step, error) {
 	var all []step
 	for i, e := range n.examples {
 		input, output, err := n.toolRow(p, n.tools[i], e)
@@ -72,13 +70,13 @@ func (n named) steps(p kit.Project) ([]step, error) {
 }
 
 // toolRow is an example of a tool: Go values where they are known, and JSON text otherwise.
-func (n named) toolRow(p kit.Project, tool string, e kit.Example) (input, output *jen.Statement, err error) {
+func (n named) toolRow(p gen.Project, tool string, e gen.Example) (input, output *jen.Statement, err error) {
 	if e.Output != nil {
 		text, err := compact(e.Output)
 		if err != nil {
 			return nil, nil, err
 		}
-		output = emit.Raw(text)
+		output = gen.RawString(text)
 		if made, ok := n.output.literal(e.Output); ok && tool == n.wire {
 			output = made
 		}
@@ -97,9 +95,9 @@ func (n named) alone() bool {
 }
 
 // trial is how the component shows that it works.
-func (n named) trial() kit.Trial {
+func (n named) trial() gen.Trial {
 	if len(n.examples)+len(n.given) == 0 {
-		return kit.Trial{}
+		return gen.Trial{}
 	}
-	return kit.Trial{Test: "Test" + n.goName, Examples: n.examples}
+	return gen.Trial{Test: "Test" + n.goName, Examples: n.examples}
 }

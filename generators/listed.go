@@ -5,13 +5,12 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // listedTest is the test of a component that does something nobody has given an example of. It never runs
 // the function, which may do anything: it looks the component up in a list of the client's.
-func (n named) listedTest(p kit.Project, list string) emit.File {
+func (n named) listedTest(p gen.Project, list string) gen.GoFile {
 	return n.test(p, func(g *jen.Group) {
 		g.For(jen.List(jen.Id("_"), jen.Id("offered")).Op(":=").Range().Id("client").Dot(list).Call()).Block(
 			jen.If(jen.Id("offered").Dot("Name").Op("==").Lit(n.wire)).Block(jen.Return()),
@@ -21,7 +20,7 @@ func (n named) listedTest(p kit.Project, list string) emit.File {
 }
 
 // refusedTest is the same for a tool that has a property that is required: it leaves that out.
-func (n named) refusedTest(p kit.Project, required string) emit.File {
+func (n named) refusedTest(p gen.Project, required string) gen.GoFile {
 	if required == "" {
 		return n.listedTest(p, "Tools")
 	}

@@ -16,15 +16,14 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A shape is a struct type of the project, of which tests write values: posts.Create{Title: "a"}.
 type shape struct {
 	path    string // import path of its package
 	name    string
-	fields  []kit.Field
+	fields  []gen.StructField
 	strings []string // types of its package whose values are strings
 }
 
@@ -63,14 +62,14 @@ func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 		if !ok || v.empty && slices.Contains(options, "omitempty") || v.zero && slices.Contains(options, "omitzero") {
 			return nil, false
 		}
-		set = append(set, emit.Key(f.Name, v.code))
+		set = append(set, gen.KeyValue(f.Name, v.code))
 	}
 	return set, len(given) == 0
 }
 
 // encodedAs is the key of a field in JSON, empty if it is left out, with the options of its tag. It reports false for
 // a field that is encoded in another way.
-func encodedAs(f kit.Field) (key string, options []string, ok bool) {
+func encodedAs(f gen.StructField) (key string, options []string, ok bool) {
 	tag := reflect.StructTag(f.Tag).Get("json")
 	if tag == "-" || f.Name != "" && !ast.IsExported(f.Name) {
 		return "", nil, true
@@ -279,7 +278,7 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 		return v, ok
 	case "json.RawMessage":
 		text, err := compact(raw)
-		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(emit.Raw(text))}, err == nil
+		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(gen.RawString(text))}, err == nil
 	}
 	return goValue{}, false
 }

@@ -18,14 +18,12 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // note is a type with a field of every kind that a person may write.
 func note() shape {
-	return shape{path: "example.com/notes", name: "Note", strings: []string{"Mood"}, fields: []kit.Field{
+	return shape{path: "example.com/notes", name: "Note", strings: []string{"Mood"}, fields: []gen.StructField{
 		{Name: "ID", Type: "string", Tag: `json:"id"`},
 		{Name: "N", Type: "int64", Tag: `json:"n,omitempty"`},
 		{Name: "Size", Type: "*int64", Tag: `json:"size,omitempty"`},
@@ -92,11 +90,11 @@ func TestLiteral(t *testing.T) {
 			t.Errorf("%s is %s, not %s", test.object, got, test.want)
 		}
 	}
-	for _, odd := range []kit.Field{
+	for _, odd := range []gen.StructField{
 		{Type: "Embedded"}, {Name: "A", Type: "[4]int"}, {Name: "A", Type: "int", Tag: `json:",string"`},
 		{Name: "A", Type: "Other", Tag: `json:"a,omitempty"`}, {Name: "A", Type: "time.Time", Tag: `json:"a,omitempty"`}, {Name: "A", Type: "posts.ID"}, {Name: "A", Type: "not a type"},
 	} {
-		s := shape{path: "example.com/notes", name: "Note", fields: []kit.Field{odd}}
+		s := shape{path: "example.com/notes", name: "Note", fields: []gen.StructField{odd}}
 		for _, object := range []string{`{}`, `{"A":1}`, `{"A":[1,2,3,4]}`} {
 			if made, ok := s.literal(json.RawMessage(object)); ok {
 				t.Errorf("%+v: %s is %#v", odd, object, made)
@@ -132,20 +130,20 @@ func FuzzLiteral(f *testing.F) {
 // made of.
 func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	file := emit.NewFile("example.com/literals", "main")
+	file := gen.NewGoFile("example.com/literals", "main")
 	var print []jen.Code
 	var want []string
 	for i := range 60 {
 		s := structure{name: fmt.Sprintf("T%d", i), prefix: fmt.Sprintf("T%d", i), about: "is one.", logged: i%2 == 0}
 		for j := range 1 + random.IntN(6) {
-			f, err := field.Parse(randomField(random, j))
+			f, err := gen.ParseField(randomField(random, j))
 			if err != nil {
 				t.Fatal(err)
 			}
 			s.fields = append(s.fields, f)
 		}
 		s.write(file)
-		for _, value := range []func(field.Field) (any, bool){requiredSample, anySample} {
+		for _, value := range []func(gen.Field) (any, bool){requiredSample, anySample} {
 			object, err := encodeFields(s.fields, value)
 			if err != nil {
 				t.Fatal(err)
@@ -161,7 +159,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 		}
 	}
 	file.Func().Id("main").Params().Block(
-		jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Index().Any().Custom(emit.Multiline(), print...)).Block(
+		jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Index().Any().Custom(gen.Multiline(), print...)).Block(
 			jen.List(jen.Id("text"), jen.Err()).Op(":=").Qual("encoding/json", "Marshal").Call(jen.Id("v")),
 			jen.Qual("fmt", "Println").Call(jen.String().Call(jen.Id("text")), jen.Err()),
 		),
@@ -222,13 +220,13 @@ func equalJSON(t *testing.T, a, b string) bool {
 // The input of another component is a value of its type, if that is known.
 func TestExamplesCallOtherComponents(t *testing.T) {
 	asked := 0
-	p := kit.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts", "features/client": "client"}}
-	p.Feature = func(name string) *kit.Feature {
+	p := gen.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts", "features/client": "client"}}
+	p.Feature = func(name string) *gen.Feature {
 		asked++
-		create := kit.Part{Type: "Create", Name: name + "_create", Fields: []kit.Field{
+		create := gen.FeatureTool{Type: "Create", Name: name + "_create", Fields: []gen.StructField{
 			{Name: "Title", Type: "string", Tag: `json:"title"`}, {Name: "Mood", Type: "*Mood", Tag: `json:"mood,omitempty"`},
 		}}
-		return &kit.Feature{Name: name, Dir: "features/" + name, Strings: []string{"Mood"}, Commands: []kit.Part{create}}
+		return &gen.Feature{Name: name, Dir: "features/" + name, Strings: []string{"Mood"}, Commands: []gen.FeatureTool{create}}
 	}
 	draft, err := Command(p, CommandInput{Name: "posts/publish", Fields: []string{"id"}, Body: "return PublishOutput{}", Examples: []Step{
 		{Tool: "posts_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`"a"`)}},

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // madeFor says that a feature is made because there is none of its name, and which there are; nothing if it is the first.
-func madeFor(p kit.Project, feature string) []string {
+func madeFor(p gen.Project, feature string) []string {
 	var others []string
 	meant := ""
 	for _, dir := range slices.Sorted(maps.Keys(p.Packages)) {

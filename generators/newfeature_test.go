@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // Who names a feature that is not there is told which there are, and which may be meant.
@@ -23,7 +23,7 @@ func TestNewFeatureIsTold(t *testing.T) {
 		{"orders", nil, "The feature orders is new: "},
 		{"posts", some, ""},
 	} {
-		p := kit.Project{Name: "hello", Module: "example.com/hello", Packages: c.packages}
+		p := gen.Project{Name: "hello", Module: "example.com/hello", Packages: c.packages}
 		command, err := generators.Command(p, generators.CommandInput{Name: c.name + "/publish"})
 		if err != nil {
 			t.Fatal(err)

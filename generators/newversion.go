@@ -10,9 +10,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // VersionInput is the input of the generator of command versions.
@@ -29,35 +27,35 @@ type VersionInput struct {
 // fields with all references.
 //
 //petrock:name version
-func NewVersion(p kit.Project, in VersionInput) (kit.Draft, error) {
+func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	u := upgrade{p: p, defaults: map[string]string{}, queued: map[string]types.Type{}}
-	edit := kit.Edit{Rename: map[string]string{}, Drop: in.Drop}
+	edit := gen.Edit{Rename: map[string]string{}, Drop: in.Drop}
 	for _, text := range in.Rename {
 		old, name, err := assignment("rename", text)
 		if err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
 		edit.Rename[old] = name
 	}
 	for _, text := range in.Default {
 		name, value, err := assignment("default", text)
 		if err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
 		u.defaults[name] = value
 	}
 	var err error
 	if u.Migration, err = p.Migrate(in.Name, edit); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	u.edit = edit
 	if err := u.check(); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	u.canonical()
 	if in.Body != "" {
 		if u.body, err = parseBody(in.Body); err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
 	}
 	return u.draft()
@@ -74,9 +72,9 @@ func assignment(flag, text string) (name, value string, err error) {
 
 // An upgrade writes what reads the events of an older version.
 type upgrade struct {
-	*kit.Migration
-	p         kit.Project
-	edit      kit.Edit
+	*gen.Migration
+	p         gen.Project
+	edit      gen.Edit
 	defaults  map[string]string
 	body      *body
 	undecided []string
@@ -129,9 +127,9 @@ func (u *upgrade) canonical() {
 }
 
 // draft is the old version with its test.
-func (u *upgrade) draft() (kit.Draft, error) {
+func (u *upgrade) draft() (gen.Draft, error) {
 	imported, pkg := u.p.Import(u.Dir), u.p.Package(u.Dir)
-	file := emit.NewFile(imported, pkg)
+	file := gen.NewGoFile(imported, pkg)
 	file.ImportName(u.p.Import("core/app"), "app")
 	old := u.OldType("")
 	file.Paragraph(
@@ -158,28 +156,28 @@ func (u *upgrade) draft() (kit.Draft, error) {
 	}
 	if len(u.undecided) > 0 {
 		slices.Sort(u.undecided)
-		return kit.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.Entry, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
+		return gen.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.Entry, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
 	}
 	text, err := file.Bytes()
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	test, err := u.test(imported, pkg)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	name, err := naming.Parse(naming.FromGo(old))
+	name, err := gen.ParseName(gen.WireName(old))
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	source := path.Join(u.Dir, name.File("command"))
-	draft := kit.Draft{
+	draft := gen.Draft{
 		Kind: "version", Name: u.Entry, Settles: u.Entry, Changes: u.Changes,
-		Files: []kit.File{
+		Files: []gen.File{
 			{Path: source, Text: text},
 			{Path: strings.TrimSuffix(source, ".go") + "_test.go", Text: test},
 		},
-		Trial: kit.Trial{Test: "Test" + old},
+		Trial: gen.Trial{Test: "Test" + old},
 		Next: []string{
 			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, source),
 			fmt.Sprintf("go test ./%s", u.Dir),

@@ -5,9 +5,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // PromptInput is what the generator of prompts takes.
@@ -20,24 +18,24 @@ type PromptInput struct {
 
 // Prompt makes a prompt: a message for the model that a person can ask for, with its test. Its arguments
 // are text, or one of several texts.
-func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
+func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	n, err := names(p, "prompt", "prompts", in.Name, in.Description)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.take(Written(in.WrittenText), false); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	arguments, err := field.ParseAll(in.Fields)
+	arguments, err := gen.ParseFields(in.Fields)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	given := []jen.Code{}
 	for _, f := range arguments {
 		switch f.Type.Kind {
-		case field.String, field.Enum, field.Time:
+		case gen.KindString, gen.KindEnum, gen.KindTime:
 		default:
-			return kit.Draft{}, fmt.Errorf("the argument %s is of type %s, and a prompt is given text alone; make it string, enum(a,b) or time, and read the text in the function", f.Name, f.Type)
+			return gen.Draft{}, fmt.Errorf("the argument %s is of type %s, and a prompt is given text alone; make it string, enum(a,b) or time, and read the text in the function", f.Name, f.Type)
 		}
 		if !f.Optional {
 			given = append(given, jen.Lit(f.Name).Op(":").Lit(f.Sample()))
@@ -46,7 +44,7 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 
 	filled := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " is filled in with.", fields: arguments}
 	if err := n.apart(filled); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
@@ -55,13 +53,13 @@ func Prompt(p kit.Project, in PromptInput) (kit.Draft, error) {
 
 	test, err := n.promptTest(p, given)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	return n.draft(file, test)
 }
 
 // promptTest is the test of a prompt, which asks for it as a client would.
-func (n named) promptTest(p kit.Project, given []jen.Code) (emit.File, error) {
+func (n named) promptTest(p gen.Project, given []jen.Code) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
 		return n.exampleTest(p, jen.Id("client").Dot("CheckPrompt").Call(jen.Id("t"), jen.Lit(n.wire), jen.Id("example")), textRow)

@@ -3,8 +3,7 @@ package generators
 import (
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // QueryInput is what the generator of queries takes.
@@ -18,23 +17,23 @@ type QueryInput struct {
 }
 
 // Query makes a query of a feature, or of a new one: a tool that reads its state, with its test.
-func Query(p kit.Project, in QueryInput) (kit.Draft, error) {
+func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	n, err := inFeature(p, "query", in.Name, in.Description)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.tried(in.Body, in.Examples); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	asked, given, err := n.structures(in.Fields, in.Output)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if len(given.fields) == 0 {
-		given.fields = []field.Field{{Name: "result", Go: "Result", Type: field.Type{Kind: field.String}, Description: "The answer"}}
+		given.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: "The answer"}}
 	}
 	if err := n.apartFrom(asked.fields, "Answer"); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
@@ -46,11 +45,11 @@ func Query(p kit.Project, in QueryInput) (kit.Draft, error) {
 
 	test, err := n.toolTest(p, asked, given)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	draft, err := n.draft(file, test)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	return n.begin(p, draft)
 }

@@ -3,8 +3,7 @@ package generators
 import (
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // jenPath is the import path of jennifer, with which generators write Go.
@@ -13,24 +12,24 @@ const jenPath = "github.com/dave/jennifer/jen"
 // A recipe is that of the function that a generator is, in the making.
 type recipe struct {
 	*jen.Group
-	p kit.Project
+	p gen.Project
 }
 
 // names makes the names of a component that is in a folder.
 //
 //	// One name makes those that Go, files and people need; the error says what is wrong with it.
-//	name, err := naming.Parse(in.Name)
+//	name, err := gen.ParseName(in.Name)
 //	if err != nil {
-//		return kit.Draft{}, err
+//		return gen.Draft{}, err
 //	}
 //	…
 //	const dir = "handlers"
 //	imported, pkg := p.Import(dir), p.Package(dir)
 func (r recipe) names(folder string) {
 	r.Comment("// One name makes those that Go, files and people need; the error says what is wrong with it.")
-	r.List(jen.Id("name"), jen.Err()).Op(":=").Qual(r.p.Import("generators/naming"), "Parse").Call(jen.Id("in").Dot("Name"))
+	r.List(jen.Id("name"), jen.Err()).Op(":=").Qual(r.p.Import("generators/gen"), "ParseName").Call(jen.Id("in").Dot("Name"))
 	r.refuse()
-	r.List(jen.Id("description"), jen.Err()).Op(":=").Id("sentence").Call(jen.Id("in").Dot("Description"))
+	r.List(jen.Id("description"), jen.Err()).Op(":=").Qual(r.p.Import("generators/gen"), "Sentence").Call(jen.Id("in").Dot("Description"))
 	r.refuse()
 	r.Const().Id("dir").Op("=").Lit(folder)
 	r.List(jen.Id("imported"), jen.Id("pkg")).Op(":=").List(jen.Id("p").Dot("Import").Call(jen.Id("dir")), jen.Id("p").Dot("Package").Call(jen.Id("dir")))
@@ -45,7 +44,7 @@ func (r recipe) names(folder string) {
 //	//	func First() string {
 //	//		return "first"
 //	//	}
-//	file := emit.NewFile(imported, pkg)
+//	file := gen.NewGoFile(imported, pkg)
 //	…
 func (r recipe) source(what string) {
 	r.sketch("The "+what+", such as:",
@@ -54,7 +53,7 @@ func (r recipe) source(what string) {
 		"\treturn \"first\"",
 		"}",
 	)
-	r.Id("file").Op(":=").Qual(r.p.Import("generators/emit"), "NewFile").Call(jen.Id("imported"), jen.Id("pkg"))
+	r.Id("file").Op(":=").Qual(r.p.Import("generators/gen"), "NewGoFile").Call(jen.Id("imported"), jen.Id("pkg"))
 	r.Id("file").Dot("Paragraph").Call(jen.Qual("strings", "TrimSpace").Call(
 		the("Go").Op("+").Lit(" is the " + what + " ").Op("+").Add(the("Human")).Op("+").Lit(". ").Op("+").Id("description"),
 	))
@@ -74,7 +73,7 @@ func (r recipe) source(what string) {
 //	//			t.Errorf("it answers %q", got)
 //	//		}
 //	//	}
-//	test := emit.NewFile(imported+"_test", pkg+"_test")
+//	test := gen.NewGoFile(imported+"_test", pkg+"_test")
 //	…
 func (r recipe) test(folder string) {
 	r.sketch("Its test:",
@@ -84,7 +83,7 @@ func (r recipe) test(folder string) {
 		"\t}",
 		"}",
 	)
-	r.Id("test").Op(":=").Qual(r.p.Import("generators/emit"), "NewFile").Call(jen.Id("imported").Op("+").Lit("_test"), jen.Id("pkg").Op("+").Lit("_test"))
+	r.Id("test").Op(":=").Qual(r.p.Import("generators/gen"), "NewGoFile").Call(jen.Id("imported").Op("+").Lit("_test"), jen.Id("pkg").Op("+").Lit("_test"))
 	r.Id("test").Dot("ImportName").Call(jen.Id("imported"), jen.Id("pkg"))
 	t := writes("Id", jen.Lit("t")).Dot("Op").Call(jen.Lit("*")).Dot("Qual").Call(jen.Lit("testing"), jen.Lit("T"))
 	calls := writes("Id", jen.Lit("got")).Dot("Op").Call(jen.Lit(":=")).Dot("Qual").Call(jen.Id("imported"), the("Go")).Dot("Call").Call()
@@ -101,20 +100,20 @@ func (r recipe) test(folder string) {
 // draft gives back what was made, which is of a kind.
 //
 //	where := path.Join(dir, name.File("handler"))
-//	return kit.Draft{
+//	return gen.Draft{
 //		Kind: "handler",
 //		…
 //	}, nil
 func (r recipe) draft(kind string) {
 	r.Id("where").Op(":=").Qual("path", "Join").Call(jen.Id("dir"), jen.Id("name").Dot("File").Call(jen.Lit(kind)))
-	r.Return(jen.Qual(r.p.Import("generators/kit"), "Draft").Custom(emit.Multiline(),
-		emit.Key("Kind", jen.Lit(kind)),
-		emit.Key("Name", the("Wire")),
-		emit.Key("Files", jen.Index().Qual(r.p.Import("generators/kit"), "File").Custom(emit.Multiline(),
-			jen.Values(emit.Key("Path", jen.Id("where")), emit.Key("Text", jen.Id("text"))),
-			jen.Values(emit.Key("Path", jen.Qual("strings", "TrimSuffix").Call(jen.Id("where"), jen.Lit(".go")).Op("+").Lit("_test.go")), emit.Key("Text", jen.Id("tested"))),
+	r.Return(jen.Qual(r.p.Import("generators/gen"), "Draft").Custom(gen.Multiline(),
+		gen.KeyValue("Kind", jen.Lit(kind)),
+		gen.KeyValue("Name", the("Wire")),
+		gen.KeyValue("Files", jen.Index().Qual(r.p.Import("generators/gen"), "File").Custom(gen.Multiline(),
+			jen.Values(gen.KeyValue("Path", jen.Id("where")), gen.KeyValue("Text", jen.Id("text"))),
+			jen.Values(gen.KeyValue("Path", jen.Qual("strings", "TrimSuffix").Call(jen.Id("where"), jen.Lit(".go")).Op("+").Lit("_test.go")), gen.KeyValue("Text", jen.Id("tested"))),
 		)),
-		emit.Key("Next", jen.Index().String().Values(
+		gen.KeyValue("Next", jen.Index().String().Values(
 			jen.Lit("Write ").Op("+").Add(the("Go")).Op("+").Lit(" in ").Op("+").Id("where").Op("+").Lit("."),
 			jen.Lit("go test ./").Op("+").Id("dir"),
 		)),
@@ -124,10 +123,10 @@ func (r recipe) draft(kind string) {
 // refuse gives an error back.
 //
 //	if err != nil {
-//		return kit.Draft{}, err
+//		return gen.Draft{}, err
 //	}
 func (r recipe) refuse() {
-	r.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Qual(r.p.Import("generators/kit"), "Draft").Values(), jen.Err()))
+	r.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Qual(r.p.Import("generators/gen"), "Draft").Values(), jen.Err()))
 }
 
 // sketch shows the Go that the next lines write, under a headline.

@@ -9,10 +9,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // ResourceInput is what the generator of resources takes.
@@ -25,17 +22,17 @@ type ResourceInput struct {
 
 // Resource makes a resource: something that clients can read under an address, with its test. An
 // address with variables makes it a whole family of resources.
-func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
+func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	n, err := names(p, "resource", "resources", in.Name, in.Description)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.take(Written(in.WrittenText), false); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	variables, err := derive.Variables(in.URI)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	n.directives = append(n.directives, "uri "+in.URI)
 
@@ -44,15 +41,15 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 	if len(variables) > 0 {
 		input := structure{name: n.goName + "Input", prefix: n.goName, about: "is what the address of " + n.wire + " holds."}
 		for _, variable := range variables {
-			name, err := naming.Field(variable)
+			name, err := gen.ParseFieldName(variable)
 			if err != nil {
-				return kit.Draft{}, err
+				return gen.Draft{}, err
 			}
 			optional := slices.Contains(queryOf(in.URI), variable)
-			input.fields = append(input.fields, field.Field{Name: variable, Go: name.Go(), Type: field.Type{Kind: field.String}, Optional: optional})
+			input.fields = append(input.fields, gen.Field{Name: variable, Go: name.Go(), Type: gen.FieldType{Kind: gen.KindString}, Optional: optional})
 		}
 		if err := distinct(in.URI, input.fields); err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
 		input.write(file)
 		params = append(params, jen.Id("in").Id(n.goName+"Input"))
@@ -61,21 +58,21 @@ func Resource(p kit.Project, in ResourceInput) (kit.Draft, error) {
 
 	test, err := n.resourceTest(p, in.URI, variables)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	return n.draft(file, test)
 }
 
 // resourceTest is the test of a resource, which reads it as a client would.
-func (n named) resourceTest(p kit.Project, uri string, variables []string) (emit.File, error) {
+func (n named) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
-		return n.exampleTest(p, jen.Id("client").Dot("CheckResource").Call(jen.Id("t"), jen.Id("example")), func(e kit.Example) (input, output *jen.Statement, err error) {
+		return n.exampleTest(p, jen.Id("client").Dot("CheckResource").Call(jen.Id("t"), jen.Id("example")), func(e gen.Example) (input, output *jen.Statement, err error) {
 			if _, output, err = textRow(e); err != nil {
 				return nil, nil, err
 			}
 			address, err := addressOf(uri, variables, e)
-			return emit.Raw(address), output, err
+			return gen.RawString(address), output, err
 		})
 	case n.isWritten() && len(variables) > 0:
 		return n.listedTest(p, "ResourceTemplates"), nil
@@ -94,7 +91,7 @@ func (n named) resourceTest(p kit.Project, uri string, variables []string) (emit
 }
 
 // addressOf is where the resource of an example is: what the example is given stands for the variables.
-func addressOf(uri string, variables []string, e kit.Example) (string, error) {
+func addressOf(uri string, variables []string, e gen.Example) (string, error) {
 	values := map[string]string{}
 	if err := json.Unmarshal(e.Input, &values); err != nil {
 		return "", err
@@ -118,7 +115,7 @@ func queryOf(uri string) []string {
 }
 
 // distinct refuses variables that would be one field.
-func distinct(uri string, fields []field.Field) error {
+func distinct(uri string, fields []gen.Field) error {
 	for i, f := range fields {
 		for _, other := range fields[:i] {
 			if f.Go == other.Go || strings.EqualFold(f.Name, other.Name) {

@@ -67,6 +67,3 @@ func article(noun string) string {
 	}
 	return "a"
 }
-
-// capitalised is a word at the beginning of a sentence.
-func capitalised(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

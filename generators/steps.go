@@ -3,7 +3,7 @@ package generators
 import (
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A step is a call of a tool in a test, and what comes of it.
@@ -29,7 +29,7 @@ func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
 	for _, s := range all {
 		rows = append(rows, jen.Values(jen.Lit(s.tool), jen.Qual(mcptest, "Example").Add(s.example())))
 	}
-	table := jen.Index().Struct(jen.Id("tool").String(), jen.Qual(mcptest, "Example")).Custom(emit.Multiline(), rows...)
+	table := jen.Index().Struct(jen.Id("tool").String(), jen.Qual(mcptest, "Example")).Custom(gen.Multiline(), rows...)
 	g.For(jen.List(jen.Id("_"), jen.Id("step")).Op(":=").Range().Add(table)).Block(
 		jen.Id("t").Dot("Run").Call(jen.Id("step").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(append([]jen.Code{
 			jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Id("step").Dot("tool"), jen.Id("step").Dot("Example")),
@@ -49,7 +49,7 @@ func checks(g *jen.Group, mcptest string, all []step, call *jen.Statement) {
 	for _, s := range all {
 		rows = append(rows, s.example())
 	}
-	g.For(jen.List(jen.Id("_"), jen.Id("example")).Op(":=").Range().Index().Qual(mcptest, "Example").Custom(emit.Multiline(), rows...)).Block(
+	g.For(jen.List(jen.Id("_"), jen.Id("example")).Op(":=").Range().Index().Qual(mcptest, "Example").Custom(gen.Multiline(), rows...)).Block(
 		jen.Id("t").Dot("Run").Call(jen.Id("example").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(call)),
 	)
 }
@@ -61,12 +61,12 @@ func checkTool(tool string) *jen.Statement {
 
 // example is the step as an example, in braces.
 func (s step) example() *jen.Statement {
-	set := []jen.Code{emit.Key("Name", jen.Lit(s.name)), emit.Key("Input", s.input)}
+	set := []jen.Code{gen.KeyValue("Name", jen.Lit(s.name)), gen.KeyValue("Input", s.input)}
 	if s.output != nil {
-		set = append(set, emit.Key("Output", s.output))
+		set = append(set, gen.KeyValue("Output", s.output))
 	}
 	if s.error != "" {
-		set = append(set, emit.Key("Error", emit.Raw(s.error)))
+		set = append(set, gen.KeyValue("Error", gen.RawString(s.error)))
 	}
 	return jen.Values(set...)
 }

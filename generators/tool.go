@@ -7,9 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // ToolInput is what the generator of tools takes.
@@ -24,36 +22,36 @@ type ToolInput struct {
 
 // Tool makes a tool: a function that a model can call, with types for its input and output, and its test.
 // With a body and examples it is finished; without, the function is yours to write.
-func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
+func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.From != "" {
 		return toolFrom(p, in)
 	}
 	if in.Name == "" {
-		return kit.Draft{}, errors.New("a tool needs a name: send_mail, for instance; or a function of the project that it is made of: from ./store.Find")
+		return gen.Draft{}, errors.New("a tool needs a name: send_mail, for instance; or a function of the project that it is made of: from ./store.Find")
 	}
 	n, err := names(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.take(in.Written, false); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	input, err := field.ParseAll(in.Fields)
+	input, err := gen.ParseFields(in.Fields)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
-	output, err := field.ParseAll(in.Output)
+	output, err := gen.ParseFields(in.Output)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if len(output) == 0 {
-		output = []field.Field{{Name: "result", Go: "Result", Type: field.Type{Kind: field.String}, Description: "What came of it"}}
+		output = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: "What came of it"}}
 	}
 
 	taken := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes.", fields: input}
 	given := structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.wire + " gives back.", fields: output}
 	if err := n.apart(taken, given); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
@@ -64,19 +62,19 @@ func Tool(p kit.Project, in ToolInput) (kit.Draft, error) {
 
 	test, err := n.toolTest(p, taken, given)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	return n.draft(file, test)
 }
 
 // toolTest is the test of a tool, which talks to it as a client would.
-func (n named) toolTest(p kit.Project, taken, given structure) (emit.File, error) {
+func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, error) {
 	n.input, n.output = taken.shape(p.Import(n.dir)), given.shape(p.Import(n.dir))
 	switch {
 	case len(n.examples) > 0:
 		return n.toolExamples(p)
 	case n.isWritten():
-		at := slices.IndexFunc(taken.fields, func(f field.Field) bool { return !f.Optional })
+		at := slices.IndexFunc(taken.fields, func(f gen.Field) bool { return !f.Optional })
 		if at < 0 {
 			return n.refusedTest(p, ""), nil
 		}
@@ -84,7 +82,7 @@ func (n named) toolTest(p kit.Project, taken, given structure) (emit.File, error
 	}
 	right, err := encodeFields(taken.fields, requiredSample)
 	if err != nil {
-		return emit.File{}, err
+		return gen.GoFile{}, err
 	}
 	bad, value, ok := wrongField(taken.fields)
 	wrong, err := encodeFields(taken.fields, samplesWith(bad, value))
@@ -106,12 +104,12 @@ func (n named) toolTest(p kit.Project, taken, given structure) (emit.File, error
 }
 
 // toolExamples is the test of a tool that has examples.
-func (n named) toolExamples(p kit.Project) (emit.File, error) {
+func (n named) toolExamples(p gen.Project) (gen.GoFile, error) {
 	if !n.alone() {
 		all, err := n.steps(p)
 		return n.test(p, func(g *jen.Group) { calls(g, p.Import("core/mcptest"), all) }), err
 	}
-	return n.exampleTest(p, checkTool(n.wire), func(e kit.Example) (input, output *jen.Statement, err error) {
+	return n.exampleTest(p, checkTool(n.wire), func(e gen.Example) (input, output *jen.Statement, err error) {
 		return n.toolRow(p, n.wire, e)
 	})
 }

@@ -12,11 +12,11 @@ import (
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // declare writes a struct with recorded fields.
-func (u *upgrade) declare(file emit.File, name string, fields []contract.Field) {
+func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field) {
 	file.Type().Id(name).StructFunc(func(g *jen.Group) {
 		for _, f := range fields {
 			tag := f.Name
@@ -94,7 +94,7 @@ func (u *upgrade) addUndecided(field, what string) {
 //	func (old CreateV1Item) upgrade() Item {
 //		return Item{Name: old.Name}
 //	}
-func (u *upgrade) convertNamed(file emit.File, name string) {
+func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 	target := u.queued[name]
 	structure, _ := target.Underlying().(*types.Struct)
 	file.Func().Params(jen.Id("old").Id(u.OldType(name))).Id("upgrade").Params().Add(u.typeOf(target)).BlockFunc(func(g *jen.Group) {
@@ -188,10 +188,10 @@ func write(g *jen.Group, target *jen.Statement, values []assigned, embeds bool) 
 	}
 	var set []jen.Code
 	for _, a := range values {
-		set = append(set, emit.Key(a.name, a.value))
+		set = append(set, gen.KeyValue(a.name, a.value))
 	}
 	if len(set) > 3 {
-		g.Return(target.Custom(emit.Multiline(), set...))
+		g.Return(target.Custom(gen.Multiline(), set...))
 		return
 	}
 	g.Return(target.Values(set...))

@@ -9,7 +9,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // test is one that reads an event of the old version.
@@ -22,7 +22,7 @@ import (
 //		}
 //	}
 func (u *upgrade) test(imported, pkg string) ([]byte, error) {
-	file := emit.NewFile(imported+"_test", pkg+"_test")
+	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
 	file.ImportName(u.p.Import("core/app"), "app")
 	file.ImportName(u.p.Import("core/apptest"), "apptest")
@@ -30,7 +30,7 @@ func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 	file.Func().Id("Test" + u.OldType("")).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
 		want, data := u.expected(imported), jen.Id("data")
 		if event, ok := u.Old.Example(); ok && want != nil {
-			data = jen.Index().Byte().Call(emit.Raw(event))
+			data = jen.Index().Byte().Call(gen.RawString(event))
 		} else {
 			want = jen.Id("old").Dot("Upgrade").Call()
 			g.Id("old").Op(":=").Qual(imported, u.OldType("")).Values(u.examples()...)
@@ -38,7 +38,7 @@ func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 			g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
 		}
 		g.Id("event").Op(":=").Qual(u.p.Import("core/app"), "Record").Values(
-			emit.Key("Type", jen.Lit(u.Entry)), emit.Key("Version", jen.Lit(u.Version)), emit.Key("Data", data))
+			gen.KeyValue("Type", jen.Lit(u.Entry)), gen.KeyValue("Version", jen.Lit(u.Version)), gen.KeyValue("Data", data))
 		g.Id("got").Op(":=").Qual(u.p.Import("core/apptest"), "Replayed").Types(jen.Qual(imported, u.Type)).Call(
 			jen.Id("t"), jen.Id("event"), jen.Qual(imported, "Feature").Call())
 		g.If(jen.Id("want").Op(":=").Add(want), jen.Op("!").Qual("reflect", "DeepEqual").Call(jen.Id("got"), jen.Id("want"))).Block(
@@ -73,7 +73,7 @@ func (u *upgrade) expected(imported string) *jen.Statement {
 		if !ok || len(f.Path) > 1 {
 			return nil
 		}
-		set = append(set, emit.Key(f.Path[0], literal))
+		set = append(set, gen.KeyValue(f.Path[0], literal))
 	}
 	return jen.Parens(jen.Qual(imported, u.Type).Values(set...))
 }
@@ -84,9 +84,9 @@ func (u *upgrade) examples() []jen.Code {
 	for _, was := range u.Old.Fields {
 		switch was.Type {
 		case "string":
-			set = append(set, emit.Key(recordedGo(was), jen.Lit("example")))
+			set = append(set, gen.KeyValue(recordedGo(was), jen.Lit("example")))
 		case "bool":
-			set = append(set, emit.Key(recordedGo(was), jen.True()))
+			set = append(set, gen.KeyValue(recordedGo(was), jen.True()))
 		}
 	}
 	return set

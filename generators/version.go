@@ -2,4 +2,4 @@ package generators
 
 // Version is the version of petrock that these generators are of. A project keeps those that
 // it was made with.
-const Version = "0.1.0"
+const Version = "0.2.0"

@@ -9,10 +9,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/field"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // WorkerInput is what the generator of workers takes.
@@ -36,35 +33,35 @@ type duty struct {
 
 // Worker makes a worker of a feature: it follows commands, or the clock, does work outside, and answers with commands. After a
 // crash it goes on where it was.
-func Worker(p kit.Project, in WorkerInput) (kit.Draft, error) {
+func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	n, err := inFeature(p, "worker", in.Name, in.Description)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	duties, err := n.duties(p, in)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if err := n.tried(in.Body, in.Examples); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if n.isWritten() && len(duties) > 1 {
-		return kit.Draft{}, fmt.Errorf("the body is for one of the %d things that the worker follows; ask for one of them, and write the other methods by hand", len(duties))
+		return gen.Draft{}, fmt.Errorf("the body is for one of the %d things that the worker follows; ask for one of them, and write the other methods by hand", len(duties))
 	}
-	fields, err := field.ParseAll(in.Fields)
+	fields, err := gen.ParseFields(in.Fields)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	var methods []string
 	for _, d := range duties {
 		methods = append(methods, d.method)
 	}
 	if err := n.apartFrom(fields, methods...); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	if !n.isWritten() {
 		if fields, err = counted(fields); err != nil {
-			return kit.Draft{}, err
+			return gen.Draft{}, err
 		}
 	}
 
@@ -72,7 +69,7 @@ func Worker(p kit.Project, in WorkerInput) (kit.Draft, error) {
 	file.ImportName(p.Import("core/app"), "app")
 	kept := structure{name: n.goName, prefix: n.goName, about: n.about(), fields: fields, logged: true}
 	if err := n.apart(kept); err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	kept.write(file)
 	for _, d := range duties {
@@ -80,27 +77,27 @@ func Worker(p kit.Project, in WorkerInput) (kit.Draft, error) {
 	}
 	test, err := n.workerTest(p, duties)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	draft, err := n.draft(file, test)
 	if err != nil {
-		return kit.Draft{}, err
+		return gen.Draft{}, err
 	}
 	return n.begin(p, draft)
 }
 
 // counted adds to the fields of a worker that is left to be written how often it was called.
-func counted(fields []field.Field) ([]field.Field, error) {
+func counted(fields []gen.Field) ([]gen.Field, error) {
 	for _, f := range fields {
 		if strings.EqualFold(f.Name, "runs") {
 			return nil, fmt.Errorf("field %q: as long as there is no body, the worker has a field Runs that counts how often it was called; give yours another name, or send a body", f.Name)
 		}
 	}
-	return append(fields, field.Field{Name: "runs", Go: "Runs", Type: field.Type{Kind: field.Int}, Description: "How often it was called; what is here is kept with how far in the log it is"}), nil
+	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "How often it was called; what is here is kept with how far in the log it is"}), nil
 }
 
 // duties are the methods of a worker.
-func (n named) duties(p kit.Project, in WorkerInput) ([]duty, error) {
+func (n named) duties(p gen.Project, in WorkerInput) ([]duty, error) {
 	if len(in.On) == 0 && in.Every == "" {
 		return nil, errors.New("a worker follows commands or the clock: give on, such as posts/create, or every, such as 5m")
 	}
@@ -131,12 +128,12 @@ func (n named) duties(p kit.Project, in WorkerInput) ([]duty, error) {
 }
 
 // follows is the duty to follow a command: posts/create, or create of the worker's own feature.
-func (n named) follows(p kit.Project, text string) (duty, error) {
+func (n named) follows(p gen.Project, text string) (duty, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok {
 		feature, rest = n.feature, text
 	}
-	name, err := naming.Parse(rest)
+	name, err := gen.ParseName(rest)
 	if err != nil {
 		return duty{}, fmt.Errorf("on %q: a command is named by its feature, a slash and its own name, such as posts/create", text)
 	}
@@ -151,7 +148,7 @@ func (n named) follows(p kit.Project, text string) (duty, error) {
 	}
 	d.method = "On" + d.command
 	if feature != n.feature {
-		owner, err := naming.Parse(feature)
+		owner, err := gen.ParseName(feature)
 		if err != nil {
 			return duty{}, err
 		}
@@ -161,7 +158,7 @@ func (n named) follows(p kit.Project, text string) (duty, error) {
 }
 
 // commandOf is the type of the command of a feature that is to be followed.
-func commandOf(f *kit.Feature, d duty) (string, error) {
+func commandOf(f *gen.Feature, d duty) (string, error) {
 	if f == nil {
 		return d.command, nil
 	}
@@ -187,7 +184,7 @@ func commandOf(f *kit.Feature, d duty) (string, error) {
 //	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Entry) error {
 //		…
 //	}
-func (n named) duty(p kit.Project, file emit.File, d duty) {
+func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
 	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
 	if d.feature == "" {
 		file.Comment("// Every is called by the clock. After an error it is called again, later.")
@@ -215,7 +212,7 @@ func (n named) duty(p kit.Project, file emit.File, d duty) {
 }
 
 // workerTest is the test of a worker. It never runs work that nobody has given an example of: that may do anything.
-func (n named) workerTest(p kit.Project, duties []duty) (emit.File, error) {
+func (n named) workerTest(p gen.Project, duties []duty) (gen.GoFile, error) {
 	for _, d := range duties {
 		n.others = add(n.others, d.feature)
 	}

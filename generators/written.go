@@ -11,8 +11,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // Written is what a caller has written of a component already.
@@ -67,12 +66,12 @@ func (n *named) take(w Written, callable bool) error {
 }
 
 // check makes an example complete.
-func (e Example) check(i int) (kit.Example, error) {
-	made := kit.Example{Name: e.Name, Output: e.Output, Error: e.Error}
+func (e Example) check(i int) (gen.Example, error) {
+	made := gen.Example{Name: e.Name, Output: e.Output, Error: e.Error}
 	if made.Name == "" {
 		made.Name = "example " + strconv.Itoa(i+1)
 	}
-	if _, err := sentence(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
+	if _, err := gen.Sentence(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
 		return made, fmt.Errorf("the name %q of an example does not do; use a few plain words", made.Name)
 	}
 	if e.Output != nil && e.Error != "" {
@@ -105,12 +104,12 @@ func (n named) unwritten() *jen.Statement {
 
 // exampleTest is the test of a component that has examples: a table of them. row is what the table has of an
 // example, and call is how it is checked.
-func (n named) exampleTest(p kit.Project, call *jen.Statement, row func(kit.Example) (input, output *jen.Statement, err error)) (emit.File, error) {
+func (n named) exampleTest(p gen.Project, call *jen.Statement, row func(gen.Example) (input, output *jen.Statement, err error)) (gen.GoFile, error) {
 	var all []step
 	for _, e := range n.examples {
 		input, output, err := row(e)
 		if err != nil {
-			return emit.File{}, err
+			return gen.GoFile{}, err
 		}
 		all = append(all, step{name: e.Name, input: input, output: output, error: e.Error})
 	}
@@ -128,7 +127,7 @@ func compact(raw json.RawMessage) (string, error) {
 }
 
 // textRow is an example of a component that takes texts and gives one.
-func textRow(e kit.Example) (input, output *jen.Statement, err error) {
+func textRow(e gen.Example) (input, output *jen.Statement, err error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(e.Input, &given); err != nil {
 		return nil, nil, err
@@ -146,7 +145,7 @@ func textRow(e kit.Example) (input, output *jen.Statement, err error) {
 		if text == "" {
 			return nil, nil, fmt.Errorf("the example %q has no text as its output, which its test would take for any; leave the output out, and say in the test what comes back", e.Name)
 		}
-		output = emit.Raw(text)
+		output = gen.RawString(text)
 	}
-	return emit.Raw(string(e.Input)), output, nil
+	return gen.RawString(string(e.Input)), output, nil
 }

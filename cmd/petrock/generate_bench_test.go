@@ -16,9 +16,9 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/workshop"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // sizes are how many tools the projects have that are measured.
@@ -114,7 +114,7 @@ func BenchmarkGenerateFinished(b *testing.B) {
 	var clients []*mcptest.Client
 	for _, size := range sizes {
 		p := newBenchProject(b, size)
-		tools, err := workshop.New(workshop.Options{Dir: p.dir, Generators: generators.All(), Carried: true})
+		tools, err := devserver.New(devserver.Options{Dir: p.dir, Generators: generators.All(), IsProjects: true})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func newBenchProject(b *testing.B, size int) *benchProject {
 	for _, file := range files {
 		p.write(file.Path, file.Data)
 	}
-	about := kit.Project{Name: "hello", Module: "example.com/hello"}
+	about := gen.Project{Name: "hello", Module: "example.com/hello"}
 	for range size - 1 { // there is one from birth
 		draft, err := generators.Tool(about, p.next())
 		if err != nil {

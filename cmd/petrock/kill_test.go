@@ -3,7 +3,6 @@
 package main
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,16 +13,15 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 1, "how often TestKilled kills petrock new")
-
 // However and whenever petrock new is killed, there is a whole project or none, and the
 // next run finds a clean place and leaves one.
 func TestKilled(t *testing.T) {
-	took := timeNew(t)
+	warm(t)
+	kills, took := rounds(1, 50), timeNew(t)
 	random := rand.New(rand.NewPCG(*seed, 0))
-	t.Logf("%d kills with seed %d; undisturbed it takes %v", *kills, *seed, took.Round(time.Millisecond))
+	t.Logf("%d kills with seed %d; undisturbed it takes %v", kills, *seed, took.Round(time.Millisecond))
 	var outcomes [3]int // none, whole, ended before
-	for range *kills {
+	for range kills {
 		after := time.Duration(random.Float64() * 1.1 * float64(took))
 		group, inside, noGit := random.IntN(2) == 0, random.IntN(3) == 0, random.IntN(2) == 0
 		outcome := killOnce(t, after, group, inside, noGit)
@@ -35,18 +33,14 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d times there was nothing, %d times a whole project, %d times it was over before", outcomes[0], outcomes[1], outcomes[2])
 }
 
-// timeNew is how long petrock new takes here, when all has been compiled before.
+// timeNew measures petrock new with a warm build cache.
 func timeNew(t *testing.T) time.Duration {
 	t.Helper()
-	var took time.Duration
-	for range 2 {
-		begin := time.Now()
-		if out, err := petrockCommand(t.TempDir(), "hello").CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		took = time.Since(begin)
+	begin := time.Now()
+	if out, err := petrockCommand(t.TempDir(), "hello").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	return took
+	return time.Since(begin)
 }
 
 func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (outcome int) {

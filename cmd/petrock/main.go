@@ -1,4 +1,4 @@
-// Petrock makes MCP servers in Go that grow themselves. See petrock help.
+// Petrock scaffolds MCP servers in Go. See petrock help.
 package main
 
 import (
@@ -9,40 +9,35 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/workshop"
+	"github.com/petrock/petrock/generators/devserver"
 )
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
-// run is the program: it does what the arguments say and returns the status to end with.
+// run runs the command that the arguments name, and returns the exit code.
 func run(ctx context.Context, args []string) int {
-	dir, _ := os.Getwd() // it may have been removed meanwhile, and help is help all the same
-	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir, Program: "petrock"}
-	if status, done := handOver(ctx, args, env); done {
-		return status
-	}
-	return cli.Run(ctx, newRoot(env), args, env)
+	dir, _ := os.Getwd() // commands that need it report that it does not exist
+	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir, Program: "petrock", Installed: true}
+	return cli.Run(ctx, newRoot, args, env)
 }
 
 func newRoot(env cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "petrock",
-		Short: "Make MCP servers in Go that grow themselves",
-		Long: `Make MCP servers in Go that grow themselves.
+		Short: "Scaffold MCP servers in Go",
+		Long: `Scaffold MCP servers in Go.
 
-petrock new writes a project: a server with a tool, its tests, and a workshop, which is
-the project's own petrock. What there is in a project is the project's: nothing in it
-depends on petrock.
+petrock new writes a project: a server with a tool and its tests, and the project's own petrock. A
+project does not depend on this petrock.
 
-petrock mcp offers all of that to an agent, as an MCP server, in any folder.
+petrock mcp offers all of that to an agent, as an MCP server, in any directory.
 
-petrock tools, call, resources, read, prompts and prompt speak to MCP servers, those of a project and
-any others, and petrock doctor checks them. These need no project.
+petrock tools, call, resources, read, prompts and prompt speak to any MCP server, and petrock
+doctor checks it. These need no project.
 
-In a project, petrock generate adds tools, resources and prompts, and petrock undo takes
-that back. These commands are done by the project's workshop, at the version that the project
-was made with; if that does not build, by this petrock, which says so then. With
-PETROCK_WORKSHOP=off in the environment this petrock does them anyway.`,
+In a project, petrock generate adds tools, resources, prompts and features, and petrock undo reverts
+that. The project's own petrock runs these commands, at the version that the project was made with.
+If it does not build, or if PETROCK_HANDOVER=off is set, this petrock runs them.`,
 		Example: `  petrock new hello
   cd hello
   petrock generate tool send_mail to 'subject "What it is about"'
@@ -50,7 +45,7 @@ PETROCK_WORKSHOP=off in the environment this petrock does them anyway.`,
 	}
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
-	root.AddCommand(cli.NewMCP(env, workshop.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
+	root.AddCommand(cli.NewMCP(env, devserver.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
 	root.AddCommand(servers.Commands(cli.CallEnv(env))...)
 	return root
 }

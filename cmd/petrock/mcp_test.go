@@ -10,13 +10,13 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/workshop"
+	"github.com/petrock/petrock/generators/devserver"
 )
 
 // serveMCP serves petrock's own workshop, as petrock mcp does in a folder.
 func serveMCP(t *testing.T, dir string) *mcptest.Client {
 	t.Helper()
-	tools, err := workshop.New(workshop.Options{Dir: dir, Generators: generators.All(), CanMake: true})
+	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), CanMake: true})
 	if err != nil {
 		t.Fatal(err)
 	}

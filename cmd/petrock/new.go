@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/generators/cli"
 )
 
-// newOptions are what was typed after petrock new.
+// newOptions are the arguments and flags of petrock new.
 type newOptions struct {
 	name, module, dir, example   string
 	oauth                        bool
@@ -25,23 +25,22 @@ func newNew(env cli.Env) *cobra.Command {
 	var o newOptions
 	cmd := &cobra.Command{
 		Use:   "new NAME [MODULE]",
-		Short: "Make a project: an MCP server that builds, serves and tests itself",
-		Long: `Make a project: an MCP server that builds, serves and tests itself.
+		Short: "Create a project: an MCP server with its tests",
+		Long: `Create a project: an MCP server with its tests.
 
-NAME is the name of the project and of its server's program. MODULE is the path of its Go
-module, such as example.com/hello; without it, it is NAME.
+NAME is the name of the project and of its server's program. MODULE is the path of its Go module, such
+as example.com/hello (default NAME).
 
-The project is written to DIR, or to a folder called NAME. Nothing may be there yet but
-an empty folder. All of it is compiled before it is put there, so either a whole project
-is made or nothing. Where git is there and knows who you are, the project is
-a repository with a first commit, unless it is inside one already.
+The project is written to DIR, or to a folder NAME, which must not exist or be empty. It is compiled
+first, so that either the whole project is created or nothing. If git is installed and configured, the
+project is a repository with a first commit, unless it is inside one already.
 
-With --example the project begins with something else than the tool add, to learn and to copy from: everything shows
-each feature of the protocol once, and is what the official conformance suite is run against; moonphase is a small
-server for HTTP, for those who have a key, whose tool tells how old the moon is and how much of it is lit; tasks is a
-queue of tasks for several agents, with questions that models or other agents answer, on the log.
+With --example the project starts from an example instead of the tool add:
+  everything  shows each feature of the protocol once; the official conformance suite runs against it
+  moonphase   a small HTTP server that requires an API key
+  tasks       an event-sourced queue of tasks and questions for several agents
 
-It takes no network, once the modules that a project needs are on this machine.`,
+No network is needed once the modules that a project requires are in Go's module cache.`,
 		Example: `  petrock new hello
   petrock new hello example.com/me/hello --dir ~/src/hello
   petrock new hello --dir .
@@ -63,11 +62,11 @@ It takes no network, once the modules that a project needs are on this machine.`
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.dir, "dir", "", "the folder that it goes to (default NAME)")
-	flags.StringVar(&o.example, "example", "", "begin with an example instead of the plain project; "+examples())
-	flags.BoolVar(&o.oauth, "oauth", false, "have its server check the bearer tokens of an OAuth 2.1 issuer, which serve --oauth-issuer names")
-	flags.BoolVar(&o.noGit, "no-git", false, "make no git repository")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be made, and make nothing")
+	flags.StringVar(&o.dir, "dir", "", "the project's folder (default NAME)")
+	flags.StringVar(&o.example, "example", "", "start from an example; "+examples())
+	flags.BoolVar(&o.oauth, "oauth", false, "let the server check bearer tokens of an OAuth 2.1 issuer (serve --oauth-issuer)")
+	flags.BoolVar(&o.noGit, "no-git", false, "create no git repository")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write nothing")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
 	cmd.MarkFlagDirname("dir")
@@ -77,7 +76,7 @@ It takes no network, once the modules that a project needs are on this machine.`
 	return cmd
 }
 
-// examples says which there are.
+// examples lists the examples.
 func examples() string {
 	names := scaffold.Embedded().Examples()
 	if len(names) == 0 {
@@ -86,7 +85,7 @@ func examples() string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// nameAndModule checks how many words there are.
+// nameAndModule checks the number of arguments.
 func nameAndModule(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:

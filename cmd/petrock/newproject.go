@@ -8,20 +8,20 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/workshop"
+	"github.com/petrock/petrock/generators/devserver"
 )
 
-// newProjectSchema is what new_project takes.
+// newProjectSchema is the input schema of new_project.
 const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server's program, such as weather"},"module":{"type":"string","description":"Path of its Go module, such as example.com/weather; the name if it is left out"},"dir":{"type":"string","description":"Folder that it goes to, below where this server was started, . for that folder itself; the name if it is left out. Nothing may be there yet"}},"required":["name"],"additionalProperties":false}`
 
-// newProjectInput is what new_project takes, in Go.
+// newProjectInput is the input of new_project.
 type newProjectInput struct {
 	Name   string `json:"name"`
 	Module string `json:"module"`
 	Dir    string `json:"dir"`
 }
 
-// newProjectOutput is what new_project gives back: what petrock new prints, without the list of files.
+// newProjectOutput is the output of new_project: that of petrock new --json, without the list of files.
 type newProjectOutput struct {
 	OK       bool     `json:"ok"`
 	Name     string   `json:"name"`
@@ -33,9 +33,9 @@ type newProjectOutput struct {
 	Next     []string `json:"next"`
 }
 
-// offerNew offers new_project beside the tools of a workshop.
-func offerNew(env cli.Env) func(*workshop.Tools, *mcp.Server) error {
-	return func(tools *workshop.Tools, server *mcp.Server) error {
+// offerNew adds the tool new_project to a dev server.
+func offerNew(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
+	return func(tools *devserver.Tools, server *mcp.Server) error {
 		no := false
 		return mcp.AddTool(server, mcp.Tool{
 			Name:        "new_project",
@@ -45,15 +45,15 @@ func offerNew(env cli.Env) func(*workshop.Tools, *mcp.Server) error {
 		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
 			made, err := newProject(ctx, env, tools, in)
 			if err != nil {
-				return workshop.Answer(ctx, nil, err)
+				return devserver.Answer(ctx, nil, err)
 			}
-			return workshop.Answer(ctx, made, nil)
+			return devserver.Answer(ctx, made, nil)
 		})
 	}
 }
 
-// newProject makes a project below where the workshop was started.
-func newProject(ctx context.Context, env cli.Env, tools *workshop.Tools, in newProjectInput) (newProjectOutput, error) {
+// newProject creates a project below the directory that the dev server was started in.
+func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in newProjectInput) (newProjectOutput, error) {
 	if in.Module == "" {
 		in.Module = in.Name
 	}

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 )
 
-// The README's first command makes a project, the commands that it prints work as they are
-// printed, and the project's server says what the README says. The README's second command
-// is what CI runs. All of it happens in a copy of this repository, as in a fresh clone.
+// The README's first command creates a project, the commands that it prints work, and the project's
+// server answers as the README says. The README's second command is part of CI. With -long, go run
+// compiles petrock in a copy of this repository, as in a fresh clone; otherwise this program is petrock.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the README's commands are for a Unix shell")
@@ -25,9 +27,20 @@ func TestReadme(t *testing.T) {
 	}
 	parent := t.TempDir()
 	clone := filepath.Join(parent, "petrock")
-	copyRepository(t, clone)
+	warm(t)
+	first := commands[0]
+	if *long {
+		copyRepository(t, clone)
+	} else {
+		if err := os.Mkdir(clone, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if first = strings.Replace(first, "go run ./cmd/petrock ", "petrock ", 1); first == commands[0] {
+			t.Fatalf("the README's first command does not run petrock: %s", first)
+		}
+	}
 
-	printed := shell(t, clone, commands[0], "")
+	printed := shell(t, clone, first, "")
 	_, next, ok := strings.Cut(printed, "\nNext:\n")
 	if !ok || !slices.Contains(blocks(readme, ""), "Next:\n"+next) {
 		t.Errorf("the first command ends with\n%s\nwhich is not what the README says", next)
@@ -45,7 +58,7 @@ func TestReadme(t *testing.T) {
 	testDocuments(t, project)
 
 	ci := readFile(t, "../../.ci/run") + readFile(t, "../../.ci/long")
-	for _, command := range []string{strings.TrimSpace(commands[1]), ".peers/run", "-C .bench run .", "-run Killed -kills 50", "-run Generations -generations 200", "-run Killed -kills 100"} {
+	for _, command := range []string{strings.TrimSpace(commands[1]), ".peers/run", "-C .bench run ."} {
 		if !strings.Contains(ci, command) {
 			t.Errorf("neither .ci/run nor .ci/long runs what the README names, %s", command)
 		}
@@ -83,7 +96,7 @@ func shell(t *testing.T, dir, commands, input string) string {
 	cmd := exec.Command("sh", "-e", "-c", commands)
 	cmd.Dir = dir
 	cmd.Stdin = strings.NewReader(input)
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-trimpath -ldflags=-w", "GOWORK=")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS="+testenv.GoFlags, "GOWORK=")
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {

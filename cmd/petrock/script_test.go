@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/gotooltest"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/petrock/petrock/generators/filelock"
+	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -22,9 +22,17 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	seed     = flag.Uint64("seed", 8, "of all that is picked: moments at which petrock new is killed, variants")
-	variants = flag.Int("variants", 1, "how many of the scripts in testdata/variants TestVariants runs")
+	seed = flag.Uint64("seed", 1, "of everything that is random")
+	long = flag.Bool("long", false, "run every variant and the long campaigns, instead of a short round chosen by -seed")
 )
+
+// rounds returns the size of a campaign: short by default, many with -long.
+func rounds(short, many int) int {
+	if *long {
+		return many
+	}
+	return short
+}
 
 // The scripts are what users do.
 func TestScripts(t *testing.T) {
@@ -35,21 +43,20 @@ func TestScripts(t *testing.T) {
 	runScripts(t, files)
 }
 
-// The variants are what users do in other places, with other names and in other ways: whole projects each, some of
-// which have to be compiled anew. Some are picked, beginning with that of the seed; -variants 100 runs them all.
+// The variants create projects with other names, in other places and with other flags. Many of them
+// compile a project of their own. -seed chooses the one that runs without -long.
 func TestVariants(t *testing.T) {
 	files, err := filepath.Glob("testdata/variants/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := int((*seed - 1) % uint64(len(files)))
-	picked := slices.Concat(files[first:], files[:first])[:min(*variants, len(files))]
-	t.Logf("%d of %d variants with seed %d: %s", len(picked), len(files), *seed, strings.Join(picked, ", "))
+	picked := slices.Concat(files[first:], files[:first])[:rounds(1, len(files))]
+	t.Logf("%d of %d variants with seed %d; -long runs all: %s", len(picked), len(files), *seed, strings.Join(picked, ", "))
 	runScripts(t, picked)
 }
 
-// runScripts runs scripts. They have no network, and git knows who they are. Paths are trimmed from what they
-// compile, so that the next run finds it in the cache, and so is what debuggers read, which takes long to link.
+// runScripts runs scripts. They have no network, and git knows a user.
 func runScripts(t *testing.T, files []string) {
 	t.Helper()
 	warm(t)
@@ -73,7 +80,7 @@ func runScripts(t *testing.T, files []string) {
 			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("MODULES", modules)
 			env.Setenv("GOPROXY", "off")
-			env.Setenv("GOFLAGS", goFlags)
+			env.Setenv("GOFLAGS", testenv.GoFlags)
 			env.Setenv("GOWORK", "")
 			env.Setenv("HOME", env.WorkDir)
 			env.Values[servedKey{}] = &served{}
@@ -86,23 +93,14 @@ func runScripts(t *testing.T, files []string) {
 	testscript.Run(t, params)
 }
 
-// goFlags are those of the scripts.
-const goFlags = "-trimpath -ldflags=-w"
-
-// warm makes a project as scripts do, so that they find in the cache what it is compiled to, SQLite above all. Other test
-// programs do the same, and who is first does it for all.
+// warm compiles the project hello before scripts that run in parallel do.
 func warm(t *testing.T) {
 	t.Helper()
-	lock, err := filelock.Wait(t.Context(), filepath.Join(goEnv(t, "GOCACHE"), "petrock-tests.lock"), nil)
-	if err != nil {
+	t.Setenv("GOFLAGS", testenv.GoFlags)
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOWORK", "off")
+	if err := testenv.Warm(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-	defer lock.Release()
-	cmd := exec.Command("petrock", "new", "hello", "--no-git")
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "GOFLAGS="+goFlags, "GOPROXY=off", "GOWORK=off", "PWD="+cmd.Dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("petrock new: %v\n%s", err, out)
 	}
 }
 
@@ -115,7 +113,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	err = ts.Exec(args[1], args[2:]...)
 	got := 0
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		got = exit.ExitCode()
 	} else if err != nil {
 		ts.Fatalf("%v", err)

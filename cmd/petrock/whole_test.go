@@ -1,14 +1,15 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 	"github.com/petrock/petrock/core/project"
 )
 
@@ -17,7 +18,7 @@ func petrockCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("petrock", append([]string{"new"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),
-		"PWD="+dir, "GOPROXY=off", "GOFLAGS=-trimpath -ldflags=-w", "GOWORK=",
+		"PWD="+dir, "GOPROXY=off", "GOFLAGS="+testenv.GoFlags, "GOWORK=",
 		"GIT_AUTHOR_NAME=Gopher", "GIT_AUTHOR_EMAIL=gopher@example.com", "GIT_COMMITTER_NAME=Gopher", "GIT_COMMITTER_EMAIL=gopher@example.com",
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 	return cmd
@@ -31,14 +32,18 @@ func checkWhole(t *testing.T, dir string) {
 	if err != nil || found.Root != dir {
 		t.Fatalf("%s holds no project: %v", dir, err)
 	}
-	for name, want := range found.Files {
-		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	wanted, err := scaffold.Embedded().Make(scaffold.Answers{Name: found.Name, Module: found.Module, Example: found.Example, OAuth: found.OAuth})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range wanted {
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))
 		if err != nil {
 			t.Errorf("half a project: %v", err)
 			continue
 		}
-		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
-			t.Errorf("%s is not as it was made", name)
+		if !bytes.Equal(data, file.Data) {
+			t.Errorf("%s is not as it was made", file.Path)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {

@@ -1,11 +1,53 @@
+// Package app is for applications whose state follows from a log of commands.
+//
+// A command says what somebody wants. It is checked against the state, and then appended to the log and applied to the
+// state in one: a failure of either leaves neither. The state is what the log says, and is made again from it when
+// the program starts. Queries read it. Workers follow the log, do what has to do with the world outside, and
+// answer with commands.
+//
+//	type Create struct{ Title string }
+//
+//	func (c Create) Check(ctx context.Context, s *State) error      // why it cannot be done now
+//	func (c Create) Apply(s *State, e app.Entry) CreateOutput       // no clock, no randomness, no I/O
+//
+//	type Get struct{ ID string }
+//
+//	func (q Get) Answer(ctx context.Context, s *State) (Post, error)
+//
+//	type Digest struct{ Sent int }
+//
+//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Entry) error
+//	func (w *Digest) Every(ctx context.Context) error
+//
+// Replay is strict. An event whose data has an unknown field, lacks one, or has one of another type
+// stops the start with a [*StuckError], which names the event, the field and the ways out. When the
+// fields of a command change, it gets a new version, and a type with the fields of the old one,
+// which is upgraded:
+//
+//	type CreateV1 struct{ Name string }
+//
+//	func (old CreateV1) Upgrade() Create { return Create{Title: old.Name} }
+//
+// The saved fields of workers and the states in snapshots are read as strictly. A snapshot that
+// does not fit is ignored with a warning.
+//
+// A running process that meets an event of a newer build answers the calls of that feature with the
+// error that it has to be restarted, and serves the other features.
+//
+// Several processes may share one log: each follows it, a command is executed in one of them at a time, and a query sees
+// all that was committed before it began, wherever that was.
 package app
 
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,4 +267,135 @@ func (a *App) checkWorkers() error {
 		}
 	}
 	return nil
+}
+
+// scopeKey and idempotencyKey are keys of contexts.
+type (
+	scopeKey       struct{}
+	idempotencyKey struct{}
+)
+
+// A scope is what a context leads to.
+type scope struct {
+	app    *App
+	inside bool  // the state is locked for whoever has this context
+	work   *work // what a worker is doing, if it is one
+}
+
+// A work is the handling of one event, or one tick, by a worker.
+type work struct {
+	prefix string // of its commands' idempotency keys
+	byData bool   // commands with different data have different keys
+
+	due time.Time // of a tick
+
+	mu   sync.Mutex
+	done map[string]int // how many commands it has executed so far, by type or by type and data
+}
+
+// workPrefix begins the keys of workers, and no others.
+const workPrefix = "work/"
+
+// key is the idempotency key of the worker's next command: the same when the work is done again.
+func (w *work) key(entry string, data []byte) string {
+	if w.byData {
+		sum := sha256.Sum256(data)
+		entry += "/" + hex.EncodeToString(sum[:8])
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done == nil {
+		w.done = map[string]int{}
+	}
+	w.done[entry]++
+	return w.prefix + entry + "/" + strconv.Itoa(w.done[entry])
+}
+
+func scopeOf(ctx context.Context) scope {
+	s, _ := ctx.Value(scopeKey{}).(scope)
+	return s
+}
+
+func (s scope) with(ctx context.Context) context.Context {
+	return context.WithValue(ctx, scopeKey{}, s)
+}
+
+// With is a context for [Do] and [Ask], such as workers have.
+func With(ctx context.Context, a *App) context.Context { return scope{app: a}.with(ctx) }
+
+// Now is the time for who has a context that leads to the app, such as a worker; in tests it is that of the log. Apply has no
+// context, and goes by the time of its entry.
+func Now(ctx context.Context) time.Time {
+	if s := scopeOf(ctx); s.app != nil {
+		return s.app.o.Now()
+	}
+	return time.Now()
+}
+
+// Due is when a call of [Every] was due. It is the same when the call is repeated after a crash, so commands that hold it
+// are executed once. For other callers it is [Now].
+func Due(ctx context.Context) time.Time {
+	if s := scopeOf(ctx); s.work != nil && !s.work.due.IsZero() {
+		return s.work.due
+	}
+	return Now(ctx)
+}
+
+// WithKey gives a key to the command that is executed with the context. Of several commands with the same key one is
+// executed; the others have its result, and add nothing to the log. The key of a different command is refused.
+func WithKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
+// lock locks the states for changing them. They may be locked for long, while they are made again: it ends with ctx.
+func (a *App) lock(ctx context.Context) error {
+	return wait(ctx, a.mu.TryLock, a.mu.Lock, a.mu.Unlock)
+}
+
+// lockToRead is lock for reading.
+func (a *App) lockToRead(ctx context.Context) error {
+	return wait(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
+}
+
+// wait takes a lock. If ctx ends before, it is given back as soon as it is there.
+func wait(ctx context.Context, try func() bool, lock, unlock func()) error {
+	if try() {
+		return nil
+	}
+	if ctx.Done() == nil {
+		lock()
+		return nil
+	}
+	locked := make(chan struct{})
+	go func() {
+		lock()
+		close(locked)
+	}()
+	select {
+	case <-locked:
+		return nil
+	case <-ctx.Done():
+		go func() {
+			<-locked
+			unlock()
+		}()
+		return context.Cause(ctx)
+	}
+}
+
+// panicked is an error for what was recovered: it says where that was. It is called by the function that recovered it.
+func panicked(p any) error {
+	var calls [64]uintptr
+	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls[:])])
+	seen := false
+	for {
+		frame, more := frames.Next()
+		if seen && !strings.HasPrefix(frame.Function, "runtime.") {
+			return fmt.Errorf("panic: %v (%s:%d)", p, frame.File[strings.LastIndexByte(frame.File, '/')+1:], frame.Line)
+		}
+		seen = seen || frame.Function == "runtime.gopanic"
+		if !more {
+			return fmt.Errorf("panic: %v", p)
+		}
+	}
 }

@@ -1,9 +1,16 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 )
 
 // A Store keeps the log, and documents beside it: small named values such as how far a worker is. Several processes
@@ -52,3 +59,198 @@ var ErrUnsure = errors.New("it may have been written all the same")
 // ErrTaken is in the error of a write that would have added a record with a sequence number or a key that is
 // there already: somebody has written past the store.
 var ErrTaken = errors.New("the log has gone on meanwhile")
+
+// A Memory is a store that lasts as long as the process, for tests.
+type Memory struct {
+	shared  *memory
+	commits int64 // its own; guarded by shared.mu
+}
+
+// A memory is what several handles share.
+type memory struct {
+	writing chan struct{} // held by the one who writes
+
+	mu        sync.RWMutex
+	log       []Record // never changed but by appending
+	keys      map[string]int64
+	documents map[string][]byte
+	commits   int64
+}
+
+// NewMemory is an empty store.
+func NewMemory() *Memory {
+	return &Memory{shared: &memory{writing: make(chan struct{}, 1), keys: map[string]int64{}, documents: map[string][]byte{}}}
+}
+
+// Share is another handle on the same store, such as another process would have.
+func (m *Memory) Share() *Memory { return &Memory{shared: m.shared} }
+
+// Records implements [Store].
+func (m *Memory) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		m.shared.mu.RLock()
+		log := m.shared.log
+		m.shared.mu.RUnlock()
+		for _, r := range log[min(max(after, 0), int64(len(log))):] {
+			if err := ctx.Err(); err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if !yield(cloned(r), nil) {
+				return
+			}
+		}
+	}
+}
+
+// cloned is a record whose bytes are the caller's.
+func cloned(r Record) Record {
+	r.Data, r.Result = bytes.Clone(r.Data), bytes.Clone(r.Result)
+	return r
+}
+
+// Last implements [Store].
+func (m *Memory) Last(context.Context) (int64, error) {
+	m.shared.mu.RLock()
+	defer m.shared.mu.RUnlock()
+	return int64(len(m.shared.log)), nil
+}
+
+// Stamp implements [Store].
+func (m *Memory) Stamp(context.Context) (int64, error) {
+	m.shared.mu.RLock()
+	defer m.shared.mu.RUnlock()
+	return m.shared.commits - m.commits, nil
+}
+
+// Get implements [Store].
+func (m *Memory) Get(_ context.Context, name string) ([]byte, error) {
+	m.shared.mu.RLock()
+	defer m.shared.mu.RUnlock()
+	return bytes.Clone(m.shared.documents[name]), nil
+}
+
+// Names implements [Store].
+func (m *Memory) Names(_ context.Context, prefix string) ([]string, error) {
+	m.shared.mu.RLock()
+	defer m.shared.mu.RUnlock()
+	names := slices.Sorted(maps.Keys(m.shared.documents))
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
+}
+
+// Write implements [Store].
+func (m *Memory) Write(ctx context.Context, f func(Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case m.shared.writing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-m.shared.writing }()
+	tx := &memoryTx{m: m, puts: map[string][]byte{}}
+	if err := f(tx); err != nil {
+		return err
+	}
+	if len(tx.log)+len(tx.puts) == 0 {
+		return nil
+	}
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
+	for _, r := range tx.log {
+		if m.shared.log = append(m.shared.log, r); r.Key != "" {
+			m.shared.keys[r.Key] = r.Seq
+		}
+	}
+	for name, value := range tx.puts {
+		if m.shared.documents[name] = value; value == nil {
+			delete(m.shared.documents, name)
+		}
+	}
+	m.shared.commits++
+	m.commits++
+	return nil
+}
+
+// Close implements [Store]. What is stored stays for the other handles.
+func (m *Memory) Close() error { return nil }
+
+// A memoryTx keeps what is done until it is known that all of it is.
+type memoryTx struct {
+	m    *Memory
+	log  []Record
+	puts map[string][]byte
+}
+
+func (tx *memoryTx) Records(after int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for r, err := range tx.m.Records(context.Background(), after) {
+			if !yield(r, err) {
+				return
+			}
+		}
+		for _, r := range tx.log {
+			if r.Seq > after && !yield(cloned(r), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (tx *memoryTx) Stamp() (int64, error) { return tx.m.Stamp(context.Background()) }
+
+func (tx *memoryTx) Find(key string) (Record, bool, error) {
+	for _, r := range tx.log {
+		if r.Key == key && key != "" {
+			return cloned(r), true, nil
+		}
+	}
+	tx.m.shared.mu.RLock()
+	defer tx.m.shared.mu.RUnlock()
+	seq, ok := tx.m.shared.keys[key]
+	if !ok {
+		return Record{}, false, nil
+	}
+	return cloned(tx.m.shared.log[seq-1]), true, nil
+}
+
+func (tx *memoryTx) Append(records ...Record) error {
+	next, err := tx.m.Last(context.Background())
+	if err != nil {
+		return err
+	}
+	before := tx.log
+	next += int64(len(tx.log))
+	for _, r := range records {
+		next++
+		_, used, err := tx.Find(r.Key)
+		switch {
+		case err != nil:
+		case r.Seq < next, used:
+			err = fmt.Errorf("entry %d: %w", r.Seq, ErrTaken)
+		case r.Seq > next:
+			err = fmt.Errorf("entry %d does not follow entry %d", r.Seq, next-1)
+		}
+		if err != nil {
+			tx.log = before
+			return err
+		}
+		r = cloned(r)
+		r.Time = r.Time.UTC().Truncate(time.Microsecond)
+		tx.log = append(tx.log, r)
+	}
+	return nil
+}
+
+func (tx *memoryTx) Get(name string) ([]byte, error) {
+	if value, ok := tx.puts[name]; ok {
+		return bytes.Clone(value), nil
+	}
+	return tx.m.Get(context.Background(), name)
+}
+
+func (tx *memoryTx) Put(name string, value []byte) error {
+	tx.puts[name] = bytes.Clone(value)
+	return nil
+}

@@ -1,11 +1,15 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -91,3 +95,186 @@ func (t *commandType) misfit(kind reflect.Type, err error) error {
 	}
 	return &unreadableError{"does not fit " + kind.String(), remedy, err}
 }
+
+// ownTypes is the feature that records of the log's own are of.
+const (
+	ownTypes       = "app"
+	amendedType    = ownTypes + "/amended"
+	amendmentsName = "amendments" // the document that has them all
+)
+
+// An Amendment says how a record is read that cannot be applied as it is. The record itself stays.
+type Amendment struct {
+	Seq     int64           `json:"seq"`
+	Skip    bool            `json:"skip,omitempty"`    // it means nothing; or else it means this:
+	Type    string          `json:"type,omitempty"`    // such as posts/create
+	Version int             `json:"version,omitempty"` // 0 means 1
+	Data    json.RawMessage `json:"data,omitempty"`    // nil means that of the record
+	Reason  string          `json:"reason"`            // why, for those who wonder later
+	Time    time.Time       `json:"time"`              // when; the zero time means now
+}
+
+// Amend records an amendment: in the log too, so that processes which run make their states again. It is for a
+// [Store] that no [App] of this process has.
+func Amend(ctx context.Context, s Store, am Amendment) error {
+	if am.Reason == "" {
+		return fmt.Errorf("an amendment of entry %d needs a reason, for those who wonder later", am.Seq)
+	}
+	if am.Time.IsZero() {
+		am.Time = time.Now()
+	}
+	am.Time = storable(am.Time)
+	if am.Version == 0 && !am.Skip {
+		am.Version = 1
+	}
+	return s.Write(ctx, func(tx Tx) error {
+		r, last, err := find(tx, am.Seq)
+		if err != nil {
+			return err
+		}
+		if !am.Skip && am.Data == nil {
+			am.Data = r.Data
+		}
+		if am.Skip {
+			am.Type, am.Version, am.Data = "", 0, nil
+		}
+		all, err := readAmendments(tx)
+		if err != nil {
+			return err
+		}
+		if before := all[am.Seq].Time; !am.Time.After(before) {
+			am.Time = before.Add(time.Microsecond) // by which it is known that it came later
+		}
+		all[am.Seq] = am
+		document, err := strictjson.Marshal(all)
+		if err != nil {
+			return err
+		}
+		data, err := strictjson.Marshal(am)
+		if err != nil {
+			return err
+		}
+		id := fmt.Sprintf("%s-%d", amendmentsName, last+1)
+		if err := tx.Append(Record{Entry: Entry{last + 1, id, am.Time}, Type: amendedType, Version: 1, Data: data}); err != nil {
+			return err
+		}
+		return tx.Put(amendmentsName, document)
+	})
+}
+
+// CheckAmendment tries an amendment without recording it. The error says why it would make things worse: replaying would get
+// stuck at the amended entry, or at one to which it comes without the amendment.
+func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feature) error {
+	without, err := stuckReplay(ctx, s, features)
+	if err != nil {
+		return err
+	}
+	if am.Time.IsZero() {
+		am.Time = time.Now()
+	}
+	for r, err := range s.Records(ctx, am.Seq-1) {
+		if err != nil {
+			return err
+		}
+		if r.Seq == am.Seq && am.Data == nil {
+			am.Data = r.Data
+		}
+		break
+	}
+	am.Version = max(am.Version, 1)
+	with, err := stuckReplay(ctx, supposed{s, am}, features)
+	switch {
+	case err != nil:
+		return err
+	case with == nil || without != nil && with.Record.Seq >= without.Record.Seq && with.Record.Seq != am.Seq:
+		return nil
+	}
+	with.Amended = nil
+	return fmt.Errorf("with this, %w", with)
+}
+
+// stuckReplay is where replaying a log gets stuck, nil if it does not.
+func stuckReplay(ctx context.Context, s Store, features []Feature) (*StuckError, error) {
+	_, err := Open(ctx, s, Options{NoSnapshot: true, Idle: true, Logger: slog.New(slog.DiscardHandler)}, features...)
+	if stuck, ok := errors.AsType[*StuckError](err); ok {
+		return stuck, nil
+	}
+	return nil, err
+}
+
+// A supposed store has one amendment more.
+type supposed struct {
+	Store
+	am Amendment
+}
+
+func (s supposed) Get(ctx context.Context, name string) ([]byte, error) {
+	if name != amendmentsName {
+		return s.Store.Get(ctx, name)
+	}
+	all, err := readAmendments(reading{ctx, s.Store})
+	if err != nil {
+		return nil, err
+	}
+	all[s.am.Seq] = s.am
+	return strictjson.Marshal(all)
+}
+
+// find is a record by its number, and the number of the last one.
+func find(tx Tx, seq int64) (found Record, last int64, err error) {
+	for r, err := range tx.Records(seq - 1) {
+		if err != nil {
+			return found, 0, err
+		}
+		if r.Seq == seq {
+			found = r
+		}
+		last = r.Seq
+	}
+	if found.Seq != seq || seq < 1 {
+		return found, 0, fmt.Errorf("the log has no entry %d", seq)
+	}
+	return found, last, nil
+}
+
+// Amendments are those of a store, by sequence number.
+func Amendments(ctx context.Context, s Store) (map[int64]Amendment, error) {
+	return readAmendments(reading{ctx, s})
+}
+
+func readAmendments(from interface{ Get(string) ([]byte, error) }) (map[int64]Amendment, error) {
+	all := map[int64]Amendment{}
+	document, err := from.Get(amendmentsName)
+	if err != nil {
+		return nil, fmt.Errorf("reading the amendments: %w", err)
+	}
+	if document == nil {
+		return all, nil
+	}
+	if err := json.Unmarshal(document, &all); err != nil {
+		return nil, fmt.Errorf("reading the amendments: %w", err)
+	}
+	return all, nil
+}
+
+// knowsAmendment returns errAmended for the event of an amendment that the states were made
+// without. One that cannot be read concerns all features.
+func (a *App) knowsAmendment(d *decoded) error {
+	var am Amendment
+	if err := json.Unmarshal(d.Data, &am); err != nil {
+		for _, f := range a.features {
+			if err := a.block(d, f, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	known, ok := a.amendments[am.Seq]
+	if !ok || known.Time.Before(am.Time) {
+		return errAmended
+	}
+	return nil
+}
+
+// storable is a time as the log keeps it.
+func storable(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond).Round(0) }

@@ -2,7 +2,12 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,3 +83,180 @@ func Every[W any](interval time.Duration, f func(*W, context.Context) error) Dut
 
 // FromStart has a worker that is new begin with the first entry of the log.
 func FromStart[W any]() Duty[W] { return func(w *Worker) { w.start = true } }
+
+// tick does what is due by the clock.
+func (r *runner) tick(ctx context.Context) error {
+	for i, p := range r.worker.periods {
+		now := r.app.o.Now()
+		if r.Ticked[i].After(now) {
+			r.Ticked[i] = storable(now) // the clock was set back
+		}
+		if now.Before(r.Ticked[i].Add(p.interval)) {
+			continue
+		}
+		if err := r.tickOnce(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tickOnce does what a worker does by the clock. An error is shown, and the next tick follows after
+// another interval.
+//
+// Ticks are numbered, and the number is saved together with the tick. If the process dies before
+// that, the tick is repeated under the same number, so that commands which it has executed already
+// are not executed again. The clock has no part in it: it may be set back, and the interval may be
+// another one in the next build.
+func (r *runner) tickOnce(ctx context.Context, i int) error {
+	if err := r.hold(ctx); err != nil {
+		return err
+	}
+	due := r.Ticked[i].Add(r.worker.periods[i].interval)
+	if now := storable(r.app.o.Now()); due.After(now) { // WorkOnce does not wait
+		due = now
+	}
+	in := scope{app: r.app, work: &work{due: due, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.Ticks[i]+1)), byData: true}}
+	err := r.leased(ctx, func(ctx context.Context) error { return r.worker.periods[i].do(r.made, in.with(ctx)) })
+	if ctx.Err() != nil || errors.Is(err, errLost) {
+		return errors.Join(ctx.Err(), err)
+	}
+	r.Ticked[i] = storable(r.app.o.Now())
+	r.Ticks[i]++
+	if r.Trying == 0 {
+		r.Error = ""
+	}
+	if err != nil {
+		r.Error = err.Error()
+		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "every", r.worker.periods[i].interval, "error", err)
+	}
+	return r.keep(ctx)
+}
+
+// WorkOnce has all workers do what there is to do now, and what they do by the clock once, whether it is time or not. It is for
+// tests: what fails is not tried again but returned, and no other process may run the workers.
+func (a *App) WorkOnce(ctx context.Context) error {
+	var runners []*runner
+	for _, f := range a.features {
+		for _, w := range f.Workers {
+			r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
+			if ok, err := r.start(ctx); !ok {
+				return fmt.Errorf("worker %s: %w", r.name, errors.Join(err, errLost))
+			}
+			defer r.stop(ctx)
+			runners = append(runners, r)
+		}
+	}
+	for _, r := range runners {
+		for i := range r.worker.periods {
+			err := r.tickOnce(ctx, i)
+			if err == nil && r.Error != "" {
+				err = errors.New(r.Error)
+			}
+			if err != nil {
+				return fmt.Errorf("worker %s: %w", r.name, err)
+			}
+		}
+	}
+	for moved := true; moved; {
+		moved = false
+		for _, r := range runners {
+			before := r.Position
+			if err := r.once(ctx); err != nil {
+				return fmt.Errorf("worker %s: %w", r.name, err)
+			}
+			moved = moved || r.Position > before
+		}
+	}
+	return nil
+}
+
+// once goes through all entries that there are. The first error ends it.
+func (r *runner) once(ctx context.Context) error {
+	var records []Record
+	for record, err := range r.app.store.Records(ctx, r.Position) {
+		if err != nil {
+			return err
+		}
+		records = append(records, record)
+	}
+	for _, record := range records {
+		c, do, err := r.concerned(ctx, record)
+		if err == nil && do != nil {
+			err = r.try(ctx, record, c, do)
+		}
+		if err != nil {
+			return fmt.Errorf("entry %d: %w", record.Seq, err)
+		}
+		r.Position = record.Seq
+	}
+	return r.keep(ctx)
+}
+
+// again tries the entries once more that somebody has asked for.
+func (r *runner) again(ctx context.Context) error {
+	prefix := strings.TrimSuffix(retryName(r.name, 0), fmt.Sprintf("%019d", 0))
+	names, err := r.app.store.Names(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		seq, err := strconv.ParseInt(strings.TrimPrefix(name, prefix), 10, 64)
+		if err != nil {
+			return err
+		}
+		if err := r.retry(ctx, name, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retry tries an entry once more. What asks for it is taken away before, so that an entry which ends the process does
+// so once.
+func (r *runner) retry(ctx context.Context, asked string, seq int64) error {
+	var before []byte
+	aside := SetAside{Seq: seq, Time: storable(r.app.o.Now()), Error: ended}
+	err := r.keepWith(ctx, func(tx Tx) (err error) {
+		if before, err = tx.Get(asideName(r.name, seq)); err != nil {
+			return err
+		}
+		var was SetAside
+		_ = json.Unmarshal(before, &was) // its tries alone are wanted
+		aside.Tries = was.Tries + 1
+		return errors.Join(tx.Put(asked, nil), aside.put(tx, r.name))
+	})
+	if err != nil {
+		return err
+	}
+	failed := r.tryOld(ctx, seq)
+	if ctx.Err() != nil { // it was not given the time
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), renew)
+		defer cancel()
+		return errors.Join(ctx.Err(), r.keepWith(late, func(tx Tx) error {
+			return errors.Join(tx.Put(asked, []byte("true")), tx.Put(asideName(r.name, seq), before))
+		}))
+	}
+	return r.keepWith(ctx, func(tx Tx) error {
+		if failed == nil {
+			return tx.Put(asideName(r.name, seq), nil)
+		}
+		aside.Error = failed.Error()
+		return aside.put(tx, r.name)
+	})
+}
+
+// tryOld tries an entry that was set aside.
+func (r *runner) tryOld(ctx context.Context, seq int64) error {
+	for record, err := range r.app.store.Records(ctx, seq-1) {
+		if err != nil {
+			return err
+		}
+		c, do, err := r.concerned(ctx, record)
+		if err != nil || do == nil {
+			return err
+		}
+		return r.try(ctx, record, c, do)
+	}
+	return fmt.Errorf("the log has no entry %d", seq)
+}

@@ -35,10 +35,17 @@ var children = map[string]func(context.Context, *app.App) error{
 const childVariable = "APPTEST_CHILD"
 
 var (
-	kills = flag.Int("kills", 6, "how often a process that writes is killed")
-	calls = flag.Int("calls", 25, "how many calls each of 64 callers makes in four processes")
-	seed  = flag.Uint64("seed", 1, "of what is random")
+	long = flag.Bool("long", false, "kill 100 processes instead of 3, and let each of 64 callers make 500 calls instead of 25")
+	seed = flag.Uint64("seed", 1, "of everything that is random")
 )
+
+// rounds returns the size of a campaign: short by default, many with -long.
+func rounds(short, many int) int {
+	if *long {
+		return many
+	}
+	return short
+}
 
 func TestMain(m *testing.M) {
 	work, ok := children[os.Getenv(childVariable)]
@@ -159,12 +166,13 @@ func dumpChild(ctx context.Context, a *app.App) error {
 // A process that writes is killed at random, again and again: what it has answered is in the log exactly once, in
 // order, with no gap, and all processes have the same state.
 func TestKilledWriters(t *testing.T) {
-	t.Logf("-kills %d -seed %d", *kills, *seed)
+	kills := rounds(3, 100)
+	t.Logf("%d kills with seed %d", kills, *seed)
 	random := rand.New(rand.NewPCG(*seed, 0))
 	path := filepath.Join(t.TempDir(), "log.db")
 	witness := startChild(t, "dump", path) // follows from the beginning
 	var answered []Noted
-	for range *kills {
+	for range kills {
 		writer := startChild(t, "write", path)
 		deadline := time.Duration(0)
 		var timer *time.Timer
@@ -261,13 +269,14 @@ func mixedChild(ctx context.Context, a *app.App) error {
 
 // Four processes share a file, with 64 callers: no update is lost, nobody sees an error, and all come to the same state.
 func TestFourProcesses(t *testing.T) {
+	calls := rounds(25, 500)
 	path := filepath.Join(t.TempDir(), "log.db")
 	var all []child
 	for range 4 {
 		all = append(all, startChild(t, "mixed", path))
 	}
 	for _, c := range all {
-		fmt.Fprintln(c.in, *calls)
+		fmt.Fprintln(c.in, calls)
 	}
 	for _, c := range all {
 		if got := c.line(t); got != "done" {
@@ -280,7 +289,7 @@ func TestFourProcesses(t *testing.T) {
 		states = append(states, c.line(t))
 		c.end(t)
 	}
-	want := fmt.Sprintf(`"count":%d,"sum":%d`, 64**calls, 4**calls*(15*16/2))
+	want := fmt.Sprintf(`"count":%d,"sum":%d`, 64*calls, 4*calls*(15*16/2))
 	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], want) {
 		t.Errorf("the states are %.200s, and not %s", states, want)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// What a call costs a client and a server in one process, in memory and over HTTP, in both eras.
+// BenchmarkClientCall includes the cost of the server, which runs in the same process.
 func BenchmarkClientCall(b *testing.B) {
 	server := newFixture(b, mcp.Options{})
 	web := httptest.NewServer(mcphttp.NewHandler(server, mcphttp.Options{}))

@@ -49,8 +49,11 @@ type Options struct {
 	ResourcesChanged func(context.Context)
 	ResourceUpdated  func(ctx context.Context, uri string) // see [Client.Subscribe]
 	Log              func(context.Context, LogMessage)
-	LogLevel         mcp.Level                                                        // the least level for Log; "" is the server's default
-	Notification     func(ctx context.Context, method string, params json.RawMessage) // every notification, before the functions above
+	LogLevel         mcp.Level // the least level for Log; "" is the server's default
+
+	// Notification receives every notification, before the functions above. It holds up all other
+	// messages: it must return quickly, and not call the client.
+	Notification func(ctx context.Context, method string, params json.RawMessage)
 
 	MaxMessage int          // the largest message to accept, in bytes; 0 means 64 MiB
 	Logger     *slog.Logger // for problems that no error reports; nil discards them

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/client"
@@ -16,7 +17,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// ways are how a client gets to a server, by name.
+// ways are the ways to connect to a server.
 func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Client, error) {
 	return map[string]func(*mcp.Server, client.Options) (*client.Client, error){
 		"in memory": func(s *mcp.Server, o client.Options) (*client.Client, error) {
@@ -31,7 +32,7 @@ func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Cl
 	}
 }
 
-// everywhere runs a test in each way and each revision.
+// everywhere runs a test over each way and in each revision.
 func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, f func(*testing.T, *client.Client)) {
 	for _, revision := range append([]mcp.Revision{""}, mcp.Revisions()...) {
 		for name := range ways(t) {
@@ -69,7 +70,7 @@ func fixture(t *testing.T) *mcp.Server {
 	return s
 }
 
-// The few lines of a user: list, find one by name, read its schema, call it, get its content.
+// Listing tools, finding one by name, and calling it.
 func TestClientCalls(t *testing.T) {
 	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		tools, err := c.Tools(t.Context())
@@ -101,7 +102,7 @@ func TestClientCalls(t *testing.T) {
 	})
 }
 
-// What a tool says is a result, also that it could not do its work; what the server says is an error.
+// The failure of a tool is a result; an error of the protocol is an error.
 func TestClientErrors(t *testing.T) {
 	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		if result, err := c.CallTool(t.Context(), "fails", nil); err != nil || !result.IsError || result.Text() != "no luck today" {
@@ -194,7 +195,7 @@ func TestClientPrompts(t *testing.T) {
 	})
 }
 
-// A server without a capability is not asked for what it does not have.
+// The client does not send requests for capabilities that the server does not declare.
 func TestClientOfLittle(t *testing.T) {
 	little := func(*testing.T) *mcp.Server {
 		return mcp.NewServer(mcp.Implementation{Name: "little", Version: "1"}, mcp.Options{})
@@ -241,7 +242,7 @@ func TestClientLogs(t *testing.T) {
 	})
 }
 
-// When the context of a call ends, so does that of the tool.
+// When the context of a call ends, the context of the tool ends too.
 func TestClientCancels(t *testing.T) {
 	stopped := make(chan struct{}, 1)
 	slow := func(t *testing.T) *mcp.Server {
@@ -272,42 +273,91 @@ func TestClientCancels(t *testing.T) {
 	})
 }
 
-// Progress lets a call wait on, but not for ever.
+// Progress restarts the timeout of a call, but not its maximum.
 func TestClientTimesOut(t *testing.T) {
-	t.Parallel()
-	steady := func(t *testing.T) *mcp.Server {
-		s := mcp.NewServer(mcp.Implementation{Name: "steady", Version: "1"}, mcp.Options{})
-		err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
-			for i := range 30 {
-				mcp.Progress(ctx, float64(i), 0, "")
-				select {
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				case <-time.After(10 * time.Millisecond):
+	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
+		synctest.Test(t, func(t *testing.T) {
+			s := mcp.NewServer(mcp.Implementation{Name: "steady", Version: "1"}, mcp.Options{})
+			err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+				for i := range 30 {
+					mcp.Progress(ctx, float64(i), 0, "")
+					select {
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					case <-time.After(10 * time.Second):
+					}
 				}
+				return mcp.TextResult("done"), nil
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return mcp.TextResult("done"), nil
+			c, err := client.InProcess(t.Context(), s, client.Options{Revision: revision, Timeout: 200 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			follow := client.OnProgress(func(client.Progress) {})
+			if result, err := c.CallTool(t.Context(), "work", nil, follow); err != nil || result.Text() != "done" {
+				t.Errorf("with progress: %v, %v", result, err)
+			}
+			if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("without progress: %v", err)
+			}
+			if _, err := c.CallTool(t.Context(), "work", nil, follow, client.Within(0, 220*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("beyond MaxTimeout: %v", err)
+			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
 	}
-	everywhere(t, steady, client.Options{Timeout: 200 * time.Millisecond}, func(t *testing.T, c *client.Client) {
-		if c.Revision() < mcp.LatestHandshake {
-			return // which takes as long, and shows no more
-		}
-		follow := client.OnProgress(func(client.Progress) {})
-		if result, err := c.CallTool(t.Context(), "work", nil, follow); err != nil || result.Text() != "done" {
-			t.Errorf("with progress: %v, %v", result, err)
-		}
-		if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("without progress: %v", err)
-		}
-		if _, err := c.CallTool(t.Context(), "work", nil, follow, client.Within(0, 220*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("beyond the most: %v", err)
-		}
-	})
+}
+
+// InProcess leaves no goroutine behind, and passes values of its context to handlers.
+func TestInProcess(t *testing.T) {
+	type key struct{}
+	for _, revision := range mcp.Revisions() {
+		synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
+			s := mcp.NewServer(mcp.Implementation{Name: "local", Version: "1"}, mcp.Options{})
+			entered := make(chan struct{})
+			err := errors.Join(
+				s.AddTool(mcp.Tool{Name: "value"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+					return mcp.TextResult(fmt.Sprint(ctx.Value(key{}))), nil
+				}),
+				s.AddTool(mcp.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+					close(entered)
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
+			c, err := client.InProcess(ctx, s, client.Options{Revision: revision, ToolsChanged: func(context.Context) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel() // it was for connecting
+			if result, err := c.CallTool(t.Context(), "value", nil); err != nil || result.Text() != "kept" {
+				t.Errorf("value returns %+v, %v", result, err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, err := c.CallTool(t.Context(), "wait", nil)
+				ended <- err
+			}()
+			<-entered
+			if err := c.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			if err := <-ended; !errors.Is(err, jsonrpc.ErrClosed) {
+				t.Errorf("the call in progress ends with %v", err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client.InProcess(ctx, newFixture(t, mcp.Options{}), client.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
 }
 
 func TestClientIsToldOfChanges(t *testing.T) {
@@ -408,7 +458,7 @@ func TestClientAnswers(t *testing.T) {
 	})
 }
 
-// Who does not want to answer says so, and one who cannot is not asked.
+// A client may refuse to answer. A client without the capability is not asked.
 func TestClientDeclines(t *testing.T) {
 	o := client.Options{
 		Elicit: func(_ context.Context, e *mcp.Elicitation) error {
@@ -432,7 +482,7 @@ func TestClientDeclines(t *testing.T) {
 	})
 }
 
-// Many calls at once, each with its own answer.
+// Concurrent calls each get their own result.
 func TestClientManyAtOnce(t *testing.T) {
 	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
 		errs := make(chan error)
@@ -473,7 +523,7 @@ func TestClientOfNoServer(t *testing.T) {
 	}
 }
 
-// A server that promises to tell of changes and does not is spoken to all the same.
+// A server that declares listChanged but has no subscriptions/listen is still usable.
 func TestClientIsNotToldOfChanges(t *testing.T) {
 	ours, theirs := jsonrpc.Pipe()
 	conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
@@ -491,14 +541,14 @@ func TestClientIsNotToldOfChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	// What this client does not answer is no answer of the server either.
+	// The error of this client is not reported as one of the server.
 	var answered *jsonrpc.Error
 	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "tools/call asks roots/list: this client does not answer roots/list") {
 		t.Errorf("a call that asks gives %v", err)
 	}
 }
 
-// Who sends back what it is sent is no server.
+// A peer that sends back all messages is not a server.
 func TestClientOfAnEcho(t *testing.T) {
 	ours, theirs := jsonrpc.Pipe()
 	go func() {

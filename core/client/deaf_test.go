@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 )
 
-// A server that does not read keeps nobody longer than the time-out, or than the context lasts, however much waits to be written.
+// If the server does not read its input, calls still end with their timeout or context.
 func TestProcessDoesNotRead(t *testing.T) {
 	for name, size := range map[string]int{"little": 1 << 10, "some": 20 << 10, "much": 600 << 10} {
 		t.Run(name, func(t *testing.T) {
@@ -38,11 +38,11 @@ func TestProcessDoesNotRead(t *testing.T) {
 			}()
 			select {
 			case <-waited:
-			case <-time.After(10 * time.Second):
+			case <-time.After(30 * time.Second):
 				t.Error("calls still wait")
 			}
 			c.Close()
-			if took := time.Since(began); took > 8*time.Second {
+			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			<-waited

@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A liar answers the handshake and pings as it should, and calls of tools with anything.
+// A liar answers the handshake and pings correctly, and tool calls with anything.
 func liar(t jsonrpc.Transport, answer []byte) {
 	for {
 		raw, err := t.Receive()
@@ -38,7 +38,7 @@ func liar(t jsonrpc.Transport, answer []byte) {
 	}
 }
 
-// Whatever a server says, a call ends, and the next one is none the worse for it.
+// Whatever the server sends, a call ends, and does not affect the next one.
 func FuzzClient(f *testing.F) {
 	for _, answer := range []string{
 		`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"a"}],"structuredContent":{},"isError":true,"_meta":{"k":1}}}`,

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -133,7 +132,7 @@ func (h *httpRoute) send(s *session, r *request) func(context.Context, func(), j
 
 // call posts a request, and delivers its response. done ends ctx.
 func (h *httpRoute) call(ctx context.Context, done func(), s *session, r *request, id jsonrpc.ID, msg []byte) error {
-	resp, err := h.post(ctx, h.header(s, r), msg)
+	resp, err := h.post(ctx, s, r, msg)
 	if err != nil {
 		done()
 		return err
@@ -239,10 +238,10 @@ func encodeHeader(text string) string {
 
 // post posts a message. It retries if the server cannot have received it, or asks for a retry with
 // Retry-After. A response with a status above 299 is an error.
-func (h *httpRoute) post(ctx context.Context, header http.Header, msg []byte) (*http.Response, error) {
+func (h *httpRoute) post(ctx context.Context, s *session, r *request, msg []byte) (*http.Response, error) {
 	const attempts = 4
 	for attempt := 1; ; attempt++ {
-		resp, err := h.do(ctx, http.MethodPost, h.url, header, msg)
+		resp, err := h.do(ctx, http.MethodPost, h.url, h.header(s, r), msg)
 		delay := time.Duration(100<<attempt) * time.Millisecond
 		switch {
 		case err != nil && (attempt == attempts || !isDialError(err) || h.c.session.Load() == nil): // no retries while connecting
@@ -254,7 +253,7 @@ func (h *httpRoute) post(ctx context.Context, header http.Header, msg []byte) (*
 			refused := newHTTPError(resp, "")
 			var retry bool
 			if delay, retry = retryAfter(resp); !retry || attempt == attempts {
-				refused.session = header.Get("Mcp-Session-Id") != ""
+				refused.session = s.id != ""
 				return nil, refused
 			}
 		}
@@ -279,14 +278,15 @@ func retryAfter(resp *http.Response) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil && seconds >= 0 && seconds <= 30
 }
 
-// do sends an HTTP request. If the server refuses the bearer token, do sends it again with a new one.
+// do sends an HTTP request with a header of its own. If the server refuses the bearer token, do sends the
+// request again with a new one.
 func (h *httpRoute) do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
-		req.Header = maps.Clone(header) // a cookie jar of the HTTP client adds to it
+		req.Header = header
 		if h.c.o.Token != nil {
 			token, err := h.bearerToken(ctx)
 			if err != nil {
@@ -337,7 +337,7 @@ func (h *httpRoute) notify(ctx context.Context, s *session, method string, param
 func (h *httpRoute) postOneWay(ctx context.Context, s *session, method string, msg []byte) error {
 	ctx, cancel := h.c.withTimeout(ctx)
 	defer cancel()
-	resp, err := h.post(ctx, h.header(s, &request{method: method}), msg)
+	resp, err := h.post(ctx, s, &request{method: method}, msg)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// serveWith puts a server on HTTP, with something in front of it that may answer by itself and reports whether it did.
+// serveWith serves s over HTTP. front sees each request first, and reports whether it has answered.
 func serveWith(t *testing.T, s *mcp.Server, front func(http.ResponseWriter, *http.Request) bool) string {
 	t.Helper()
 	handler := mcphttp.NewHandler(s, mcphttp.Options{})
@@ -52,7 +52,7 @@ func expectSum(t *testing.T, c *client.Client) {
 	}
 }
 
-// A server that has forgotten its sessions gets another one, with what was subscribed to.
+// If the server has lost the session, the client begins another one and subscribes again.
 func TestHTTPClientLosesSession(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
 		server := newFixture(t, mcp.Options{})
@@ -93,8 +93,9 @@ func TestHTTPClientLosesSession(t *testing.T) {
 	}
 }
 
-// A stream that is cut is taken up again where it was.
+// A stream that was cut is resumed after its last event.
 func TestHTTPClientResumes(t *testing.T) {
+	t.Parallel()
 	server := newFixture(t, mcp.Options{})
 	err := server.AddTool(mcp.Tool{Name: "steps"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		for i := range 5 {
@@ -113,7 +114,7 @@ func TestHTTPClientResumes(t *testing.T) {
 		}
 		return false
 	})
-	// What carries the stream of a call breaks after its second event, once.
+	// The connection of a call breaks after the second event, once.
 	cutting := &cutter{RoundTripper: http.DefaultTransport, after: 2}
 	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, HTTP: &http.Client{Transport: cutting}})
 	cutting.armed.Store(true)
@@ -122,7 +123,7 @@ func TestHTTPClientResumes(t *testing.T) {
 	if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[1 2 3 4 5]" || resumed.Load() == 0 {
 		t.Errorf("it gives %+v, %v, and says %v; taken up %d times", result, err, seen, resumed.Load())
 	}
-	// Without sessions there is nothing to take up.
+	// The stateless era has no resumption.
 	c = dial(t, url, client.Options{Revision: mcp.Latest, HTTP: &http.Client{Transport: cutting}})
 	cutting.armed.Store(true)
 	var connection *client.ConnectionError
@@ -131,7 +132,7 @@ func TestHTTPClientResumes(t *testing.T) {
 	}
 }
 
-// A cutter ends the next answer to a POST that is a stream after so many events, if it is armed.
+// A cutter, when armed, cuts the next stream that answers a POST after a number of events.
 type cutter struct {
 	http.RoundTripper
 	after int
@@ -164,7 +165,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 	return copy(p, line), err
 }
 
-// A server that has too much to do is asked again when it wants to be.
+// The client retries as Retry-After says.
 func TestHTTPClientComesAgain(t *testing.T) {
 	var refused atomic.Int32
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
@@ -216,7 +217,7 @@ func TestHTTPClientTokens(t *testing.T) {
 	}
 }
 
-// A key does not go to another host.
+// An API key is not sent to another host.
 func TestHTTPClientRedirects(t *testing.T) {
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/old" {
@@ -236,7 +237,7 @@ func TestHTTPClientRedirects(t *testing.T) {
 	}
 }
 
-// Arguments that headers repeat are repeated, once the tool is known; a tool that breaks the rules is left out.
+// Headers repeat arguments once the tool is known. A tool that breaks the rules for x-mcp-header is ignored.
 func TestHTTPClientHeaders(t *testing.T) {
 	server := newFixture(t, mcp.Options{})
 	schema := `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}`
@@ -267,7 +268,7 @@ func TestHTTPClientHeaders(t *testing.T) {
 	}
 }
 
-// What is no MCP is said to be none, with the address.
+// The error for a server that is not MCP says so, and has the URL.
 func TestHTTPClientOfOtherThings(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"the response has text/html": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") },
@@ -297,7 +298,7 @@ func TestHTTPClientOfOtherThings(t *testing.T) {
 	}
 }
 
-// sseServer puts a server on the transport of 2024-11-05: a stream, and another address for messages.
+// sseServer serves s over HTTP+SSE, the transport of revision 2024-11-05.
 func sseServer(t *testing.T, s *mcp.Server) string {
 	t.Helper()
 	in := make(chan []byte, 10)
@@ -375,7 +376,7 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 	}
 }
 
-// The stream is the conversation: when it ends, calls do.
+// With HTTP+SSE, calls fail when the stream ends.
 func TestHTTPClientLosesStream(t *testing.T) {
 	url := sseServer(t, fixture(t))
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -396,7 +397,7 @@ func TestHTTPClientLosesStream(t *testing.T) {
 	}
 }
 
-// An ending carrier ends streams when it is told to.
+// An endingCarrier ends streams on request.
 type ending struct {
 	http.RoundTripper
 	end chan struct{}

@@ -28,8 +28,8 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, optio
 		return nil, err
 	}
 	var result mcp.ToolResult
-	if err := decodeResult("tools/call", raw, &result); err != nil {
-		return nil, err
+	if err := result.UnmarshalJSON(raw); err != nil { // strictjson.Unmarshal would cost more than the rest of the call
+		return nil, &ConnectionError{fmt.Errorf("read the result of tools/call: %w", err)}
 	}
 	delete(result.Meta, metaServerInfo) // see Server
 	if len(result.Meta) == 0 {

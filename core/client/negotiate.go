@@ -309,9 +309,8 @@ func (c *Client) newIdentity() ([]byte, error) {
 // RootsChanged notifies the server that [Options].Roots would now return other roots. In the stateless
 // era it does nothing: servers ask each time.
 func (c *Client) RootsChanged(ctx context.Context) error {
-	s := c.session.Load()
-	if s.stateless() {
+	if c.session.Load().stateless() {
 		return nil
 	}
-	return c.wrapError(c.route.notify(ctx, s, "notifications/roots/list_changed", nil))
+	return c.Notify(ctx, "notifications/roots/list_changed", nil)
 }

@@ -23,9 +23,12 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	return c.answer(ctx, req.Method, req.Params)
 }
 
-// handleNotification calls req.MayTakeLong before each function of [Options], so that the function does
-// not hold up other messages.
+// handleNotification handles a notification. It calls req.MayTakeLong before the functions of [Options],
+// except Notification, so that they do not hold up other messages.
 func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) error {
+	if c.o.Notification != nil {
+		c.o.Notification(ctx, req.Method, req.Params)
+	}
 	switch req.Method {
 	case "notifications/progress":
 		if err := c.handleProgress(req); err != nil {
@@ -51,10 +54,6 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 			return err
 		}
 		c.acknowledge(p.Meta.ID)
-	}
-	if c.o.Notification != nil {
-		req.MayTakeLong()
-		c.o.Notification(ctx, req.Method, req.Params)
 	}
 	return c.deliver(ctx, req)
 }

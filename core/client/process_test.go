@@ -106,6 +106,7 @@ func TestProcessCloseChildren(t *testing.T) {
 
 // Children that hold the output of a process do not delay its end.
 func TestProcessOrphans(t *testing.T) {
+	t.Parallel()
 	p := startShell(t, `sleep 3 & exit 0`, Command{})
 	began := time.Now()
 	if _, err := io.ReadAll(p.out); err != nil && !strings.Contains(err.Error(), "closed") {

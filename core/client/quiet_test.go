@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// A client that is closed has nothing to complain of, although it was told of changes until then.
+// Closing a client that is subscribed to changes logs no warning.
 func TestClientClosesQuietly(t *testing.T) {
 	for _, revision := range mcp.Revisions() {
 		t.Run(string(revision), func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestClientClosesQuietly(t *testing.T) {
 	}
 }
 
-// What a server asks over the stream of a call is taken back when nobody waits for the call any more.
+// When a call is cancelled, so are the questions of the server that belong to it.
 func TestClientGivesUpQuestions(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "asker", Version: "1"}, mcp.Options{})
 	err := s.AddTool(mcp.Tool{Name: "ask"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {

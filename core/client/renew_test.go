@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A server that ends its streams and wants no wait is not asked without end.
+// The client waits between retries even if the server asks for no delay.
 func TestHTTPClientResumesSlowly(t *testing.T) {
 	var asked atomic.Int32
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
@@ -33,8 +33,9 @@ func TestHTTPClientResumesSlowly(t *testing.T) {
 	}
 }
 
-// A server that never lets a new session begin keeps nobody for ever.
+// If the server never accepts a new session, calls still end.
 func TestHTTPClientRenewsInTime(t *testing.T) {
+	t.Parallel()
 	for _, stuck := range []string{`"initialize"`, `"notifications/initialized"`} {
 		t.Run(stuck, func(t *testing.T) {
 			var forgets atomic.Bool
@@ -79,9 +80,10 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 	}
 }
 
-// Who only listens goes on being told of changes: in a new session when the server has forgotten the old one, from anew in the same when
-// it has forgotten the events, and when it lets no other stream begin for a while, or nobody is there.
+// A client that only waits for changes keeps receiving them: in a new session if the server has lost the old
+// one, over a new stream if it has lost the events, and after the server was busy or away for a while.
 func TestHTTPClientListensOn(t *testing.T) {
+	t.Parallel()
 	const events = "id: 1\nretry: 1\ndata:\n\n"
 	for _, trouble := range []string{"the session is forgotten", "the events are forgotten", "the stream is still there", "nobody is there"} {
 		t.Run(trouble, func(t *testing.T) {
@@ -141,7 +143,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 	}
 }
 
-// A server that does not take the end of the handshake is not left with the session.
+// If the server refuses notifications/initialized, the client deletes the session.
 func TestHTTPClientLeavesSession(t *testing.T) {
 	var begun, ended atomic.Int32
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
@@ -166,7 +168,7 @@ func TestHTTPClientLeavesSession(t *testing.T) {
 	}
 }
 
-// A call that is given up is said to be so to the server, also by a client that ends at once.
+// A call that times out is cancelled at the server, even if the client closes right after.
 func TestHTTPClientGivesUpAndEnds(t *testing.T) {
 	told := make(chan struct{}, 1)
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
@@ -191,7 +193,7 @@ func TestHTTPClientGivesUpAndEnds(t *testing.T) {
 	}
 }
 
-// A server that takes nothing any more holds up neither who gives up a call nor the calls of a client that ends.
+// A server that hangs delays neither cancelled calls nor Close.
 func TestHTTPClientLeavesHungServer(t *testing.T) {
 	var hangs atomic.Bool
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {

@@ -81,6 +81,11 @@ func (c *Client) Request(ctx context.Context, method string, params, result any,
 	return decodeResult(method, raw, result)
 }
 
+// Notify sends a notification. [Client.Request] and the other methods send those that they need.
+func (c *Client) Notify(ctx context.Context, method string, params any) error {
+	return c.wrapError(c.route.notify(ctx, c.session.Load(), method, params))
+}
+
 func (r *request) setParams(params any) error {
 	raw, err := strictjson.Marshal(params)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Errors do not say what is secret in an address.
+// Errors do not have the secret parts of a URL.
 func TestHTTPClientKeepsSecrets(t *testing.T) {
 	elsewhere := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		switch r.URL.Path {
@@ -35,7 +35,7 @@ func TestHTTPClientKeepsSecrets(t *testing.T) {
 	}
 }
 
-// A name and a password in an address are sent along.
+// The user and password of a URL are sent.
 func TestHTTPClientOfANamedUser(t *testing.T) {
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		if name, password, _ := r.BasicAuth(); name == "ann" && password == "secret" {
@@ -49,7 +49,7 @@ func TestHTTPClientOfANamedUser(t *testing.T) {
 	}
 }
 
-// A program may have put something of its own in place of the usual transport, which is used then.
+// If a program has replaced http.DefaultTransport, the client uses the replacement.
 func TestHTTPClientOfAnotherTransport(t *testing.T) {
 	url := serveWith(t, newFixture(t, mcp.Options{}), func(http.ResponseWriter, *http.Request) bool { return false })
 	usual := http.DefaultTransport

@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Who is told of something may call the client, though the answer comes over the stream that it was told over.
+// A notification function may call the client, although the response arrives over the same stream.
 func TestSSEHandlersCall(t *testing.T) {
 	server := fixture(t)
 	asked := make(chan error, 1)
@@ -38,7 +38,7 @@ func TestSSEHandlersCall(t *testing.T) {
 	}
 }
 
-// A call that is never answered ends when its time is up.
+// A call that is never answered ends with a timeout.
 func TestSSETimesOut(t *testing.T) {
 	c := dial(t, sseServer(t, fixture(t)), client.Options{SSE: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -50,7 +50,7 @@ func TestSSETimesOut(t *testing.T) {
 	expectSum(t, c)
 }
 
-// The address for messages may name the port that goes without saying; and a stream that never begins is not waited for without end.
+// The endpoint may name the default port. A stream that never begins ends with a timeout.
 func TestSSEOpens(t *testing.T) {
 	posted := make(chan string, 1)
 	carrier := carrierFunc(func(r *http.Request) (*http.Response, error) {
@@ -62,7 +62,10 @@ func TestSSEOpens(t *testing.T) {
 			return nil, errors.New("enough")
 		}
 		stream := "event: endpoint\ndata: http://LOCALHOST:80/messages\n\n"
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
+		rest, end := io.Pipe() // the stream stays open
+		context.AfterFunc(r.Context(), func() { end.Close() })
+		body := io.NopCloser(io.MultiReader(strings.NewReader(stream), rest))
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
 	})
 	_, _ = client.Dial(t.Context(), "http://localhost/sse", client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})
 	select {

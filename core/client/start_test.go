@@ -16,7 +16,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// startUnruly starts a server that breaks a rule, and ends it with the test.
+// startUnruly starts a server that breaks a rule. It ends with the test.
 func startUnruly(t *testing.T, rule string, o client.Options) *client.Client {
 	t.Helper()
 	c, err := client.Start(t.Context(), testServer(t, rule), o)
@@ -27,7 +27,7 @@ func startUnruly(t *testing.T, rule string, o client.Options) *client.Client {
 	return c
 }
 
-// A call gets its answer, whatever else the server says.
+// Invalid messages of the server do not affect a call.
 func TestProcessTalksNonsense(t *testing.T) {
 	for _, rule := range []string{"garbage", "twice", "others", "unknown"} {
 		t.Run(rule, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestProcessTalksNonsense(t *testing.T) {
 	}
 }
 
-// A call that gets no good answer ends with an error that says why, and the next one is not the worse for it.
+// The error of a call without a valid answer says why, and does not affect the next call.
 func TestProcessAnswersBadly(t *testing.T) {
 	for _, test := range []struct {
 		rule, want string
@@ -56,9 +56,13 @@ func TestProcessAnswersBadly(t *testing.T) {
 		{"leaves", "calling tools/call: the server exited (exit status 0)", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			c := startUnruly(t, test.rule, client.Options{Timeout: 100 * time.Millisecond})
+			c := startUnruly(t, test.rule, client.Options{})
+			var options []client.CallOption
+			if test.rule == "never" || test.rule == "late" {
+				options = append(options, client.Within(100*time.Millisecond, 0))
+			}
 			var connection *client.ConnectionError
-			_, err := c.CallTool(t.Context(), "any", nil)
+			_, err := c.CallTool(t.Context(), "any", nil, options...)
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("it says: %v", err)
 			}
@@ -72,7 +76,7 @@ func TestProcessAnswersBadly(t *testing.T) {
 	}
 }
 
-// Calls in flight all end when the server does.
+// All calls end with the server.
 func TestProcessDies(t *testing.T) {
 	c := startUnruly(t, "never", client.Options{})
 	errs := make(chan error)
@@ -115,7 +119,7 @@ func TestProcessDoesNotServe(t *testing.T) {
 	}
 }
 
-// Servers that know nothing of server/discover refuse it, end, or never answer.
+// Servers without server/discover refuse it, exit, or never answer.
 func TestProcessOfAnOlderRevision(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []string{"older", "mute", "fine"} {
@@ -134,7 +138,7 @@ func TestProcessOfAnOlderRevision(t *testing.T) {
 	}
 }
 
-// A server is ended, one way or another, and nothing of it stays.
+// Close ends the process of a server in any case.
 func TestProcessEnds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it has no signals")
@@ -168,7 +172,7 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// children are the processes that this one has started and not waited for; nothing where the system does not tell.
+// children lists the child processes that were not waited for, or nothing on systems without /proc.
 func children(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))

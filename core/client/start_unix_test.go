@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 )
 
-// A server that reads nothing and ends is told of by how it ended and what it said, not by the pipe that broke.
+// The error for a server that exits early has its exit code and standard error, not "broken pipe".
 func TestServerThatDoesNotRead(t *testing.T) {
 	_, err := client.Start(t.Context(), client.Command{Program: "sh", Args: []string{"-c", "exec 0<&-; sleep 0.2; echo no database >&2; exit 4"}}, client.Options{})
 	var unreached *client.ConnectionError

@@ -106,12 +106,11 @@ func (c *Client) wantedChanges(s *session) changeFilter {
 	c.mu.Lock()
 	uris := slices.Sorted(maps.Keys(c.subscribed))
 	c.mu.Unlock()
-	all := c.o.Notification != nil
 	notifies := func(kind string) bool { return string(member(s.capabilities[kind], "listChanged")) == "true" }
 	return changeFilter{
-		Tools:     (all || c.o.ToolsChanged != nil) && notifies("tools"),
-		Prompts:   (all || c.o.PromptsChanged != nil) && notifies("prompts"),
-		Resources: (all || c.o.ResourcesChanged != nil) && notifies("resources"),
+		Tools:     c.o.ToolsChanged != nil && notifies("tools"),
+		Prompts:   c.o.PromptsChanged != nil && notifies("prompts"),
+		Resources: c.o.ResourcesChanged != nil && notifies("resources"),
 		URIs:      uris,
 	}
 }

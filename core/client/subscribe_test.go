@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 )
 
-// listened is a request of revision 2026-07-28, as far as a test wants to know it.
+// listened is a request of revision 2026-07-28.
 type listened struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -26,7 +26,7 @@ type listened struct {
 	} `json:"params"`
 }
 
-// listenServer is a server without sessions that does nothing but let itself be listened to.
+// listenServer is a stateless server that only has subscriptions/listen.
 func listenServer(t *testing.T, listen func(r listened, say func(string), ctx context.Context)) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -52,7 +52,7 @@ func ack(r listened) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}}`, r.ID)
 }
 
-// What is subscribed to at the same time is all subscribed to in the end.
+// Concurrent subscriptions are all in effect in the end.
 func TestClientSubscribesAtOnce(t *testing.T) {
 	var mu sync.Mutex
 	open := map[string][]string{}
@@ -91,30 +91,35 @@ func TestClientSubscribesAtOnce(t *testing.T) {
 	t.Errorf("it listens to %v", open)
 }
 
-// A server that ends listening as soon as it has begun is listened to again.
+// If the server ends subscriptions/listen, the client sends it again.
 func TestClientListensAgain(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
 	for range 5 {
-		var times atomic.Int32
-		again := make(chan struct{})
-		url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
-			switch times.Add(1) {
-			case 1:
-				say(ack(r) + "\n\ndata: " + fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID))
-			case 2:
-				say(ack(r))
-				close(again)
-				<-ctx.Done()
+		all.Go(func() {
+			var times atomic.Int32
+			again := make(chan struct{})
+			url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
+				switch times.Add(1) {
+				case 1:
+					say(ack(r) + "\n\ndata: " + fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID))
+				case 2:
+					say(ack(r))
+					close(again)
+					<-ctx.Done()
+				}
+			})
+			c := dial(t, url, client.Options{})
+			if err := c.Subscribe(t.Context(), "note://a"); err != nil {
+				t.Error(err)
 			}
+			select {
+			case <-again:
+			case <-time.After(5 * time.Second):
+				t.Error("it does not listen any more")
+			}
+			c.Close()
 		})
-		c := dial(t, url, client.Options{})
-		if err := c.Subscribe(t.Context(), "note://a"); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-again:
-		case <-time.After(5 * time.Second):
-			t.Fatal("it does not listen any more")
-		}
-		c.Close()
 	}
+	all.Wait()
 }

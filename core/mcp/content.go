@@ -197,29 +197,57 @@ func (c ResourceLink) MarshalJSON() ([]byte, error) {
 	}{"resource_link", c.Resource})
 }
 
-// decodeBlocks reads blocks.
-func decodeBlocks(all []json.RawMessage) ([]Content, error) {
-	var blocks []Content
-	for i, raw := range all {
+// decodeList reads a list of blocks, or null.
+func decodeList(raw []byte) ([]Content, error) {
+	switch strictjson.First(raw) {
+	case '[':
+	case 'n':
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("must be an array, got %s", strictjson.Describe(raw))
+	}
+	blocks := []Content{}
+	err := strictjson.Array(raw, func(raw []byte) error {
 		block, err := decodeContent(raw)
 		if err != nil {
-			return nil, fmt.Errorf("reading content[%d]: %w", i, err)
+			return fmt.Errorf("[%d]: %w", len(blocks), err)
 		}
 		blocks = append(blocks, block)
-	}
-	return blocks, nil
+		return nil
+	})
+	return blocks, err
 }
 
 // decodeContent reads one block. A block of an unknown type becomes [UnknownContent].
 func decodeContent(raw []byte) (Content, error) {
-	var kind struct {
-		Type string `json:"type"`
+	if strictjson.First(raw) != '{' {
+		return nil, fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
-	if err := strictjson.Unmarshal(raw, &kind); err != nil {
+	var kind, text string
+	plain := true // a text without annotations and _meta, as most blocks are
+	err := strictjson.Object(raw, func(key, value []byte) error {
+		ok := true
+		switch string(key) {
+		case "type":
+			if kind, ok = strictjson.Unquote(value); !ok {
+				return fmt.Errorf("type: must be a string, got %s", strictjson.Describe(value))
+			}
+		case "text":
+			text, ok = strictjson.Unquote(value)
+		default:
+			ok = false
+		}
+		plain = plain && ok
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	switch kind.Type {
+	switch kind {
 	case "text":
+		if plain {
+			return Text{Text: text}, nil
+		}
 		return decodeAs[Text](raw)
 	case "image":
 		return decodeAs[Image](raw)
@@ -234,7 +262,7 @@ func decodeContent(raw []byte) (Content, error) {
 	case "tool_result":
 		return decodeAs[ToolUseResult](raw)
 	}
-	return UnknownContent{kind.Type, slices.Clone(raw)}, nil
+	return UnknownContent{kind, slices.Clone(raw)}, nil
 }
 
 func decodeAs[C Content](raw []byte) (Content, error) {

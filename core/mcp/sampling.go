@@ -194,23 +194,26 @@ func (s *Sampling) UnmarshalJSON(params []byte) error {
 
 // decodeOneOrMore reads the content of a message to or from a model: a block, or several.
 func decodeOneOrMore(raw json.RawMessage) ([]Content, error) {
-	blocks := []json.RawMessage{raw}
+	var content []Content
+	var err error
 	switch strictjson.First(raw) {
 	case '[':
-		if err := strictjson.Unmarshal(raw, &blocks); err != nil {
-			return nil, err
-		}
+		content, err = decodeList(raw)
 	case '{':
+		content = make([]Content, 1)
+		content[0], err = decodeContent(raw)
 	default:
-		return nil, errors.New("content must be a block or several")
+		err = errors.New("must be a block or several")
 	}
-	content, err := decodeBlocks(blocks)
+	if err != nil {
+		return nil, fmt.Errorf("content: %w", err)
+	}
 	for i, block := range content {
-		if unknown, ok := block.(UnknownContent); ok && err == nil {
+		if unknown, ok := block.(UnknownContent); ok {
 			return nil, fmt.Errorf("content[%d]: unknown type %q", i, short(unknown.Type))
 		}
 	}
-	return content, err
+	return content, nil
 }
 
 // MarshalJSON writes the result of sampling/createMessage.
@@ -277,18 +280,24 @@ type ToolUseResult struct {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 	var wire struct {
-		ToolUseID         string            `json:"toolUseId"`
-		Content           []json.RawMessage `json:"content"`
-		StructuredContent json.RawMessage   `json:"structuredContent"`
-		IsError           bool              `json:"isError"`
-		Meta              Meta              `json:"_meta"`
+		ToolUseID         string          `json:"toolUseId"`
+		Content           json.RawMessage `json:"content"`
+		StructuredContent json.RawMessage `json:"structuredContent"`
+		IsError           bool            `json:"isError"`
+		Meta              Meta            `json:"_meta"`
 	}
 	if err := strictjson.Unmarshal(raw, &wire); err != nil {
 		return err
 	}
-	content, err := decodeBlocks(wire.Content)
+	var content []Content
+	if wire.Content != nil {
+		var err error
+		if content, err = decodeList(wire.Content); err != nil {
+			return fmt.Errorf("content: %w", err)
+		}
+	}
 	*c = ToolUseResult{ToolUseID: wire.ToolUseID, Content: content, StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
-	return err
+	return nil
 }
 
 func (c ToolUse) forRevision(Revision) Content       { return c }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -158,18 +159,27 @@ func (r ToolResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *ToolResult) UnmarshalJSON(raw []byte) error {
-	var wire struct {
-		Content           []json.RawMessage `json:"content"`
-		StructuredContent json.RawMessage   `json:"structuredContent"`
-		IsError           bool              `json:"isError"`
-		Meta              Meta              `json:"_meta"`
+	*r = ToolResult{}
+	if strictjson.First(raw) != '{' {
+		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
-	if err := strictjson.Unmarshal(raw, &wire); err != nil {
-		return err
-	}
-	content, err := decodeBlocks(wire.Content)
-	*r = ToolResult{Content: content, StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
-	return err
+	return strictjson.Object(raw, func(key, value []byte) error {
+		var err error
+		switch string(key) {
+		case "content":
+			r.Content, err = decodeList(value)
+		case "structuredContent":
+			r.StructuredContent = slices.Clone(value)
+		case "isError":
+			err = strictjson.Unmarshal(value, &r.IsError)
+		case "_meta":
+			err = strictjson.Unmarshal(value, &r.Meta)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		return nil
+	})
 }
 
 // same reports whether two slices are one.

@@ -1,4 +1,4 @@
-// Package mcptest lets a test talk to a server as a client would, in memory.
+// Package mcptest is an MCP client for tests, connected to a server in memory.
 //
 //	client := mcptest.Serve(t, tools.Register)
 //	result := client.CallTool("add", tools.AddInput{A: 2, B: 3})
@@ -6,7 +6,7 @@
 //		t.Errorf("add said %s", got)
 //	}
 //
-// An [Example] says the same as a row of a table.
+// An [Example] is a row of a table-driven test.
 //
 //	for _, example := range []mcptest.Example{
 //		{Name: "two numbers", Input: tools.AddInput{A: 2, B: 3}, Output: tools.AddOutput{Sum: 5}},
@@ -15,9 +15,8 @@
 //		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
 //	}
 //
-// [Serve] makes a server, [Connect] takes one that is there. The client goes through the handshake,
-// or does without in a revision that has none, and the whole of the protocol lies between it and
-// the tool: arguments are checked, results are rendered, errors are what a client sees,
-// questions are answered by [Options].Handle. What goes wrong beyond that fails the test at
-// once; a test that is about errors of the protocol uses [Client.Call]. The session ends with the test.
+// [Serve] makes a server, [Connect] connects to an existing one, both with a [client.InProcess] client. Calls
+// go through the whole protocol: arguments are validated, and results are rendered for the revision. The
+// functions of [Options] answer questions of the server. Errors of the protocol fail the test, except those
+// of [Client.Call]. The connection ends with the test.
 package mcptest

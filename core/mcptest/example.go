@@ -23,7 +23,7 @@ type Example struct {
 	Error  string // a part of the expected error; "" if the call has to succeed
 }
 
-// CheckTool calls a tool as an example says, and fails t if something else comes of it. The output is
+// CheckTool calls a tool as an example says. It fails t if the result differs. Outputs are
 // compared as JSON: the order of properties and the way in which numbers are written do not matter.
 func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	t.Helper()
@@ -39,7 +39,7 @@ func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	e.check(t, name, got, err, sameJSON)
 }
 
-// CheckPrompt fills in a prompt as an example says, and fails t if something else comes of it.
+// CheckPrompt fills in a prompt as an example says. It fails t if the result differs.
 func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 	t.Helper()
 	var result mcp.PromptResult
@@ -53,8 +53,7 @@ func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 	e.check(t, name, strings.Join(texts, "\n"), err, sameText)
 }
 
-// CheckResource reads what is at the address that an example says, and fails t if something else
-// comes of it.
+// CheckResource reads the URI that an example says. It fails t if the result differs.
 func (c *Client) CheckResource(t testing.TB, e Example) {
 	t.Helper()
 	var result struct {

@@ -14,15 +14,13 @@ import (
 // FileName is the file that makes a folder a project.
 const FileName = "petrock.json"
 
-// A Manifest is what petrock.json holds. It is committed, and written when the project is
-// made: a later petrock can tell from it what has been changed since.
+// A Manifest is what petrock.json holds. The hashes of petrock's files are in petrock.sum.
 type Manifest struct {
-	Petrock string            `json:"petrock"`           // version of the petrock that made it
-	Name    string            `json:"name"`              // of the project, and of its server's program
-	Module  string            `json:"module"`            // path of the Go module
-	Example string            `json:"example,omitempty"` // the example that it began as
-	OAuth   bool              `json:"oauth,omitempty"`   // its server began with the check of bearer tokens
-	Files   map[string]string `json:"files"`             // SHA-256 of each file as it was made, by path from the root
+	Petrock string `json:"petrock"`           // version of the petrock that made the project
+	Name    string `json:"name"`              // of the project, and of its server's program
+	Module  string `json:"module"`            // path of the Go module
+	Example string `json:"example,omitempty"` // the example that the project started from
+	OAuth   bool   `json:"oauth,omitempty"`   // the project was made with --oauth
 }
 
 // Encode is the manifest as it stands in petrock.json.

@@ -7,7 +7,10 @@ import (
 	"math/big"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A Tag is what the struct tag "schema" says about a field: settings separated by commas. A value with
@@ -243,4 +246,139 @@ func (t Tag) Mirror(k Keywords) (Keywords, error) {
 		}
 	}
 	return k.With("x-mcp-header", quote(t.Header)), nil
+}
+
+// Keywords are a schema under construction: its keywords in the order in which they are written.
+type Keywords []Keyword
+
+// A Keyword is one member of a schema.
+type Keyword struct {
+	Name string
+	JSON string // its value
+}
+
+// OfType returns the schema of one JSON type, such as "string".
+func OfType(name string) Keywords { return Keywords{{"type", quote(name)}} }
+
+// With returns k with one more keyword.
+func (k Keywords) With(name, json string) Keywords { return append(k, Keyword{name, json}) }
+
+// Replace returns k with another value for a keyword, or with one more keyword.
+func (k Keywords) Replace(name, json string) Keywords {
+	i := slices.IndexFunc(k, func(one Keyword) bool { return one.Name == name })
+	if i < 0 {
+		return k.With(name, json)
+	}
+	k = slices.Clone(k)
+	k[i].JSON = json
+	return k
+}
+
+// Get returns the value of a keyword, or "" if k does not have it.
+func (k Keywords) Get(name string) string {
+	for _, one := range k {
+		if one.Name == name {
+			return one.JSON
+		}
+	}
+	return ""
+}
+
+// OrNull returns the schema that also allows null.
+func (k Keywords) OrNull() Keywords {
+	switch kind := k.Get("type"); {
+	case len(k) == 0 || strings.HasPrefix(kind, "["):
+		return k
+	case kind == "" || k.Get("enum") != "":
+		return Keywords{{"anyOf", "[" + k.String() + `,{"type":"null"}]`}}
+	default:
+		return k.Replace("type", "["+kind+`,"null"]`)
+	}
+}
+
+// String returns the schema as JSON.
+func (k Keywords) String() string {
+	var out strings.Builder
+	out.WriteByte('{')
+	for i, one := range k {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(quote(one.Name) + ":" + one.JSON)
+	}
+	out.WriteByte('}')
+	return out.String()
+}
+
+func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
+
+// DefaultJSON returns the default of the tag as JSON, for a field of type t whose schema is k. The schema must allow it.
+func (tag Tag) DefaultJSON(k Keywords, t reflect.Type) (string, error) {
+	if err := setDefault(reflect.New(t).Elem(), *tag.Default); err != nil {
+		return "", err
+	}
+	own, err := Compile(k.String())
+	if err != nil {
+		return "", err
+	}
+	value := defaultJSON(t, *tag.Default)
+	if err := own.Validate([]byte(value)); err != nil {
+		return "", fmt.Errorf("default %s: %w", *tag.Default, err)
+	}
+	return value, nil
+}
+
+// defaultJSON is a default as JSON.
+func defaultJSON(t reflect.Type, text string) string {
+	if t.Kind() == reflect.String {
+		return quote(text)
+	}
+	return text
+}
+
+// setDefault sets v to a default.
+func setDefault(v reflect.Value, text string) error {
+	if kind := v.Kind(); kind != reflect.String && (kind < reflect.Bool || kind > reflect.Float64) {
+		return errors.New("default applies to strings, numbers and booleans only, and not to pointers to them")
+	}
+	if err := strictjson.Unmarshal([]byte(defaultJSON(v.Type(), text)), v.Addr().Interface()); err != nil {
+		return fmt.Errorf("default %s: not of type %v", text, v.Type())
+	}
+	return nil
+}
+
+// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It does the same in structs
+// that v holds, but not behind pointers. A value of another kind is left alone.
+func SetDefaults(v reflect.Value) error {
+	if v.Kind() != reflect.Struct || !hasDefault(v.Type()) {
+		return nil
+	}
+	for _, f := range strictjson.Fields(v.Type(), false) {
+		if f.Indirect || f.Quoted {
+			continue
+		}
+		field := v.FieldByIndex(f.Index)
+		if err := SetDefaults(field); err != nil {
+			return err
+		}
+		text, err := defaultIn(f.Tag)
+		if err == nil && text != nil {
+			err = setDefault(field, *text)
+		}
+		if err != nil {
+			return fmt.Errorf("schema tag of %v.%s: %w", v.Type(), f.Name, err)
+		}
+	}
+	return nil
+}
+
+// hasDefault reports whether a field of a struct, or of one that it holds, may have a default.
+func hasDefault(t reflect.Type) bool {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if strings.Contains(string(f.Tag), "default") || f.Type.Kind() == reflect.Struct && hasDefault(f.Type) {
+			return true
+		}
+	}
+	return false
 }

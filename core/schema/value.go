@@ -2,6 +2,8 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -143,4 +145,161 @@ func appendScalar(dst, raw []byte) []byte {
 func appendSized(dst, text []byte) []byte {
 	dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
 	return append(append(dst, ':'), text...)
+}
+
+// A limit is a number that others are measured by.
+type limit struct {
+	words    string // such as "at least"
+	from, to int    // what comparing a number with this one may give
+	multiple bool   // instead of that, a number must be a multiple of this one
+
+	shown  string
+	number decimal
+}
+
+// limit adds l to n, with the number that stands in the document.
+func (c *compiler) limit(n *node, p *part, l limit) {
+	if !c.is(numberKind, p) {
+		return
+	}
+	l.shown, l.number = excerpt(p.raw), parseDecimal(nil, p.raw)
+	if l.multiple && l.number.sign <= 0 {
+		c.fault(p, "must be more than 0, got "+l.shown)
+	}
+	if digits := len(l.number.digits); l.multiple && digits > maxDivisor {
+		c.fault(p, fmt.Sprintf("must have at most %d digits, got %d", maxDivisor, digits))
+	}
+	n.number = append(n.number, l)
+}
+
+func (l *limit) allows(d decimal) bool {
+	if l.multiple {
+		return d.multipleOf(l.number)
+	}
+	order := d.compare(l.number)
+	return l.from <= order && order <= l.to
+}
+
+func (v *validation) number(limits []limit, raw []byte, at *place) {
+	var buf [32]byte
+	d := parseDecimal(buf[:0], raw)
+	for i := range limits {
+		if l := &limits[i]; !l.allows(d) {
+			v.fail(at, func() string { return "must be " + l.words + " " + l.shown + ", got " + excerpt(raw) })
+		}
+	}
+}
+
+// bounds limit how many of something a value has; nil is no limit.
+type bounds struct{ min, max *int }
+
+// bound reads a keyword such as minItems or maxItems. No value has so many of anything that
+// cutting the number would show.
+func (c *compiler) bound(b *bounds, p *part) {
+	f, _ := strconv.ParseFloat(string(p.raw), 64)
+	if c.is(integerKind, p) && f < 0 {
+		c.fault(p, "must be at least 0, got "+excerpt(p.raw))
+	}
+	n := int(min(f, math.MaxInt32))
+	if strings.HasPrefix(p.name, "min") {
+		b.min = &n
+	} else {
+		b.max = &n
+	}
+}
+
+// within reports a count outside its bounds. The words name one and many of what is
+// counted; where only some count, which is the schema that tells them.
+func (v *validation) within(b bounds, n int, at *place, one, many string, which *node) {
+	side, limit := "at least", b.min
+	if b.max != nil && n > *b.max {
+		side, limit = "at most", b.max
+	} else if b.min == nil || n >= *b.min {
+		return
+	}
+	v.fail(at, func() string {
+		matching := ""
+		if which != nil {
+			matching = " matching " + excerpt(which.part.raw)
+		}
+		return fmt.Sprintf("must have %s %s%s, got %d", side, count(*limit, one, many), matching, n)
+	})
+}
+
+// maxExponent is where exponents end: what lies beyond is taken as this. A number so
+// large or small that it shows has no other use than to break programs.
+const maxExponent = 1 << 27
+
+// A decimal is the exact value of a JSON number: sign × 0.DIGITS × 10^exponent. It takes
+// no more space than the digits, whatever the exponent.
+type decimal struct {
+	sign     int    // -1, 0 or 1
+	digits   []byte // with no 0 at either end; none for zero
+	exponent int
+}
+
+// parseDecimal reads a checked JSON number. Digits are appended to buf, which may be nil.
+func parseDecimal(buf, raw []byte) decimal {
+	d := decimal{sign: 1}
+	if raw[0] == '-' {
+		d.sign, raw = -1, raw[1:]
+	}
+	if e := bytes.IndexAny(raw, "eE"); e >= 0 {
+		exponent, _ := strconv.Atoi(string(raw[e+1:])) // the nearest int, if it is out of range
+		d.exponent = max(-maxExponent, min(exponent, maxExponent))
+		raw = raw[:e]
+	}
+	whole, fraction, _ := bytes.Cut(raw, []byte("."))
+	digits := append(append(buf, whole...), fraction...)
+	d.digits = bytes.TrimLeft(digits, "0")
+	d.exponent += len(whole) - (len(digits) - len(d.digits))
+	d.digits = bytes.TrimRight(d.digits, "0")
+	if len(d.digits) == 0 {
+		return decimal{}
+	}
+	return d
+}
+
+// whole reports whether d is an integer.
+func (d decimal) whole() bool { return len(d.digits) <= d.exponent || d.sign == 0 }
+
+func isWhole(raw []byte) bool {
+	var buf [32]byte
+	return !bytes.ContainsAny(raw, ".eE") || parseDecimal(buf[:0], raw).whole()
+}
+
+// compare is -1, 0 or 1 as d is less than, equal to or more than other.
+func (d decimal) compare(other decimal) int {
+	if d.sign != other.sign {
+		return cmp.Compare(d.sign, other.sign)
+	}
+	return d.sign * cmp.Or(cmp.Compare(d.exponent, other.exponent), bytes.Compare(d.digits, other.digits))
+}
+
+// maxDivisor is how many digits a divisor may have: a remainder by it, times ten, fits in 64 bits.
+const maxDivisor = 18
+
+// multipleOf reports whether d is a whole multiple of divisor, which is more than zero and
+// has at most maxDivisor digits. Both are integers without a trailing 0 times a power of ten,
+// so that d's power must be no less than the divisor's, and the rest is a remainder.
+func (d decimal) multipleOf(divisor decimal) bool {
+	n, _ := strconv.ParseUint(string(divisor.digits), 10, 64)
+	var rest uint64
+	for _, digit := range d.digits {
+		rest = (rest*10 + uint64(digit-'0')) % n
+	}
+	power := (d.exponent - len(d.digits)) - (divisor.exponent - len(divisor.digits))
+	// Of the factors 2 and 5, which are all that a power of ten can share with it, n has less than 64.
+	for range min(power, 64) {
+		rest = rest * 10 % n
+	}
+	return d.sign == 0 || power >= 0 && rest == 0
+}
+
+// append appends the form that all ways to write the number share.
+func (d decimal) append(dst []byte) []byte {
+	if d.sign < 0 {
+		dst = append(dst, '-')
+	}
+	return strconv.AppendInt(append(append(dst, d.digits...), 'e'), int64(d.exponent), 10)
 }

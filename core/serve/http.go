@@ -31,7 +31,7 @@ type httpServer struct {
 	mcp       mcphttp.Options
 	publicURL string
 	verbose   bool
-	ways      []string // how to configure authenticators that are not configured
+	ways      []string // how to configure the authenticators that are not in use
 }
 
 func (p *program) newServe() *cobra.Command {

@@ -1,6 +1,12 @@
 package strictjson
 
-import "fmt"
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // MaxDepth is how many arrays and objects may stand inside each other.
 const MaxDepth = 256
@@ -255,4 +261,280 @@ func (s *scanner) unexpected(i int, where string) int {
 func (s *scanner) fault(i int, msg string) int {
 	s.err = &Error{Syntax, i, msg}
 	return failed
+}
+
+// scanString returns where the string that begins at data[i] ends, or failed, and
+// whether it holds an escape. It looks at eight bytes at a time.
+func scanString(data []byte, i int) (end int, escaped bool) {
+	const ones = 0x0101010101010101
+	const high = 0x80 * ones
+	for i++; ; {
+		for ; len(data)-i >= 8; i += 8 {
+			w := binary.LittleEndian.Uint64(data[i:])
+			// Flipping the bit of 2 makes the quote a space and leaves control characters below it.
+			quote, backslash := w^('"'-' ')*ones, w^'\\'*ones
+			// The high bit of each byte that does not stand for itself; above the lowest of
+			// them, there may be more.
+			if other := (w | (quote - (' '+1)*ones) | (backslash - ones)) & high; other != 0 {
+				i += bits.TrailingZeros64(other) / 8
+				break
+			}
+		}
+		if i >= len(data) {
+			return failed, false
+		}
+		switch c := data[i]; {
+		case c == '"':
+			return i + 1, escaped
+		case c == '\\':
+			escaped = true
+			n := escapeLen(data[i:])
+			if n == 0 {
+				return failed, false
+			}
+			i += n
+		case c < ' ':
+			return failed, false
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, n := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && n == 1 {
+				return failed, false
+			}
+			i += n
+		}
+	}
+}
+
+// explain fails for what is wrong with the string that begins at i.
+func (s *scanner) explain(i int) int {
+	for i++; i < len(s.data); {
+		r, n := utf8.DecodeRune(s.data[i:])
+		switch {
+		case r == '\\':
+			if n = escapeLen(s.data[i:]); n == 0 {
+				return s.fault(i, "invalid escape in a string")
+			}
+		case r < ' ':
+			return s.fault(i, "control character in a string")
+		case r == utf8.RuneError && n == 1:
+			return s.fault(i, "invalid UTF-8 in a string")
+		}
+		i += n
+	}
+	return s.unexpected(i, "inside a string")
+}
+
+// escapeLen is the length of the escape that b begins with, 0 if it is none.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) < 6 {
+			return 0
+		}
+		if _, ok := hex4(b[2:6]); !ok {
+			return 0
+		}
+		return 6
+	}
+	return 0
+}
+
+// mostKeys is how many keys of objects within each other are remembered by their place.
+// The keys of larger objects are hashed.
+const mostKeys = 32
+
+// A span is a key's place in the input, quotes not included.
+type span struct{ start, end int }
+
+// A keyStack remembers the keys of the objects that are being read, the innermost on
+// top. It lives on the stack and is cleared once for all of them.
+type keyStack struct {
+	keys    [mostKeys]span
+	n       int
+	escapes bool // some key is written with an escape
+}
+
+// A keySet is the keys of one object: those above base, or many.
+type keySet struct {
+	base int
+	many map[string]struct{}
+}
+
+func (s *scanner) openKeys() keySet { return keySet{base: s.stack.n} }
+
+func (s *scanner) closeKeys(k keySet) { s.stack.n = k.base }
+
+// addKey reports whether a key is new to the object, and remembers it.
+func (s *scanner) addKey(k *keySet, key span) bool {
+	const few = 8 // up to so many, comparing each with each beats hashing
+	text := s.text(key)
+	have := s.stack.keys[k.base:s.stack.n]
+	if k.many == nil && s.stack.n < mostKeys && len(have) < few {
+		for _, other := range have {
+			alike := other.end-other.start == key.end-key.start || s.stack.escapes
+			if alike && string(s.text(other)) == string(text) {
+				return false
+			}
+		}
+		s.stack.keys[s.stack.n] = key
+		s.stack.n++
+		return true
+	}
+	if k.many == nil {
+		k.many = make(map[string]struct{}, 2*few)
+		for _, other := range have {
+			k.many[string(s.text(other))] = struct{}{}
+		}
+	}
+	if _, ok := k.many[string(text)]; ok {
+		return false
+	}
+	k.many[string(text)] = struct{}{}
+	return true
+}
+
+// text is what a key says, unescaped.
+func (s *scanner) text(key span) []byte {
+	raw := s.data[key.start:key.end]
+	if s.stack.escapes && bytes.IndexByte(raw, '\\') >= 0 {
+		return appendUnescaped(nil, raw)
+	}
+	return raw
+}
+
+// Members calls member for each member of data in order, as [Object] does, but takes it for
+// granted that data is one JSON value that [Check] accepts, such as a part that [Object] has
+// handed out: it looks at no more than it needs to find its way, and on other input may panic.
+// For a value that is no object it returns a [*TypeError].
+func Members(data []byte, member func(key, value []byte) error) error {
+	_, err := members(data, skipSpace(data, 0), func(key []byte, at int) (int, error) {
+		end := skip(data, at)
+		return end, member(key, data[at:end])
+	})
+	return err
+}
+
+// Elements calls element for each element of the array data in order. What [Members] says
+// of its input and its error holds here too.
+func Elements(data []byte, element func(value []byte) error) error {
+	_, err := elements(data, skipSpace(data, 0), func(at int) (int, error) {
+		end := skip(data, at)
+		return end, element(data[at:end])
+	})
+	return err
+}
+
+// members walks the checked object at data[i]. member is given the key and the place of the
+// value, and returns where that ends.
+func members(data []byte, i int, member func(key []byte, at int) (int, error)) (int, error) {
+	if data[i] != '{' {
+		return i, mismatch("an object", data[i:])
+	}
+	if i = skipSpace(data, i+1); data[i] == '}' {
+		return i + 1, nil
+	}
+	for {
+		end := skipString(data, i)
+		key := data[i+1 : end-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = appendUnescaped(nil, key)
+		}
+		i = skipSpace(data, end) // the colon
+		var err error
+		if i, err = member(key, skipSpace(data, i+1)); err != nil {
+			return i, err
+		}
+		if i = skipSpace(data, i); data[i] == '}' {
+			return i + 1, nil
+		}
+		i = skipSpace(data, i+1)
+	}
+}
+
+// elements walks the checked array at data[i].
+func elements(data []byte, i int, element func(at int) (int, error)) (int, error) {
+	if data[i] != '[' {
+		return i, mismatch("an array", data[i:])
+	}
+	if i = skipSpace(data, i+1); data[i] == ']' {
+		return i + 1, nil
+	}
+	for {
+		var err error
+		if i, err = element(i); err != nil {
+			return i, err
+		}
+		if i = skipSpace(data, i); data[i] == ']' {
+			return i + 1, nil
+		}
+		i = skipSpace(data, i+1)
+	}
+}
+
+// skip returns where the checked value at data[i] ends.
+func skip(data []byte, i int) int {
+	switch data[i] {
+	case '"':
+		return skipString(data, i)
+	case '{', '[':
+		for depth := 0; ; {
+			switch data[i] {
+			case '"':
+				i = skipString(data, i)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+	}
+	for i < len(data) && data[i] > ' ' && data[i] != ',' && data[i] != '}' && data[i] != ']' {
+		i++
+	}
+	return i
+}
+
+// skipString returns where the checked string at data[i] ends.
+func skipString(data []byte, i int) int {
+	for start := i; ; {
+		quote := bytes.IndexByte(data[i+1:], '"')
+		if quote < 0 {
+			return len(data) // it was not checked
+		}
+		i += 1 + quote
+		escapes := 0
+		for i-1-escapes > start && data[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
+		}
+	}
+}
+
+func skipSpace(data []byte, i int) int {
+	for i < len(data) && isSpace(data[i]) {
+		i++
+	}
+	return i
+}
+
+// textOf is what the checked string raw says.
+func textOf(raw []byte) string {
+	in := raw[1 : len(raw)-1]
+	if bytes.IndexByte(in, '\\') < 0 {
+		return string(in)
+	}
+	return string(appendUnescaped(nil, in))
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 )
 
 // Commands are the commands that work on a project: generate, apply, undo, history, destroy, sync and list.
 func Commands(env Env) []*cobra.Command {
-	return []*cobra.Command{
-		newGenerate(env, generators.All()),
+	return markProject(
+		newGenerate(env, env.generators()),
 		newApply(env),
 		newUndo(env),
 		newHistory(env),
 		newDestroy(env),
 		newSync(env),
 		newList(env),
-	}
+	)
 }
 
 // examples are command lines, one a line.
@@ -48,7 +47,7 @@ func (c *common) flags(cmd *cobra.Command, writes bool) {
 
 // open opens the project that the command is about.
 func (c *common) open(env Env) (*engine.Engine, error) {
-	return engine.Open(Inside(env.Dir, c.dir), generators.All())
+	return engine.Open(Inside(env.Dir, c.dir), env.generators())
 }
 
 // Inside is the folder that somebody in dir means by a path; no path means dir.

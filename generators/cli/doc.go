@@ -1,3 +1,3 @@
-// Package cli offers the generators in a terminal: as the program of a project's workshop, and
-// as parts for others that make a command line of their own.
+// Package cli offers the generators in a terminal: as the command line of a project's own petrock, and
+// as commands for other command lines.
 package cli

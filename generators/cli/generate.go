@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
-func newGenerate(env Env, all []kit.Generator) *cobra.Command {
+func newGenerate(env Env, all []gen.Generator) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate KIND NAME …",
 		Aliases: []string{"g"},
@@ -25,22 +25,27 @@ run too before anything is written, in a process with limits on time, memory and
 
 A generator that the project adds for itself is one more kind.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find", "g feature posts --crud title 'body:string?'"),
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return fmt.Errorf("there is no generator %q; there are %s", args[0], strings.Join(kinds(all), ", "))
+			why := ""
+			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
+				why = ", and with --no-exec none of the project's own"
+			}
+			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(kinds(all), ", "), why)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	new(common).flags(cmd, true) // so that a wrong kind is what is complained of
+	new(common).flags(cmd, true) // so that an unknown kind is reported, not an unknown flag
+	cmd.Flags().Bool("no-exec", false, "run nothing: type-check what is generated, and leave its examples to go test")
 	for _, g := range all {
 		cmd.AddCommand(newGenerator(env, g))
 	}
 	return cmd
 }
 
-func kinds(all []kit.Generator) []string {
+func kinds(all []gen.Generator) []string {
 	var names []string
 	for _, g := range all {
 		names = append(names, g.Name)
@@ -50,7 +55,7 @@ func kinds(all []kit.Generator) []string {
 
 // newGenerator is the command of one generator. Its arguments and flags are the properties of
 // the generator's input.
-func newGenerator(env Env, g kit.Generator) *cobra.Command {
+func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	var c common
 	noExec := false
 	form, err := newForm(g.InputSchema)

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // An Env is the world around a command line.
@@ -23,13 +25,23 @@ type Env struct {
 	Err     io.Writer // standard error
 	Dir     string    // the working directory; empty if it is gone
 	Program string    // how the program is called in a terminal, for help texts
+
+	Installed bool            // this petrock belongs to no project
+	Own       []gen.Generator // the project's own generators, in the program that has them
 }
 
-// Run does what the arguments say and returns the status to end with. What cobra finds
-// wrong before a command has begun is wrong usage. An error is printed to standard error and, if
-// JSON was asked for, to standard output as well, as an object. An interrupt, SIGTERM or the end
-// of the terminal cancels the context; a second one ends the process.
-func Run(ctx context.Context, root *cobra.Command, args []string, env Env) int {
+// generators returns petrock's generators and those of the project.
+func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
+
+// Run runs the command that the arguments name, and returns the exit code. Errors that cobra finds
+// before a command starts are usage errors. An error is printed to standard error and, with --json,
+// as an object to standard output. An interrupt, SIGTERM or the end of the terminal cancels the
+// context; a second one ends the process. A command that belongs to the project's petrock is handed
+// over to that.
+func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, env Env) int {
+	if status, done := handOver(ctx, newRoot(env), args, env); done {
+		return status
+	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signals = append(signals, syscall.SIGHUP)
@@ -39,6 +51,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, env Env) int {
 	context.AfterFunc(ctx, stop)
 
 	started := false
+	root := newRoot(env)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	root.SetOut(env.Out)

@@ -6,13 +6,13 @@ import (
 	"go/types"
 	"path"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Schema is the JSON Schema that a type of a view would have in a place, as what a component takes
 // or, for an output, gives back. It is nil for a result that decides for itself. The error
 // says why there is none, where that is, and the way out.
-func (p Project) Schema(view *source.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
+func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
 	f := p.finder(view, place)
 	f.pkg = types.NewPackage(p.Checker.ImportPath(place.Dir), path.Base(place.Dir))
 	if output && f.isOneOf(t, "ToolResult", "*ToolResult") {

@@ -3,7 +3,7 @@ package derive
 import (
 	"fmt"
 
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Clashes refuses packages that have a tool of a name that one of the others has too, or one of those before them. Of
@@ -18,7 +18,7 @@ func Clashes(packages, others []*Package) {
 	for _, pkg := range packages {
 		for _, c := range pkg.tools() {
 			if other, taken := known[c.Name]; taken {
-				pkg.Problems = append(pkg.Problems, check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, and so has %s in %s; give one of them another with a directive: //petrock:name", c.Func, c.Name, other.Func, other.File)})
+				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, and so has %s in %s; give one of them another with a directive: //petrock:name", c.Func, c.Name, other.Func, other.File)})
 			}
 			known[c.Name] = c
 		}

@@ -9,14 +9,14 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A completer is a function that completes the arguments of a prompt, or the variables of a resource's address.
 type completer struct {
 	function string // or Type.Method
 	of       string // the name of the prompt or resource
-	at       check.Diagnostic
+	at       typecheck.Diagnostic
 }
 
 // completes looks at a function that a directive says completes something, and reports whether one does. The directive

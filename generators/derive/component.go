@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Component is one thing that a package offers.
@@ -92,9 +92,9 @@ type Package struct {
 	Text       []byte      // what it holds; nil if there are no components, and none is needed
 
 	// Problems are why nothing could be derived: the derived file stays as it is.
-	Problems []check.Diagnostic
+	Problems []typecheck.Diagnostic
 	// Warnings are what had better be otherwise.
-	Warnings []check.Diagnostic
+	Warnings []typecheck.Diagnostic
 
 	maker      maker
 	completers []completer

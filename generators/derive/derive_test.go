@@ -13,9 +13,7 @@ import (
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/exports"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
@@ -77,17 +75,17 @@ func run(t *testing.T, dir string) []txtar.File {
 
 func once(t *testing.T, root *os.Root) []txtar.File {
 	t.Helper()
-	cache := exports.New(root)
+	cache := typecheck.NewExportCache(root)
 	system, err := cache.System(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := source.NewStore(root, system.Context())
+	store := typecheck.NewStore(root, system.Context())
 	view, err := store.View()
 	if err != nil {
 		t.Fatal(err)
 	}
-	project := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: typing.NewChecker(typing.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())}
+	project := derive.Project{Name: "hello", Core: "example.com/hello/core", Checker: typecheck.NewChecker(typecheck.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())}
 	packages, err := project.Packages(t.Context(), view, derive.Places(view))
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +119,13 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 	wired, err := project.Wire(view)
 	if err != nil {
 		t.Fatal(err)
+	}
+	ran, err := project.RunGenerators(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ran.Text != nil {
+		wired = append(wired, ran)
 	}
 	for _, f := range wired {
 		files = append(files, txtar.File{Name: "want/" + f.Path, Data: f.Text})

@@ -13,9 +13,9 @@
 //	func Note(ctx context.Context, in NoteInput) (string, error)            // a resource, or without in
 //	func Review(ctx context.Context, in ReviewInput) (string, error)        // a prompt
 //
-// In the folder generators, each exported function that makes a draft is a generator of the workshop:
+// In the folder generators, each exported function that makes a draft is a generator:
 //
-//	func Handler(p kit.Project, in HandlerInput) (kit.Draft, error)
+//	func Handler(p gen.Project, in HandlerInput) (gen.Draft, error)
 //
 // Its doc comment is its description. An exported function of another shape is an error, so that
 // no tool is missing without a word. Directives in the doc comment say what Go cannot:

@@ -5,17 +5,17 @@ import (
 	"path"
 	"strconv"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Entries are what the log calls the commands of a feature, such as posts/create, by its derived file, which may be nil.
-func Entries(derived *source.File) []string { return parts(derived, "CommandOf") }
+func Entries(derived *typecheck.File) []string { return parts(derived, "CommandOf") }
 
 // Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
-func Workers(derived *source.File) []string { return parts(derived, "WorkerOf") }
+func Workers(derived *typecheck.File) []string { return parts(derived, "WorkerOf") }
 
 // ToolNames are what clients call the tools of a package, by its derived file, which may be nil.
-func ToolNames(derived *source.File) []string {
+func ToolNames(derived *typecheck.File) []string {
 	if derived == nil || !derived.IsDerived() {
 		return nil
 	}
@@ -37,7 +37,7 @@ func ToolNames(derived *source.File) []string {
 }
 
 // parts are the names of what a derived file makes of a feature with a function of core.
-func parts(derived *source.File, function string) []string {
+func parts(derived *typecheck.File, function string) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
 		return nil
 	}

@@ -12,9 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/petrock/petrock/generators/check"
-	"github.com/petrock/petrock/generators/naming"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // stateType and newState are what every feature has, and mapFunc what it may have.
@@ -61,7 +60,7 @@ func (f *finder) entries() {
 	for _, c := range f.found.Components {
 		key := string(c.Kind) + " " + c.local()
 		if other, taken := known[key]; taken && c.Kind != Worker { // those have their names for it
-			f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is the %s %s/%s, and so is %s in %s; rename one of them", c.Func, c.Kind, c.Feature, c.local(), other.Func, other.File)})
+			f.refuse(typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is the %s %s/%s, and so is %s in %s; rename one of them", c.Func, c.Kind, c.Feature, c.local(), other.Func, other.File)})
 		}
 		known[key] = c
 	}
@@ -78,7 +77,7 @@ func (f *finder) anywhere() token.Pos {
 }
 
 // part looks at a type: is it a command, a query or a worker, and a good one?
-func (f *finder) part(file *source.File, spec *ast.TypeSpec) {
+func (f *finder) part(file *typecheck.File, spec *ast.TypeSpec) {
 	name := spec.Name.Name
 	object, _ := f.pkg.Scope().Lookup(name).(*types.TypeName)
 	docs := f.typeDocs(spec.Name.Pos())
@@ -110,7 +109,7 @@ func (f *finder) part(file *source.File, spec *ast.TypeSpec) {
 		return
 	}
 	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}
-	c.Name = c.Feature + "_" + naming.FromGo(name)
+	c.Name = c.Feature + "_" + gen.WireName(name)
 	for _, doc := range docs {
 		if c.Description == "" {
 			c.Description = describe(doc, name)
@@ -120,7 +119,7 @@ func (f *finder) part(file *source.File, spec *ast.TypeSpec) {
 	f.direct(&c, directives(docs...))
 	switch kind {
 	case Command:
-		c.Entry = c.Feature + "/" + naming.FromGo(name)
+		c.Entry = c.Feature + "/" + gen.WireName(name)
 		f.command(&c, spec.Name, named)
 	case Query:
 		f.query(&c, spec.Name, named)

@@ -14,42 +14,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
-	"github.com/petrock/petrock/generators/naming"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Project is what deriving has to know of it.
 type Project struct {
 	Name    string // of the project, and of its server's program
 	Core    string // the import path of core
-	Checker *typing.Checker
-	OAuth   bool  // its server checks OAuth bearer tokens
-	Kept    *Kept // may be nil
+	Checker *typecheck.Checker
+	OAuth   bool // its server checks OAuth bearer tokens
 }
 
 // A finder finds the components of one package.
 type finder struct {
 	Project
 	place  Place
-	view   *source.View
+	view   *typecheck.View
 	fset   *token.FileSet
 	pkg    *types.Package
 	found  *Package
-	fields map[*source.File]map[token.Pos]ast.Node // declarations by the place of their name
+	fields map[*typecheck.File]map[token.Pos]ast.Node // declarations by the place of their name
 
 	constants map[*types.Package]map[*types.TypeName][]*types.Const // by their type
-	passing   bool                                                  // an older version leads to a type that is not declared yet: what was found does not last
 }
 
 // Packages derives from the packages in places, those that are there, without their derived files.
-func (p Project) Packages(ctx context.Context, view *source.View, places []Place) ([]*Package, error) {
+func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Place) ([]*Package, error) {
 	var dirs []string
 	for _, place := range places {
 		dirs = append(dirs, place.Dir)
 	}
-	pass, err := p.Checker.NewPass(ctx, view, dirs, typing.Options{Skip: func(f *source.File) bool {
+	pass, err := p.Checker.NewPass(ctx, view, dirs, typecheck.PassOptions{Skip: func(f *typecheck.File) bool {
 		return f.IsTest() || f.IsDerived() && (slices.Contains(dirs, f.Dir()) || path.Dir(f.Dir()) == Features)
 	}})
 	if err != nil {
@@ -65,19 +61,19 @@ func (p Project) Packages(ctx context.Context, view *source.View, places []Place
 }
 
 // finder is one for the package in a place.
-func (p Project) finder(view *source.View, place Place) *finder {
+func (p Project) finder(view *typecheck.View, place Place) *finder {
 	f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
-	f.fields = map[*source.File]map[token.Pos]ast.Node{}
+	f.fields = map[*typecheck.File]map[token.Pos]ast.Node{}
 	f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
 	f.found = &Package{Place: place, File: place.derived()}
 	return f
 }
 
 // find derives from the package.
-func (f *finder) find(pass *typing.Pass) {
-	var files []*source.File
+func (f *finder) find(pass *typecheck.Pass) {
+	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
-		f.refuse(check.Diagnostic{File: file.Path, Message: fmt.Sprintf("it has the name of a derived file, and no line %q; rename it, or remove it if it was derived", source.DerivedMark+" …")})
+		f.refuse(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("it has the name of a derived file, and no line %q; rename it, or remove it if it was derived", typecheck.DerivedMark+" …")})
 		return
 	}
 	for _, file := range f.view.Files(f.place.Dir) {
@@ -87,7 +83,7 @@ func (f *finder) find(pass *typing.Pass) {
 		files = append(files, file)
 		var list scanner.ErrorList
 		if errors.As(file.Err, &list) {
-			f.refuse(check.Diagnostic{File: file.Path, Line: list[0].Pos.Line, Column: list[0].Pos.Column, Message: "syntax error: " + list[0].Msg})
+			f.refuse(typecheck.Diagnostic{File: file.Path, Line: list[0].Pos.Line, Column: list[0].Pos.Column, Message: "syntax error: " + list[0].Msg})
 		}
 	}
 	pkg, wrong := pass.Package(f.place.Dir)
@@ -95,7 +91,7 @@ func (f *finder) find(pass *typing.Pass) {
 		return
 	}
 	f.pkg = pkg
-	f.components(pass, files)
+	f.components(files)
 	f.complete()
 	f.clashes()
 	if len(f.found.Problems) > 0 {
@@ -105,18 +101,18 @@ func (f *finder) find(pass *typing.Pass) {
 	if len(f.found.Components) > 0 {
 		var err error
 		if f.found.Text, err = f.render(); err != nil {
-			f.refuse(check.Diagnostic{File: f.found.File, Message: err.Error()})
+			f.refuse(typecheck.Diagnostic{File: f.found.File, Message: err.Error()})
 		}
 	}
 }
 
 // exposed adds what the compiler says of a package to the problems that may have come of it.
-func exposed(wrong []check.Diagnostic) []check.Diagnostic {
-	return slices.DeleteFunc(slices.Clone(wrong), func(d check.Diagnostic) bool { return strings.HasPrefix(d.Message, "\t") })
+func exposed(wrong []typecheck.Diagnostic) []typecheck.Diagnostic {
+	return slices.DeleteFunc(slices.Clone(wrong), func(d typecheck.Diagnostic) bool { return strings.HasPrefix(d.Message, "\t") })
 }
 
 // refuse notes why nothing can be derived.
-func (f *finder) refuse(d check.Diagnostic) {
+func (f *finder) refuse(d typecheck.Diagnostic) {
 	d.Package = f.Checker.ImportPath(f.place.Dir)
 	if !slices.Contains(f.found.Problems, d) {
 		f.found.Problems = append(f.found.Problems, d)
@@ -129,7 +125,7 @@ func (f *finder) problem(pos token.Pos, format string, args ...any) {
 
 // problemAt is problem for what is known by its file and line.
 func (f *finder) problemAt(file string, line int, format string, args ...any) {
-	f.refuse(check.Diagnostic{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
+	f.refuse(typecheck.Diagnostic{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
 func (f *finder) warn(pos token.Pos, format string, args ...any) {
@@ -138,9 +134,9 @@ func (f *finder) warn(pos token.Pos, format string, args ...any) {
 	}
 }
 
-func (f *finder) diagnostic(pos token.Pos, format string, args ...any) check.Diagnostic {
+func (f *finder) diagnostic(pos token.Pos, format string, args ...any) typecheck.Diagnostic {
 	at := f.fset.PositionFor(pos, false)
-	return check.Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Package: f.Checker.ImportPath(f.place.Dir)}
+	return typecheck.Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Package: f.Checker.ImportPath(f.place.Dir)}
 }
 
 // name is a type as one writes it in the package.
@@ -157,7 +153,7 @@ func (f *finder) name(t types.Type) string {
 func (f *finder) isHere(p *types.Package) bool { return p != nil && p.Path() == f.pkg.Path() }
 
 // function looks at a function or method: is it a component, and a good one?
-func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
+func (f *finder) function(file *typecheck.File, decl *ast.FuncDecl) {
 	name := decl.Name.Name
 	receiver := ""
 	if decl.Recv != nil && len(decl.Recv.List) == 1 {
@@ -180,7 +176,7 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 		f.problem(decl.Name.Pos(), "%s is the name of what is derived; call the function otherwise", name)
 		return
 	}
-	c := Component{Kind: f.place.Kind, Func: name, Name: naming.FromGo(name), File: file.Path, Line: f.fset.PositionFor(decl.Name.Pos(), false).Line}
+	c := Component{Kind: f.place.Kind, Func: name, Name: gen.WireName(name), File: file.Path, Line: f.fset.PositionFor(decl.Name.Pos(), false).Line}
 	if receiver != "" {
 		c.Func = receiver + "." + name
 	}
@@ -204,16 +200,16 @@ func (f *finder) function(file *source.File, decl *ast.FuncDecl) {
 func (f *finder) checkName(name string) error {
 	switch f.place.Kind {
 	case Tool, Prompt, Feature:
-		return naming.CheckWire(name, f.Name)
+		return gen.CheckWireName(name, f.Name)
 	case Generator:
-		return naming.CheckGenerator(name)
+		return gen.CheckGeneratorName(name)
 	}
 	return nil
 }
 
 // constrained reports whether not every build takes a file.
-func constrained(file *source.File) bool {
-	if naming.Constrained(path.Base(file.Path)) {
+func constrained(file *typecheck.File) bool {
+	if gen.HasBuildSuffix(path.Base(file.Path)) {
 		return true
 	}
 	for _, group := range file.Syntax.Comments {
@@ -252,7 +248,7 @@ func (f *finder) clashes() {
 			continue // it is no tool, and may be called as one
 		}
 		if isKept(c.URI) {
-			f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the address %s, at which a program with features shows its log, its features or its workers; give it another with a directive: //petrock:uri", c.Func, c.URI)})
+			f.refuse(typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the address %s, at which a program with features shows its log, its features or its workers; give it another with a directive: //petrock:uri", c.Func, c.URI)})
 		}
 		for _, key := range []string{"name " + c.Name, "address " + c.URI} {
 			family := withoutVariables(key)
@@ -262,14 +258,14 @@ func (f *finder) clashes() {
 				if other.URI != c.URI && family != key {
 					like = ", as " + other.URI
 				}
-				f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the %s, and so has %s in %s%s; give one of them another with a directive", c.Func, key, other.Func, other.File, like)})
+				f.refuse(typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the %s, and so has %s in %s%s; give one of them another with a directive", c.Func, key, other.Func, other.File, like)})
 			}
 			keys[family] = c
 		}
 	}
 	if len(f.found.Problems) == 0 && slices.ContainsFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is }) && f.place.Wired && !f.found.maker.known {
 		c := f.found.Components[slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })]
-		f.refuse(check.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())})
+		f.refuse(typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())})
 	}
 }
 
@@ -289,7 +285,7 @@ func isKept(uri string) bool {
 }
 
 // fileOf is the file of the project that a place is in, nil if it is in none.
-func (f *finder) fileOf(pos token.Pos) *source.File {
+func (f *finder) fileOf(pos token.Pos) *typecheck.File {
 	if file := f.fset.File(pos); file != nil {
 		return f.view.File(file.Name())
 	}

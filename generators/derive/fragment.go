@@ -2,24 +2,11 @@ package derive
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
+	"github.com/petrock/petrock/generators/gen"
 )
-
-// Kept is what was found and written of components before, so that of a package with hundreds of them
-// only those are looked at and written again that have changed. It is for one user at a time.
-type Kept struct {
-	fragments map[string]map[string]fragment // by folder and component
-	packages  map[string]*keptPackage        // by folder
-}
-
-// NewKept is empty.
-func NewKept() *Kept {
-	return &Kept{map[string]map[string]fragment{}, map[string]*keptPackage{}}
-}
 
 // A fragment is what a derived file has of one component. It is the same whatever stands before
 // and after it, so that a new component changes no lines of others.
@@ -28,38 +15,20 @@ type fragment struct {
 	offers  []byte // lines of the function Register
 }
 
-// identity tells a component from all of which other fragments are written.
-func (c Component) identity() string {
-	return fmt.Sprintf("%t %q %q %q %q %q %q %q %q %q %#v %#v %d %#v %t %t %q %q", c.ownSchema, c.Kind, c.Name, c.Title, c.Description, c.Func,
-		c.URI, c.MIMEType, c.Input, c.Output, c.arguments, c.hints, c.version, c.duties, c.Internal, c.fromStart, c.completer, c.scopes)
-}
-
-// fragments are those of the package's components, one each.
+// fragments returns those of the package's components, in their order.
 func (f *finder) fragments(e emitter) ([]fragment, error) {
-	var before map[string]fragment
-	if f.Kept != nil {
-		before = f.Kept.fragments[f.place.Dir]
-	}
-	now := map[string]fragment{}
-	all := make([]fragment, len(f.found.Components))
-	for i, c := range f.found.Components {
-		id := e.core + " " + c.identity()
-		made, known := before[id]
-		if !known {
-			var err error
-			if made, err = e.fragment(c); err != nil {
-				return nil, err
-			}
+	var all []fragment
+	for _, c := range f.found.Components {
+		made, err := e.fragment(c)
+		if err != nil {
+			return nil, err
 		}
-		now[id], all[i] = made, made
-	}
-	if f.Kept != nil {
-		f.Kept.fragments[f.place.Dir] = now
+		all = append(all, made)
 	}
 	return all, nil
 }
 
-// fragment writes what there is of one component.
+// fragment writes the fragment of a component.
 func (e emitter) fragment(c Component) (fragment, error) {
 	var made fragment
 	if c.Kind == Feature || c.Kind == Worker || c.Internal {
@@ -102,10 +71,10 @@ func between(text []byte) []byte {
 func (c Component) schemas() []jen.Code {
 	var lines []jen.Code
 	if c.hasInput() {
-		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(emit.Raw(string(c.Input))))
+		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(gen.RawString(string(c.Input))))
 	}
 	if c.Output != nil {
-		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(emit.Raw(string(c.Output))))
+		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(gen.RawString(string(c.Output))))
 	}
 	return lines
 }

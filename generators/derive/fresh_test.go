@@ -7,15 +7,13 @@ import (
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/exports"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A home is a folder of this repository with packages that have derived files.
 type home struct{ dir, module, name string }
 
-// homes are those of the generators, of the workshop, and of the skeleton with its examples.
+// homes are those of the generators, of the dev server, and of the skeleton with its examples.
 func homes() []home {
 	return []home{
 		{".", petrock, "petrock"},
@@ -27,24 +25,24 @@ func homes() []home {
 }
 
 // opened is a folder to derive from.
-func opened(t *testing.T, dir string, h home, core string) (derive.Project, *source.View) {
+func opened(t *testing.T, dir string, h home, core string) (derive.Project, *typecheck.View) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	cache := exports.New(root)
+	cache := typecheck.NewExportCache(root)
 	system, err := cache.System(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := source.NewStore(root, system.Context())
+	store := typecheck.NewStore(root, system.Context())
 	view, err := store.View()
 	if err != nil {
 		t.Fatal(err)
 	}
-	checker := typing.NewChecker(typing.Module{Path: h.module, Go: "1.26.0"}, cache, store.Fset())
+	checker := typecheck.NewChecker(typecheck.Module{Path: h.module, Go: "1.26.0"}, cache, store.Fset())
 	return derive.Project{Name: h.name, Core: core, Checker: checker}, view
 }
 
@@ -53,7 +51,11 @@ func derivedIn(t *testing.T, dir string, h home, core string) []*derive.Package 
 	t.Helper()
 	project, view := opened(t, dir, h, core)
 	var places []derive.Place
-	for _, place := range derive.Places(view) {
+	all := derive.Places(view)
+	if h.module == petrock {
+		all = []derive.Place{{Dir: "generators", Kind: derive.Generator}, {Dir: "generators/devserver", Kind: derive.Tool}}
+	}
+	for _, place := range all {
 		if len(view.Files(place.Dir)) > 0 {
 			places = append(places, place)
 		}

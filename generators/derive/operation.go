@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // orIgnore is the way out of what is no part of a feature.
@@ -130,7 +132,7 @@ func (f *finder) state(name string) {
 	c := Component{Kind: Feature, Name: name, Func: stateType, Feature: name, File: at.Filename, Line: at.Line}
 	for _, doc := range f.typeDocs(object.Pos()) {
 		if c.Description == "" {
-			c.Description = capitalised(strings.TrimPrefix(flow(doc), stateType+" is "))
+			c.Description = gen.Capitalize(strings.TrimPrefix(flow(doc), stateType+" is "))
 		}
 	}
 	f.found.Components = append(f.found.Components, c)

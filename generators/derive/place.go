@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Kind is a kind of component.
@@ -34,6 +34,9 @@ func (k Kind) IsOfFeature() bool {
 // Features is the folder below which each folder with Go in it is a feature.
 const Features = "features"
 
+// OwnGenerators is the folder of the generators that a project adds to petrock's.
+const OwnGenerators = "internal/generators"
+
 // A Place is a folder whose package holds components.
 type Place struct {
 	Dir   string // from the project's root
@@ -42,7 +45,7 @@ type Place struct {
 }
 
 // Places are the folders in which a project has components: those that every project may have, and its features.
-func Places(view *source.View) []Place {
+func Places(view *typecheck.View) []Place {
 	places := fixed()
 	for _, dir := range view.Dirs() {
 		if path.Dir(dir) == Features {
@@ -59,8 +62,7 @@ func FeatureIn(dir string) Place { return Place{dir, Feature, true} }
 // fixed are the places that every project may have.
 func fixed() []Place {
 	return []Place{
-		{"generators", Generator, false},
-		{"generators/workshop", Tool, false},
+		{OwnGenerators, Generator, false},
 		{"prompts", Prompt, true},
 		{"resources", Resource, true},
 		{"tools", Tool, true},

@@ -8,13 +8,13 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // An emitter writes one derived file.
 type emitter struct {
-	emit.File
+	gen.GoFile
 	core string // the import path of core
 }
 
@@ -35,8 +35,8 @@ func (f *finder) render() ([]byte, error) {
 	if f.place.Kind == Feature {
 		of = "types"
 	}
-	e := emitter{emit.NewFile(f.pkg.Path(), f.pkg.Name()), f.Core}
-	e.HeaderComment(source.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
+	e := emitter{gen.NewGoFile(f.pkg.Path(), f.pkg.Name()), f.Core}
+	e.HeaderComment(typecheck.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
 	for _, name := range []string{"app", "appmcp", "mcp"} {
 		e.ImportName(f.Core+"/"+name, name)
 	}
@@ -167,16 +167,16 @@ func (e emitter) add(c Component) *jen.Statement {
 		function = e.appmcp("Ask").Types(jen.Id(name)).Call(jen.Id("a"))
 	}
 	lines := []jen.Code{
-		emit.Key("Name", jen.Lit(c.Name)),
+		gen.KeyValue("Name", jen.Lit(c.Name)),
 	}
 	if c.Title != "" {
-		lines = append(lines, emit.Key("Title", jen.Lit(c.Title)))
+		lines = append(lines, gen.KeyValue("Title", jen.Lit(c.Title)))
 	}
 	if c.Description != "" {
-		lines = append(lines, emit.Key("Description", jen.Lit(c.Description)))
+		lines = append(lines, gen.KeyValue("Description", jen.Lit(c.Description)))
 	}
 	if c.MIMEType != "" {
-		lines = append(lines, emit.Key("MIMEType", jen.Lit(c.MIMEType)))
+		lines = append(lines, gen.KeyValue("MIMEType", jen.Lit(c.MIMEType)))
 	}
 	kind := "Tool"
 	switch c.Kind {
@@ -188,16 +188,16 @@ func (e emitter) add(c Component) *jen.Statement {
 		if len(c.arguments) > 0 {
 			kind, address = "ResourceTemplate", "URITemplate"
 		}
-		lines = append([]jen.Code{emit.Key(address, jen.Lit(c.URI))}, lines...)
+		lines = append([]jen.Code{gen.KeyValue(address, jen.Lit(c.URI))}, lines...)
 	}
 	if c.hasInput() {
-		lines = append(lines, emit.Key("InputSchema", e.rawMessage(c.constant("inputSchema"))))
+		lines = append(lines, gen.KeyValue("InputSchema", e.rawMessage(c.constant("inputSchema"))))
 	}
 	if c.Output != nil {
-		lines = append(lines, emit.Key("OutputSchema", e.rawMessage(c.constant("outputSchema"))))
+		lines = append(lines, gen.KeyValue("OutputSchema", e.rawMessage(c.constant("outputSchema"))))
 	}
 	if c.ownSchema {
-		lines = append(lines, emit.Key("OwnSchema", jen.True()))
+		lines = append(lines, gen.KeyValue("OwnSchema", jen.True()))
 	}
 	if len(c.hints) > 0 {
 		var set []jen.Code
@@ -211,11 +211,11 @@ func (e emitter) add(c Component) *jen.Statement {
 		for _, scope := range c.scopes {
 			list = append(list, jen.Lit(scope))
 		}
-		lines = append(lines, emit.Key("Scopes", jen.Index().String().Values(list...)))
+		lines = append(lines, gen.KeyValue("Scopes", jen.Index().String().Values(list...)))
 	}
 	adder := "Add" + kind
 	if kind == "Tool" {
 		adder = "AddDerivedTool"
 	}
-	return e.mcp(adder).Call(jen.Id("s"), e.mcp(kind).Custom(emit.Multiline(), lines...), function)
+	return e.mcp(adder).Call(jen.Id("s"), e.mcp(kind).Custom(gen.Multiline(), lines...), function)
 }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // app and appmcp are names of core's packages for features.
@@ -35,8 +34,8 @@ func (e emitter) appmcp(name string) *jen.Statement { return jen.Qual(e.core+"/a
 func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) {
 	name := f.place.featureName()
 	lines := []jen.Code{
-		emit.Key("Name", jen.Lit(name)),
-		emit.Key("State", e.app("StateOf").Call(jen.Id(newState))),
+		gen.KeyValue("Name", jen.Lit(name)),
+		gen.KeyValue("State", e.app("StateOf").Call(jen.Id(newState))),
 	}
 	for _, list := range []struct {
 		kind        Kind
@@ -49,16 +48,16 @@ func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) 
 			}
 		}
 		if len(items) > 0 {
-			lines = append(lines, emit.Key(list.field, jen.Index().Add(e.app(list.item)).Custom(emit.Multiline(), items...)))
+			lines = append(lines, gen.KeyValue(list.field, jen.Index().Add(e.app(list.item)).Custom(gen.Multiline(), items...)))
 		}
 	}
 	if f.found.maps {
-		lines = append(lines, emit.Key("Map", jen.Id(mapFunc)))
+		lines = append(lines, gen.KeyValue("Map", jen.Id(mapFunc)))
 	}
 	feature, err := e.Source(jen.Commentf("// Feature is %s: its state, commands, queries and workers, and the tools that they are.", name).Line().
-		Func().Id("Feature").Params().Add(e.appmcp("Feature")).Block(jen.Return(e.appmcp("Feature").Custom(emit.Multiline(),
-		emit.Key("Feature", e.app("Feature").Custom(emit.Multiline(), lines...)),
-		emit.Key("Register", jen.Id("register")),
+		Func().Id("Feature").Params().Add(e.appmcp("Feature")).Block(jen.Return(e.appmcp("Feature").Custom(gen.Multiline(),
+		gen.KeyValue("Feature", e.app("Feature").Custom(gen.Multiline(), lines...)),
+		gen.KeyValue("Register", jen.Id("register")),
 	))))
 	if err != nil {
 		return nil, err
@@ -141,7 +140,7 @@ func (c Component) local() string {
 	case Command:
 		name = c.Entry
 	case Query:
-		name = c.Feature + "/" + naming.FromGo(c.Func)
+		name = c.Feature + "/" + gen.WireName(c.Func)
 	}
 	return strings.TrimPrefix(name, c.Feature+"/")
 }

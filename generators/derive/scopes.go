@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // scopes takes in what a caller must be allowed.
@@ -32,7 +32,7 @@ func isScope(word string) bool {
 
 // lostScopes finds directives for scopes that no component of a file has: what somebody thinks to be closed would be open. The bodies of
 // functions are not looked at.
-func (f *finder) lostScopes(file *source.File, components []Component) {
+func (f *finder) lostScopes(file *typecheck.File, components []Component) {
 	nearly := regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
 	var bodies []*ast.BlockStmt
 	var docs []*ast.CommentGroup
@@ -56,7 +56,7 @@ func (f *finder) lostScopes(file *source.File, components []Component) {
 }
 
 // documented are the doc comments of a file's components, and the bodies of all its functions.
-func (f *finder) documented(file *source.File, components []Component) (docs []*ast.CommentGroup, bodies []*ast.BlockStmt) {
+func (f *finder) documented(file *typecheck.File, components []Component) (docs []*ast.CommentGroup, bodies []*ast.BlockStmt) {
 	is := func(name *ast.Ident) bool {
 		line := f.fset.PositionFor(name.Pos(), false).Line
 		return slices.ContainsFunc(components, func(c Component) bool { return c.Line == line })

@@ -72,7 +72,7 @@ func (f *finder) wanted(name string) string {
 	case Resource:
 		return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), or without the input", name)
 	case Generator:
-		return fmt.Sprintf("func %s(kit.Project, %[1]sInput) (kit.Draft, error)", name)
+		return fmt.Sprintf("func %s(gen.Project, %[1]sInput) (gen.Draft, error)", name)
 	}
 	return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), %[1]sInput being a struct", name)
 }

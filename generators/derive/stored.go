@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // upgradeMethod is what makes a type an older version of a command.
@@ -39,7 +40,6 @@ func (f *finder) older(file string, line int, t *types.Named) {
 	}
 	next, ok := types.Unalias(s.Results().At(0).Type()).(*types.Named)
 	if !ok || !f.isHere(next.Obj().Pkg()) {
-		f.passing = f.passing || isInvalid(s.Results().At(0).Type())
 		return
 	}
 	f.found.olders = append(f.found.olders, older{
@@ -176,7 +176,7 @@ func (s *storer) structure(name string, t types.Type, under *types.Struct) strin
 func (s *storer) typeName(t *types.Named) string {
 	text := t.Obj().Name()
 	if pkg := t.Obj().Pkg(); pkg != nil && !s.finder.isHere(pkg) {
-		text = capitalised(pkg.Name()) + capitalised(text)
+		text = gen.Capitalize(pkg.Name()) + gen.Capitalize(text)
 	}
 	for i := range t.TypeArgs().Len() {
 		text += regexp.MustCompile(`\W+`).ReplaceAllString(s.of("", t.TypeArgs().At(i)), "")

@@ -4,7 +4,8 @@ import (
 	"go/ast"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // describe makes a description of a function's doc comment: its paragraphs, each on a line of its
@@ -17,18 +18,9 @@ func describe(doc *ast.CommentGroup, name string) string {
 				rest = strings.TrimPrefix(rest, "is ")
 			}
 		}
-		text = capitalised(rest)
+		text = gen.Capitalize(rest)
 	}
 	return text
-}
-
-// capitalised is a text that begins with a capital.
-func capitalised(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 {
-		return ""
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // flow is the text of a comment with the lines of each paragraph joined. Indented lines, which

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/generators/emit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // wireFile is the derived file of the program that ships.
@@ -22,7 +22,7 @@ type File struct {
 
 // Wire derives the wiring of the program that ships: what it registers, and its extensions. It reads the derived files of the packages
 // in the view, so that a package from which nothing can be derived right now stays registered.
-func (p Project) Wire(view *source.View) ([]File, error) {
+func (p Project) Wire(view *typecheck.View) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
 		text, err := p.wire(view, dir)
@@ -35,7 +35,7 @@ func (p Project) Wire(view *source.View) ([]File, error) {
 }
 
 // programs returns the folders of programs that offer the project's packages: those that have a derived wiring, or else cmd/NAME.
-func (p Project) programs(view *source.View) []string {
+func (p Project) programs(view *typecheck.View) []string {
 	var dirs []string
 	for _, dir := range view.Dirs() {
 		if file := view.File(path.Join(dir, wireFile)); file != nil && file.IsDerived() {
@@ -69,9 +69,9 @@ func (p Project) programs(view *source.View) []string {
 //		}
 //		return madeTools.Register(s)
 //	}
-func (p Project) wire(view *source.View, dir string) ([]byte, error) {
-	file := emit.NewFile(p.Checker.ImportPath(dir), "main")
-	file.HeaderComment(source.DerivedMark + " from the packages of this project. DO NOT EDIT.")
+func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
+	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
+	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
 	file.ImportName(p.Core+"/mcp", "mcp")
 	file.ImportName(p.Core+"/serve", "serve")
 	var steps []*jen.Statement // the last of which may be returned
@@ -140,7 +140,7 @@ func (p Project) wire(view *source.View, dir string) ([]byte, error) {
 }
 
 // wiring writes the function wire. The packages that features or OAuth need are imported only by projects that have them.
-func (p Project) wiring(file emit.File, features []jen.Code) {
+func (p Project) wiring(file gen.GoFile, features []jen.Code) {
 	program := jen.Id("programName")
 	var extensions []jen.Code
 	extend := func(pkg string, arguments ...jen.Code) {
@@ -155,14 +155,14 @@ func (p Project) wiring(file emit.File, features []jen.Code) {
 		extend("auth/oauth")
 	}
 	serve := path.Join(p.Core, "serve")
-	fields, parameter := []jen.Code{emit.Key("Register", jen.Id("register"))}, "_"
+	fields, parameter := []jen.Code{gen.KeyValue("Register", jen.Id("register"))}, "_"
 	if len(extensions) > 0 {
 		parameter = "programName"
-		fields = append(fields, emit.Key("Extensions", jen.Index().Qual(serve, "Extension").Values(extensions...)))
+		fields = append(fields, gen.KeyValue("Extensions", jen.Index().Qual(serve, "Extension").Values(extensions...)))
 	}
 	file.Comment("// wire returns what the packages of this project offer.")
 	file.Func().Id("wire").Params(jen.Id(parameter).String()).Qual(serve, "Wiring").Block(
-		jen.Return(jen.Qual(serve, "Wiring").Custom(emit.Multiline(), fields...)),
+		jen.Return(jen.Qual(serve, "Wiring").Custom(gen.Multiline(), fields...)),
 	)
 }
 
@@ -176,7 +176,7 @@ type offers struct {
 }
 
 // offering finds out by the derived file of a package what it offers.
-func offering(view *source.View, place Place) offers {
+func offering(view *typecheck.View, place Place) offers {
 	var o offers
 	derived := view.File(place.derived())
 	if derived == nil {

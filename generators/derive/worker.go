@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A duty is what a worker does: a method that is called with each command of a type, or again and again.
@@ -31,7 +31,7 @@ const (
 
 // worker checks the methods of a worker, and finds its duties.
 func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
-	c.Name = c.Feature + "/" + naming.FromGo(name.Name)
+	c.Name = c.Feature + "/" + gen.WireName(name.Name)
 	for _, d := range directives(f.typeDocs(name.Pos())...) {
 		if d.name == "name" {
 			c.Name = c.Feature + "/" + d.text

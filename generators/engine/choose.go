@@ -33,7 +33,7 @@ func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (der
 	var names []string
 	for _, pkg := range packages {
 		if len(pkg.Problems) > 0 && (pkg.Kind != derive.Feature || isIn(pkg, name)) {
-			return derive.Place{}, derive.Component{}, e.refused(newPlan(), pkg)
+			return derive.Place{}, derive.Component{}, e.refused(newPlan(actionDestroy), pkg)
 		}
 		for _, c := range pkg.Components {
 			if c.Kind != kind || len(pkg.Problems) > 0 {

@@ -11,12 +11,10 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A brokenCommand is a command whose stored events the source would no longer read as they were written.
@@ -44,8 +42,8 @@ func (b brokenCommand) wayOut() string {
 }
 
 // diagnostic is the same for a list of them.
-func (b brokenCommand) diagnostic() check.Diagnostic {
-	return check.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.wayOut()}
+func (b brokenCommand) diagnostic() typecheck.Diagnostic {
+	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.wayOut()}
 }
 
 // refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one
@@ -84,10 +82,12 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-// isContractMissing reports whether the project was made with a contract and has none now.
+// isContractMissing reports whether contract.json is missing. Every project that has a petrock.sum
+// was made with a contract.
 func (e *Engine) isContractMissing() bool {
 	_, err := e.root.Stat(contract.File)
-	return isMissing(err) && e.project.Files[contract.File] != ""
+	_, sumErr := e.root.Stat(SumFile)
+	return isMissing(err) && sumErr == nil
 }
 
 // updateContract brings the contract up to date with what was derived, and notes what it would break.
@@ -166,7 +166,7 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 	if err != nil {
 		return err
 	}
-	old := newPlan()
+	old := newPlan(actionSync)
 	old.keepCommands(packages, was, recorded, recorded.Clone(), true)
 	for _, b := range old.broken {
 		p.brokenBefore = append(p.brokenBefore, b.entry)
@@ -175,10 +175,10 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 }
 
 // offered are the packages that the program that ships offers, after a plan.
-func (e *Engine) offered(ctx context.Context, p *plan, view *source.View) ([]*derive.Package, error) {
+func (e *Engine) offered(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
 	var found []*derive.Package
 	var others []derive.Place
-	known := slices.Concat(p.packages, p.beside)
+	known := slices.Concat(p.packages, p.otherTools)
 	for _, place := range derive.Places(view) {
 		if !place.Wired || len(view.Files(place.Dir)) == 0 {
 			continue
@@ -328,9 +328,9 @@ func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Co
 }
 
 // instructions is what the program that ships tells the model, if the source says so in a constant.
-func (e *Engine) instructions(ctx context.Context, view *source.View) (text string, known bool) {
+func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text string, known bool) {
 	dir := path.Join("cmd", e.project.Name)
-	pass, err := e.checker.NewPass(ctx, view, []string{dir}, typing.Options{})
+	pass, err := e.checker.NewPass(ctx, view, []string{dir}, typecheck.PassOptions{})
 	if err != nil {
 		return "", false
 	}

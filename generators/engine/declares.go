@@ -9,17 +9,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // declares is what the file declares that holds a body that was sent, without the body: the names that
 // whoever wrote it has to go by. It is empty if what was found is not about that file.
-func (p *plan) declares(found []check.Diagnostic) string {
-	if p.sent == "" || !slices.ContainsFunc(found, func(d check.Diagnostic) bool { return d.File == p.sent }) {
+func (p *plan) declares(found []typecheck.Diagnostic) string {
+	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
 		return ""
 	}
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, p.sent, p.texts[p.sent], parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, p.bodyFile, p.texts[p.bodyFile], parser.SkipObjectResolution)
 	if err != nil {
 		return ""
 	}

@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 )
@@ -18,46 +16,50 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	if !slices.Contains(Kinds(), kind) {
 		return nil, terminal.Usagef("%q is no kind of component; there are %s", kind, strings.Join(Kinds(), ", "))
 	}
-	op := journal.Operation{Action: actionDestroy, Title: actionDestroy + " " + kind + " " + name}
-	var component derive.Component
-	result, err := e.transact(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
-		place, chosen, err := e.choose(ctx, derive.Kind(kind), name)
-		if err != nil {
-			return nil, err
-		}
-		component = chosen
-		p := newPlan()
-		p.lenient, p.destroys = true, true
-		if place.Kind == derive.Generator && e.cameWith(component) {
-			return nil, &Refusal{
-				Reason: fmt.Sprintf("the generator %s came with the project, in %s", component.Name, component.File),
-				WayOut: "Nothing was changed. Generators that were added to the project can be destroyed.",
-			}
-		}
-		result.Kind, result.Name = kind, component.Name
-		history, err := opened.History()
-		if err != nil {
-			return nil, err
-		}
-		files, err := e.filesOf(place, component)
-		if err != nil {
-			return nil, err
-		}
-		if err := e.untouched(opened, history, files, o); err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			p.texts[file] = nil
-		}
-		if err := e.derive(ctx, p, []derive.Place{place}, true); err != nil {
-			return nil, err
-		}
-		return p, e.dropTests(ctx, p, component, opened, history, o)
-	})
+	r := &destroyRequest{kind: kind, name: name, options: o}
+	result, err := e.transact(ctx, r, o)
 	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.before {
-		e.nameUsers(refusal, component)
+		e.nameUsers(refusal, r.component)
 	}
 	return result, err
+}
+
+// A destroyRequest removes a component.
+type destroyRequest struct {
+	kind, name string
+	options    Options
+
+	component derive.Component // the component to remove; set by plan
+}
+
+func (r *destroyRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (*plan, error) {
+	p := newPlan(actionDestroy)
+	p.operation.Title = actionDestroy + " " + r.kind + " " + r.name
+	p.lenient, p.destroys = true, true
+	place, component, err := e.choose(ctx, derive.Kind(r.kind), r.name)
+	if err != nil {
+		return nil, err
+	}
+	r.component = component
+	p.kind, p.name = r.kind, component.Name
+	history, err := j.History()
+	if err != nil {
+		return nil, err
+	}
+	files, err := e.filesOf(place, component)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.untouched(j, history, files, r.options); err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		p.texts[file] = nil
+	}
+	if err := e.derive(ctx, p, []derive.Place{place}, true); err != nil {
+		return nil, err
+	}
+	return p, e.dropTests(ctx, p, component, j, history, r.options)
 }
 
 // Kinds are the kinds of components that a project adds.
@@ -68,9 +70,6 @@ func Kinds() []string {
 	}
 	return kinds
 }
-
-// cameWith reports whether a component is in a file that the project was made with.
-func (e *Engine) cameWith(c derive.Component) bool { return e.project.Files[c.File] != "" }
 
 // untouched refuses files that hold somebody's work: those that are not as they were generated or
 // as the project was made.
@@ -98,12 +97,12 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 }
 
 // edited reports whether a file is not as it was generated or as the project was made, with what was changed.
-func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, file string) (change.File, bool, error) {
+func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, file string) (journal.Change, bool, error) {
 	now, err := e.root.ReadFile(file)
 	if err != nil {
-		return change.File{}, false, err
+		return journal.Change{}, false, err
 	}
-	hash := change.Hash(now)
+	hash := journal.Hash(now)
 	var last *journal.Record
 	for _, op := range history {
 		for _, record := range op.Files {
@@ -112,10 +111,14 @@ func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, fi
 			}
 		}
 	}
-	if e.project.Files[file] == hash || last != nil && last.After == hash {
-		return change.File{}, false, nil
+	sum, err := ReadSum(e.root.FS())
+	if err != nil && !isMissing(err) {
+		return journal.Change{}, false, err
 	}
-	f := change.File{Path: file, After: now}
+	if sum.Matches(file, now) || last != nil && last.After == hash {
+		return journal.Change{}, false, nil
+	}
+	f := journal.Change{Path: file, After: now}
 	if last != nil {
 		f.Before, _ = opened.Contents(last.After) // without it, all of the file is shown
 	}

@@ -13,10 +13,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // dropTests removes from the project's tests what cannot be without a component that the plan removes: test functions and
@@ -58,8 +57,8 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 			return err
 		}
 		if edited && !o.Force {
-			refusal.Diagnostics = append(refusal.Diagnostics, check.Diagnostic{
-				File: file, Line: uses[file], Message: "uses " + used, Lines: check.Around(string(e.before.File(file).Text), uses[file]),
+			refusal.Diagnostics = append(refusal.Diagnostics, typecheck.Diagnostic{
+				File: file, Line: uses[file], Message: "uses " + used, Lines: typecheck.LinesAround(string(e.before.File(file).Text), uses[file]),
 			})
 			continue
 		}
@@ -67,7 +66,7 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 		if p.texts[file] == nil {
 			gone = "this file"
 		}
-		p.warnings = append(p.warnings, check.Diagnostic{File: file, Message: fmt.Sprintf("removed %s, because it used %s", gone, used)})
+		p.warnings = append(p.warnings, typecheck.Diagnostic{File: file, Message: fmt.Sprintf("removed %s, because it used %s", gone, used)})
 	}
 	if len(refusal.Diagnostics) > 0 {
 		return refusal
@@ -77,7 +76,7 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 
 // testsUsing finds the lines of test files that do not compile without a component, or that name its tool. It finds none
 // if other files do not compile either, for which the plan is refused anyway.
-func (e *Engine) testsUsing(ctx context.Context, view *source.View, c derive.Component) (map[string][]int, error) {
+func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.Component) (map[string][]int, error) {
 	verdict, err := e.checker.Verify(ctx, e.before, view)
 	if err != nil {
 		return nil, err
@@ -116,7 +115,7 @@ func (e *Engine) testsUsing(ctx context.Context, view *source.View, c derive.Com
 
 // withoutDeclarations is a file without the declarations on some lines, and the names of those. It is nil if nothing but
 // imports is left, or if a line is outside of all declarations.
-func withoutDeclarations(view *source.View, file *source.File, lines []int) (text []byte, names []string) {
+func withoutDeclarations(view *typecheck.View, file *typecheck.File, lines []int) (text []byte, names []string) {
 	fset := view.Fset()
 	var cuts []ast.Node
 	left := 0
@@ -195,7 +194,7 @@ func declarationName(decl ast.Decl) string {
 		}
 		return decl.Name.Name
 	case *ast.GenDecl:
-		if names := source.Declared(&ast.File{Decls: []ast.Decl{decl}}); len(names) > 0 {
+		if names := typecheck.DeclaredNames(&ast.File{Decls: []ast.Decl{decl}}); len(names) > 0 {
 			return names[0]
 		}
 	}

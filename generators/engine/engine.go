@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,27 +13,25 @@ import (
 
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/exports"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/source"
 	"github.com/petrock/petrock/generators/trial"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // An Engine works on one project. It keeps what it has read and checked for as long as that
 // holds. It is for one user at a time; several processes on one project take turns.
 type Engine struct {
 	project    *project.Project
-	generators []kit.Generator
+	generators []gen.Generator
 	root       *os.Root
-	cache      *exports.Cache
-	system     exports.System
-	store      *source.Store
-	checker    *typing.Checker
+	cache      *typecheck.ExportCache
+	system     typecheck.System
+	store      *typecheck.Store
+	checker    *typecheck.Checker
 	deriver    derive.Project
 	seeker     *imports.Seeker
-	before     *source.View // the project as it is, for the operation in hand
+	before     *typecheck.View // the project as it is, for the operation in hand
 
 	// Limits are what examples may use that are run before anything is written. The zero value is a good one.
 	Limits trial.Limits
@@ -42,7 +41,7 @@ type Engine struct {
 }
 
 // Open returns an engine for the project that dir is in, with these generators.
-func Open(dir string, generators []kit.Generator) (*Engine, error) {
+func Open(dir string, generators []gen.Generator) (*Engine, error) {
 	found, err := project.Find(dir)
 	if errors.Is(err, project.ErrNone) {
 		return nil, fmt.Errorf("%w; go to a project's folder, name it with --dir, or make one with petrock new", err)
@@ -58,7 +57,7 @@ func Open(dir string, generators []kit.Generator) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{project: found, generators: generators, root: root, cache: exports.New(root)}, nil
+	return &Engine{project: found, generators: generators, root: root, cache: typecheck.NewExportCache(root)}, nil
 }
 
 // Close lets the project's folder go.
@@ -81,8 +80,11 @@ func (e *Engine) Root() string { return e.project.Root }
 // Name is the project's name.
 func (e *Engine) Name() string { return e.project.Name }
 
+// Petrock is the version of petrock that made the project.
+func (e *Engine) Petrock() string { return e.project.Petrock }
+
 // Generators are those that the engine has.
-func (e *Engine) Generators() []kit.Generator { return e.generators }
+func (e *Engine) Generators() []gen.Generator { return e.generators }
 
 func (e *Engine) step(what string) {
 	if e.Step != nil {
@@ -93,8 +95,11 @@ func (e *Engine) step(what string) {
 // look reads the project as it is now.
 func (e *Engine) look(ctx context.Context) error {
 	e.step("reading the project")
-	if again, err := project.Find(e.project.Root); err == nil && again.Root == e.project.Root {
-		e.project.Manifest = again.Manifest // it may have changed meanwhile
+	if text, err := e.root.ReadFile(project.FileName); err == nil {
+		var now project.Manifest
+		if json.Unmarshal(text, &now) == nil && now.Name != "" {
+			e.project.Manifest = now // it may have changed since
+		}
 	}
 	text, err := e.root.ReadFile("go.mod")
 	if err != nil {
@@ -107,7 +112,7 @@ func (e *Engine) look(ctx context.Context) error {
 	if parsed.Module == nil {
 		return errors.New("go.mod: it names no module; bring it back from version control")
 	}
-	module := typing.Module{Path: parsed.Module.Mod.Path, Go: "1.16"}
+	module := typecheck.Module{Path: parsed.Module.Mod.Path, Go: "1.16"}
 	if parsed.Go != nil {
 		module.Go = parsed.Go.Version
 	}
@@ -117,10 +122,10 @@ func (e *Engine) look(ctx context.Context) error {
 	}
 	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name || e.deriver.OAuth != e.project.OAuth {
 		e.system = system
-		e.store = source.NewStore(e.root, system.Context())
-		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, carriedIn) // no server has generators in it
-		e.checker = typing.NewChecker(module, e.cache, e.store.Fset())
-		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), OAuth: e.project.OAuth, Checker: e.checker, Kept: derive.NewKept()}
+		e.store = typecheck.NewStore(e.root, system.Context())
+		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
+		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
+		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), OAuth: e.project.OAuth, Checker: e.checker}
 	}
 	e.before, err = e.store.View()
 	if err != nil {
@@ -130,15 +135,15 @@ func (e *Engine) look(ctx context.Context) error {
 }
 
 // facts are what generators are told.
-func (e *Engine) facts(ctx context.Context) kit.Project {
-	p := kit.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
+func (e *Engine) facts(ctx context.Context) gen.Project {
+	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
 	for _, dir := range e.before.Dirs() {
 		if pkg := e.before.Package(dir, nil); pkg != nil {
 			p.Packages[dir] = pkg.Name
 		}
 	}
-	p.Function = func(ref string) (*kit.Function, error) { return e.function(ctx, ref) }
-	p.Feature = func(name string) *kit.Feature { return e.feature(ctx, name) }
-	p.Migrate = func(entry string, edit kit.Edit) (*kit.Migration, error) { return e.migrate(ctx, entry, edit) }
+	p.Function = func(ref string) (*gen.Function, error) { return e.function(ctx, ref) }
+	p.Feature = func(name string) *gen.Feature { return e.feature(ctx, name) }
+	p.Migrate = func(entry string, edit gen.Edit) (*gen.Migration, error) { return e.migrate(ctx, entry, edit) }
 	return p
 }

@@ -20,7 +20,7 @@ func (f *Fault) Error() string { return f.Message }
 
 // FaultOf says an error as a fault.
 func FaultOf(err error) *Fault {
-	if known := (*Fault)(nil); errors.As(err, &known) {
+	if known, ok := errors.AsType[*Fault](err); ok {
 		return known
 	}
 	f := &Fault{Message: err.Error(), Status: terminal.Status(err)}

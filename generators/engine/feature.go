@@ -9,16 +9,16 @@ import (
 	"strconv"
 
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // feature is what generators are told of a feature, nil if there is none of that name.
-func (e *Engine) feature(ctx context.Context, name string) *kit.Feature {
+func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	place := derive.FeatureIn(path.Join(derive.Features, name))
 	if name == "" || !slices.Contains(derive.Places(e.before), place) {
 		return nil
 	}
-	feature := &kit.Feature{Name: name, Dir: place.Dir}
+	feature := &gen.Feature{Name: name, Dir: place.Dir}
 	for _, file := range e.before.Files(place.Dir) {
 		if !file.IsTest() && !file.IsDerived() {
 			feature.Declared = append(feature.Declared, file.Names()...)
@@ -31,7 +31,7 @@ func (e *Engine) feature(ctx context.Context, name string) *kit.Feature {
 		return feature // what is wrong is said when something is derived
 	}
 	for _, c := range packages[0].Components {
-		part := kit.Part{Type: c.Func, Name: c.Name, Entry: c.Entry, Fields: e.fields(c)}
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, Entry: c.Entry, Fields: e.fields(c)}
 		switch c.Kind {
 		case derive.Command:
 			feature.Commands = append(feature.Commands, part)
@@ -60,8 +60,8 @@ func stringTypes(file *ast.File) []string {
 }
 
 // fields are those of the type that a component is.
-func (e *Engine) fields(c derive.Component) []kit.Field {
-	var fields []kit.Field
+func (e *Engine) fields(c derive.Component) []gen.StructField {
+	var fields []gen.StructField
 	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)
 		if !ok || spec.Name.Name != c.Func {
@@ -73,7 +73,7 @@ func (e *Engine) fields(c derive.Component) []kit.Field {
 			return false
 		}
 		for _, field := range list.Fields.List {
-			made := kit.Field{Type: types.ExprString(field.Type)}
+			made := gen.StructField{Type: types.ExprString(field.Type)}
 			if field.Tag != nil {
 				made.Tag, _ = strconv.Unquote(field.Tag.Value)
 			}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A bench is a project with features, and an engine for it.
@@ -37,13 +37,13 @@ func open(t *testing.T) *bench {
 	for _, f := range archive.Files {
 		b.write(f.Name, string(f.Data))
 	}
-	b.Engine, err = engine.Open(b.dir, []kit.Generator{{
+	b.Engine, err = engine.Open(b.dir, []gen.Generator{{
 		Name:        "command",
 		InputSchema: json.RawMessage(`{}`),
-		Make: kit.Typed(func(p kit.Project, in struct{ File, Text string }) (kit.Draft, error) {
+		Make: gen.Typed(func(p gen.Project, in struct{ File, Text string }) (gen.Draft, error) {
 			known := p.Feature("posts")
 			name := "posts_" + strings.TrimSuffix(path.Base(in.File), ".go")
-			return kit.Draft{Kind: "command", Name: name, Files: []kit.File{{Path: in.File, Text: []byte(in.Text)}}, Next: []string{fmt.Sprintf("%+v", known)}}, nil
+			return gen.Draft{Kind: "command", Name: name, Files: []gen.File{{Path: in.File, Text: []byte(in.Text)}}, Next: []string{fmt.Sprintf("%+v", known)}}, nil
 		}),
 	}})
 	if err != nil {

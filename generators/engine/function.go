@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A mishap is an error that is not the fault of whoever asked.
 type mishap struct{ error }
 
 // function finds a function of the project that a tool is to be made of, and says why none can be.
-func (e *Engine) function(ctx context.Context, text string) (*kit.Function, error) {
+func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
 	ref, err := e.reference(text)
 	if err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func (e *Engine) function(ctx context.Context, text string) (*kit.Function, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &kit.Function{
+	f := &gen.Function{
 		Ref:       ref.String(),
 		Path:      pkg.Path(),
 		Package:   pkg.Name(),
@@ -68,9 +67,9 @@ func (e *Engine) toolsPath() string {
 // compiled is the package in a folder, which has to compile: a server with a tool that calls it
 // would not, otherwise.
 func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, error) {
-	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typing.Options{
-		Skip:   (*source.File).IsTest,
-		Bodies: func(file *source.File) bool { return file.Dir() == dir },
+	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
+		Skip:   (*typecheck.File).IsTest,
+		Bodies: func(file *typecheck.File) bool { return file.Dir() == dir },
 	})
 	if err != nil {
 		return nil, mishap{err}
@@ -99,8 +98,8 @@ func (e *Engine) importable(ref reference, pkg *types.Package) error {
 	case pkg.Name() == "main":
 		return fmt.Errorf("%q is in a program, which no package can import; move the function to a package of its own", ref)
 	case strings.HasPrefix(ref.dir+"/", "generators/"):
-		return fmt.Errorf("%q is a part of the workshop, and no server has that in it; copy what is needed to a package of yours", ref)
-	case !typing.MayImport(tools, pkg.Path()):
+		return fmt.Errorf("%q is part of petrock, which servers do not link; copy what you need to a package of yours", ref)
+	case !typecheck.MayImport(tools, pkg.Path()):
 		return fmt.Errorf("%q is in a package that is internal to others, which the tools may not import; move the function, or write one beside that folder that calls it", ref)
 	}
 	if way := e.way(pkg, tools, map[string]bool{}); way != nil {
@@ -126,12 +125,12 @@ func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []s
 	return nil
 }
 
-// blameless is the mishap in an error, or the refusal: what is not wrong usage.
-func blameless(err error) error {
-	if f := (mishap{}); errors.As(err, &f) {
+// nonUsageError returns the mishap or the refusal in an error, or nil if the error is wrong usage.
+func nonUsageError(err error) error {
+	if f, ok := errors.AsType[mishap](err); ok {
 		return f.error
 	}
-	if refused := (*Refusal)(nil); errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return refused
 	}
 	return nil

@@ -12,15 +12,15 @@ import (
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Generate runs a generator and puts what it makes into the project. A dry run is kept as a plan,
-// which [Engine.Apply] puts into the project later.
+// Generate runs a generator and writes what it makes. A dry run saves the plan, which [Engine.Apply]
+// applies later.
 func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessage, o Options) (*Result, error) {
 	g, err := e.generator(kind)
 	if err != nil {
@@ -29,8 +29,8 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 	return e.generate(ctx, g, input, o, nil)
 }
 
-// generate runs a generator. If it is for a plan, only what is in the plan may come of it.
-func (e *Engine) generate(ctx context.Context, g kit.Generator, input json.RawMessage, o Options, wanted *saved) (*Result, error) {
+// generate runs a generator. If it applies a saved plan, it writes nothing else.
+func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMessage, o Options, applying *savedPlan) (*Result, error) {
 	s, err := schema.Compile(string(g.InputSchema))
 	if err != nil {
 		return nil, fmt.Errorf("the generator %s: %w", g.Name, err)
@@ -38,38 +38,45 @@ func (e *Engine) generate(ctx context.Context, g kit.Generator, input json.RawMe
 	if err := s.Validate(input); err != nil {
 		return nil, terminal.Usagef("%s: %w", g.Name, err)
 	}
-	op := journal.Operation{Action: actionGenerate}
-	return e.transact(ctx, &op, o, func(_ *journal.Journal, result *Result) (*plan, error) {
-		p := newPlan()
-		p.strict = true
-		if o.DryRun || wanted != nil {
-			p.from = &saved{Kind: g.Name, Input: string(input), Made: e.made(), wanted: wanted}
-			if err := p.from.changed(); err != nil {
-				return nil, err
-			}
-		}
-		draft, err := g.Make(e.facts(ctx), input)
-		if other := blameless(err); other != nil {
-			return nil, other
-		}
-		if err != nil {
-			return nil, unmade(g.Name, err)
-		}
-		op.Title = title(g.Name, input, draft.Name)
-		result.Kind, result.Name, result.Next = draft.Kind, draft.Name, draft.Next
-		if err := e.write(ctx, p, draft); err != nil {
-			return nil, err
-		}
-		e.conflicts(p, draft)
-		if len(p.conflicts) > 0 {
-			return p, nil
-		}
-		return p, e.derive(ctx, p, e.touched(p), true)
-	})
+	return e.transact(ctx, generateRequest{generator: g, input: input, dryRun: o.DryRun, applying: applying}, o)
 }
 
-// write plans the files of a draft, with the imports that they lack.
-func (e *Engine) write(ctx context.Context, p *plan, draft kit.Draft) error {
+// A generateRequest runs a generator.
+type generateRequest struct {
+	generator gen.Generator
+	input     json.RawMessage
+	dryRun    bool
+	applying  *savedPlan // the plan that it has to follow; nil if none
+}
+
+func (r generateRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*plan, error) {
+	g := r.generator
+	p := newPlan(actionGenerate)
+	p.checkPure = true
+	if r.dryRun || r.applying != nil {
+		p.saved, p.applying = &savedPlan{Kind: g.Name, Input: string(r.input), Made: e.projectHashes()}, r.applying
+		if err := p.verifyUnchanged(); err != nil {
+			return nil, err
+		}
+	}
+	draft, err := g.Make(e.facts(ctx), r.input)
+	if err != nil {
+		return nil, makeError(g.Name, err)
+	}
+	p.operation.Title = title(g.Name, r.input, draft.Name)
+	p.kind, p.name, p.next = draft.Kind, draft.Name, draft.Next
+	if err := e.planDraft(ctx, p, draft); err != nil {
+		return nil, err
+	}
+	e.findConflicts(p, draft)
+	if len(p.conflicts) > 0 {
+		return p, nil
+	}
+	return p, e.derive(ctx, p, e.touched(p), true)
+}
+
+// planDraft plans the files of a draft, with the imports that they lack.
+func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error {
 	p.trial = draft.Trial
 	for i, file := range draft.Files {
 		if i == 0 {
@@ -77,10 +84,10 @@ func (e *Engine) write(ctx context.Context, p *plan, draft kit.Draft) error {
 		}
 		if file.Seek {
 			var err error
-			if file.Text, err = e.seek(ctx, p, file); err != nil {
+			if file.Text, err = e.addImports(ctx, p, file); err != nil {
 				return err
 			}
-			p.sent = file.Path
+			p.bodyFile = file.Path
 		}
 		p.texts[file.Path] = formatted(file)
 	}
@@ -91,20 +98,20 @@ func (e *Engine) write(ctx context.Context, p *plan, draft kit.Draft) error {
 	return nil
 }
 
-// formatted is a file as gofmt writes it, if it is Go.
-func formatted(file kit.File) []byte {
+// formatted is the text of a file, formatted if it is Go.
+func formatted(file gen.File) []byte {
 	if path.Ext(file.Path) != ".go" {
 		return file.Text
 	}
 	text, err := format.Source(file.Text)
 	if err != nil {
-		return file.Text // the compiler says what is wrong with it
+		return file.Text // verifying reports the syntax error
 	}
 	return text
 }
 
-// seek adds the imports that a file lacks, and notes those that are not to be found.
-func (e *Engine) seek(ctx context.Context, p *plan, file kit.File) ([]byte, error) {
+// addImports adds the imports that a file lacks, and notes those that cannot be found.
+func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
 	view := e.before.With(p.texts)
 	var given []imports.Import
 	for _, i := range file.Imports {
@@ -121,14 +128,18 @@ func (e *Engine) seek(ctx context.Context, p *plan, file kit.File) ([]byte, erro
 	return text, err
 }
 
-// unmade says why a generator made nothing.
-func unmade(kind string, err error) error {
-	if wrong := (*kit.SourceError)(nil); errors.As(err, &wrong) {
+// makeError classifies the error of a generator: Go that does not parse is refused, a failure of the
+// project or of the system stays what it is, and everything else is wrong usage.
+func makeError(kind string, err error) error {
+	if other := nonUsageError(err); other != nil {
+		return other
+	}
+	if wrong, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{
 			Reason: "the " + wrong.What + " is no Go that can stand in a function:",
-			Diagnostics: []check.Diagnostic{{
+			Diagnostics: []typecheck.Diagnostic{{
 				File: wrong.What, Line: wrong.Line, Column: wrong.Column, Message: wrong.Message,
-				Lines: check.Around(wrong.Text, wrong.Line),
+				Lines: typecheck.LinesAround(wrong.Text, wrong.Line),
 			}},
 			WayOut: "Nothing was changed.",
 		}
@@ -136,8 +147,8 @@ func unmade(kind string, err error) error {
 	return terminal.Usagef("%s: %w", kind, err)
 }
 
-// generator is the one of a name.
-func (e *Engine) generator(kind string) (kit.Generator, error) {
+// generator returns the generator of a kind.
+func (e *Engine) generator(kind string) (gen.Generator, error) {
 	var names []string
 	for _, g := range e.generators {
 		if g.Name == kind {
@@ -145,10 +156,10 @@ func (e *Engine) generator(kind string) (kit.Generator, error) {
 		}
 		names = append(names, g.Name)
 	}
-	return kit.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(names, ", "))
+	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(names, ", "))
 }
 
-// title says in one line what was asked for. If no name was, made is the one that it got.
+// title describes the operation in one line. If the input has no name, made is the name it got.
 func title(kind string, input json.RawMessage, made string) string {
 	var in struct{ Name string }
 	if json.Unmarshal(input, &in) != nil || in.Name == "" {
@@ -157,14 +168,14 @@ func title(kind string, input json.RawMessage, made string) string {
 	return strings.TrimSpace(actionGenerate + " " + kind + " " + in.Name)
 }
 
-// touched are the places that a plan has files in.
+// touched returns the places that a plan changes.
 func (e *Engine) touched(p *plan) []derive.Place {
 	dirs := p.dirs()
 	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
 }
 
-// conflicts finds what is in the way of new files: files, and names that are taken.
-func (e *Engine) conflicts(p *plan, draft kit.Draft) {
+// findConflicts finds existing files and declared names that conflict with new files.
+func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		if _, err := e.root.Lstat(file.Path); err == nil {
 			p.conflicts = append(p.conflicts, file.Path+" is there already")
@@ -177,12 +188,13 @@ func (e *Engine) conflicts(p *plan, draft kit.Draft) {
 			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module, that of %s", file.Path, mod))
 			continue
 		}
-		e.taken(p, file)
+		e.findDeclared(p, file)
 	}
 }
 
-// taken finds names that a new file of Go declares and that another file of its package has.
-func (e *Engine) taken(p *plan, file kit.File) {
+// findDeclared finds names that a new Go file declares and that another file of its package declares
+// already.
+func (e *Engine) findDeclared(p *plan, file gen.File) {
 	made := e.before.With(p.texts).File(file.Path)
 	if made == nil {
 		return

@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // hidden are the places that are there and not seen: folders that are links, which nothing follows
@@ -29,7 +29,7 @@ func (e *Engine) hidden() []*derive.Package {
 	var found []*derive.Package
 	for _, place := range places {
 		if why := e.hides(place.Dir); why != "" {
-			found = append(found, &derive.Package{Place: place, Problems: []check.Diagnostic{{Message: why}}})
+			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: why}}})
 		}
 	}
 	return found
@@ -58,9 +58,9 @@ func (e *Engine) otherModule(file string) string {
 }
 
 // interrupted says that an operation is half done, to those who only look.
-func (e *Engine) interrupted() []check.Diagnostic {
+func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil
 	}
-	return []check.Diagnostic{{Message: "an operation was interrupted, or is under way; sync, or any operation, waits for it, and finishes it or takes it back"}}
+	return []typecheck.Diagnostic{{Message: "an operation was interrupted, or is under way; sync, or any operation, waits for it, and finishes it or takes it back"}}
 }

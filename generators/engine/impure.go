@@ -6,15 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/purity"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // purity looks at how the features of a view apply their commands: all of them, or if changed is not nil, those that
 // have to do with files in these folders.
-func (e *Engine) purity(ctx context.Context, view *source.View, changed []string) (purity.Report, error) {
+func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
 	var dirs []string
 	for _, place := range derive.Places(view) {
 		if place.Kind == derive.Feature && (changed == nil || e.reaches(view, place.Dir, changed, map[string]bool{})) {
@@ -24,12 +22,12 @@ func (e *Engine) purity(ctx context.Context, view *source.View, changed []string
 	if len(dirs) > 0 {
 		e.step("looking at how commands are applied")
 	}
-	return purity.Project{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
+	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
 }
 
 // reaches reports whether the package in a folder is in one of others, or imports one, directly or not. Nothing is followed
 // into core.
-func (e *Engine) reaches(view *source.View, dir string, others []string, seen map[string]bool) bool {
+func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen map[string]bool) bool {
 	if seen[dir] || dir == "core" || strings.HasPrefix(dir, "core/") {
 		return false
 	}
@@ -48,11 +46,11 @@ func (e *Engine) reaches(view *source.View, dir string, others []string, seen ma
 	return false
 }
 
-// pure refuses a plan with which commands would be applied in a way that does not come out the same whenever the log is
-// read, if that is new.
-func (e *Engine) pure(ctx context.Context, p *plan) error {
+// verifyPure refuses a plan that makes the application of commands non-deterministic, so that replaying
+// the event log might give another state.
+func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	after, err := e.purity(ctx, p.after, p.dirs())
-	p.warnings = slices.DeleteFunc(after.Warnings, func(d check.Diagnostic) bool { return p.texts[d.File] == nil })
+	p.warnings = slices.DeleteFunc(after.Warnings, func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil })
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}
@@ -60,8 +58,8 @@ func (e *Engine) pure(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := slices.DeleteFunc(after.Impure, func(d check.Diagnostic) bool {
-		return slices.ContainsFunc(before.Impure, func(old check.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
+	fresh := slices.DeleteFunc(after.Impure, func(d typecheck.Diagnostic) bool {
+		return slices.ContainsFunc(before.Impure, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
 	})
 	if len(fresh) == 0 {
 		return nil
@@ -74,8 +72,8 @@ func (e *Engine) pure(ctx context.Context, p *plan) error {
 	}
 }
 
-// judge adds to a result what there is to say of how all features apply their commands.
-func (e *Engine) judge(ctx context.Context, r *Result, view *source.View) error {
+// reportPurity adds the findings about all features to a result.
+func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
 	report, err := e.purity(ctx, view, nil)
 	if err != nil {
 		return err

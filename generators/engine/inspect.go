@@ -7,18 +7,18 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // An Inspection is all there is of one component.
 type Inspection struct {
-	OK        bool               `json:"ok"`        // Always
-	Component derive.Component   `json:"component"` // Its definition, as clients see it
-	Source    string             `json:"source"`    // The file that it is written in
-	TestFile  string             `json:"testFile"`  // Its tests, if they are in the file beside it
-	Test      string             `json:"test"`      // What that holds
-	Warnings  []check.Diagnostic `json:"warnings"`  // What had better be otherwise
+	OK        bool                   `json:"ok"`        // Always
+	Component derive.Component       `json:"component"` // Its definition, as clients see it
+	Source    string                 `json:"source"`    // The file that it is written in
+	TestFile  string                 `json:"testFile"`  // Its tests, if they are in the file beside it
+	Test      string                 `json:"test"`      // What that holds
+	Warnings  []typecheck.Diagnostic `json:"warnings"`  // What had better be otherwise
 }
 
 // Inspect shows a component, by the name that clients or Go have for it. Its kind may be empty if only one
@@ -52,15 +52,13 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	var names []string
 	for _, pkg := range packages {
 		if len(pkg.Problems) > 0 && kind != "" && (pkg.Kind != derive.Feature || isIn(pkg, name)) {
-			return nil, e.refused(newPlan(), pkg)
+			return nil, e.refused(newPlan(""), pkg)
 		}
 		for _, c := range pkg.Components {
 			if kind != "" && string(c.Kind) != kind {
 				continue
 			}
-			if c.Kind != derive.Generator || !e.cameWith(c) {
-				names = append(names, string(c.Kind)+" "+c.Name)
-			}
+			names = append(names, string(c.Kind)+" "+c.Name)
 			if c.IsCalled(name) {
 				found = append(found, c)
 			}
@@ -92,7 +90,7 @@ func isIn(pkg *derive.Package, name string) bool {
 
 // inspect shows a component.
 func (e *Engine) inspect(c derive.Component, packages []*derive.Package) *Inspection {
-	shown := &Inspection{OK: true, Component: c, Warnings: []check.Diagnostic{}}
+	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
 	if file := e.before.File(c.File); file != nil {
 		shown.Source = string(file.Text)
 	}
@@ -101,7 +99,7 @@ func (e *Engine) inspect(c derive.Component, packages []*derive.Package) *Inspec
 		shown.TestFile, shown.Test = beside, string(file.Text)
 	}
 	for _, pkg := range packages {
-		shown.Warnings = append(shown.Warnings, slices.DeleteFunc(slices.Clone(pkg.Warnings), func(d check.Diagnostic) bool { return d.File != c.File })...)
+		shown.Warnings = append(shown.Warnings, slices.DeleteFunc(slices.Clone(pkg.Warnings), func(d typecheck.Diagnostic) bool { return d.File != c.File })...)
 	}
 	return shown
 }

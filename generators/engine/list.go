@@ -5,50 +5,38 @@ import (
 	"context"
 	"slices"
 
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Listing is what a project offers.
 type Listing struct {
-	OK         bool               `json:"ok"`         // Whether all packages could be read
-	Name       string             `json:"name"`       // Of the project
-	Root       string             `json:"root"`       // Its folder
-	Components []derive.Component `json:"components"` // Sorted by kind and name
-	Refused    []check.Diagnostic `json:"refused"`    // Why nothing is known of some packages
-	ToolsList  *Size              `json:"toolsList"`  // What the list of tools costs a model
+	OK         bool                   `json:"ok"`         // Whether all packages could be read
+	Name       string                 `json:"name"`       // Of the project
+	Root       string                 `json:"root"`       // Its folder
+	Components []derive.Component     `json:"components"` // Sorted by kind and name
+	Refused    []typecheck.Diagnostic `json:"refused"`    // Why nothing is known of some packages
+	ToolsList  *Size                  `json:"toolsList"`  // What the list of tools costs a model
 }
 
-// List tells which components the project has, of generators those that were added to it. It changes
-// nothing of it.
+// List lists the components of the project, its own generators included. It changes nothing.
 func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, err
 	}
-	var places []derive.Place
-	for _, place := range e.there() {
-		if place.Wired || e.added(place) {
-			places = append(places, place)
-		}
-	}
-	packages, err := e.deriver.Packages(ctx, e.before, places)
+	packages, err := e.deriver.Packages(ctx, e.before, e.there())
 	if err != nil {
 		return nil, err
 	}
-	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []check.Diagnostic{}}
+	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []typecheck.Diagnostic{}}
 	derive.Clashes(packages, nil)
 	for _, pkg := range append(packages, e.hidden()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) > 0 {
 			continue
 		}
-		for _, c := range pkg.Components {
-			if pkg.Wired || !e.cameWith(c) {
-				listing.Components = append(listing.Components, c)
-			}
-		}
+		listing.Components = append(listing.Components, pkg.Components...)
 	}
 	slices.SortStableFunc(listing.Components, func(a, b derive.Component) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -57,14 +45,6 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	listing.OK = len(listing.Refused) == 0
 	listing.ToolsList = size(listing.Components)
 	return listing, nil
-}
-
-// added reports whether the project has files in the place of generators that it did not come with. If it
-// has none, nothing need be derived from there.
-func (e *Engine) added(place derive.Place) bool {
-	return place.Kind == derive.Generator && slices.ContainsFunc(e.before.Files(place.Dir), func(f *source.File) bool {
-		return !f.IsTest() && !f.IsDerived() && e.project.Files[f.Path] == ""
-	})
 }
 
 // A History is what was done to a project in this clone of it.
@@ -82,7 +62,7 @@ type Entry struct {
 
 // History tells what was done to the project in this clone of it.
 func (e *Engine) History(ctx context.Context) (*History, error) {
-	opened, err := journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
+	opened, err := e.openJournal(ctx)
 	if err != nil {
 		return nil, err
 	}

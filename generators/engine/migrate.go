@@ -17,17 +17,15 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/naming"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A migration edits the source for a new version of a command.
 type migration struct {
 	engine   *Engine
-	made     *kit.Migration
-	pass     *typing.Pass
+	made     *gen.Migration
+	pass     *typecheck.Pass
 	named    *types.Named          // the command's type
 	edits    map[string][]textEdit // by file
 	renamed  map[token.Pos]string  // new Go names of fields, by the place where they are declared
@@ -44,12 +42,12 @@ type textEdit struct {
 }
 
 // migrate edits the fields of a recorded command for a new version.
-func (e *Engine) migrate(ctx context.Context, entry string, edit kit.Edit) (*kit.Migration, error) {
+func (e *Engine) migrate(ctx context.Context, entry string, edit gen.Edit) (*gen.Migration, error) {
 	component, err := e.recordedCommand(ctx, entry)
 	if err != nil {
 		return nil, err
 	}
-	record, err := e.recorded(newPlan())
+	record, err := e.recorded(newPlan(actionGenerate))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +59,7 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit kit.Edit) (*kit
 		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", entry, recorded.Version, version, recorded.Version)
 	}
 	m := &migration{engine: e, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
-	m.made = &kit.Migration{
+	m.made = &gen.Migration{
 		Entry:    entry,
 		Dir:      path.Dir(component.File),
 		Type:     component.Func,
@@ -71,7 +69,7 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit kit.Edit) (*kit
 		Declared: e.feature(ctx, component.Feature).Declared,
 	}
 	dirs := e.checker.Importers(e.before, m.made.Dir)
-	if m.pass, err = e.checker.NewPass(ctx, e.before, dirs, typing.Options{}); err != nil {
+	if m.pass, err = e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{}); err != nil {
 		return nil, err
 	}
 	if err := m.plan(edit, dirs); err != nil {
@@ -92,7 +90,7 @@ func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Comp
 		return derive.Component{}, err
 	}
 	if len(packages[0].Problems) > 0 {
-		return derive.Component{}, e.refused(newPlan(), packages[0])
+		return derive.Component{}, e.refused(newPlan(actionGenerate), packages[0])
 	}
 	var names []string
 	for _, c := range packages[0].Components {
@@ -107,7 +105,7 @@ func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Comp
 }
 
 // plan finds all edits.
-func (m *migration) plan(edit kit.Edit, dirs []string) error {
+func (m *migration) plan(edit gen.Edit, dirs []string) error {
 	pkg, _ := m.pass.Package(m.made.Dir)
 	if pkg == nil {
 		return fmt.Errorf("there is no package in %s", m.made.Dir)
@@ -199,7 +197,7 @@ func (m *migration) rename(old, name string) error {
 		return fmt.Errorf("rename %s=%s: %s has neither field", old, name, m.made.Type)
 	}
 	short := strings.TrimPrefix(name, prefix)
-	made, err := naming.Field(short)
+	made, err := gen.ParseFieldName(short)
 	if err != nil {
 		return fmt.Errorf("rename %s=%s: %w", old, name, err)
 	}
@@ -215,7 +213,7 @@ func (m *migration) rename(old, name string) error {
 }
 
 // declaration finds where a field is declared in the project's source.
-func (m *migration) declaration(v *types.Var) (*source.File, *ast.Field, error) {
+func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
 	view, fset := m.engine.before, m.engine.before.Fset()
 	if at := fset.File(v.Pos()); at != nil && view.File(at.Name()) != nil {
 		file := view.File(at.Name())
@@ -234,7 +232,7 @@ func (m *migration) declaration(v *types.Var) (*source.File, *ast.Field, error) 
 }
 
 // retag gives a field another JSON name.
-func (m *migration) retag(file *source.File, field *ast.Field, name string) {
+func (m *migration) retag(file *typecheck.File, field *ast.Field, name string) {
 	if field.Tag == nil {
 		m.replace(file, field.Type.End(), field.Type.End(), " `json:"+strconv.Quote(name)+"`")
 		return
@@ -327,7 +325,7 @@ func (m *migration) references(dirs []string) {
 		left := slices.Clone(m.engine.before.Files(dir))
 		for _, inspected := range m.pass.InspectTests(dir) {
 			for _, file := range inspected.Files {
-				left = slices.DeleteFunc(left, func(f *source.File) bool { return f == file })
+				left = slices.DeleteFunc(left, func(f *typecheck.File) bool { return f == file })
 				if file.IsDerived() {
 					continue
 				}
@@ -352,7 +350,7 @@ func (m *migration) references(dirs []string) {
 }
 
 // noteUnbuilt names files that this system does not build and that use names of renamed fields.
-func (m *migration) noteUnbuilt(files []*source.File) {
+func (m *migration) noteUnbuilt(files []*typecheck.File) {
 	for _, file := range files {
 		for node := range ast.Preorder(file.Syntax) {
 			if ident, ok := node.(*ast.Ident); ok && slices.Contains(m.oldNames, ident.Name) {
@@ -364,7 +362,7 @@ func (m *migration) noteUnbuilt(files []*source.File) {
 }
 
 // replace plans a textEdit.
-func (m *migration) replace(file *source.File, start, end token.Pos, text string) {
+func (m *migration) replace(file *typecheck.File, start, end token.Pos, text string) {
 	at := m.engine.before.Fset().File(start)
 	edit := textEdit{at.Offset(start), at.Offset(end), text}
 	if !slices.Contains(m.edits[file.Path], edit) { // two paths may lead to one field
@@ -373,7 +371,7 @@ func (m *migration) replace(file *source.File, start, end token.Pos, text string
 }
 
 // isPlanned reports whether a place is edited already.
-func (m *migration) isPlanned(file *source.File, pos token.Pos) bool {
+func (m *migration) isPlanned(file *typecheck.File, pos token.Pos) bool {
 	at := m.engine.before.Fset().File(pos).Offset(pos)
 	return slices.ContainsFunc(m.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
 }
@@ -391,7 +389,7 @@ func (m *migration) result(ctx context.Context) error {
 		}
 		text = withoutUnused(text, m.tidy[name])
 		texts[name] = text
-		m.made.Changes = append(m.made.Changes, kit.File{Path: name, Text: text})
+		m.made.Changes = append(m.made.Changes, gen.File{Path: name, Text: text})
 	}
 	view := m.engine.before.With(texts)
 	packages, err := m.engine.deriver.Packages(ctx, view, []derive.Place{derive.FeatureIn(m.made.Dir)})
@@ -405,7 +403,7 @@ func (m *migration) result(ctx context.Context) error {
 	component := packages[0].Components[at]
 	m.made.New = component.Stored()
 	m.made.Defaults = defaultsOf(component.Input)
-	pass, err := m.engine.checker.NewPass(ctx, view, []string{m.made.Dir}, typing.Options{})
+	pass, err := m.engine.checker.NewPass(ctx, view, []string{m.made.Dir}, typecheck.PassOptions{})
 	if err != nil {
 		return err
 	}
@@ -416,7 +414,7 @@ func (m *migration) result(ctx context.Context) error {
 
 // derivationError says why the command cannot be derived after the edits.
 func (m *migration) derivationError(pkg *derive.Package, texts map[string][]byte) error {
-	p := newPlan()
+	p := newPlan(actionGenerate)
 	p.texts = texts
 	return m.engine.refused(p, pkg)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // redirect makes the upgrade of the version before lead to the recorded version, whose fields become a type of their own.
@@ -82,7 +82,7 @@ func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool
 
 // redirectFunction makes a method of an older version return the types of the recorded version, with
 // the field names of that version. Named strings and numbers become basic types, as in recorded types.
-func (m *migration) redirectFunction(file *source.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
+func (m *migration) redirectFunction(file *typecheck.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
 	for node := range ast.Preorder(function) {
 		if selector, ok := node.(*ast.SelectorExpr); ok {
 			if name := plainType(info.Uses[selector.Sel]); name != "" {
@@ -114,7 +114,7 @@ func (m *migration) redirectFunction(file *source.File, function *ast.FuncDecl, 
 }
 
 // mayDrop notes a package that a file may no longer use without a selector.
-func (m *migration) mayDrop(file *source.File, selector *ast.SelectorExpr) {
+func (m *migration) mayDrop(file *typecheck.File, selector *ast.SelectorExpr) {
 	if pkg, ok := selector.X.(*ast.Ident); ok {
 		m.tidy[file.Path] = append(m.tidy[file.Path], pkg.Name)
 	}
@@ -138,7 +138,7 @@ func plainType(object types.Object) string {
 }
 
 // recordedNames are the Go names that fields had in the recorded version, by the place where they are declared now.
-func (m *migration) recordedNames(edit kit.Edit) map[token.Pos]string {
+func (m *migration) recordedNames(edit gen.Edit) map[token.Pos]string {
 	names, seen := map[token.Pos]string{}, map[string]bool{}
 	var walk func(prefix string, t types.Type, fields []contract.Field)
 	walk = func(prefix string, t types.Type, fields []contract.Field) {
@@ -165,7 +165,7 @@ func (m *migration) recordedNames(edit kit.Edit) map[token.Pos]string {
 }
 
 // inOlder reports whether a place is in a method of an older version of the command.
-func (m *migration) inOlder(file *source.File, pos token.Pos) bool {
+func (m *migration) inOlder(file *typecheck.File, pos token.Pos) bool {
 	for _, decl := range file.Syntax.Decls {
 		function, ok := decl.(*ast.FuncDecl)
 		if !ok || pos < function.Pos() || pos > function.End() || function.Recv == nil || len(function.Recv.List) != 1 {

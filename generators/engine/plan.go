@@ -10,31 +10,40 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/change"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A plan is what would change. Files that belong to the user come from a generator or from the
-// journal; derived ones are added by derive.
+// A plan is one change of the project. Planning fills in the texts: the user's files come from a
+// generator or from the journal, derived ones from derive. Verifying fills in the files.
 type plan struct {
-	texts     map[string][]byte      // by path; nil for a file that is to go
-	modes     map[string]fs.FileMode // permissions of files that come back
-	derived   map[string]bool        // those of them that are petrock's
-	packages  []*derive.Package      // what was derived from
-	beside    []*derive.Package      // other packages that have tools, if some of those do
-	conflicts []string
-	old       []check.Diagnostic // what is wrong, and was before
-	after     *source.View
-	trial     kit.Trial          // how it shows that it works
-	dir       string             // of the package that the trial's test is in
-	sent      string             // the file that holds a body that was sent; empty if none was
-	missing   []string           // why packages that were sought were not found
-	strict    bool               // it is new, and so has to apply commands as it should
-	warnings  []check.Diagnostic // of how it does
-	from      *saved             // what it was made from, of which a plan that is kept is made
+	action     string            // of the operation
+	operation  journal.Operation // its record; has an id once it is applied
+	kind, name string            // the component that is generated or destroyed
+	next       []string          // what to do after it, one sentence each
+
+	texts      map[string][]byte      // by path; nil for a file to delete
+	modes      map[string]fs.FileMode // permissions of restored files
+	derived    map[string]bool        // which of them are derived
+	conflicts  []string               // what prevents the plan
+	packages   []*derive.Package      // what was derived from
+	otherTools []*derive.Package      // other packages with tools, if some of packages have tools
+	trial      gen.Trial              // the examples to run
+	dir        string                 // of the package with the trial's test
+	bodyFile   string                 // the file with the body that the caller sent; empty if none
+	missing    []string               // why imports were not found
+	checkPure  bool                   // refuse non-deterministic application of commands
+	warnings   []typecheck.Diagnostic
+	saved      *savedPlan // of a dry run, or of a saved plan that is applied; otherwise nil
+	applying   *savedPlan // the saved plan that is applied; otherwise nil
+
+	after    *typecheck.View        // the project with the plan applied
+	existing []typecheck.Diagnostic // errors that the project had before
+	files    []journal.Change       // what changes on disk, sorted
+	tried    *Trial                 // the result of the examples; nil if there are none
+	savedID  string                 // of the plan that a dry run has saved
 
 	lost         string          // why the contract says nothing about stored events
 	broken       []brokenCommand // commands whose stored events would no longer be read
@@ -48,8 +57,11 @@ type plan struct {
 	undone       *undone         // what is undone of the contract
 }
 
-func newPlan() *plan {
-	return &plan{texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, derived: map[string]bool{}}
+func newPlan(action string) *plan {
+	return &plan{
+		action: action, operation: journal.Operation{Action: action},
+		texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, derived: map[string]bool{},
+	}
 }
 
 // plans reports whether the plan has something to say about a file.
@@ -79,7 +91,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
 		return err
 	}
-	if err := e.beside(ctx, p, places); err != nil {
+	if err := e.findOtherTools(ctx, p, places); err != nil {
 		return err
 	}
 	for _, pkg := range p.packages {
@@ -92,7 +104,14 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		if pkg.Text == nil && e.before.File(pkg.File) == nil {
 			continue
 		}
-		e.own(p, pkg.File, pkg.Text)
+		e.planDerived(p, pkg.File, pkg.Text)
+	}
+	run, err := e.deriver.RunGenerators(e.before.With(p.texts))
+	if err != nil {
+		return err
+	}
+	if run.Text != nil || e.before.File(run.Path) != nil {
+		e.planDerived(p, run.Path, run.Text)
 	}
 	if p.packages = append(p.packages, hidden...); len(hidden) > 0 {
 		return nil // the wiring and the contract stay as they are
@@ -102,14 +121,14 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		return err
 	}
 	for _, file := range wired {
-		e.own(p, file.Path, file.Text)
+		e.planDerived(p, file.Path, file.Text)
 	}
 	return e.updateContract(ctx, p)
 }
 
-// beside looks at the packages that have tools and were not derived from, if some that have were: no two tools have
-// one name, and all of them are in the list that a model reads.
-func (e *Engine) beside(ctx context.Context, p *plan, places []derive.Place) error {
+// findOtherTools finds the packages with tools that the plan does not derive from, if it derives from
+// some: tool names are unique, and all tools count in tools/list.
+func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Place) error {
 	if !slices.ContainsFunc(places, derive.Place.HasTools) {
 		return nil
 	}
@@ -122,25 +141,25 @@ func (e *Engine) beside(ctx context.Context, p *plan, places []derive.Place) err
 	}
 	if len(others) > 0 {
 		var err error
-		if p.beside, err = e.deriver.Packages(ctx, view, others); err != nil {
+		if p.otherTools, err = e.deriver.Packages(ctx, view, others); err != nil {
 			return err
 		}
 	}
-	derive.Clashes(p.packages, p.beside)
+	derive.Clashes(p.packages, p.otherTools)
 	return nil
 }
 
-// own plans a derived file. One that is there has to be petrock's.
-func (e *Engine) own(p *plan, file string, text []byte) {
+// planDerived plans a derived file. An existing file of that name has to be a derived one.
+func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	was := e.before.File(file)
 	there, err := e.root.ReadFile(file) // a build may not take it
 	if was != nil || err == nil {
 		if was != nil {
 			there = was.Text
 		}
-		if !source.IsDerived(file, there) {
+		if !typecheck.IsDerived(file, there) {
 			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and no line %q; rename it, or remove it if it was derived", file, source.DerivedMark+" …"))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and no line %q; rename it, or remove it if it was derived", file, typecheck.DerivedMark+" …"))
 			}
 			return
 		}
@@ -176,8 +195,9 @@ func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 	}
 }
 
-// verify type-checks the plan, and refuses what it would break.
-func (e *Engine) verify(ctx context.Context, p *plan) error {
+// verify refuses a plan that conflicts with the project, does not compile, makes replay
+// non-deterministic, or whose examples fail. Only new errors count.
+func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
 		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Take another name, or change what is there."}
@@ -191,7 +211,7 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	p.old = verdict.Old
+	p.existing = verdict.Old
 	if len(verdict.New) > 0 {
 		return &Refusal{
 			Reason:      "it would not compile:",
@@ -200,10 +220,19 @@ func (e *Engine) verify(ctx context.Context, p *plan) error {
 			WayOut:      "Nothing was changed" + whyMissing(p.missing),
 		}
 	}
-	if p.strict {
-		return e.pure(ctx, p)
+	if p.checkPure {
+		if err := e.verifyPure(ctx, p); err != nil {
+			return err
+		}
 	}
-	return nil
+	if p.files, err = e.changes(p); err != nil {
+		return err
+	}
+	if err := p.verifySaved(); err != nil {
+		return err
+	}
+	p.tried, err = e.try(ctx, p, o)
+	return err
 }
 
 // whyMissing is the end of a sentence: why packages were not found, which is what may be wrong.
@@ -214,11 +243,11 @@ func whyMissing(why []string) string {
 	return ": " + strings.Join(why, "; ") + "."
 }
 
-// changes are what the plan does to the disk, sorted, without files that stay as they are.
-func (e *Engine) changes(p *plan) ([]change.File, error) {
-	var files []change.File
+// changes returns the files that the plan changes on disk, sorted.
+func (e *Engine) changes(p *plan) ([]journal.Change, error) {
+	var files []journal.Change
 	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
-		f := change.File{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.derived[file]}
+		f := journal.Change{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.derived[file]}
 		if was := e.before.File(file); was != nil {
 			f.Before = was.Text
 		} else if text, err := e.root.ReadFile(file); err == nil {
@@ -226,7 +255,7 @@ func (e *Engine) changes(p *plan) ([]change.File, error) {
 		} else if !isMissing(err) {
 			return nil, err
 		}
-		if f.Action() != change.None {
+		if f.Action() != journal.None {
 			files = append(files, f)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A reference names a function of the project: ./folder.Function or ./folder.Variable.Method.
@@ -32,7 +33,7 @@ func asFolder(dir string) string {
 func (e *Engine) reference(text string) (reference, error) {
 	found := readings(text)
 	if len(found) == 0 {
-		return reference{}, fmt.Errorf("%q names no function of the project; write ./folder.Function or ./folder.Variable.Method, the folder as seen from the project's root", shorten(text))
+		return reference{}, fmt.Errorf("%q names no function of the project; write ./folder.Function or ./folder.Variable.Method, the folder as seen from the project's root", gen.Shorten(text))
 	}
 	for _, r := range found {
 		if len(e.before.Files(r.dir)) > 0 {
@@ -49,7 +50,7 @@ func (e *Engine) reference(text string) (reference, error) {
 			for _, dir := range dirs {
 				meant = append(meant, reference{dir, r.call}.String())
 			}
-			return reference{}, fmt.Errorf("%q may be %s; say which", shorten(text), strings.Join(meant, " or "))
+			return reference{}, fmt.Errorf("%q may be %s; say which", gen.Shorten(text), strings.Join(meant, " or "))
 		}
 		return reference{dirs[0], r.call}, nil
 	}
@@ -93,22 +94,22 @@ func (e *Engine) called(name string) []string {
 // noFolder says that there is no Go in the folder that a reference names, and where there is.
 func (e *Engine) noFolder(text, dir string) error {
 	if path.IsAbs(dir) || dir == ".." || strings.HasPrefix(dir, "../") {
-		return fmt.Errorf("%q is outside of the project; a tool is made of a function of the project: ./folder.Function, the folder as seen from its root", shorten(text))
+		return fmt.Errorf("%q is outside of the project; a tool is made of a function of the project: ./folder.Function, the folder as seen from its root", gen.Shorten(text))
 	}
 	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
-		return fmt.Errorf("%q is in another module, that of %s; write a function of this one that calls it, and make the tool of that", shorten(text), mod)
+		return fmt.Errorf("%q is in another module, that of %s; write a function of this one that calls it, and make the tool of that", gen.Shorten(text), mod)
 	}
 	if above, base := path.Split(dir); strings.Contains(base, ".") {
 		base, _, _ = strings.Cut(base, ".")
 		if near := path.Join(above, base); len(e.before.Files(near)) > 0 {
-			return fmt.Errorf("%q: behind the folder %s stands a function, or a variable and its method, and nothing else; write a function that goes further, and make the tool of that", shorten(text), near)
+			return fmt.Errorf("%q: behind the folder %s stands a function, or a variable and its method, and nothing else; write a function that goes further, and make the tool of that", gen.Shorten(text), near)
 		}
 	}
 	others := e.others()
 	if len(others) == 0 {
-		return fmt.Errorf("%q: the project has no Go in the folder %q, and no package of yours yet; write one", shorten(text), dir)
+		return fmt.Errorf("%q: the project has no Go in the folder %q, and no package of yours yet; write one", gen.Shorten(text), dir)
 	}
-	return fmt.Errorf("%q: the project has no Go in the folder %q; it has some in %s", shorten(text), dir, few(others))
+	return fmt.Errorf("%q: the project has no Go in the folder %q; it has some in %s", gen.Shorten(text), dir, few(others))
 }
 
 // others are the folders of packages that the tools may import, without those that come with a project.
@@ -118,7 +119,7 @@ func (e *Engine) others() []string {
 	for _, dir := range e.before.Dirs() {
 		first, _, _ := strings.Cut(dir, "/")
 		pkg := e.before.Package(dir, nil)
-		if slices.Contains(ours, first) || pkg == nil || len(pkg.Files) == 0 || pkg.Name == "main" || !typing.MayImport(e.toolsPath(), e.checker.ImportPath(dir)) {
+		if slices.Contains(ours, first) || pkg == nil || len(pkg.Files) == 0 || pkg.Name == "main" || !typecheck.MayImport(e.toolsPath(), e.checker.ImportPath(dir)) {
 			continue
 		}
 		found = append(found, asFolder(dir))
@@ -133,13 +134,4 @@ func few(words []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 	}
 	return strings.Join(words, ", ")
-}
-
-// shorten keeps a message readable when somebody pastes a page into it.
-func shorten(text string) string {
-	const most = 100
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }

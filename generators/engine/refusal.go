@@ -5,41 +5,41 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Refusal says why something was not done. Nothing has been changed then.
 type Refusal struct {
-	Reason      string             `json:"reason"`                // In one sentence
-	Conflicts   []string           `json:"conflicts,omitempty"`   // What is in the way
-	Diagnostics []check.Diagnostic `json:"diagnostics,omitempty"` // What the compiler says, with places in the planned files
-	Declares    string             `json:"declares,omitempty"`    // What the file of the function declares besides it, for those who sent its body
-	Failures    []Failure          `json:"failures,omitempty"`    // Examples that something else came of
-	Printed     string             `json:"printed,omitempty"`     // What the function printed meanwhile
-	Files       []FileChange       `json:"files,omitempty"`       // What has been edited, with the differences
-	Operations  []string           `json:"operations,omitempty"`  // Ids of operations that are in the way
-	WayOut      string             `json:"wayOut,omitempty"`      // What to do
+	Reason      string                 `json:"reason"`                // In one sentence
+	Conflicts   []string               `json:"conflicts,omitempty"`   // What is in the way
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // What the compiler says, with places in the planned files
+	Declares    string                 `json:"declares,omitempty"`    // What the file of the function declares besides it, for those who sent its body
+	Failures    []Failure              `json:"failures,omitempty"`    // Examples that something else came of
+	Printed     string                 `json:"printed,omitempty"`     // What the function printed meanwhile
+	Files       []FileChange           `json:"files,omitempty"`       // What has been edited, with the differences
+	Operations  []string               `json:"operations,omitempty"`  // Ids of operations that are in the way
+	WayOut      string                 `json:"wayOut,omitempty"`      // What to do
 
 	before bool // what is wrong was wrong before
 }
 
 // A Failure is an example that something else came of than it says.
 type Failure struct {
-	kit.Example
+	gen.Example
 	Said string `json:"said"` // What came of it
 }
 
 // around adds to diagnostics the lines around their places, as far as they are in planned files, which nobody can
 // look up, and as far as they are not around the place before.
-func around(found []check.Diagnostic, planned map[string][]byte) []check.Diagnostic {
+func around(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
 	found = slices.Clone(found)
 	shown, last := "", 0
 	for i, d := range found {
 		if d.File == shown && d.Line >= last && d.Line <= last+2 {
 			continue // its line is there already
 		}
-		found[i].Lines = check.Around(string(planned[d.File]), d.Line)
+		found[i].Lines = typecheck.LinesAround(string(planned[d.File]), d.Line)
 		shown, last = d.File, d.Line
 	}
 	return found

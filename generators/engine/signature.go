@@ -5,12 +5,12 @@ import (
 	"go/ast"
 	"go/types"
 
-	"github.com/petrock/petrock/generators/kit"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // writable says which type of a function's signature cannot be written down in a package.
-func writable(f *kit.Function, in string) error {
+func writable(f *gen.Function, in string) error {
 	for _, side := range []struct {
 		list *types.Tuple
 		name func(int) string
@@ -78,7 +78,7 @@ func hidden(name *types.TypeName, in string) string {
 		return ""
 	case !name.Exported():
 		return "is made of " + pkg.Name() + "." + name.Name() + ", which is not exported"
-	case pkg.Name() == "main" || !typing.MayImport(in, pkg.Path()):
+	case pkg.Name() == "main" || !typecheck.MayImport(in, pkg.Path()):
 		return "is made of " + pkg.Name() + "." + name.Name() + ", and the tools may not import " + pkg.Path()
 	}
 	return ""

@@ -5,24 +5,31 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Sync derives all derived files again. Packages from which nothing can be derived keep theirs,
-// and are named in the result.
+// Sync derives all derived files again. Packages with errors keep theirs, and are named in the
+// result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
-	title := actionSync
-	for _, entry := range o.Accept {
-		title += " --accept " + entry
+	return e.transact(ctx, syncRequest{accept: o.Accept}, o)
+}
+
+// A syncRequest derives all derived files again.
+type syncRequest struct {
+	accept []string // see [Options]
+}
+
+func (r syncRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*plan, error) {
+	p := newPlan(actionSync)
+	p.operation.Title = actionSync
+	for _, entry := range r.accept {
+		p.operation.Title += " --accept " + entry
 	}
-	return e.transact(ctx, &journal.Operation{Action: actionSync, Title: title}, o, func(_ *journal.Journal, _ *Result) (*plan, error) {
-		p := newPlan()
-		p.whole, p.accepts = true, o.Accept
-		return p, e.derive(ctx, p, e.there(), false)
-	})
+	p.whole, p.accepts = true, r.accept
+	return p, e.derive(ctx, p, e.there(), false)
 }
 
 // there are the places that the project has.
@@ -36,38 +43,32 @@ func (e *Engine) there() []derive.Place {
 	return places
 }
 
-// Check reports what [Engine.Sync] would do; the result is OK if that is nothing, and if commands are applied so that the
-// state comes out the same whenever the log is read. It changes nothing of
-// the project, takes no lock, and needs no right to write.
+// Check reports what [Engine.Sync] would do. The result is OK if that is nothing, and if replaying the
+// event log is deterministic. Check takes no lock and writes nothing.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.look(ctx); err != nil {
 		return nil, err
 	}
-	p := newPlan()
-	p.whole = true
-	if err := e.derive(ctx, p, e.there(), false); err != nil {
-		return nil, err
-	}
-	files, err := e.changes(p)
+	p, err := syncRequest{}.plan(ctx, e, nil)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{OK: true, DryRun: true, Action: actionSync}
-	for _, f := range files {
-		result.Files = append(result.Files, fileChange(f))
+	if p.files, err = e.changes(p); err != nil {
+		return nil, err
 	}
-	e.fill(result, p)
-	if err := e.judge(ctx, result, e.before); err != nil {
+	result := e.newResult(p)
+	result.DryRun = true
+	if err := e.reportPurity(ctx, result, e.before); err != nil {
 		return nil, err
 	}
 	for _, b := range p.broken {
 		result.Refused = append(result.Refused, b.diagnostic())
 	}
 	if p.lost != "" {
-		result.Refused = append(result.Refused, check.Diagnostic{File: contract.File, Message: p.lost})
+		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.lost})
 	}
 	for _, conflict := range p.conflicts {
-		result.Refused = append(result.Refused, check.Diagnostic{Message: conflict})
+		result.Refused = append(result.Refused, typecheck.Diagnostic{Message: conflict})
 	}
 	result.Refused = append(result.Refused, e.interrupted()...)
 	result.OK = len(result.Files)+len(result.Refused)+len(result.Impure) == 0

@@ -8,100 +8,11 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/petrock/petrock/generators/change"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
-
-// Options say how far something goes.
-type Options struct {
-	DryRun bool // plan and verify, and write nothing
-	Force  bool // also what has been edited since
-	Keep   bool // leave what has been edited since
-	NoExec bool // build and run nothing of what is generated; type-check alone
-
-	Accept []string // of sync: commands whose recorded fields are given up for those that the source has
-}
-
-// isMissing reports whether a file, or its folder, is not there.
-func isMissing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// transact opens the journal, makes a plan with it, and applies that. What the plan derives from is
-// up to it; it may also fill in what is known of the operation once the journal is read.
-func (e *Engine) transact(ctx context.Context, op *journal.Operation, o Options, draw func(*journal.Journal, *Result) (*plan, error)) (*Result, error) {
-	opened, err := journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Close()
-	result := &Result{OK: true, DryRun: o.DryRun, Action: op.Action, Undoes: op.Undoes, Recovered: opened.Recovered()}
-	if err := e.look(ctx); err != nil {
-		return nil, err
-	}
-	p, err := draw(opened, result)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.verify(ctx, p); err != nil {
-		return nil, err
-	}
-	files, err := e.changes(p)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.from.still(files); err != nil {
-		return nil, err
-	}
-	if result.Trial, err = e.try(ctx, p, o); err != nil {
-		return nil, err
-	}
-	if o.DryRun && p.from != nil {
-		if result.Plan, err = e.save(p.from, result.Trial); err != nil {
-			return nil, err
-		}
-	}
-	if !o.DryRun && len(files) > 0 {
-		if err := ctx.Err(); err != nil { // from here on it is done
-			return nil, err
-		}
-		e.step("writing")
-		recorded := *op
-		if op.Action == actionSync && !slices.ContainsFunc(files, func(f change.File) bool { return f.Path == contract.File }) {
-			recorded.Action = "" // derived files need no history; the contract is history
-		}
-		if recorded, err = opened.Apply(recorded, files); err != nil {
-			return nil, err
-		}
-		result.Operation = recorded.ID
-		e.forget(p.from)
-	}
-	for _, f := range files {
-		result.Files = append(result.Files, fileChange(f))
-	}
-	e.fill(result, p)
-	for _, b := range p.broken {
-		result.Warnings = append(result.Warnings, b.diagnostic())
-	}
-	if op.Action == actionSync {
-		if err := e.judge(ctx, result, p.after); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case result.Plan != "":
-		result.Next = []string{fmt.Sprintf("Apply the plan %s to write it.", result.Plan)}
-	case result.DryRun:
-		result.Next = []string{}
-	case result.Action == actionUndo:
-		result.Next = []string{fmt.Sprintf("To undo %s brings back what was taken back.", result.Operation)}
-	}
-	result.Next = append(result.Next, e.forLogs(p)...)
-	return result, nil
-}
 
 // The actions.
 const (
@@ -111,8 +22,122 @@ const (
 	actionSync     = "sync"
 )
 
-// fill says what came of a plan. Lists are never null.
-func (e *Engine) fill(r *Result, p *plan) {
+// Options configure an operation.
+type Options struct {
+	DryRun bool // plan and verify only
+	Force  bool // also change files that have been edited since
+	Keep   bool // leave files that have been edited since
+	NoExec bool // type-check only: neither build nor run generated code
+
+	Accept []string // of sync: commands whose recorded fields are replaced by those of the source
+}
+
+// A request is a change that a caller asks for. It is planned under the project's lock.
+type request interface {
+	plan(ctx context.Context, e *Engine, j *journal.Journal) (*plan, error)
+}
+
+// transact makes one change of the project. A dry run plans and verifies, and keeps the plan instead
+// of applying it.
+func (e *Engine) transact(ctx context.Context, r request, o Options) (*Result, error) {
+	j, err := e.openJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	if err := e.look(ctx); err != nil {
+		return nil, err
+	}
+
+	p, err := r.plan(ctx, e, j)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.verify(ctx, p, o); err != nil {
+		return nil, err
+	}
+	if o.DryRun {
+		err = e.savePlan(p)
+	} else if err = e.apply(ctx, j, p); err == nil {
+		err = e.record(j, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.report(ctx, p, j.Recovered(), o)
+}
+
+// openJournal takes the project's lock. Opening finishes or rolls back an interrupted operation.
+func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
+	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
+}
+
+// apply writes the files of a plan: all of them, or none.
+func (e *Engine) apply(ctx context.Context, j *journal.Journal, p *plan) error {
+	if len(p.files) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil { // the last moment to cancel
+		return err
+	}
+	e.step("writing")
+	op := p.operation
+	if op.Action == actionSync && !slices.ContainsFunc(p.files, func(f journal.Change) bool { return f.Path == contract.File }) {
+		op.Action = "" // derived files need no history; the contract does
+	}
+	var err error
+	p.operation, err = j.Apply(op, p.files)
+	return err
+}
+
+// record adds an applied plan to the history, and deletes the saved plan that it was made from.
+func (e *Engine) record(j *journal.Journal, p *plan) error {
+	if len(p.files) == 0 {
+		return nil
+	}
+	if err := j.Record(p.operation); err != nil {
+		return err
+	}
+	e.deleteSaved(p.applying)
+	return nil
+}
+
+// report is the result of a plan that was applied, or that a dry run has verified.
+func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Options) (*Result, error) {
+	r := e.newResult(p)
+	r.DryRun, r.Recovered, r.Trial = o.DryRun, recovered, p.tried
+	r.Operation, r.Plan = p.operation.ID, p.savedID
+	for _, b := range p.broken {
+		r.Warnings = append(r.Warnings, b.diagnostic())
+	}
+	if r.Action == actionSync {
+		if err := e.reportPurity(ctx, r, p.after); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case r.Plan != "":
+		r.Next = []string{fmt.Sprintf("Apply the plan %s to write it.", r.Plan)}
+	case r.DryRun:
+		r.Next = []string{}
+	case r.Action == actionUndo:
+		r.Next = []string{fmt.Sprintf("To undo %s brings back what was taken back.", r.Operation)}
+	}
+	r.Next = append(r.Next, e.forLogs(p)...)
+	return r, nil
+}
+
+// newResult is the part of a result that follows from the plan alone. Lists are never nil.
+func (e *Engine) newResult(p *plan) *Result {
+	r := &Result{
+		Action: p.action, Undoes: p.operation.Undoes, Kind: p.kind, Name: p.name,
+		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...),
+		Diagnostics: append([]typecheck.Diagnostic{}, p.existing...),
+		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{},
+	}
+	for _, f := range p.files {
+		r.Files = append(r.Files, fileChange(f))
+	}
 	var tools []derive.Component
 	listed := false
 	for _, pkg := range p.packages {
@@ -131,9 +156,9 @@ func (e *Engine) fill(r *Result, p *plan) {
 	}
 	r.Warnings = append(r.Warnings, p.warnings...)
 	for _, what := range p.breaks {
-		r.Warnings = append(r.Warnings, check.Diagnostic{Message: "this breaks clients: " + what})
+		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
 	}
-	for _, pkg := range p.beside {
+	for _, pkg := range p.otherTools {
 		if len(pkg.Problems) == 0 {
 			tools = append(tools, pkg.Components...)
 		}
@@ -141,17 +166,11 @@ func (e *Engine) fill(r *Result, p *plan) {
 	if listed {
 		r.ToolsList = size(tools)
 	}
-	if r.Files == nil {
-		r.Files = []FileChange{}
-	}
-	if r.Components == nil {
-		r.Components = []derive.Component{}
-	}
-	if r.Next == nil {
-		r.Next = []string{}
-	}
-	r.Diagnostics = append([]check.Diagnostic{}, p.old...)
-	r.Refused = append([]check.Diagnostic{}, r.Refused...)
-	r.Warnings = append([]check.Diagnostic{}, r.Warnings...)
 	r.OK = len(r.Refused) == 0
+	return r
+}
+
+// isMissing reports whether a file, or its folder, does not exist.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

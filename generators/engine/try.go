@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petrock/petrock/generators/check"
-	"github.com/petrock/petrock/generators/kit"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // try builds and runs, over the planned files, what shows that they work. What does not is refused. The
@@ -28,8 +28,8 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	if p.trial.Test == "" {
 		return nil, nil
 	}
-	if tried := p.from.tried(); tried != nil {
-		return tried, nil
+	if p.applying != nil && p.applying.Trial != nil && p.applying.Trial.Ran {
+		return p.applying.Trial, nil
 	}
 	if o.NoExec {
 		return &Trial{Passed: []string{}}, nil
@@ -91,7 +91,7 @@ func (p *plan) panicked(said string) string {
 		return ""
 	}
 	line, _ := strconv.Atoi(found[2])
-	return check.Around(string(p.texts[found[1]]), line)
+	return typecheck.LinesAround(string(p.texts[found[1]]), line)
 }
 
 // cut shortens what was printed to what is worth reading: of a crash, that is why, and where it was in
@@ -113,11 +113,11 @@ func cut(printed string, crashed bool) string {
 }
 
 // example is what a case of the test was made of. Tests have underscores in their names for spaces.
-func (p *plan) example(c trial.Case) kit.Example {
+func (p *plan) example(c trial.Case) gen.Example {
 	for _, e := range p.trial.Examples {
 		if strings.ReplaceAll(e.Name, "_", " ") == c.Name {
 			return e
 		}
 	}
-	return kit.Example{Name: c.Name}
+	return gen.Example{Name: c.Name}
 }

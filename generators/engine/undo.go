@@ -7,50 +7,58 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/change"
-	"github.com/petrock/petrock/generators/check"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Undo takes an operation back: its files become what they were before it, and derived files are
+// Undo reverts an operation: its files become what they were before it, and derived files are
 // derived again. An empty id means the last operation that is neither undone nor an undo.
 // An undo can be undone by its own id.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force contradict each other; give one of them")
 	}
-	op := journal.Operation{Action: actionUndo}
-	var target journal.Operation
-	var later []journal.Operation
-	result, err := e.transact(ctx, &op, o, func(opened *journal.Journal, result *Result) (*plan, error) {
-		history, err := opened.History()
-		if err != nil {
-			return nil, err
-		}
-		if target, later, err = operation(history, id); err != nil {
-			return nil, err
-		}
-		op.Title, op.Undoes = "undo "+target.Title, target.ID
-		result.Undoes = target.ID
-		p, err := e.reverse(opened, target, later, o)
-		if err != nil {
-			return nil, err
-		}
-		p.lenient, p.destroys = true, true
-		return p, e.derive(ctx, p, e.touched(p), true)
-	})
-	if r, ok := err.(*Refusal); ok && len(r.Diagnostics) > 0 && !r.before {
-		r.name(target, later)
+	r := &undoRequest{id: id, options: o}
+	result, err := e.transact(ctx, r, o)
+	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.before {
+		refusal.nameOperations(r.target, r.later)
 	}
 	return result, err
 }
 
-// name says which operations build on the one that was to be undone, by the files that would break.
-func (r *Refusal) name(target journal.Operation, later []journal.Operation) {
+// An undoRequest reverts an operation.
+type undoRequest struct {
+	id      string
+	options Options
+
+	target journal.Operation   // the operation to undo; set by plan
+	later  []journal.Operation // those after it that are in effect; set by plan
+}
+
+func (r *undoRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (*plan, error) {
+	history, err := j.History()
+	if err != nil {
+		return nil, err
+	}
+	if r.target, r.later, err = operation(history, r.id); err != nil {
+		return nil, err
+	}
+	p, err := e.reverse(j, r.target, r.later, r.options)
+	if err != nil {
+		return nil, err
+	}
+	p.operation.Title, p.operation.Undoes = "undo "+r.target.Title, r.target.ID
+	p.lenient, p.destroys = true, true
+	return p, e.derive(ctx, p, e.touched(p), true)
+}
+
+// nameOperations adds the later operations that build on the one to undo, by the files that would
+// break.
+func (r *Refusal) nameOperations(target journal.Operation, later []journal.Operation) {
 	for _, op := range later {
 		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
-			return !f.Derived && slices.ContainsFunc(r.Diagnostics, func(d check.Diagnostic) bool { return d.File == f.Path })
+			return !f.Derived && slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
 		}) {
 			r.Operations = append(r.Operations, op.ID)
 		}
@@ -61,7 +69,7 @@ func (r *Refusal) name(target journal.Operation, later []journal.Operation) {
 	}
 }
 
-// operation finds the one that is to be undone, and those after it that still hold.
+// operation finds the operation to undo, and those after it that are in effect.
 func operation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
 	undone := undoneBy(history)
 	at := -1
@@ -103,7 +111,7 @@ func undoneBy(history []journal.Operation) map[string]string {
 // reverse plans the files of an operation as they were before it. Those that were edited since,
 // or that a later operation has changed, are in the way.
 func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
-	p := newPlan()
+	p := newPlan(actionUndo)
 	edited := &Refusal{
 		Reason: fmt.Sprintf("what %s (%s) wrote has been edited since:", target.ID, target.Title),
 		WayOut: "Nothing was changed. With keep the rest is undone and these files stay; with force they are taken back too.",
@@ -127,7 +135,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 		if err != nil && !isMissing(err) {
 			return nil, err
 		}
-		if change.Hash(now) != record.After && !o.Force {
+		if journal.Hash(now) != record.After && !o.Force {
 			if o.Keep {
 				continue
 			}
@@ -135,7 +143,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 			if err != nil {
 				return nil, err
 			}
-			edited.Files = append(edited.Files, fileChange(change.File{Path: record.Path, Before: wrote, After: now}))
+			edited.Files = append(edited.Files, fileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
 			continue
 		}
 		if p.texts[record.Path], err = opened.Contents(record.Before); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators/imports"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 const typical = `package q
@@ -52,7 +52,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-func benchAdd(b *testing.B, p *bench, view *source.View, text string) {
+func benchAdd(b *testing.B, p *bench, view *typecheck.View, text string) {
 	if _, _, err := p.seeker.Add(b.Context(), view, "q/q.go", []byte(text)); err != nil {
 		b.Fatal(err)
 	}

@@ -6,28 +6,25 @@ import (
 	"strings"
 )
 
-// A candidate is a package that is called as is wanted.
+// A candidate is a package with the wanted name.
 type candidate struct {
 	path   string
 	name   string // in its package clause
-	rank   int    // lower ones come first, see compare
-	fault  string // why it cannot be taken, after its path in a sentence; empty if it can
-	barred bool   // it has what is wanted, and still cannot be imported
+	rank   int    // lower is better, see compare
+	fault  string // why it cannot be used, to follow its path in a sentence; empty if it can
+	barred bool   // it has the selectors, but cannot be imported
 }
 
-// line is the import of the candidate under a name, which is given only where nobody could tell
-// it from the path.
-func (c candidate) line(name string) line {
+// importAs is the import of the candidate under a name, which is left out if the path implies it.
+func (c candidate) importAs(name string) Import {
 	if c.name == name && (name == lastElement(c.path) || name == nameByPath(c.path)) {
-		return line{path: c.path}
+		return Import{Path: c.path}
 	}
-	return line{name: name, path: c.path}
+	return Import{Name: name, Path: c.path}
 }
 
-// compare orders candidates of one level for a name. The one with the lower rank comes first: for
-// packages that siblings import, the more of them the lower; for those of modules, see ofModules.
-// Then custom decides, see customary; then the lower number of words in the path, without
-// a version; then the newer version; then the alphabet.
+// compare orders candidates of one level: by rank, by custom, by the number of path elements without a
+// version, newer versions first, then alphabetically.
 func (c candidate) compare(other candidate, name string) int {
 	mine, version := cutVersion(c.path)
 	its, otherVersion := cutVersion(other.path)
@@ -40,8 +37,8 @@ func (c candidate) compare(other candidate, name string) int {
 	)
 }
 
-// customary is the place of a package among those of the standard library that share a name and
-// some of what they export. Lower ones are what people mean.
+// customary ranks packages of the standard library that share a name and some selectors; lower is
+// more common.
 //
 //   - rand: Int alone is math/rand/v2's, as that of crypto/rand takes a rand.Reader too. Read is
 //     crypto/rand's, as that of math/rand is deprecated. goimports takes crypto/rand for both.
@@ -63,8 +60,8 @@ func customary(name, path string) int {
 	return len(order)
 }
 
-// why says that a package is missing, and the way out. Those that come near are told of.
-func (s *Seeker) why(w want, near []candidate) string {
+// explainMissing explains why no package was found, and what to do.
+func (s *Seeker) explainMissing(w want, near []candidate) string {
 	if len(near) == 0 {
 		why := "no package " + w.name + " with " + enumerate(w.selectors, "and") + " is in the standard library, this project or the modules that it requires"
 		if s.modules != nil && len(s.modules.unread) > 0 {

@@ -12,9 +12,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/petrock/petrock/generators/exports"
 	"github.com/petrock/petrock/generators/imports"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A bench is a project for whose files packages are sought.
@@ -22,8 +21,8 @@ type bench struct {
 	testing.TB
 	dir    string
 	root   *os.Root
-	cache  *exports.Cache
-	store  *source.Store
+	cache  *typecheck.ExportCache
+	store  *typecheck.Store
 	seeker *imports.Seeker
 }
 
@@ -53,12 +52,12 @@ func open(t testing.TB, dir, module string) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	b := &bench{TB: t, dir: dir, root: root, cache: exports.New(root)}
+	b := &bench{TB: t, dir: dir, root: root, cache: typecheck.NewExportCache(root)}
 	system, err := b.cache.System(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.store = source.NewStore(root, system.Context())
+	b.store = typecheck.NewStore(root, system.Context())
 	b.seeker = imports.NewSeeker(root, module, b.cache)
 	return b
 }
@@ -92,7 +91,7 @@ func read(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-func (b *bench) view() *source.View {
+func (b *bench) view() *typecheck.View {
 	b.Helper()
 	v, err := b.store.View()
 	if err != nil {

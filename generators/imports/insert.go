@@ -2,106 +2,164 @@ package imports
 
 import (
 	"bytes"
+	"context"
 	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"slices"
+	"strconv"
+
+	"golang.org/x/tools/go/ast/astutil"
+
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// insert writes imports into a file that parses: those of the standard library among their like,
-// others among theirs, sorted. Nothing else changes, but for the columns of comments behind imports.
-func (s *Seeker) insert(p *place, text []byte, lines []line) []byte {
-	for _, l := range lines {
-		h, err := readHead(text)
-		if err != nil {
-			return text // it has parsed before
-		}
-		standard := func(path string) bool { return s.standard.has(path) && p.inside(path) == nil }
-		next := h.insert(l, standard)
-		if h.aligned() {
-			next = align(next)
-		}
-		text = next
-	}
-	return text
+// An Import is a package that a file imports.
+type Import struct {
+	Name string // its name in the file; empty if it is the package's own
+	Path string
 }
 
-// insert is the text with one import more. It goes into a declaration with parentheses, into one
-// without, which gets some, or into one of its own.
-func (h *head) insert(l line, standard func(path string) bool) []byte {
-	var runs []run
-	var blocks []*ast.GenDecl
-	for _, decl := range h.decls() {
-		if h.roomy(decl) {
-			blocks = append(blocks, decl)
-			runs = append(runs, h.runs(decl)...)
+// Insert returns a file with imports that the caller asks for, used or not.
+func (s *Seeker) Insert(ctx context.Context, view *typecheck.View, file string, text []byte, list []Import) ([]byte, error) {
+	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
+	if err != nil || len(list) == 0 {
+		return text, nil // verifying reports the syntax error
+	}
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	var missing []Import
+	for _, i := range list {
+		if i.Name != "" || !imported(syntax, i.Path) {
+			missing = append(missing, i)
 		}
 	}
-	if len(blocks) > 0 {
-		return h.insertIn(blocks[0], runs, l, standard)
-	}
-	for _, decl := range h.decls() {
-		if widened := h.widen(decl); widened != nil {
-			if wide, err := readHead(widened); err == nil {
-				return wide.insert(l, standard)
-			}
-		}
-	}
-	return h.begin(l)
+	return s.insert(s.place(view, file, syntax), text, missing), nil
 }
 
-// widen is the text with parentheses around the one import of a declaration. It is nil if there are
-// some already, or if the declaration shares its line with others.
-func (h *head) widen(decl *ast.GenDecl) []byte {
-	from, after := h.offset(decl.Pos()), h.offset(decl.Pos())+len("import")
-	to, alone := restOfLine(h.text, h.offset(decl.End()))
-	if decl.Lparen.IsValid() || !alone || len(bytes.TrimSpace(h.text[h.startOfLine(from):from])) > 0 {
-		return nil
+// insert adds imports to a file that parses. The file is formatted up to its last import, and stays
+// as it is behind it.
+func (s *Seeker) insert(p *place, text []byte, list []Import) []byte {
+	if len(list) == 0 {
+		return text
 	}
-	wide := " (" + h.newline + "\t" + string(bytes.TrimSpace(h.text[after:to])) + h.newline + ")" + h.newline
-	if next := bytes.TrimLeft(h.text[to:], " \t"); bytes.HasPrefix(next, []byte("/")) {
-		wide += h.newline // a comment that is not about the imports
-	}
-	return h.replace(after, to, wide)
-}
-
-// begin is the text with an import declaration behind the package clause.
-func (h *head) begin(l line) []byte {
-	end := h.offset(h.syntax.Name.End())
-	at, alone := restOfLine(h.text, end)
-	if !alone {
-		return h.replace(end, end, "; import "+l.String())
-	}
-	made := h.newline + "import " + l.String() + h.newline
-	if at > 0 && h.text[at-1] != '\n' {
-		made = h.newline + made
-	}
-	if end, blank := restOfLine(h.text, at); !blank || len(bytes.TrimSpace(h.text[at:end])) > 0 {
-		made += h.newline
-	}
-	return h.replace(at, at, made)
-}
-
-// aligned reports whether there are comments behind imports, in columns as gofmt makes them.
-func (h *head) aligned() bool {
-	commented := slices.ContainsFunc(h.syntax.Imports, func(s *ast.ImportSpec) bool { return s.Comment != nil })
-	end, alone := h.end()
-	if !commented || !alone {
-		return false
-	}
-	formatted, err := format.Source(h.text[:end])
-	return err == nil && bytes.Equal(formatted, h.text[:end])
-}
-
-// align is the text with the imports as gofmt writes them.
-func align(text []byte) []byte {
-	h, err := readHead(text)
+	head, rest := cutHead(text)
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", string(head)+"\n\n\n", parser.ParseComments) // astutil needs the room
 	if err != nil {
 		return text
 	}
-	if end, alone := h.end(); alone {
-		if formatted, err := format.Source(text[:end]); err == nil {
-			return h.replace(0, end, string(formatted))
+	isStandard := func(path string) bool { return s.standard.has(path) && p.inside(path) == nil }
+	wasMixed := slices.ContainsFunc(importGroups(fset, file), func(group []*ast.ImportSpec) bool { return isMixed(group, isStandard) })
+	for _, i := range list {
+		astutil.AddNamedImport(fset, file, i.Name, i.Path)
+	}
+	var out bytes.Buffer
+	if err := format.Node(&out, fset, file); err != nil {
+		return text
+	}
+	made := out.Bytes()
+	if !wasMixed {
+		made = splitGroups(made, isStandard)
+	}
+	if len(rest) > 0 {
+		made = append(made, '\n')
+	}
+	return append(made, rest...)
+}
+
+// cutHead splits a file that parses behind its last import, or behind its package clause, and the
+// comment on that line. The rest begins with the next declaration and its comments.
+func cutHead(text []byte) (head, rest []byte) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", text, parser.ImportsOnly|parser.ParseComments)
+	if err != nil {
+		return text, nil
+	}
+	end := file.Name.End()
+	for _, decl := range file.Decls {
+		end = decl.End()
+	}
+	tokens := fset.File(file.FileStart)
+	for _, comment := range file.Comments {
+		if comment.Pos() >= end && tokens.Line(comment.Pos()) == tokens.Line(end) {
+			end = comment.List[0].End()
 		}
 	}
-	return text
+	at := tokens.Offset(end)
+	return text[:at], bytes.TrimLeft(text[at:], "; \t\r\n")
+}
+
+// importGroups returns the imports of a file by group: those on adjacent lines of a declaration.
+func importGroups(fset *token.FileSet, file *ast.File) [][]*ast.ImportSpec {
+	var groups [][]*ast.ImportSpec
+	for _, decl := range file.Decls {
+		last := -1
+		for _, spec := range decl.(*ast.GenDecl).Specs { // the head of a file has only imports
+			line := fset.PositionFor(spec.Pos(), false).Line
+			if line != last+1 {
+				groups = append(groups, nil)
+			}
+			groups[len(groups)-1] = append(groups[len(groups)-1], spec.(*ast.ImportSpec))
+			last = line
+		}
+	}
+	return groups
+}
+
+// isMixed reports whether a group has imports of the standard library and others.
+func isMixed(group []*ast.ImportSpec, isStandard func(path string) bool) bool {
+	return slices.ContainsFunc(group, func(spec *ast.ImportSpec) bool { return isStandard(pathOf(spec)) != isStandard(pathOf(group[0])) })
+}
+
+// splitGroups splits groups that are mixed into two: the standard library, and others.
+func splitGroups(head []byte, isStandard func(path string) bool) []byte {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", head, parser.ParseComments)
+	if err != nil {
+		return head
+	}
+	lines := slices.Collect(bytes.Lines(head))
+	for _, group := range importGroups(fset, file) {
+		if !isMixed(group, isStandard) {
+			continue
+		}
+		first := fset.PositionFor(group[0].Pos(), false).Line - 1
+		var standard, others [][]byte
+		for i, spec := range group {
+			if isStandard(pathOf(spec)) {
+				standard = append(standard, lines[first+i])
+			} else {
+				others = append(others, lines[first+i])
+			}
+		}
+		others[0] = append([]byte("\n"), others[0]...)
+		copy(lines[first:], slices.Concat(standard, others))
+	}
+	if text, err := format.Source(bytes.Join(lines, nil)); err == nil {
+		return text
+	}
+	return head
+}
+
+// imported reports whether a file imports a package under its own name.
+func imported(file *ast.File, path string) bool {
+	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return importOf(spec) == Import{Path: path} })
+}
+
+// importOf is an import declaration as a value.
+func importOf(spec *ast.ImportSpec) Import {
+	i := Import{Path: pathOf(spec)}
+	if spec.Name != nil {
+		i.Name = spec.Name.Name
+	}
+	return i
+}
+
+// pathOf is the path of an import.
+func pathOf(spec *ast.ImportSpec) string {
+	path, _ := strconv.Unquote(spec.Path.Value) // the file parses
+	return path
 }

@@ -14,18 +14,18 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/petrock/petrock/generators/gocmd"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // modules are the packages of the modules that go.mod requires.
 type modules struct {
-	state  string // for which they were listed, see exports.Cache.State
+	state  string // see [typecheck.ExportCache.State]
 	byName map[string][]*listed
 	byPath map[string]*listed
-	unread []string // why modules could not be looked into
+	unread []string // why some modules could not be read
 }
 
-// listed is what go list prints of one package.
+// A listed package is one that go list prints.
 type listed struct {
 	Dir, ImportPath, Name string
 	GoFiles, CgoFiles     []string
@@ -33,10 +33,10 @@ type listed struct {
 	Error                 *struct{ Err string }
 
 	direct  bool            // go.mod requires its module directly
-	scanned map[string]bool // what it exports; nil before it was read
+	scanned map[string]bool // exported names; nil before they are read
 }
 
-// has reports whether the package exports a name. Its files are read once.
+// has reports whether the package exports a name.
 func (l *listed) has(name string) bool {
 	if l.scanned == nil {
 		l.scanned = scan(l.Dir, slices.Concat(l.GoFiles, l.CgoFiles))
@@ -44,13 +44,13 @@ func (l *listed) has(name string) bool {
 	return l.scanned[name]
 }
 
-// candidate is the package as one that may be wanted.
+// candidate returns the package as a candidate.
 func (l *listed) candidate(w want) candidate {
 	return candidate{path: l.ImportPath, name: l.Name, fault: w.lacks(l.has)}
 }
 
-// ofModules are the packages of required modules with a name. Those of modules that go.mod requires
-// directly come first, and among these, and the others, those that the project imports somewhere.
+// ofModules returns packages of required modules with the wanted name: those that go.mod requires
+// directly first, then those that the project imports elsewhere.
 func (s *Seeker) ofModules(ctx context.Context, p *place, w want) ([]candidate, error) {
 	modules, err := s.required(ctx, p)
 	if err != nil {
@@ -70,8 +70,7 @@ func (s *Seeker) ofModules(ctx context.Context, p *place, w want) ([]candidate, 
 	return found, nil
 }
 
-// required lists the packages of required modules, unless they are known and nothing that they
-// depend on has changed. For one place that is looked after once.
+// required lists the packages of required modules, unless the cached list is still valid.
 func (s *Seeker) required(ctx context.Context, p *place) (*modules, error) {
 	if s.modules != nil && p.listed {
 		return s.modules, nil
@@ -88,8 +87,8 @@ func (s *Seeker) required(ctx context.Context, p *place) (*modules, error) {
 	return s.modules, nil
 }
 
-// list asks the go command for the packages of required modules. It is kept from downloading any,
-// and from changing go.mod.
+// list asks the go command for the packages of required modules, without downloading any and without
+// changing go.mod.
 func (s *Seeker) list(ctx context.Context) (*modules, error) {
 	m := &modules{byName: map[string][]*listed{}, byPath: map[string]*listed{}}
 	text, err := s.root.ReadFile("go.mod")
@@ -110,8 +109,8 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 		direct[require.Mod.Path] = !require.Indirect
 		args = append(args, require.Mod.Path+"/...")
 	}
-	out, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: s.root.Name(), Env: append(os.Environ(), "GOPROXY=off")}, "go", args...)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: s.root.Name(), Env: append(os.Environ(), "GOPROXY=off")}, "go", args...)
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("%w: Go cannot list the packages of required modules:\n%s", err, bytes.TrimSpace(errOut))
 	}
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 	return m, m.read(out, direct)
 }
 
-// read takes in what go list printed. Direct are the required modules.
+// read reads the output of go list. Direct are the directly required modules.
 func (m *modules) read(out []byte, direct map[string]bool) error {
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
 		l := &listed{}
@@ -142,9 +141,9 @@ func (m *modules) read(out []byte, direct map[string]bool) error {
 		}
 		var required bool
 		if l.direct, required = direct[l.Module.Path]; !required {
-			continue // it only begins with the same words
+			continue // another module with the same prefix
 		}
-		if _, internal := parentOfInternal(l.ImportPath); !internal {
+		if _, internal := typecheck.ParentOfInternal(l.ImportPath); !internal {
 			m.byPath[l.ImportPath] = l
 			m.byName[l.Name] = append(m.byName[l.Name], l)
 		}

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// lastElement is the last word of an import path.
+// lastElement is the last element of an import path.
 func lastElement(imported string) string { return path.Base(imported) }
 
-// nameByPath is how a package is most likely called: as the last word of its path, without
-// a version such as /v2, or .v3 at gopkg.in.
+// nameByPath is the name that a path implies: its last element, without a version such as /v2, or .v3
+// at gopkg.in.
 func nameByPath(imported string) string {
 	rest, _ := cutVersion(imported)
 	return path.Base(rest)
 }
 
-// cutVersion splits the version off a path: v2 and higher as a word of its own, and any after a
-// dot. Without one it is 0.
+// cutVersion splits a version off a path: an element v2 or higher, or any version after a dot. It is 0
+// if there is none.
 func cutVersion(imported string) (rest string, version int) {
 	at := max(0, strings.LastIndexAny(imported, "/."))
 	digits, ok := strings.CutPrefix(imported[at:], "/v")
@@ -33,8 +33,7 @@ func cutVersion(imported string) (rest string, version int) {
 	return imported[:at], version
 }
 
-// mentions reports whether one of the last two words of a path holds a name, so that the package
-// may be called so.
+// mentions reports whether one of the last two elements of a path contains a name.
 func mentions(imported, name string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "")
 	words := strings.Split(strings.ToLower(imported), "/")
@@ -46,23 +45,12 @@ func mentions(imported, name string) bool {
 	return false
 }
 
-// parentOfInternal is the path of those that may import an internal package: it and all below it.
-func parentOfInternal(imported string) (parent string, internal bool) {
-	words := strings.Split(imported, "/")
-	for at := len(words) - 1; at >= 0; at-- {
-		if words[at] == "internal" {
-			return strings.Join(words[:at], "/"), true
-		}
-	}
-	return "", false
-}
-
-// below reports whether a path is another one, or begins with its words.
+// below reports whether a path is another one or below it.
 func below(imported, parent string) bool {
 	return imported == parent || strings.HasPrefix(imported, parent+"/")
 }
 
-// enumerate writes a list of words as a sentence has it.
+// enumerate joins words for a sentence.
 func enumerate(words []string, and string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -7,38 +7,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A place is where the file in hand stands in its project.
+// A place is the file's position in the project.
 type place struct {
-	view     *source.View
+	view     *typecheck.View
 	module   string
-	file     string                     // its path
-	dir      string                     // its folder
-	path     string                     // under which the package there is imported
-	name     string                     // in its package clause
-	test     bool                       // only tests see it
-	external bool                       // it is a test that stands outside: package name_test
-	listed   bool                       // required modules have been looked after, see Seeker.required
-	packages map[string]*source.Package // of the project, by folder; nil for those without Go
-	beside   map[line]int               // what siblings import, and how many of them; nil before it was asked
+	file     string                        // its path
+	dir      string                        // its folder
+	path     string                        // import path of its package
+	name     string                        // in its package clause
+	test     bool                          // it is a test file
+	external bool                          // it is in package name_test
+	listed   bool                          // required modules are listed, see Seeker.required
+	packages map[string]*typecheck.Package // of the project, by folder; nil for those without Go
+	imported map[Import]int                // what siblings import, and how many of them do; nil before it is needed
 }
 
-// place is where a file stands.
-func (s *Seeker) place(view *source.View, file string, syntax *ast.File) *place {
-	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*source.Package{}}
+// place returns the place of a file.
+func (s *Seeker) place(view *typecheck.View, file string, syntax *ast.File) *place {
+	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*typecheck.Package{}}
 	p.path = p.importPath(p.dir)
 	p.test = strings.HasSuffix(file, "_test.go")
 	p.external = p.test && strings.HasSuffix(p.name, "_test")
 	return p
 }
 
-// importPath is the path under which a folder of the project is imported.
+// importPath returns the import path of a folder of the project.
 func (p *place) importPath(dir string) string { return path.Join(p.module, dir) }
 
-// inside is an imported package, if it is one of the project.
-func (p *place) inside(imported string) *source.Package {
+// inside returns an imported package of the project, or nil.
+func (p *place) inside(imported string) *typecheck.Package {
 	dir, ok := strings.CutPrefix(imported, p.module+"/")
 	switch {
 	case imported == p.module:
@@ -49,8 +49,8 @@ func (p *place) inside(imported string) *source.Package {
 	return p.pkg(dir)
 }
 
-// pkg is the package in a folder, nil if there is none.
-func (p *place) pkg(dir string) *source.Package {
+// pkg returns the package in a folder, or nil.
+func (p *place) pkg(dir string) *typecheck.Package {
 	known, ok := p.packages[dir]
 	if !ok {
 		known = p.view.Package(dir, nil)
@@ -59,7 +59,7 @@ func (p *place) pkg(dir string) *source.Package {
 	return known
 }
 
-// candidate is the package of a path as one that may be wanted, nil if nothing is known of it.
+// candidate returns the package of an import path as a candidate, or nil if it is unknown.
 func (s *Seeker) candidate(ctx context.Context, p *place, imported string, w want) (*candidate, error) {
 	if pkg := p.inside(imported); pkg != nil {
 		return p.candidate(pkg, w), nil
@@ -80,7 +80,7 @@ func (s *Seeker) candidate(ctx context.Context, p *place, imported string, w wan
 func (p *place) uses(imported string) bool {
 	for _, dir := range p.view.Dirs() {
 		for _, file := range p.view.Files(dir) {
-			if slices.ContainsFunc(file.Imports(), func(i source.Import) bool { return i.Path == imported }) {
+			if slices.ContainsFunc(file.Imports(), func(i typecheck.Import) bool { return i.Path == imported }) {
 				return true
 			}
 		}
@@ -88,7 +88,7 @@ func (p *place) uses(imported string) bool {
 	return false
 }
 
-// ofTested is the package that a test tests from outside.
+// ofTested returns the package that an external test tests.
 func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, error) {
 	pkg := p.pkg(p.dir)
 	if !p.external || pkg == nil || pkg.Name != w.name {
@@ -100,14 +100,14 @@ func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, err
 	return nil, nil
 }
 
-// ofProject are the packages of the project with a name.
+// ofProject returns packages of the project with the wanted name.
 func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, error) {
 	var found []candidate
 	for _, dir := range p.view.Dirs() {
-		if slices.ContainsFunc(s.without, func(passed string) bool { return below(dir, passed) }) {
+		if slices.ContainsFunc(s.excluded, func(passed string) bool { return below(dir, passed) }) {
 			continue
 		}
-		if !slices.ContainsFunc(p.view.Files(dir), func(f *source.File) bool { return f.Syntax.Name.Name == w.name }) {
+		if !slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
 			continue
 		}
 		if pkg := p.pkg(dir); pkg != nil && pkg.Name == w.name {
@@ -119,9 +119,9 @@ func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, er
 	return found, nil
 }
 
-// candidate is a package of the project as one that may be wanted, nil if it is none: it has
-// tests alone, or the file is part of it.
-func (p *place) candidate(pkg *source.Package, w want) *candidate {
+// candidate returns a package of the project as a candidate, or nil if it has only tests or the file
+// is part of it.
+func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
 	tested := p.external && pkg.Dir == p.dir
 	if len(pkg.Files) == 0 || pkg.Dir == p.dir && !tested {
 		return nil
@@ -132,7 +132,7 @@ func (p *place) candidate(pkg *source.Package, w want) *candidate {
 	}
 	c := &candidate{path: p.importPath(pkg.Dir), name: pkg.Name}
 	c.fault = w.lacks(func(name string) bool {
-		return slices.ContainsFunc(files, func(f *source.File) bool { return slices.Contains(f.Names(), name) })
+		return slices.ContainsFunc(files, func(f *typecheck.File) bool { return slices.Contains(f.Names(), name) })
 	})
 	if c.fault == "" && !tested {
 		c.fault = p.bars(c.path, pkg)
@@ -141,9 +141,9 @@ func (p *place) candidate(pkg *source.Package, w want) *candidate {
 	return c
 }
 
-// bars says why a package of the project cannot be imported here; it is empty if it can.
-func (p *place) bars(imported string, pkg *source.Package) string {
-	parent, internal := parentOfInternal(imported)
+// bars explains why a package of the project cannot be imported; it is empty if it can.
+func (p *place) bars(imported string, pkg *typecheck.Package) string {
+	parent, internal := typecheck.ParentOfInternal(imported)
 	switch {
 	case pkg.Name == "main":
 		return "is a program"
@@ -155,8 +155,8 @@ func (p *place) bars(imported string, pkg *source.Package) string {
 	return ""
 }
 
-// leads reports whether a package of the project imports the one of the file, directly or not.
-func (p *place) leads(pkg *source.Package, seen map[string]bool) bool {
+// leads reports whether a package of the project imports the file's package, directly or not.
+func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
 	if pkg.Dir == p.dir {
 		return true
 	}

@@ -7,11 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// scan reads which names the files of a folder export as one package. What cannot be read of them
-// exports nothing.
+// scan returns the names that files of a folder export. Files that cannot be read are ignored.
 func scan(dir string, files []string) map[string]bool {
 	exported := map[string]bool{}
 	for _, file := range files {
@@ -20,7 +19,7 @@ func scan(dir string, files []string) map[string]bool {
 			continue
 		}
 		syntax, _ := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
-		for _, name := range source.Declared(syntax) {
+		for _, name := range typecheck.DeclaredNames(syntax) {
 			if ast.IsExported(name) {
 				exported[name] = true
 			}

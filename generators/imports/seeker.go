@@ -8,43 +8,40 @@ import (
 	"os"
 	"slices"
 
-	"github.com/petrock/petrock/generators/exports"
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Seeker seeks packages for one project. It keeps what it has read of those outside the project
-// for as long as that holds. It is for one user at a time.
+// A Seeker finds packages for files of one project. It caches what it has read of packages outside the
+// project. It is not safe for concurrent use.
 type Seeker struct {
 	root     *os.Root
 	module   string
-	cache    *exports.Cache
-	system   exports.System
-	standard *standard // for system; nil before the first question
-	modules  *modules  // nil before they were needed
-	without  []string  // folders of the project that are passed over
+	cache    *typecheck.ExportCache
+	system   typecheck.System
+	standard *standard // of system; nil before the first call
+	modules  *modules  // nil before they are needed
+	excluded []string  // folders of the project to leave out
 }
 
-// NewSeeker is a seeker for the project in root, whose packages are those of module, but for those in some
-// folders and below them.
-func NewSeeker(root *os.Root, module string, cache *exports.Cache, without ...string) *Seeker {
-	return &Seeker{root: root, module: module, cache: cache, without: without}
+// NewSeeker returns a seeker for the project of a module in root. It leaves out packages in the
+// excluded folders and below them.
+func NewSeeker(root *os.Root, module string, cache *typecheck.ExportCache, without ...string) *Seeker {
+	return &Seeker{root: root, module: module, cache: cache, excluded: without}
 }
 
-// Missing is a name for which no package fits.
+// Missing is a name for which no package was found.
 type Missing struct {
 	Name   string
-	Wanted []string // what the file uses of it, sorted
-	Why    string   // one sentence, with the way out
+	Wanted []string // the selectors that the file uses, sorted
+	Why    string   // the reason and the remedy, in one sentence
 }
 
-// Add returns a file with the imports that it lacks. The file has this path and text, and stands or
-// will stand among those of the view; all but its imports stays as it is. Names for which nothing
-// fits are returned as missing, sorted: the compiler will speak of them. A file that does not parse
-// is returned as it is.
-func (s *Seeker) Add(ctx context.Context, view *source.View, file string, text []byte) (out []byte, missing []Missing, err error) {
+// Add returns a file of the view, or to be added to it, with the imports that it lacks. Names without a
+// package are returned as missing, sorted. A file that does not parse is returned as it is.
+func (s *Seeker) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil {
-		return text, nil, nil // for the compiler to speak of
+		return text, nil, nil // verifying reports the syntax error
 	}
 	wanted := references(syntax)
 	if len(wanted) == 0 {
@@ -54,25 +51,25 @@ func (s *Seeker) Add(ctx context.Context, view *source.View, file string, text [
 		return nil, nil, err
 	}
 	p := s.place(view, file, syntax)
-	if err := s.strike(ctx, p, syntax, wanted); err != nil {
+	if err := s.removeDeclared(ctx, p, syntax, wanted); err != nil {
 		return nil, nil, err
 	}
-	var lines []line
+	var found []Import
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		found, near, err := s.seek(ctx, p, want{name, wanted[name]})
+		best, near, err := s.findPackage(ctx, p, want{name, wanted[name]})
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case found == nil:
-			missing = append(missing, Missing{Name: name, Wanted: wanted[name], Why: s.why(want{name, wanted[name]}, near)})
-		case !imported(syntax, found.path):
-			lines = append(lines, found.line(name))
+		case best == nil:
+			missing = append(missing, Missing{Name: name, Wanted: wanted[name], Why: s.explainMissing(want{name, wanted[name]}, near)})
+		case !imported(syntax, best.path):
+			found = append(found, best.importAs(name))
 		}
 	}
-	return s.insert(p, text, lines), missing, nil
+	return s.insert(p, text, found), missing, nil
 }
 
-// refresh drops what is known of packages outside the project if it no longer holds.
+// refresh drops cached packages if the target system has changed.
 func (s *Seeker) refresh(ctx context.Context) error {
 	system, err := s.cache.System(ctx)
 	if err != nil {
@@ -86,14 +83,14 @@ func (s *Seeker) refresh(ctx context.Context) error {
 		s.system, s.standard, s.modules = system, listed, nil
 	}
 	if system.Local {
-		s.modules = nil // they are folders that change at any time
+		s.modules = nil // local modules may change at any time
 	}
 	return nil
 }
 
-// seek finds the package that is called and has what is wanted. If there is none, it returns those
-// that come near.
-func (s *Seeker) seek(ctx context.Context, p *place, w want) (found *candidate, near []candidate, err error) {
+// findPackage finds the package with the wanted name and selectors. If there is none, it returns
+// packages with the name that lack selectors or cannot be imported.
+func (s *Seeker) findPackage(ctx context.Context, p *place, w want) (found *candidate, near []candidate, err error) {
 	for _, level := range []func(context.Context, *place, want) ([]candidate, error){
 		s.ofSiblings, s.ofTested, s.ofStandard, s.ofProject, s.ofModules,
 	} {

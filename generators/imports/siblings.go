@@ -3,12 +3,12 @@ package imports
 import (
 	"context"
 
-	"github.com/petrock/petrock/generators/source"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// siblings are the other files of the package that the file sees.
-func (p *place) siblings() []*source.File {
-	var files []*source.File
+// siblings returns the other files of the package.
+func (p *place) siblings() []*typecheck.File {
+	var files []*typecheck.File
 	for _, file := range p.view.Files(p.dir) {
 		if file.Path != p.file && file.Syntax.Name.Name == p.name && (p.test || !file.IsTest()) {
 			files = append(files, file)
@@ -17,13 +17,12 @@ func (p *place) siblings() []*source.File {
 	return files
 }
 
-// imports are what the siblings import, and how many of them do. A test goes by all files of
-// its folder.
-func (p *place) imports() map[line]int {
-	if p.beside != nil {
-		return p.beside
+// imports counts the imports of the siblings; for a test file, of all files in its folder.
+func (p *place) imports() map[Import]int {
+	if p.imported != nil {
+		return p.imported
 	}
-	p.beside = map[line]int{}
+	p.imported = map[Import]int{}
 	files := p.siblings()
 	if p.test {
 		files = p.view.Files(p.dir)
@@ -33,24 +32,24 @@ func (p *place) imports() map[line]int {
 			continue
 		}
 		for _, spec := range file.Syntax.Imports {
-			p.beside[lineOf(spec)]++
+			p.imported[importOf(spec)]++
 		}
 	}
-	return p.beside
+	return p.imported
 }
 
-// ofSiblings are the packages that siblings import under a name.
+// ofSiblings returns packages that siblings import under the wanted name.
 func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate, error) {
 	var found []candidate
 	for i, count := range p.imports() {
-		if i.name != w.name && (i.name != "" || !p.maybe(i.path, w.name)) {
+		if i.Name != w.name && (i.Name != "" || !p.maybe(i.Path, w.name)) {
 			continue
 		}
-		c, err := s.candidate(ctx, p, i.path, w)
+		c, err := s.candidate(ctx, p, i.Path, w)
 		if err != nil {
 			return nil, err
 		}
-		if c != nil && (i.name == w.name || c.name == w.name) {
+		if c != nil && (i.Name == w.name || c.name == w.name) {
 			c.rank = -count
 			found = append(found, *c)
 		}
@@ -58,8 +57,8 @@ func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate,
 	return found, nil
 }
 
-// maybe reports whether a package may be called by a name. One from outside is not asked if its path
-// holds no trace of that.
+// maybe reports whether a package may have a name, by its package clause or, for packages from
+// outside, by its path.
 func (p *place) maybe(imported, name string) bool {
 	if pkg := p.inside(imported); pkg != nil {
 		return pkg.Name == name

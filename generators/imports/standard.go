@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/petrock/petrock/generators/exports"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // standard is the standard library.
@@ -22,9 +22,9 @@ type standard struct {
 	scanned map[string]map[string]bool // by path, what the package exports
 }
 
-// listStandard finds the packages of the standard library that anyone may import: all folders of
-// Go's sources that may be some. Which of them a system has is seen when they are read.
-func listStandard(system exports.System) (*standard, error) {
+// listStandard lists the folders of the standard library that may be importable packages. Whether a
+// system has them is known when they are read.
+func listStandard(system typecheck.System) (*standard, error) {
 	l := &standard{
 		src: filepath.Join(system.Root, "src"), context: system.Context(),
 		paths: map[string]bool{}, byName: map[string][]string{}, scanned: map[string]map[string]bool{},
@@ -48,15 +48,15 @@ func listStandard(system exports.System) (*standard, error) {
 	return l, nil
 }
 
-// hidden reports whether nobody else can import what is in a folder of this name.
+// hidden reports whether a folder cannot be imported by its name.
 func hidden(base string) bool {
 	return base == "internal" || base == "vendor" || base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
 
-// has reports whether a path is one of the standard library.
+// has reports whether a path is in the standard library.
 func (l *standard) has(imported string) bool { return l.paths[imported] }
 
-// exports is what a package exports. It is read once.
+// exports returns the names that a package exports.
 func (l *standard) exports(imported string) map[string]bool {
 	known, ok := l.scanned[imported]
 	if !ok {
@@ -67,7 +67,7 @@ func (l *standard) exports(imported string) map[string]bool {
 	return known
 }
 
-// files are the Go files of a folder that a build takes, without tests.
+// files returns the Go files of a folder that a build includes, without tests.
 func (l *standard) files(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	var files []string
@@ -83,7 +83,7 @@ func (l *standard) files(dir string) []string {
 	return files
 }
 
-// ofStandard are the packages of the standard library with a name.
+// ofStandard returns packages of the standard library with the wanted name.
 func (s *Seeker) ofStandard(_ context.Context, _ *place, w want) ([]candidate, error) {
 	var found []candidate
 	for _, imported := range s.standard.byName[w.name] {
@@ -94,7 +94,7 @@ func (s *Seeker) ofStandard(_ context.Context, _ *place, w want) ([]candidate, e
 	return found, nil
 }
 
-// standardCandidate is a package of the standard library as one that may be wanted.
+// standardCandidate returns a package of the standard library as a candidate.
 func (s *Seeker) standardCandidate(imported string, w want) candidate {
 	exported := s.standard.exports(imported)
 	return candidate{path: imported, name: nameByPath(imported), fault: w.lacks(func(name string) bool { return exported[name] })}

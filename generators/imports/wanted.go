@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A want is a package that a file needs: how it is called, and what it has to export.
+// A want is a package that a file lacks: its name and the selectors that the file uses.
 type want struct {
 	name      string
 	selectors []string
 }
 
-// lacks says which of the selectors a package does not have; it is empty if it has them all.
+// lacks names the selectors that a package does not have; it is empty if it has them all.
 func (w want) lacks(has func(name string) bool) string {
 	var lacking []string
 	for _, selector := range w.selectors {
@@ -27,8 +27,8 @@ func (w want) lacks(has func(name string) bool) string {
 	return "has no " + enumerate(lacking, "or")
 }
 
-// references are the names before a dot that neither the file nor Go itself declares, each with the
-// exported names that follow it, sorted. Nothing else can be a package.
+// references returns the identifiers before a dot that neither the file nor Go declares, each with the
+// exported names after the dot, sorted.
 func references(file *ast.File) map[string][]string {
 	unresolved := map[*ast.Ident]bool{}
 	for _, name := range file.Unresolved {
@@ -53,9 +53,9 @@ func references(file *ast.File) map[string][]string {
 	return found
 }
 
-// strike takes out of what is wanted the names that other files of the package declare, and those
-// of the file's own imports.
-func (s *Seeker) strike(ctx context.Context, p *place, syntax *ast.File, wanted map[string][]string) error {
+// removeDeclared removes the names that other files of the package declare, and those of the file's
+// imports.
+func (s *Seeker) removeDeclared(ctx context.Context, p *place, syntax *ast.File, wanted map[string][]string) error {
 	for _, file := range p.siblings() {
 		for _, name := range file.Names() {
 			delete(wanted, name)
@@ -63,30 +63,30 @@ func (s *Seeker) strike(ctx context.Context, p *place, syntax *ast.File, wanted 
 	}
 	var unnamed []string
 	for _, spec := range syntax.Imports {
-		switch l := lineOf(spec); l.name {
+		switch i := importOf(spec); i.Name {
 		case "":
-			unnamed = append(unnamed, l.path)
+			unnamed = append(unnamed, i.Path)
 		case ".":
 			for name := range wanted {
 				if ast.IsExported(name) {
-					delete(wanted, name) // it is no package's name, and may come from there
+					delete(wanted, name) // it may come from the dot import
 				}
 			}
 		default:
-			delete(wanted, l.name)
+			delete(wanted, i.Name)
 		}
 	}
 	for _, path := range unnamed {
-		if err := s.strikeImport(ctx, p, path, wanted); err != nil {
+		if err := s.removeImported(ctx, p, path, wanted); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// strikeImport takes out the name of an import that gives none. What its path says is believed if
-// the file uses such a name, and otherwise the package is asked.
-func (s *Seeker) strikeImport(ctx context.Context, p *place, path string, wanted map[string][]string) error {
+// removeImported removes the name of an import without a name: the one that its path implies if the
+// file uses that, or else the one in the package clause.
+func (s *Seeker) removeImported(ctx context.Context, p *place, path string, wanted map[string][]string) error {
 	if pkg := p.inside(path); pkg != nil {
 		delete(wanted, pkg.Name)
 		return nil
@@ -105,9 +105,4 @@ func (s *Seeker) strikeImport(ctx context.Context, p *place, path string, wanted
 		delete(wanted, pkg.Name)
 	}
 	return nil
-}
-
-// imported reports whether a file imports a package without giving it a name.
-func imported(file *ast.File, path string) bool {
-	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return lineOf(spec) == line{path: path} })
 }

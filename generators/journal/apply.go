@@ -8,23 +8,21 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/petrock/petrock/generators/change"
 )
 
-// Apply changes files of the project, all of them or none, and records that as an operation. The
-// caller says the action and the title, and what it undoes if it does; what is returned has the
-// rest too. Without an action, nothing is recorded: that is for derived files, which need no history.
+// Apply changes files of the project: all of them or none. The caller sets the action and the title
+// of the operation, and what it undoes; Apply returns it with its id, time and files, for
+// [Journal.Record].
 //
 // Before anything is written, all paths are checked and all files compared with their Before. The
-// error names each that is refused; it is [ErrChanged] for those that are not as they were.
+// error names each file that is refused; it is [ErrChanged] for files that have changed since.
 //
-// If it fails on the way, what was changed by then is put back, and the error says whether
-// that succeeded.
+// If writing fails, the files written so far are restored, and the error says whether that
+// succeeded.
 //
-// A file that is there keeps its permissions. Folders are made as needed, and those that a
-// deletion leaves empty are removed.
-func (j *Journal) Apply(op Operation, files []change.File) (Operation, error) {
+// An existing file keeps its permissions. Folders are created as needed, and removed if a deletion
+// leaves them empty.
+func (j *Journal) Apply(op Operation, files []Change) (Operation, error) {
 	if _, err := j.root.Lstat(pendingFile); !errors.Is(err, fs.ErrNotExist) {
 		return Operation{}, errors.Join(errors.New("an operation before this one is not finished yet; run it again"), err)
 	}
@@ -54,14 +52,36 @@ func (j *Journal) Apply(op Operation, files []change.File) (Operation, error) {
 	return op, nil
 }
 
-// intend writes down what is going to be done. Once it has returned, it will be, by this process
-// or the next.
-func (j *Journal) intend(op Operation, files []change.File) error {
+// Record completes an operation that [Journal.Apply] has returned, by adding it to the history. An
+// operation without an action is not added: derived files need no history. A process that dies
+// between Apply and Record leaves the operation to the next [Open], which completes it. If Record
+// fails, the files are restored.
+func (j *Journal) Record(op Operation) error {
+	if err := j.complete(op); err != nil {
+		return j.giveUp(op, err)
+	}
+	return nil
+}
+
+// complete removes the pending operation, and adds it to the history if it has an action.
+func (j *Journal) complete(op Operation) error {
+	if op.Action == "" {
+		return j.remove(pendingFile)
+	}
+	if err := j.rename(pendingFile, operationsDir+"/"+op.ID+".json"); err != nil {
+		return fmt.Errorf("recording the operation: %w", err)
+	}
+	return nil
+}
+
+// intend writes the pending operation and the contents that it needs. From then on the operation will
+// be completed, by this process or the next.
+func (j *Journal) intend(op Operation, files []Change) error {
 	for _, file := range files {
-		if file.Action() == change.None {
+		if file.Action() == None {
 			continue
 		}
-		// What somebody has written is not to be lost, whatever happens; the rest can be made again.
+		// Sync what the user wrote to disk; the rest can be generated again.
 		if err := errors.Join(j.keep(file.Before, !file.Derived), j.keep(file.After, false)); err != nil {
 			return err
 		}
@@ -73,15 +93,15 @@ func (j *Journal) intend(op Operation, files []change.File) error {
 	return j.put(pendingFile, text, 0, true)
 }
 
-// forward does what is not done yet of an operation. A file that is in neither of its two states
-// is an error.
+// forward writes the files of an operation that are not written yet. A file in neither of its two
+// states is an error.
 func (j *Journal) forward(op Operation) error {
 	for _, record := range inOrder(op.Files) {
 		now, _, err := j.look(record.Path)
 		if err != nil {
 			return err
 		}
-		switch change.Hash(now) {
+		switch Hash(now) {
 		case record.After:
 			if now == nil {
 				j.removeEmpty(record.Path)
@@ -95,12 +115,6 @@ func (j *Journal) forward(op Operation) error {
 			return err
 		}
 	}
-	if op.Action == "" {
-		return j.remove(pendingFile)
-	}
-	if err := j.rename(pendingFile, operationsDir+"/"+op.ID+".json"); err != nil {
-		return fmt.Errorf("recording the operation: %w", err)
-	}
 	return nil
 }
 
@@ -111,7 +125,7 @@ func (j *Journal) back(op Operation) (left []string, err error) {
 	var problems []error
 	for _, record := range slices.Backward(inOrder(op.Files)) {
 		now, _, err := j.look(record.Path)
-		if obstacle := (*obstacleError)(nil); errors.As(err, &obstacle) {
+		if _, ok := errors.AsType[*obstacleError](err); ok {
 			left = append(left, record.Path)
 			continue
 		}
@@ -119,7 +133,7 @@ func (j *Journal) back(op Operation) (left []string, err error) {
 			problems = append(problems, err)
 			continue
 		}
-		switch change.Hash(now) {
+		switch Hash(now) {
 		case record.Before:
 			if now == nil {
 				j.removeEmpty(record.Path)

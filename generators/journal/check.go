@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-
-	"github.com/petrock/petrock/generators/change"
 )
 
 // ErrChanged says that a file is not what a change takes it for: somebody has edited, made or
@@ -36,9 +34,9 @@ type checker struct {
 }
 
 // check says all that is wrong with a change, and makes records of the files that it changes.
-func (j *Journal) check(files []change.File) ([]Record, error) {
+func (j *Journal) check(files []Change) ([]Record, error) {
 	files = slices.Clone(files)
-	change.Sort(files)
+	SortChanges(files)
 	c := &checker{j, map[string]bool{}, map[string]string{}, map[string][]string{}}
 	records := []Record{}
 	var problems []error
@@ -49,15 +47,15 @@ func (j *Journal) check(files []change.File) ([]Record, error) {
 			if !slices.ContainsFunc(problems, said) {
 				problems = append(problems, err)
 			}
-		} else if file.Action() != change.None {
+		} else if file.Action() != None {
 			records = append(records, record)
 		}
 	}
 	return records, errors.Join(problems...)
 }
 
-func (c *checker) check(file change.File) (Record, error) {
-	record := Record{Path: file.Path, Before: change.Hash(file.Before), After: change.Hash(file.After), Derived: file.Derived}
+func (c *checker) check(file Change) (Record, error) {
+	record := Record{Path: file.Path, Before: Hash(file.Before), After: Hash(file.After), Derived: file.Derived}
 	if err := checkPath(file.Path); err != nil {
 		return record, err
 	}

@@ -47,7 +47,7 @@ func run(t *testing.T, dir string, o journal.Options, action string, before, aft
 	}()
 	j, err = journal.Open(t.Context(), dir, o)
 	if err == nil && before != nil {
-		_, err = j.Apply(journal.Operation{Action: action, Title: "generate all"}, before.to(after))
+		_, err = change(j, journal.Operation{Action: action, Title: "generate all"}, before.to(after))
 	}
 	return err, false
 }
@@ -121,7 +121,7 @@ func settled(t *testing.T, dir, action, when string) string {
 		if pending == nil {
 			outcome = "it is taken back"
 		}
-		if _, err := j.Apply(journal.Operation{Action: action}, before.to(after)); err != nil {
+		if _, err := change(j, journal.Operation{Action: action}, before.to(after)); err != nil {
 			t.Errorf("%s: after that, %v", when, err)
 		}
 		after.compare(t, dir)
@@ -247,7 +247,7 @@ func TestInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	_, err = j.Apply(journal.Operation{Action: "generate"}, before.to(after))
+	_, err = change(j, journal.Operation{Action: "generate"}, before.to(after))
 	if err == nil || !strings.Contains(err.Error(), "writing tools/new/a/void: ") || !strings.Contains(err.Error(), "somebody else is at work on tools/new/a/void: look there") {
 		t.Errorf("it says %v", err)
 	}

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/petrock/petrock/generators/filelock"
 )
 
 // Names of what is in the project's root and below it.
@@ -34,7 +32,7 @@ type Options struct {
 // not for several goroutines.
 type Journal struct {
 	root      *os.Root
-	lock      *filelock.Lock
+	lock      *Lock
 	recovered string
 	step      func(what, path string) error
 }
@@ -73,7 +71,7 @@ func (j *Journal) prepare(ctx context.Context, waiting func()) error {
 	if err := j.makeFolder(stateDir, 0o755); err != nil {
 		return err
 	}
-	lock, err := filelock.Wait(ctx, filepath.Join(j.root.Name(), filepath.FromSlash(lockFile)), waiting)
+	lock, err := WaitLock(ctx, filepath.Join(j.root.Name(), filepath.FromSlash(lockFile)), waiting)
 	if err != nil {
 		return fmt.Errorf("taking the project's lock: %w", err)
 	}

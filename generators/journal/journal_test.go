@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/journal"
 )
 
@@ -77,10 +76,10 @@ func read(t *testing.T, dir string) tree {
 }
 
 // to are the changes that make one tree of another.
-func (before tree) to(after tree) []change.File {
-	var files []change.File
+func (before tree) to(after tree) []journal.Change {
+	var files []journal.Change
 	for name, text := range before {
-		file := change.File{Path: name, Before: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
+		file := journal.Change{Path: name, Before: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
 		if now, ok := after[name]; ok {
 			file.After = []byte(now[1:])
 		}
@@ -88,7 +87,7 @@ func (before tree) to(after tree) []change.File {
 	}
 	for name, text := range after {
 		if _, ok := before[name]; !ok {
-			file := change.File{Path: name, After: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
+			file := journal.Change{Path: name, After: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
 			if text[0] == 'x' {
 				file.Mode = 0o755
 			}
@@ -168,7 +167,7 @@ func TestApply(t *testing.T) {
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("at first, the history is %v (%v)", history, err)
 	}
-	op, err := j.Apply(journal.Operation{Action: "generate", Title: "generate all"}, before.to(after))
+	op, err := change(j, journal.Operation{Action: "generate", Title: "generate all"}, before.to(after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +189,7 @@ func TestApply(t *testing.T) {
 	if err != nil || len(history) != 1 || history[0].ID != op.ID || history[0].Title != "generate all" || !history[0].Time.Equal(op.Time) {
 		t.Fatalf("the history is %+v (%v)", history, err)
 	}
-	undo, err := j.Apply(journal.Operation{Action: "undo", Title: "undo " + op.ID, Undoes: op.ID}, reverse(t, j, history[0]))
+	undo, err := change(j, journal.Operation{Action: "undo", Title: "undo " + op.ID, Undoes: op.ID}, reverse(t, j, history[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,9 +204,9 @@ func TestApply(t *testing.T) {
 }
 
 // reverse are the changes that take an operation back.
-func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []change.File {
+func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []journal.Change {
 	t.Helper()
-	var files []change.File
+	var files []journal.Change
 	for _, record := range op.Files {
 		before, err := j.Contents(record.Before)
 		if err != nil {
@@ -217,7 +216,7 @@ func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []change.Fi
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, change.File{Path: record.Path, Before: after, After: before, Mode: record.Mode, Derived: record.Derived})
+		files = append(files, journal.Change{Path: record.Path, Before: after, After: before, Mode: record.Mode, Derived: record.Derived})
 	}
 	return files
 }
@@ -227,19 +226,19 @@ func TestNoRecord(t *testing.T) {
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
-	op, err := j.Apply(journal.Operation{}, before.to(after))
+	op, err := change(j, journal.Operation{}, before.to(after))
 	if err != nil || op.ID != "" {
 		t.Fatalf("%+v %v", op, err)
 	}
 	after.compare(t, dir)
 	tidy(t, dir)
-	if _, err := j.Apply(journal.Operation{}, after.to(after)); err != nil {
+	if _, err := change(j, journal.Operation{}, after.to(after)); err != nil {
 		t.Error(err)
 	}
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("the history is %v (%v)", history, err)
 	}
-	if _, err := j.Apply(journal.Operation{Action: "undo", Undoes: "0001-abcdef"}, nil); err != nil {
+	if _, err := change(j, journal.Operation{Action: "undo", Undoes: "0001-abcdef"}, nil); err != nil {
 		t.Error(err)
 	}
 	if history, err := j.History(); err != nil || len(history) != 1 || history[0].Files == nil {
@@ -287,7 +286,7 @@ func TestDamaged(t *testing.T) {
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
-	op, err := j.Apply(journal.Operation{Action: "generate"}, before.to(after))
+	op, err := change(j, journal.Operation{Action: "generate"}, before.to(after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +327,7 @@ func TestDamaged(t *testing.T) {
 		t.Error(err)
 	}
 	// The next number is free all the same.
-	op, err = j.Apply(journal.Operation{Action: "generate"}, nil)
+	op, err = change(j, journal.Operation{Action: "generate"}, nil)
 	if err != nil || !strings.HasPrefix(op.ID, "0004-") {
 		t.Errorf("the next operation is %s (%v)", op.ID, err)
 	}
@@ -344,7 +343,7 @@ func TestManyOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	op, err := j.Apply(journal.Operation{Action: "generate"}, nil)
+	op, err := change(j, journal.Operation{Action: "generate"}, nil)
 	if err != nil || !strings.HasPrefix(op.ID, "10001-") {
 		t.Fatalf("the next operation is %s (%v)", op.ID, err)
 	}
@@ -363,7 +362,7 @@ func BenchmarkApply(b *testing.B) {
 	defer j.Close()
 	from, to := tree{}, tree{"tools/mail.go": " package tools\n", "tools/mail_test.go": " package tools\n", "tools/tools_gen.go": " package tools\n"}
 	for b.Loop() {
-		if _, err := j.Apply(journal.Operation{}, from.to(to)); err != nil {
+		if _, err := change(j, journal.Operation{}, from.to(to)); err != nil {
 			b.Fatal(err)
 		}
 		from, to = to, from
@@ -382,7 +381,7 @@ func TestMode(t *testing.T) {
 	}
 	j := open(t, dir)
 	var op journal.Operation
-	for _, step := range []change.File{
+	for _, step := range []journal.Change{
 		{Path: "a", Before: []byte("1"), After: []byte("2"), Mode: 0o600}, // which counts for a new file alone
 		{Path: "a", Before: []byte("2")},
 		{Path: "a", After: []byte("3")},
@@ -391,7 +390,7 @@ func TestMode(t *testing.T) {
 			step.Mode = op.Files[0].Mode
 		}
 		var err error
-		if op, err = j.Apply(journal.Operation{Action: "generate"}, []change.File{step}); err != nil {
+		if op, err = change(j, journal.Operation{Action: "generate"}, []journal.Change{step}); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(file)
@@ -399,8 +398,17 @@ func TestMode(t *testing.T) {
 			t.Errorf("%s: %v %v, recorded as %v", step.Action(), info, err, op.Files[0].Mode)
 		}
 	}
-	info, err := os.Stat(filepath.Join(dir, ".petrock", "objects", change.Hash([]byte("3"))))
+	info, err := os.Stat(filepath.Join(dir, ".petrock", "objects", journal.Hash([]byte("3"))))
 	if err != nil || info.Mode() != 0o600 {
 		t.Errorf("an object is %v (%v)", info, err)
 	}
+}
+
+// change applies and records an operation.
+func change(j *journal.Journal, op journal.Operation, files []journal.Change) (journal.Operation, error) {
+	op, err := j.Apply(op, files)
+	if err == nil {
+		err = j.Record(op)
+	}
+	return op, err
 }

@@ -2,8 +2,6 @@ package journal
 
 import (
 	"fmt"
-
-	"github.com/petrock/petrock/generators/change"
 )
 
 // Contents returns what a file held, by the hash of that, which is in a [Record]. No hash is no
@@ -20,7 +18,7 @@ func (j *Journal) Contents(hash string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("what a file held is lost: %w; git may still know it", err)
 	}
-	if change.Hash(data) != hash {
+	if Hash(data) != hash {
 		return nil, fmt.Errorf("what a file held is lost: %s was changed; git may still know it", name)
 	}
 	return data, nil
@@ -32,7 +30,7 @@ func (j *Journal) keep(data []byte, sync bool) error {
 	if data == nil {
 		return nil
 	}
-	hash := change.Hash(data)
+	hash := Hash(data)
 	if _, err := j.Contents(hash); err == nil {
 		return nil
 	}

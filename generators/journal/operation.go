@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/petrock/petrock/generators/change"
 )
 
 // An Operation is one recorded change of the project.
@@ -67,7 +65,7 @@ func (j *Journal) identify(op Operation) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%04d-%.6s", last+1, change.Hash(text)), nil
+	return fmt.Sprintf("%04d-%.6s", last+1, Hash(text)), nil
 }
 
 // sequence is the number in an id, if it is one.

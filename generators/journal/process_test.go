@@ -17,13 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/journal"
 )
 
 var (
-	kills = flag.Int("kills", 5, "how often TestKilled kills a process")
-	seed  = flag.Uint64("seed", 1, "of the moments at which it does")
+	long = flag.Bool("long", false, "kill 100 processes instead of 3")
+	seed = flag.Uint64("seed", 1, "of everything that is random")
 )
 
 // The test binary is started again to be another process.
@@ -70,7 +69,7 @@ func swing(dir string) error {
 			from, to = after, before
 		}
 		fmt.Println("swing")
-		_, err = j.Apply(journal.Operation{Action: "generate", Title: "swing"}, from.to(to))
+		_, err = change(j, journal.Operation{Action: "generate", Title: "swing"}, from.to(to))
 		if err := errors.Join(err, j.Close()); err != nil {
 			return err
 		}
@@ -82,9 +81,10 @@ func TestKilled(t *testing.T) {
 	before, after := trees()
 	dir := before.write(t)
 	random := rand.New(rand.NewPCG(*seed, 0))
-	t.Logf("%d kills with seed %d", *kills, *seed)
+	kills := map[bool]int{false: 3, true: 100}[*long]
+	t.Logf("%d kills with seed %d", kills, *seed)
 	outcomes := map[string]int{}
-	for range *kills {
+	for range kills {
 		cmd := process(t, "swing", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -149,7 +149,7 @@ func count(dir string, times int) error {
 		if err == nil {
 			n, _ := strconv.Atoi(string(text))
 			next := []byte(strconv.Itoa(n + 1))
-			_, err = j.Apply(journal.Operation{Action: "generate", Title: "count"}, []change.File{{Path: "number", Before: text, After: next}})
+			_, err = change(j, journal.Operation{Action: "generate", Title: "count"}, []journal.Change{{Path: "number", Before: text, After: next}})
 		}
 		if err := errors.Join(err, j.Close()); err != nil {
 			return err

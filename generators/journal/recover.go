@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"github.com/petrock/petrock/generators/change"
 )
 
 // recover finishes the operation that an interrupted process left, or takes it back if that
@@ -24,6 +22,9 @@ func (j *Journal) recover() error {
 	}
 	if why == "" {
 		if err = j.forward(op); err == nil {
+			err = j.complete(op)
+		}
+		if err == nil {
 			j.recovered = op.name() + " was interrupted, and is finished now"
 			if len(op.Files) > 0 {
 				j.recovered += "; look at " + list(op.paths())
@@ -49,14 +50,14 @@ func (j *Journal) hindrance(op Operation) (string, error) {
 	var edited, lost []string
 	for _, record := range op.Files {
 		now, _, err := j.look(record.Path)
-		if obstacle := (*obstacleError)(nil); errors.As(err, &obstacle) {
+		if _, ok := errors.AsType[*obstacleError](err); ok {
 			edited = append(edited, record.Path)
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
-		switch change.Hash(now) {
+		switch Hash(now) {
 		case record.After:
 		case record.Before:
 			if _, err := j.Contents(record.After); err != nil {

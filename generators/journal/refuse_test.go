@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/journal"
 )
 
@@ -79,7 +78,7 @@ func TestPaths(t *testing.T) {
 		"GO.MOD/x":               "differ by letter case alone",
 		strings.Repeat("x", 300): "", // the system says why
 	} {
-		_, err := j.Apply(journal.Operation{Action: "generate"}, []change.File{
+		_, err := change(j, journal.Operation{Action: "generate"}, []journal.Change{
 			{Path: "first.go", After: []byte("package x\n")},
 			{Path: path, After: []byte("package x\n")},
 		})
@@ -94,17 +93,17 @@ func TestPaths(t *testing.T) {
 	}
 
 	// A folder that is a link is fine if it stays inside, and is not removed with its last file.
-	if _, err := j.Apply(journal.Operation{}, []change.File{{Path: "instruments/sub.go", After: []byte("x")}}); err != nil {
+	if _, err := change(j, journal.Operation{}, []journal.Change{{Path: "instruments/sub.go", After: []byte("x")}}); err != nil {
 		t.Error(err)
 	}
 	before["tools/sub.go"] = " x"
 	before.compare(t, dir)
-	var all []change.File
+	var all []journal.Change
 	for _, name := range []string{"add.go", "sub.go", "README"} {
-		all = append(all, change.File{Path: "instruments/" + name, Before: []byte(before["tools/"+name][1:])})
+		all = append(all, journal.Change{Path: "instruments/" + name, Before: []byte(before["tools/"+name][1:])})
 		delete(before, "tools/"+name)
 	}
-	if _, err := j.Apply(journal.Operation{}, all); err != nil {
+	if _, err := change(j, journal.Operation{}, all); err != nil {
 		t.Error(err)
 	}
 	before["tools/"] = ""
@@ -125,11 +124,11 @@ func TestTogether(t *testing.T) {
 		{"differ by letter case alone", []string{"straſe", "STRASE"}},
 		{"b is to be a file and a folder at once", []string{"b/x.go", "b"}},
 	} {
-		var files []change.File
+		var files []journal.Change
 		for _, path := range c.paths {
-			files = append(files, change.File{Path: path, After: []byte("new")})
+			files = append(files, journal.Change{Path: path, After: []byte("new")})
 		}
-		if _, err := j.Apply(journal.Operation{}, files); err == nil || !strings.Contains(err.Error(), c.say) {
+		if _, err := change(j, journal.Operation{}, files); err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%q: %v, and not %q", c.paths, err, c.say)
 		}
 	}
@@ -140,7 +139,7 @@ func TestTogether(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "a")); err != nil || string(text) != "1" {
 		t.Skip("this system takes a and A for one")
 	}
-	if _, err := j.Apply(journal.Operation{}, []change.File{{Path: "A", Before: []byte("2")}}); err != nil {
+	if _, err := change(j, journal.Operation{}, []journal.Change{{Path: "A", Before: []byte("2")}}); err != nil {
 		t.Errorf("one of two can be removed: %v", err)
 	}
 	tree{"a": " 1"}.compare(t, dir)
@@ -167,7 +166,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := open(t, dir)
-	_, err = j.Apply(journal.Operation{Action: "generate"}, before.to(after))
+	_, err = change(j, journal.Operation{Action: "generate"}, before.to(after))
 	if !errors.Is(err, journal.ErrChanged) {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A stop is why a process was ended from here.
+// A stop is why the process was killed.
 type stop int
 
 const (
@@ -16,7 +16,7 @@ const (
 	cancelled
 )
 
-// An exit is how a process ended.
+// An exit is how the process ended.
 type exit struct {
 	stopped stop
 	status  int    // negative if it was not the process that ended itself
@@ -26,38 +26,37 @@ type exit struct {
 // crash is the status with which Go ends a process that panics.
 const crash = 2
 
-// fill fills in a report, once all is read, with that and how the process ended.
-func (p *parser) fill(r *Report, e exit, l Limits) {
-	p.flush()
-	if e.stopped == notStopped && p.over && (e.status != crash || p.crash == "") {
-		e.stopped = tooLoud // and ended before it could be
+// fill completes a report from the transcript and from how the process ended.
+func (t *transcript) fill(r *Report, e exit, l Limits) {
+	if e.stopped == notStopped && t.over && (e.status != crash || t.crash == "") {
+		e.stopped = tooLoud // it ended before it was killed
 	}
-	if ended := p.ended(e, l); ended != "" {
-		r.Ended = p.who() + " " + ended
+	if ended := t.ended(e, l); ended != "" {
+		r.Ended = t.who() + " " + ended
 	}
-	r.Passed = r.Ended == "" && e.status == 0 && p.passed()
-	r.Cases = p.cases()
-	r.Printed = strings.ToValidUTF8(string(p.printed), "\uFFFD")
-	if p.over {
-		r.Printed += "\n… (cut: more than " + inBytes(int64(p.limit)) + " was printed)\n"
+	r.Passed = r.Ended == "" && e.status == 0 && t.passed()
+	r.Cases = t.cases()
+	r.Printed = strings.ToValidUTF8(string(t.printed), "\uFFFD")
+	if t.over {
+		r.Printed += "\n… (cut: more than " + inBytes(int64(t.limit)) + " was printed)\n"
 	}
 }
 
 // who is the case that runs, or that was reported to have failed last, as the subject of a sentence.
-func (p *parser) who() string {
+func (t *transcript) who() string {
 	switch {
-	case p.blamed != nil:
-		return p.title(p.blamed)
-	case p.current != nil:
-		return p.title(p.current)
-	case len(p.records) == 0:
-		return "what runs before " + p.test
+	case t.blamed != nil:
+		return t.title(t.blamed)
+	case t.current != nil:
+		return t.title(t.current)
+	case len(t.records) == 0:
+		return "what runs before " + t.test
 	}
-	return "what runs after " + p.test
+	return "what runs after " + t.test
 }
 
 // ended is why the process ended before its test did, without a subject; empty if it did not.
-func (p *parser) ended(e exit, l Limits) string {
+func (t *transcript) ended(e exit, l Limits) string {
 	switch {
 	case e.stopped == tooSlow:
 		return "did not end within " + inWords(l.Time)
@@ -67,9 +66,9 @@ func (p *parser) ended(e exit, l Limits) string {
 		return "needed more than " + inBytes(l.Memory) + " of memory"
 	case e.status < 0:
 		return "was ended by the system (" + e.words + ")"
-	case e.status == crash && p.crash != "":
-		return crashed(p.crash, l)
-	case p.final == "PASS" && e.status == 0, p.final == "FAIL" && e.status == 1:
+	case e.status == crash && t.crash != "":
+		return crashed(t.crash, l)
+	case t.final == "PASS" && e.status == 0, t.final == "FAIL" && e.status == 1:
 		return ""
 	}
 	return "ended the process with status " + strconv.Itoa(e.status) + " (os.Exit)"
@@ -98,12 +97,12 @@ func crashed(line string, l Limits) string {
 }
 
 // passed reports whether the testing package says that the test passed, with all of its subtests.
-func (p *parser) passed() bool {
-	test := p.byName[p.test]
-	if p.final != "PASS" || test == nil || test.verdict != "PASS" {
+func (t *transcript) passed() bool {
+	test := t.byName[t.test]
+	if t.final != "PASS" || test == nil || test.verdict != "PASS" {
 		return false
 	}
-	for _, r := range p.records {
+	for _, r := range t.records {
 		if r.verdict != "PASS" && r.verdict != "SKIP" {
 			return false
 		}
@@ -112,24 +111,24 @@ func (p *parser) passed() bool {
 }
 
 // cases are the subtests. The test is one if it has none, or has something to say itself.
-func (p *parser) cases() []Case {
+func (t *transcript) cases() []Case {
 	var cases []Case
 	sound := true // as far as the subtests are concerned
-	for _, r := range p.records {
-		if r.name != p.test {
-			cases = append(cases, p.asCase(r))
+	for _, r := range t.records {
+		if r.name != t.test {
+			cases = append(cases, t.asCase(r))
 			sound = sound && (r.verdict == "PASS" || r.verdict == "SKIP")
 		}
 	}
-	test := p.byName[p.test]
+	test := t.byName[t.test]
 	if test != nil && (len(cases) == 0 || len(test.messages) > 0 || sound && test.verdict != "PASS") {
-		cases = append([]Case{p.asCase(test)}, cases...)
+		cases = append([]Case{t.asCase(test)}, cases...)
 	}
 	return cases
 }
 
-func (p *parser) asCase(r *record) Case {
-	c := Case{Name: p.title(r), Passed: r.verdict == "PASS", Skipped: r.verdict == "SKIP"}
+func (t *transcript) asCase(r *record) Case {
+	c := Case{Name: t.title(r), Passed: r.verdict == "PASS", Skipped: r.verdict == "SKIP"}
 	for _, message := range r.messages {
 		c.Messages = append(c.Messages, strings.ToValidUTF8(strings.TrimSuffix(message, "\n"), "\uFFFD"))
 	}
@@ -137,8 +136,8 @@ func (p *parser) asCase(r *record) Case {
 }
 
 // title is what a test is called in a report.
-func (p *parser) title(r *record) string {
-	if name, ok := strings.CutPrefix(r.name, p.test+"/"); ok {
+func (t *transcript) title(r *record) string {
+	if name, ok := strings.CutPrefix(r.name, t.test+"/"); ok {
 		return strings.ReplaceAll(name, "_", " ")
 	}
 	return r.name

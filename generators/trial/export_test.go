@@ -3,14 +3,14 @@ package trial
 import (
 	"context"
 
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Program is the tests of a package, built once to be run many times.
 type Program struct{ laid laid }
 
 // BuildTests is the first half of Test.
-func BuildTests(ctx context.Context, o Options, dir string) (*Program, []check.Diagnostic, error) {
+func BuildTests(ctx context.Context, o Options, dir string) (*Program, []typecheck.Diagnostic, error) {
 	l, found, err := build(ctx, o, dir)
 	return &Program{l}, found, err
 }
@@ -32,13 +32,13 @@ func (p *Program) Remove() error { return p.laid.remove() }
 // Parse makes a report of what a process printed that ended with a status.
 func Parse(test, printed string, status int, l Limits) *Report {
 	l = l.complete()
-	p := newParser(test, l.Output)
-	for rest := []byte(printed); len(rest) > 0; { // in pieces, as it comes through a pipe
+	out := newOutput(l.Output)
+	for rest := []byte(printed); len(rest) > 0; { // in pieces, as through a pipe
 		n := min(7, len(rest))
-		p.Write(rest[:n])
+		out.Write(rest[:n])
 		rest = rest[n:]
 	}
 	report := &Report{}
-	p.fill(report, exit{status: status, words: "signal: killed"}, l)
+	out.end(test).fill(report, exit{status: status, words: "signal: killed"}, l)
 	return report
 }

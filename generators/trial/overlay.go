@@ -9,7 +9,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // laid are the planned files in a temporary folder, as they lie in the project, and what tells
@@ -103,8 +103,8 @@ func (l laid) program() string { return filepath.Join(l.dir, "program.exe") } //
 
 // options are those with which the package is built over the planned files, which are named as
 // files of the project.
-func (l laid) options(flags []string) check.Options {
-	return check.Options{
+func (l laid) options(flags []string) typecheck.BuildOptions {
+	return typecheck.BuildOptions{
 		Dir:      l.root,
 		Roots:    []string{l.root, l.files()},
 		Patterns: []string{"./" + l.pkg},

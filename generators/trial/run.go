@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -47,7 +46,7 @@ func (l laid) run(ctx context.Context, test string, limits Limits) (report *Repo
 	case err != nil:
 		return nil, fmt.Errorf("running %s: %w", test, err)
 	}
-	output := &output{parser: newParser(test, limits.Output), loud: make(chan struct{})}
+	output := newOutput(limits.Output)
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
@@ -62,9 +61,9 @@ func (l laid) run(ctx context.Context, test string, limits Limits) (report *Repo
 	if stopped == cancelled {
 		return nil, ctx.Err()
 	}
-	parser := output.end()
-	parser.fill(report, exit{stopped, cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}, limits)
-	if len(parser.records) == 0 && report.Ended == "" {
+	printed := output.end(test)
+	printed.fill(report, exit{stopped, cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}, limits)
+	if len(printed.records) == 0 && report.Ended == "" {
 		return nil, fmt.Errorf("there is no test %s in %s", test, l.pkg)
 	}
 	return report, nil
@@ -79,37 +78,4 @@ func (l laid) scratch() (outer, scratch string, err error) {
 		err = os.MkdirAll(scratch, 0o700)
 	}
 	return outer, scratch, err
-}
-
-// output is what a parser is fed through: from one goroutine, until another has seen enough.
-type output struct {
-	loud chan struct{} // closed when there is more of it than there may be
-
-	mu     sync.Mutex
-	parser *parser
-	told   bool
-	ended  bool
-}
-
-// Write hands the bytes on.
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ended {
-		return 0, io.ErrClosedPipe
-	}
-	o.parser.Write(b)
-	if o.parser.full() && !o.told {
-		o.told = true
-		close(o.loud)
-	}
-	return len(b), nil
-}
-
-// end is the parser, which nobody writes to any more.
-func (o *output) end() *parser {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ended = true
-	return o.parser
 }

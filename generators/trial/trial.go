@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Options say what is tried.
@@ -27,12 +27,12 @@ type Options struct {
 // A Report is what came of a test.
 type Report struct {
 	Passed      bool
-	Diagnostics []check.Diagnostic // what the compiler or the linker says; if they say something, nothing was run
-	Cases       []Case             // the subtests that began, in that order; the test itself if it has none, or something to say
-	Printed     string             // what was printed to standard output and standard error, the words of a crash included
-	Ended       string             // if the process ended before its test did, why, in one sentence; empty if not
-	Confined    bool               // the system kept it from writing outside its own temporary folder
-	Took        time.Duration      // how long it ran
+	Diagnostics []typecheck.Diagnostic // what the compiler or the linker says; if they say something, nothing was run
+	Cases       []Case                 // the subtests that began, in that order; the test itself if it has none, or something to say
+	Printed     string                 // what was printed to standard output and standard error, the words of a crash included
+	Ended       string                 // if the process ended before its test did, why, in one sentence; empty if not
+	Confined    bool                   // the system kept it from writing outside its own temporary folder
+	Took        time.Duration          // how long it ran
 }
 
 // A Case is one subtest. The testing package writes underscores for the spaces of a name; here
@@ -66,14 +66,14 @@ func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *R
 
 // Build builds the program in a folder, named from the root with slashes, and keeps nothing of
 // it. It returns what the compiler or the linker says.
-func Build(ctx context.Context, o Options, dir string) (found []check.Diagnostic, err error) {
+func Build(ctx context.Context, o Options, dir string) (found []typecheck.Diagnostic, err error) {
 	o.step("building " + dir)
 	laid, err := overlay(o, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = also(err, laid.remove()) }()
-	return check.Build(ctx, laid.options(o.Flags), "build", "-buildvcs=false", "-o", os.DevNull)
+	return typecheck.Build(ctx, laid.options(o.Flags), "build", "-buildvcs=false", "-o", os.DevNull)
 }
 
 func (o Options) step(what string) {

@@ -18,10 +18,6 @@ import (
 func main() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "gosdk", Version: "0.1.0"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "add", Description: "Adds two numbers."}, add)
-	if work.Waits() {
-		mcp.AddTool(server, &mcp.Tool{Name: "slow", Description: "Waits."}, slow)
-		mcp.AddTool(server, &mcp.Tool{Name: "busy", Description: "Computes."}, busy)
-	}
 	if front.Serving() {
 		log.Fatal(front.Serve(handler(server)))
 	}
@@ -41,13 +37,4 @@ func handler(s *mcp.Server) http.Handler {
 
 func add(_ context.Context, _ *mcp.CallToolRequest, in work.AddInput) (*mcp.CallToolResult, work.AddOutput, error) {
 	return nil, work.Add(in), nil
-}
-
-func slow(ctx context.Context, _ *mcp.CallToolRequest, in work.WaitInput) (*mcp.CallToolResult, work.WaitOutput, error) {
-	out, err := work.Slow(ctx, in)
-	return nil, out, err
-}
-
-func busy(_ context.Context, _ *mcp.CallToolRequest, in work.WaitInput) (*mcp.CallToolResult, work.WaitOutput, error) {
-	return nil, work.Busy(in), nil
 }

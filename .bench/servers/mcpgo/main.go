@@ -21,18 +21,6 @@ func main() {
 		mcp.WithInputSchema[work.AddInput](),
 		mcp.WithOutputSchema[work.AddOutput](),
 	), mcp.NewStructuredToolHandler(add))
-	if work.Waits() {
-		s.AddTool(mcp.NewTool("slow",
-			mcp.WithDescription("Waits."),
-			mcp.WithInputSchema[work.WaitInput](),
-			mcp.WithOutputSchema[work.WaitOutput](),
-		), mcp.NewStructuredToolHandler(slow))
-		s.AddTool(mcp.NewTool("busy",
-			mcp.WithDescription("Computes."),
-			mcp.WithInputSchema[work.WaitInput](),
-			mcp.WithOutputSchema[work.WaitOutput](),
-		), mcp.NewStructuredToolHandler(busy))
-	}
 	if front.Serving() {
 		log.Fatal(front.Serve(server.NewStreamableHTTPServer(s, server.WithStateful(true))))
 	}
@@ -43,12 +31,4 @@ func main() {
 
 func add(_ context.Context, _ mcp.CallToolRequest, in work.AddInput) (work.AddOutput, error) {
 	return work.Add(in), nil
-}
-
-func slow(ctx context.Context, _ mcp.CallToolRequest, in work.WaitInput) (work.WaitOutput, error) {
-	return work.Slow(ctx, in)
-}
-
-func busy(_ context.Context, _ mcp.CallToolRequest, in work.WaitInput) (work.WaitOutput, error) {
-	return work.Busy(in), nil
 }

@@ -35,8 +35,7 @@ func newRootCmd(out *os.File) *cobra.Command {
 }
 
 func newMCPCmd(out *os.File) *cobra.Command {
-	var wait bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve MCP over standard input and output",
 		Args:  cobra.NoArgs,
@@ -45,14 +44,7 @@ func newMCPCmd(out *os.File) *cobra.Command {
 			if err := tools.Register(server); err != nil {
 				return err
 			}
-			if wait {
-				if err := registerWaits(server); err != nil {
-					return err
-				}
-			}
 			return server.ServeStdio(cmd.Context(), out)
 		},
 	}
-	cmd.Flags().BoolVar(&wait, "wait-tools", false, "offer slow and busy too")
-	return cmd
 }

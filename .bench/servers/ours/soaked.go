@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/bench/internal/work"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -18,10 +17,10 @@ func registerSoaked(s *mcp.Server) error {
 		return []mcp.ResourceContents{{MIMEType: "text/plain", Text: uri}}, nil
 	}
 	return errors.Join(
-		registerWaits(s),
+		mcp.AddTool(s, mcp.Tool{Name: "slow", Description: "Waits."}, slow),
 		mcp.AddTool(s, mcp.Tool{Name: "count", Description: "Counts, and tells how far it is."}, count),
 		mcp.AddTool(s, mcp.Tool{Name: "ask", Description: "Asks for a name."}, ask),
-		mcp.AddTool(s, mcp.Tool{Name: "touch", Description: "Says that a resource has changed."}, func(_ context.Context, in work.Touched) (string, error) {
+		mcp.AddTool(s, mcp.Tool{Name: "touch", Description: "Says that a resource has changed."}, func(_ context.Context, in touched) (string, error) {
 			s.ResourceUpdated(in.URI)
 			return "touched", nil
 		}),
@@ -29,7 +28,7 @@ func registerSoaked(s *mcp.Server) error {
 	)
 }
 
-func count(ctx context.Context, in work.Counted) (string, error) {
+func count(ctx context.Context, in counted) (string, error) {
 	message := strings.Repeat("x", in.Bytes)
 	for i := range in.To {
 		mcp.Progress(ctx, float64(i+1), float64(in.To), message)
@@ -57,4 +56,30 @@ func ask(ctx context.Context, _ struct{}) (string, error) {
 	}
 	err := question.Decode(&v)
 	return "Hello, " + v.Name, err
+}
+
+// counted is the input of count: the number of progress notifications, the bytes of each, and the
+// pause after each.
+type counted struct {
+	To    int `json:"to"`
+	Bytes int `json:"bytes,omitempty"`
+	MS    int `json:"ms,omitempty"`
+}
+
+type touched struct {
+	URI string `json:"uri"`
+}
+
+type waited struct {
+	MS int `json:"ms"`
+}
+
+// slow waits, until its time is up or the call is cancelled.
+func slow(ctx context.Context, in waited) (string, error) {
+	select {
+	case <-time.After(time.Duration(in.MS) * time.Millisecond):
+		return "waited", nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }

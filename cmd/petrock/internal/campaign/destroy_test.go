@@ -34,6 +34,7 @@ func (w *world) links(e *engine.Engine) {
 
 // Whichever component of a feature is destroyed, the tests that are left pass, and undo restores every file.
 func TestDestroyLeavesNoFailingTests(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

@@ -1,11 +1,10 @@
-// Package campaign holds tests alone: of the generators as users and agents meet them, on whole
-// projects. Random generations and their undoing, projects that do not compile, hostile names and
-// files, processes that are killed or that work at the same time, and what undo promises; and of the workshop over
-// MCP: components with bodies, good and bad ones, plans, cancelled calls, and all that its documentation shows.
+// Package campaign contains only tests of the generators on whole projects: random generations and
+// undos, projects that do not compile, hostile names and files, processes that are killed or run in
+// parallel, and the dev server over MCP.
 //
-// The flags of go test make a campaign longer:
+// By default each test runs a short round, chosen by -seed. With -long it runs every case, 200
+// generations and 100 kills:
 //
-//	go test ./cmd/petrock/internal/campaign -run Generations -generations 200 -seed 7 -v
-//	go test ./cmd/petrock/internal/campaign -run Killed -kills 100 -seed 7 -v
+//	go test ./cmd/petrock/internal/campaign -long -run Generations -seed 7 -v
 //	go test ./cmd/petrock/internal/campaign -run '^$' -fuzz Generate -fuzztime 5000x
 package campaign

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/workshop"
 )
 
 // block finds what stands in the documentation to be copied: its language, what it is for, and its text.
@@ -19,7 +19,7 @@ var block = regexp.MustCompile("(?ms)^```(\\w+) (\\S+)\n(.*?)^```$")
 func TestDocs(t *testing.T) {
 	w := newWorld(t)
 	before := w.tree()
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	var operations []string
 	for _, resource := range client.Resources() {
 		if !strings.HasPrefix(resource.URI, "petrock://docs/") {
@@ -42,11 +42,15 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	if built := good[workshop.Built](w, client, "build", object{}); !built.OK {
+	if built := good[devserver.Built](w, client, "build", object{}); !built.OK {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))
-	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./generators", "./cmd/...")
+	tested := []string{"test", "./tools", "./resources", "./prompts", "./features/...", "./handlers"}
+	if *long {
+		tested = append(tested, "./internal/...", "./cmd/...")
+	}
+	w.goCommand(tested...)
 	w.formatted(".")
 
 	if err := removeAll(w.path("features/posts/old.go")); err != nil { // nobody generated it, and its feature is undone
@@ -63,7 +67,9 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	good[workshop.Built](w, client, "build", object{})
+	if _, err := w.engine().Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
 	w.unchanged(before, "after undoing all of it")
 }
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/workshop"
 )
 
 // A server is the project's own program, as a client starts it.
@@ -100,13 +100,13 @@ func (w *world) caller(client *mcptest.Client) func(tool string, arguments objec
 // What an agent makes, and what is answered by it, lasts: over kill -9, over a second process, over new commands.
 func TestFeaturesLast(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	call := w.caller(client)
 	made := good[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
 	if len(made.Components) != 6 || len(made.Refused)+len(made.Warnings) > 0 {
 		t.Errorf("it says %+v", made)
 	}
-	program := good[workshop.Built](w, client, "build", nil).Program
+	program := good[devserver.Built](w, client, "build", nil).Program
 	call("posts_create", object{"title": "from the workshop"}, `"seq":1`)
 	call("posts_list", object{}, "from the workshop")
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/naming"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // A made is something that was generated, as far as others can build on it.
@@ -144,7 +144,7 @@ func age(name string) (n int) {
 func (m *maker) exact() string {
 	for {
 		text := m.name()
-		if name, err := naming.Parse(text); err == nil && name.Exact() {
+		if name, err := gen.ParseName(text); err == nil && name.Exact() {
 			return text
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/generators/change"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/journal"
 )
 
 // Whatever is asked for, a dry run writes nothing, and what it would write is Go, as gofmt writes it,
@@ -90,11 +90,11 @@ func (w *world) planned(file engine.FileChange) {
 		return
 	}
 	var was []byte
-	if file.Action != change.Create {
+	if file.Action != journal.Create {
 		was = []byte(w.read(file.Path))
 	}
 	text, err := patch(was, file.Diff)
-	if err != nil || change.Hash(text) != file.After {
+	if err != nil || journal.Hash(text) != file.After {
 		w.Errorf("the diff of %s does not lead to what would be written: %v\n%s", file.Path, err, file.Diff)
 		return
 	}

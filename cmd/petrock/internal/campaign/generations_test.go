@@ -1,7 +1,6 @@
 package campaign_test
 
 import (
-	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -11,13 +10,12 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-var generations = flag.Int("generations", 2, "how many components TestGenerations generates and undoes")
-
 // Whatever is generated, and in whatever order it is undone, the project is sound after each
 // step, and in the end it is what it was at the beginning, to the last byte.
 func TestGenerations(t *testing.T) {
 	t.Parallel()
-	t.Logf("%d generations with seed %d", *generations, *seed)
+	generations := rounds(2, 200)
+	t.Logf("%d generations with seed %d", generations, *seed)
 	m := newMaker(*seed)
 	w := newWorld(t)
 	e := w.engine()
@@ -55,7 +53,7 @@ func TestGenerations(t *testing.T) {
 			at = slices.IndexFunc(done, func(d made) bool { return d.operations[0] == next.operations[0] })
 		}
 	}
-	for range *generations {
+	for range generations {
 		kind := one(m, "tool", "resource", "prompt", "feature", "command", "command", "query", "worker")
 		in := m.input(kind, done...)
 		step(func() {
@@ -91,7 +89,7 @@ func TestGenerations(t *testing.T) {
 		})
 	}
 	w.unchanged(before, "in the end")
-	if *generations >= 20 { // a short campaign leaves it to others that a new project is sound
+	if *long { // a short campaign leaves it to others that a new project is sound
 		for _, args := range [][]string{{"build", "./..."}, {"vet", "./..."}, {"test", "./..."}} {
 			w.goCommand(args...)
 		}
@@ -120,7 +118,7 @@ func TestSameAgain(t *testing.T) {
 	t.Parallel()
 	t.Logf("seed %d", *seed)
 	var trees []tree
-	for range 3 {
+	for range rounds(2, 3) {
 		m := newMaker(*seed)
 		w := newWorld(t)
 		e := w.engine()
@@ -140,6 +138,7 @@ func TestSameAgain(t *testing.T) {
 
 // What somebody has written stays as it is, to the last byte, whatever is generated and undone.
 func TestEditsStay(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

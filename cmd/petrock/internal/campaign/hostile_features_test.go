@@ -2,7 +2,6 @@ package campaign_test
 
 import (
 	"encoding/json"
-	"flag"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,19 +12,14 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-var (
-	bodies = flag.Int("bodies", 2, "how many hostile bodies are run")
-	try    = flag.Bool("try", false, "whether what hostile inputs have made is also built and tested")
-)
-
 // tried fails the test unless what was made is sound: as the engine sees it, or, if that is asked for, as the go command does.
 func (w *world) tried(e *engine.Engine) {
 	w.Helper()
-	if *try {
+	if *long {
 		w.soundQuickly(e)
 		return
 	}
-	w.Logf("what was made is not built and tested without -try")
+	w.Logf("what was made is built and tested with -long only")
 	w.formatted(".")
 	w.fresh(e)
 }
@@ -170,14 +164,14 @@ func TestHostileBodies(t *testing.T) {
 	}
 	// What is run takes its time: some are picked.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	run := 0
+	run, bodies := 0, rounds(1, len(all))
 	all = slices.DeleteFunc(all, func(b hostileBody) bool {
 		if len(b.Examples) > 0 {
 			run++
 		}
-		return len(b.Examples) > 0 && run > *bodies
+		return len(b.Examples) > 0 && run > bodies
 	})
-	t.Logf("%d of %d bodies that are run, with seed %d", min(run, *bodies), run, *seed)
+	t.Logf("%d of %d bodies that are run, with seed %d", min(run, bodies), run, *seed)
 	for _, test := range all {
 		test.Name = "posts/bad"
 		result, err := e.Generate(t.Context(), test.kind, test.json(), engine.Options{})

@@ -74,6 +74,7 @@ func TestLog(t *testing.T) {
 
 // However much is generated into a feature, all that was in it is still there, and a log from before is still read.
 func TestLogStays(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -19,13 +19,11 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/filelock"
 )
-
-var seed = flag.Uint64("seed", 1, "of all that is random")
 
 // isWorkshop is set in the environment of the test binary when it is to be a project's workshop.
 const isWorkshop = "PETROCK_TEST_WORKSHOP"
@@ -36,13 +34,13 @@ const (
 	module = "hello"
 )
 
-// The tests have no network. Paths are trimmed from what they compile, so that the next project
-// finds it in the cache, and no workspace is looked for above a project.
+// The tests have no network, and ignore workspaces above a project.
 func TestMain(m *testing.M) {
 	if os.Getenv(isWorkshop) != "" {
-		os.Exit(cli.Workshop(context.Background(), os.Args[1:], os.Stdout))
+		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout))
 	}
-	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": "-trimpath -ldflags=-w", "GOWORK": "off"} {
+	debug.SetGCPercent(400) // the tests parse much and keep little
+	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": testenv.GoFlags, "GOWORK": "off"} {
 		os.Setenv(name, value)
 	}
 	status := m.Run()
@@ -63,20 +61,17 @@ var template = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	templateDir = base
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		return base, err
-	}
-	// The scripts' tests begin at the same time, and would compile the same.
-	lock, err := filelock.Wait(context.Background(), filepath.Join(strings.TrimSpace(string(cache)), "petrock-tests.lock"), nil)
-	if err != nil {
+	if err := testenv.Warm(context.Background()); err != nil {
 		return base, err
 	}
 	result, err := create.Run(context.Background(), scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: name, Module: module}, Dir: name, Base: base, NoGit: true,
 	})
-	if err = errors.Join(err, lock.Release()); err != nil {
+	if err != nil {
 		return base, err
+	}
+	if shared, err = readShared(result.Dir); err != nil {
+		return result.Dir, err
 	}
 	e, err := engine.Open(result.Dir, generators.All())
 	if err != nil {
@@ -98,6 +93,59 @@ var template = sync.OnceValues(func() (string, error) {
 	return result.Dir, nil
 })
 
+// A sharedFile is a file of petrock's own packages in the template. Copies of the project have hard
+// links to it.
+type sharedFile struct {
+	info fs.FileInfo
+	text string
+}
+
+// shared holds the shared files of the template, by path.
+var shared map[string]sharedFile
+
+func readShared(dir string) (map[string]sharedFile, error) {
+	all := map[string]sharedFile{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(file string, d fs.DirEntry, err error) error {
+		top, _, _ := strings.Cut(file, "/")
+		if err != nil || !d.Type().IsRegular() || top != "core" && top != "generators" || strings.HasSuffix(file, "_gen.go") {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		all[file] = sharedFile{info, string(text)}
+		return err
+	})
+	return all, err
+}
+
+// copyProject copies a project. It links to shared files where the system allows that.
+func copyProject(from, to string) error {
+	return fs.WalkDir(os.DirFS(from), ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		source, target := filepath.Join(from, file), filepath.Join(to, file)
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		if _, ok := shared[file]; ok && os.Link(source, target) == nil {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(source)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, info.Mode().Perm())
+	})
+}
+
 // A world is a project, and what is beside it.
 type world struct {
 	testing.TB
@@ -117,7 +165,7 @@ func newWorld(t testing.TB) *world {
 		base = real
 	}
 	w := &world{TB: t, base: base, dir: filepath.Join(base, name)}
-	if err := os.CopyFS(w.dir, os.DirFS(from)); err != nil {
+	if err := copyProject(from, w.dir); err != nil {
 		t.Fatal(err)
 	}
 	for file, text := range map[string]string{"outside/tools/keep.go": "package tools\n", "outside/keep.txt": "Nobody may touch this.\n"} {
@@ -130,6 +178,11 @@ func (w *world) writeAt(file, text string) {
 	w.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		w.Fatal(err)
+	}
+	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
+		if err := os.Remove(file); err != nil { // it may be shared with other projects
+			w.Fatal(err)
+		}
 	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		w.Fatal(err)
@@ -333,9 +386,7 @@ func (w *world) tree() tree { return w.treeOf(w.dir, false) }
 
 // outside is all that is beside the project.
 func (w *world) outside() tree {
-	all := w.treeOf(w.base, true)
-	maps.DeleteFunc(all, func(file, _ string) bool { return file == name || strings.HasPrefix(file, name+"/") })
-	return all
+	return w.treeOf(w.base, true)
 }
 
 // treeOf reads a folder. With times, those of the files' last changes count too.
@@ -348,7 +399,7 @@ func (w *world) treeOf(dir string, times bool) tree {
 			return err
 		case file == ".":
 			return nil
-		case file == ".petrock":
+		case file == ".petrock", file == name && dir == w.base:
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -365,6 +416,10 @@ func (w *world) treeOf(dir string, times bool) tree {
 			all[file] = what + " to " + target
 			return err
 		case info.Mode().IsRegular():
+			if s, ok := shared[file]; ok && os.SameFile(s.info, info) && s.info.ModTime().Equal(info.ModTime()) && s.info.Size() == info.Size() {
+				what += "\n" + s.text
+				break
+			}
 			text, err := os.ReadFile(filepath.Join(dir, file))
 			if err != nil && !errors.Is(err, fs.ErrPermission) {
 				return err

@@ -20,7 +20,7 @@ func TestUndo(t *testing.T) {
 		id     string // of the generation
 	}
 	const edit = "\n// What a user has added.\n"
-	for _, test := range []struct {
+	for _, test := range pick(t, 8, []struct {
 		what string
 		do   func(s state)
 	}{
@@ -286,7 +286,7 @@ func TestUndo(t *testing.T) {
 			s.refusal(second(s.e.Undo(s.Context(), history.Operations[1].ID, engine.Options{})))
 			s.unchanged(with, "after the refusal,")
 		}},
-	} {
+	}) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -300,6 +300,7 @@ func TestUndo(t *testing.T) {
 
 // A dry run writes nothing, and prints a diff that git makes the same project with.
 func TestDryRun(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.write("tools/old-style.txt", "A file without an end of line")
@@ -329,7 +330,7 @@ func TestDryRun(t *testing.T) {
 		}
 
 		twin := &world{TB: t, base: w.base, dir: t.TempDir()}
-		if err := os.CopyFS(twin.dir, os.DirFS(w.dir)); err != nil {
+		if err := copyProject(w.dir, twin.dir); err != nil {
 			t.Fatal(err)
 		}
 		apply := exec.Command("git", "apply", "--whitespace=error-all", "-")
@@ -352,7 +353,7 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := w.tree()
-	for _, test := range []struct {
+	for _, test := range pick(t, 4, []struct {
 		args    []string
 		status  int
 		refusal bool // there is one in the JSON
@@ -369,7 +370,7 @@ func TestStatus(t *testing.T) {
 		{[]string{"generate", "tool"}, 2, false},
 		{[]string{"generate", "nonsense", "x"}, 2, false},
 		{[]string{"history", "--dir", "../outside"}, 1, false},
-	} {
+	}) {
 		_, errOut, status := w.run(test.args...)
 		if status != test.status || !strings.HasPrefix(errOut, "petrock: ") {
 			t.Errorf("%q ends with %d, not %d: %s", test.args, status, test.status, errOut)

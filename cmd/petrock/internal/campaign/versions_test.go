@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/workshop"
 )
 
 // version generates a new version of a command.
@@ -43,8 +43,9 @@ func (w *world) says(err error, parts ...string) {
 
 // An agent renames a field that has stored data in one call, and the old data reads as it was. It may do so again, and may undo it.
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	call := w.caller(client)
 	good[engine.Result](w, client, "generate_feature", object{"name": "links", "crud": true, "fields": []string{"url:string:1..80", "tags:[]string?"}})
 	call("links_create", object{"url": "https://go.dev", "tags": []string{"go"}}, `"seq":1`)
@@ -90,7 +91,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	if err != nil || checked.OK || !strings.Contains(checked.Stale(), changed) {
 		t.Errorf("the check says %+v, %v", checked, err)
 	}
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	for tool, arguments := range map[string]object{"build": {}, "call": {"name": "links_list"}} {
 		if said := client.CallTool(tool, arguments); !said.IsError || !strings.Contains(said.Text(), changed) {
 			t.Errorf("%s says %s", tool, said.Text())
@@ -194,6 +195,7 @@ func TestRegeneratedCommands(t *testing.T) {
 
 // Types inside of types are kept as they were, and converted; what is left undecided is named.
 func TestVersionsOfNestedTypes(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "orders"})

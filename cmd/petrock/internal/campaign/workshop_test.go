@@ -15,19 +15,19 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/trial"
-	"github.com/petrock/petrock/generators/workshop"
 )
 
 // serve serves the project's workshop to a client.
-func (w *world) serve(o workshop.Options) *mcptest.Client {
+func (w *world) serve(o devserver.Options) *mcptest.Client {
 	w.Helper()
 	if o.Dir == "" {
-		o.Dir, o.Carried = w.dir, true
+		o.Dir, o.IsProjects = w.dir, true
 	}
 	o.Generators = generators.All()
-	tools, err := workshop.New(o)
+	tools, err := devserver.New(o)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func shout() object {
 // One call makes a finished tool, which can be called in the same conversation, and undone.
 func TestWorkshopFinishesTool(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	before := w.tree()
 	made := good[engine.Result](w, client, "generate_tool", shout())
 	if made.Trial == nil || !made.Trial.Ran || !reflect.DeepEqual(made.Trial.Passed, []string{"loud", "example 2"}) || len(made.Components) != 1 {
@@ -105,7 +105,7 @@ func TestWorkshopSurvivesBodies(t *testing.T) {
 	outside := filepath.Join(w.base, "outside", "written.txt")
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	client := w.serve(workshop.Options{Limits: trial.Limits{Time: 2 * time.Second, Memory: 256 << 20}})
+	client := w.serve(devserver.Options{Limits: trial.Limits{Time: 2 * time.Second, Memory: 256 << 20}})
 	before, beside := w.tree(), w.outside()
 	all := []struct{ name, body, says string }{
 		{"does not compile", "n := in.Text + 1\nreturn BadOutput{Result: n}, nil", "> 17 |     n := in.Text + 1"},
@@ -118,7 +118,7 @@ func TestWorkshopSurvivesBodies(t *testing.T) {
 	}
 	// Each takes its time: some are picked.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	picked := all[:min(2**bodies-1, len(all))]
+	picked := all[:rounds(1, len(all))]
 	t.Logf("%d of %d bodies, with seed %d", len(picked), len(all), *seed)
 	for _, test := range picked {
 		t.Run(test.name, func(t *testing.T) {
@@ -163,6 +163,7 @@ func quote(text string) string {
 
 // The command line prints the JSON that the tool gives back, however its input came.
 func TestWorkshopSaysWhatTheCommandLineSays(t *testing.T) {
+	needsLong(t)
 	input := shout()
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -173,7 +174,7 @@ func TestWorkshopSaysWhatTheCommandLineSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	byTool, byFile, byFlags := newWorld(t), newWorld(t), newWorld(t)
-	result := byTool.serve(workshop.Options{}).CallTool("generate_tool", input)
+	result := byTool.serve(devserver.Options{}).CallTool("generate_tool", input)
 	if result.IsError {
 		t.Fatal(result.Text())
 	}
@@ -197,7 +198,7 @@ func TestWorkshopSaysWhatTheCommandLineSays(t *testing.T) {
 	}
 
 	// So it is with what is refused.
-	refused := byTool.serve(workshop.Options{}).CallTool("generate_tool", input)
+	refused := byTool.serve(devserver.Options{}).CallTool("generate_tool", input)
 	file, _, status = byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
 	if got, want := withoutOperation(t, file), withoutOperation(t, string(refused.StructuredContent)); got != want || status != 1 || !refused.IsError {
 		t.Errorf("the command line refuses with %d and\n%s\nand the tool with\n%s", status, got, want)
@@ -222,7 +223,7 @@ func withoutOperation(t *testing.T, text string) string {
 // A plan writes what it has shown, once, and only into the project that it was made from.
 func TestWorkshopPlans(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	before := w.tree()
 	input := shout()
 	input["kind"] = "tool"
@@ -242,7 +243,7 @@ func TestWorkshopPlans(t *testing.T) {
 	if err := os.Remove(w.path("tools/more.go")); err != nil {
 		t.Fatal(err)
 	}
-	careful := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true}) // its examples have been run already
+	careful := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}) // its examples have been run already
 	applied := good[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
@@ -259,7 +260,7 @@ func TestWorkshopPlans(t *testing.T) {
 // nothing is written, and the next call works.
 func TestWorkshopCanBeCancelled(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	before := w.tree()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -300,7 +301,7 @@ func TestWorkshopIsRooted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.writeAt(filepath.Join(w.base, "second", "petrock.json"), w.read("petrock.json"))
-	client := w.serve(workshop.Options{Dir: w.base})
+	client := w.serve(devserver.Options{Dir: w.base})
 	for _, test := range []struct{ dir, says string }{
 		{"", "say with dir which you mean: hello, second"},
 		{"outside", "there is no project in outside"},
@@ -330,7 +331,7 @@ func TestWorkshopIsRooted(t *testing.T) {
 // Programs are built to a folder of the project, and to nowhere else that it may be a link to.
 func TestWorkshopBuildsInside(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{})
+	client := w.serve(devserver.Options{})
 	outside := w.outside()
 	if err := os.MkdirAll(w.path(".petrock"), 0o755); err != nil {
 		t.Fatal(err)
@@ -349,7 +350,7 @@ func TestWorkshopBuildsInside(t *testing.T) {
 // With --no-exec nothing is run: examples are left to go test, and nothing can be called.
 func TestWorkshopWithoutExec(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	for _, tool := range client.Tools() {
 		if tool.Name == "call" {
 			t.Error("there is a tool call")
@@ -375,19 +376,33 @@ func TestWorkshopWithoutExec(t *testing.T) {
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
 		t.Errorf("a generator of the project's own says %s", said.Text())
 	}
+
+	// A dev server that is started now offers it from the beginning, unless it does not compile.
+	if client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}); !hasTool(client, "generate_handler") {
+		t.Error("there is no tool generate_handler")
+	}
+	w.write("internal/generators/wrong.go", "package generators\n\nfunc\n")
+	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
+	if hasTool(client, "generate_handler") || !hasTool(client, "generate_tool") {
+		t.Error("with a generator that does not compile, the tools are wrong")
+	}
+	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "internal/generators does not compile, so the project's own generators are left out:\n  internal/generators/wrong.go:") {
+		t.Errorf("a generator that does not compile says %s", said.Text())
+	}
+	good[engine.Result](w, client, "generate_prompt", object{"name": "other"})
 }
 
 // A generator that was changed after the workshop was started is not the one that the workshop has, also if nothing was
 // generated before.
 func TestWorkshopKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	w.replace("generators/prompt.go", " is filled in with.", " is given.")
 	made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
-	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has changed its generators") {
+	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has other generators") {
 		t.Errorf("it says %+v", made.Warnings)
 	}
-	client = w.serve(workshop.Options{Dir: w.dir, Carried: true, NoExec: true})
+	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	if made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again, it says %+v", made.Warnings)
 	}
@@ -395,7 +410,7 @@ func TestWorkshopKnowsItsGenerators(t *testing.T) {
 
 // What the workshop says of its tools fits the clients that people have.
 func TestWorkshopIntroducesItself(t *testing.T) {
-	client := newWorld(t).serve(workshop.Options{CanMake: true})
+	client := newWorld(t).serve(devserver.Options{CanMake: true})
 	for _, tool := range client.Tools() {
 		if tool.Annotations == nil || len(tool.Description) < 40 {
 			t.Errorf("%s says too little of itself: %+v", tool.Name, tool)

@@ -1,5 +1,10 @@
-// Package create makes a new project on disk: written beside its destination, compiled there
-// as if it were at its destination already, put under version control, and then moved.
+// Package create writes a new project to disk, whole or not at all. It writes the files to a hidden
+// folder next to the destination, compiles them as if they were at the destination, commits them to
+// git, and renames the folder.
+//
+// If the destination is an empty folder, it is kept: the hidden folder is inside it, and its entries
+// are renamed one by one. If a run is killed, the next one cleans up after it, or finishes such a
+// move.
 package create
 
 import (
@@ -14,7 +19,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
@@ -53,9 +57,9 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 	result := newResult(o, files)
 	result.Seconds.Write = time.Since(begin).Seconds()
 	if o.DryRun {
-		return result, refusal(place.Check(result.Dir))
+		return result, refusal(checkDestination(result.Dir))
 	}
-	to, err := place.Open(result.Dir)
+	to, err := openDestination(result.Dir)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -94,8 +98,8 @@ func checkDir(o Options) error {
 	return nil
 }
 
-// fill fills the place, looks whether all is well, and moves it.
-func fill(ctx context.Context, to *place.Place, files []scaffold.File, o Options, result *Result) error {
+// fill writes the files, verifies and commits them, and moves them to the destination.
+func fill(ctx context.Context, to *destination, files []scaffold.File, o Options, result *Result) error {
 	begin := time.Now()
 	o.Step(fmt.Sprintf("writing %d files", len(files)))
 	if err := write(to.Dir(), files); err != nil {
@@ -153,15 +157,13 @@ func write(dir string, files []scaffold.File) error {
 
 // refusal adds the way out to an error about the destination.
 func refusal(err error) error {
-	var notEmpty *place.NotEmptyError
-	var unfinished *place.UnfinishedError
-	var atPath *fs.PathError
-	switch {
-	case errors.As(err, &unfinished):
+	if _, ok := errors.AsType[*unfinishedError](err); ok {
 		return err
-	case errors.As(err, &notEmpty):
+	}
+	if _, ok := errors.AsType[*notEmptyError](err); ok {
 		return fmt.Errorf("%w; choose another place with --dir, or move it away", err)
-	case errors.As(err, &atPath):
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("there is no place for the project: %w; choose another with --dir", err)
 	}
 	return err
@@ -174,8 +176,8 @@ func sameProject(result *Result) error {
 	if err != nil {
 		return err
 	}
-	for name := range found.Files {
-		if _, err := os.Stat(filepath.Join(result.Dir, filepath.FromSlash(name))); err != nil {
+	for _, file := range result.Files {
+		if _, err := os.Stat(filepath.Join(result.Dir, filepath.FromSlash(file.Path))); err != nil {
 			return fmt.Errorf("an interrupted run had begun the project in %s, and it is not whole: %w; move it away", result.Dir, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 )
 
 // world is a folder to make projects in, without a network, and with a folder for what
@@ -17,10 +18,13 @@ func world(t *testing.T) (base, temporary string) {
 	t.Helper()
 	base, temporary = t.TempDir(), t.TempDir()
 	for name, value := range map[string]string{
-		"GOPROXY": "off", "GOFLAGS": "-trimpath -ldflags=-w", "GOWORK": "", "TMPDIR": temporary,
+		"GOPROXY": "off", "GOFLAGS": testenv.GoFlags, "GOWORK": "", "TMPDIR": temporary,
 		"GIT_AUTHOR_NAME": "Gopher", "GIT_AUTHOR_EMAIL": "gopher@example.com", "GIT_COMMITTER_NAME": "Gopher", "GIT_COMMITTER_EMAIL": "gopher@example.com",
 	} {
 		t.Setenv(name, value)
+	}
+	if err := testenv.Warm(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	return base, temporary
 }

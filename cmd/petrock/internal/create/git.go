@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/place"
-	"github.com/petrock/petrock/generators/gocmd"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Git says what was done about version control, and why.
@@ -23,7 +22,7 @@ type Git struct {
 // commit makes a repository of what is to be moved, with one commit, if that can be done and
 // is wanted: not inside another repository. A project without one is a project all the
 // same, so nothing here is an error.
-func commit(ctx context.Context, to *place.Place) *Git {
+func commit(ctx context.Context, to *destination) *Git {
 	const byHand = "git init && git add --all && git commit -m 'First commit'"
 	if inRepository(to.Dest()) {
 		return &Git{Said: "It is inside a git repository, so it has none of its own."}
@@ -78,7 +77,7 @@ func git(ctx context.Context, dir string, args ...string) (words string, err err
 		return slices.Contains(elsewhere, name)
 	})
 	alone := []string{"-c", "user.useConfigOnly=true", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false"}
-	_, errOut, err := gocmd.Run(ctx, gocmd.Options{Dir: dir, Env: env}, "git", append(alone, args...)...)
+	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: dir, Env: env}, "git", append(alone, args...)...)
 	if err == nil {
 		return "", nil
 	}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/generators/gocmd"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // explain adds the way out to an error, if it speaks of a module that is missing.
@@ -33,7 +33,7 @@ func explain(err error, missing []module.Version) error {
 // missingModules are those that the project requires and that are not in Go's module cache. If
 // that cannot be told, there are none.
 func missingModules(ctx context.Context, files []scaffold.File) []module.Version {
-	out, _, err := gocmd.Run(ctx, gocmd.Options{}, "go", "env", "GOMODCACHE")
+	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "env", "GOMODCACHE")
 	cache := string(bytes.TrimSpace(out))
 	if err != nil || cache == "" {
 		return nil

@@ -10,14 +10,13 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 )
 
 // pretend gives the flags and the environment with which Go sees the files at the destination,
 // where there is nothing yet: an overlay puts them there, and a workspace makes it a module
 // that Go knows of without being in it. Some modules it is made to do without.
-func pretend(to *place.Place, files []scaffold.File, without []module.Version) (flags, env []string, err error) {
+func pretend(to *destination, files []scaffold.File, without []module.Version) (flags, env []string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, file := range files {
 		name := filepath.FromSlash(file.Path)
@@ -45,7 +44,7 @@ func pretend(to *place.Place, files []scaffold.File, without []module.Version) (
 // workspace is the go.work. In a workspace, Go reads the go.mod of every module that any other
 // names. Outside of one, as the project is, it does not need those that nothing is taken from: empty
 // ones stand for them here.
-func workspace(to *place.Place, files []scaffold.File, without []module.Version) (string, error) {
+func workspace(to *destination, files []scaffold.File, without []module.Version) (string, error) {
 	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
 	if err != nil {
 		return "", fmt.Errorf("reading %w", err)

@@ -146,7 +146,7 @@ func (r *Result) String() string {
 		fmt.Fprintf(&text, "\n%d files. Nothing was written.\n", len(r.Files))
 		return text.String()
 	}
-	fmt.Fprintf(&text, "Made %s in %s: an MCP server with its tests, and its workshop, in %d files. It compiles.\n", r.Name, r.Dir, len(r.Files))
+	fmt.Fprintf(&text, "Made %s in %s: an MCP server with its tests and its own petrock, in %d files. It compiles.\n", r.Name, r.Dir, len(r.Files))
 	if r.Git != nil {
 		fmt.Fprintln(&text, r.Git.Said)
 	}

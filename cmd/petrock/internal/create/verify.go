@@ -11,9 +11,8 @@ import (
 
 	"golang.org/x/mod/module"
 
-	"github.com/petrock/petrock/cmd/petrock/internal/place"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/generators/check"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // verify compiles the project, tests included, and links its programs, as if it were at its
@@ -22,7 +21,7 @@ import (
 // If that fails because of a module that is not on this machine and could not be fetched, it is
 // tried without that one: some are for other systems. If it has come meanwhile, by way of
 // another process, it is tried again.
-func verify(ctx context.Context, to *place.Place, files []scaffold.File, result *Result) error {
+func verify(ctx context.Context, to *destination, files []scaffold.File, result *Result) error {
 	without := unused(find(files, "go.sum"))
 	var first error
 	for again := true; ; {
@@ -47,12 +46,12 @@ func verify(ctx context.Context, to *place.Place, files []scaffold.File, result 
 	}
 }
 
-func verifyWithout(ctx context.Context, to *place.Place, files []scaffold.File, result *Result, without []module.Version) error {
+func verifyWithout(ctx context.Context, to *destination, files []scaffold.File, result *Result, without []module.Version) error {
 	flags, env, err := pretend(to, files, without)
 	if err != nil {
 		return err
 	}
-	checked, err := check.Run(ctx, check.Options{
+	checked, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{
 		Dir:      to.Scratch(),
 		Roots:    []string{to.Dest(), to.Dir()},
 		Patterns: packages(files, result.Module),
@@ -81,7 +80,7 @@ func packages(files []scaffold.File, module string) []string {
 }
 
 // sawAll makes sure that Go has looked at the project, and at all of it.
-func sawAll(checked *check.Result, files []scaffold.File, module string) error {
+func sawAll(checked *typecheck.BuildResult, files []scaffold.File, module string) error {
 	for _, pkg := range packages(files, module) {
 		if !slices.Contains(checked.Packages, pkg) {
 			return fmt.Errorf("the go command has not compiled %s, and does not say why", pkg)
@@ -94,7 +93,7 @@ func sawAll(checked *check.Result, files []scaffold.File, module string) error {
 }
 
 // A brokenError says that what was written does not compile.
-type brokenError struct{ found []check.Diagnostic }
+type brokenError struct{ found []typecheck.Diagnostic }
 
 func (e *brokenError) Error() string {
 	var text strings.Builder

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/module"
+
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // Answers are what a project is made from.
@@ -32,14 +34,14 @@ func folders() []string {
 // CheckName says what is wrong with the name of a project, and what would do instead.
 func CheckName(name string) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%q cannot be the name of a project: %s", shorten(name), fmt.Sprintf(format, args...))
+		return fmt.Errorf("%q cannot be the name of a project: %s", gen.Shorten(name), fmt.Sprintf(format, args...))
 	}
 	switch bad := strings.IndexFunc(name, func(r rune) bool { return !isNameRune(r) }); {
 	case name == "":
 		return refuse("it is empty; try hello")
 	case bad >= 0:
 		return refuse("letters of English, digits, - and _ are what it may be made of%s", suggestion(name))
-	case !isLetter(rune(name[0])):
+	case !gen.IsLetter(rune(name[0])):
 		return refuse("it has to begin with a letter%s", suggestion(name))
 	case strings.HasSuffix(name, "-") || strings.HasSuffix(name, "_"):
 		return refuse("it has to end with a letter or a digit%s", suggestion(name))
@@ -60,7 +62,7 @@ func CheckName(name string) error {
 // CheckModule says what is wrong with the path of a module, and what would do instead.
 func CheckModule(path string) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%q cannot be the path of a module: %s", shorten(path), fmt.Sprintf(format, args...))
+		return fmt.Errorf("%q cannot be the path of a module: %s", gen.Shorten(path), fmt.Sprintf(format, args...))
 	}
 	if path == "" {
 		return refuse("it is empty; try example.com/hello")
@@ -107,8 +109,8 @@ func reserved(word string) string {
 
 // suggestion is the way out of a bad name, or nothing if there is no good one.
 func suggestion(name string) string {
-	better := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !isLetter(r) && !isDigit(r) }), "-")
-	better = strings.TrimLeftFunc(better, func(r rune) bool { return !isLetter(r) })
+	better := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !gen.IsLetter(r) && !gen.IsDigit(r) }), "-")
+	better = strings.TrimLeftFunc(better, func(r rune) bool { return !gen.IsLetter(r) })
 	if better == name || CheckName(better) != nil {
 		return "; try hello"
 	}
@@ -123,16 +125,4 @@ func reason(err error) error {
 	return err
 }
 
-// shorten keeps a message readable when somebody pastes a page into it.
-func shorten(text string) string {
-	if len(text) <= 80 {
-		return text
-	}
-	return strings.ToValidUTF8(text[:80], "") + "…"
-}
-
-func isNameRune(r rune) bool { return isLetter(r) || isDigit(r) || r == '-' || r == '_' }
-
-func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
-
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+func isNameRune(r rune) bool { return gen.IsLetter(r) || gen.IsDigit(r) || r == '-' || r == '_' }

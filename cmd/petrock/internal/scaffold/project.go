@@ -1,8 +1,6 @@
 package scaffold
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"path"
@@ -14,6 +12,7 @@ import (
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
 )
 
 // A File is one file of a project.
@@ -47,11 +46,13 @@ func (s Sources) Make(a Answers) ([]File, error) {
 	if err := checkRequirements(files["go.mod"], a); err != nil {
 		return nil, err
 	}
-	manifest, err := describe(files, a).Encode()
+	manifest := project.Manifest{Petrock: generators.Version, Name: a.Name, Module: a.Module, Example: a.Example, OAuth: a.OAuth}
+	text, err := manifest.Encode()
 	if err != nil {
 		return nil, err
 	}
-	put(project.FileName, manifest)
+	put(engine.SumFile, sum(files).Encode())
+	put(project.FileName, text)
 	var made []File
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		made = append(made, File{Path: file, Data: files[file]})
@@ -115,12 +116,15 @@ func checkRequirements(goMod []byte, a Answers) error {
 	return nil
 }
 
-// describe is what petrock.json says of the project.
-func describe(files map[string][]byte, a Answers) project.Manifest {
-	m := project.Manifest{Petrock: generators.Version, Name: a.Name, Module: a.Module, Example: a.Example, OAuth: a.OAuth, Files: map[string]string{}}
+// sum records petrock's own files, and the Go files that the user starts with: destroy removes
+// those without asking for as long as nobody has edited them.
+func sum(files map[string][]byte) engine.Sum {
+	s := engine.Sum{}
 	for name, data := range files {
-		sum := sha256.Sum256(data)
-		m.Files[name] = hex.EncodeToString(sum[:])
+		folder, _, _ := strings.Cut(name, "/")
+		if slices.Contains(engine.PetrockFolders(), folder) || path.Ext(name) == ".go" && folder != "cmd" {
+			s.Add(name, data)
+		}
 	}
-	return m
+	return s
 }

@@ -8,9 +8,8 @@ import (
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/naming"
-	"github.com/petrock/petrock/generators/source"
-	"github.com/petrock/petrock/generators/typing"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // wire derives the wiring of a project.
@@ -21,12 +20,12 @@ func wire(files map[string][]byte, a Answers) error {
 			written[name] = text
 		}
 	}
-	store := source.NewStore(nil, &build.Default)
+	store := typecheck.NewStore(nil, &build.Default)
 	project := derive.Project{
 		Name:    a.Name,
 		Core:    path.Join(a.Module, "core"),
 		OAuth:   a.OAuth,
-		Checker: typing.NewChecker(typing.Module{Path: a.Module}, nil, store.Fset()),
+		Checker: typecheck.NewChecker(typecheck.Module{Path: a.Module}, nil, store.Fset()),
 	}
 	view := store.Empty().With(written)
 	for _, place := range derive.Places(view) {
@@ -34,7 +33,7 @@ func wire(files map[string][]byte, a Answers) error {
 			continue
 		}
 		for _, tool := range derive.ToolNames(view.File(path.Join(place.Dir, path.Base(place.Dir)+"_gen.go"))) {
-			if over := len(tool) - naming.Limit(a.Name); over > 0 {
+			if over := len(tool) - gen.MaxNameLength(a.Name); over > 0 {
 				return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of this project: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, tool, over)}
 			}
 		}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The median decides, within the tolerance.
+func TestGate(t *testing.T) {
+	atLeast, atMost, exact := gate{atLeast: true, bound: 10}, gate{bound: 10}, gate{bound: 10, exact: true}
+	for _, test := range []struct {
+		gate   gate
+		ratios []float64
+		met    bool
+	}{
+		{atLeast, []float64{9}, true},
+		{atLeast, []float64{8.99}, false},
+		{atLeast, []float64{1, 10, 11}, true},
+		{atMost, []float64{11}, true},
+		{atMost, []float64{11.1}, false},
+		{exact, []float64{10}, true},
+		{exact, []float64{10.1}, false},
+		{atMost, nil, false},
+	} {
+		var out bytes.Buffer
+		if got := test.gate.report(&out, test.ratios); got != test.met || strings.Contains(out.String(), "MISSED") == test.met {
+			t.Errorf("%+v with %v: met %v, want %v: %s", test.gate, test.ratios, got, test.met, &out)
+		}
+	}
+}
+
+// Ratios are taken round by round.
+func TestRatios(t *testing.T) {
+	r := results{}
+	for _, slower := range []float64{1, 2} {
+		r.add("pipelined", "ours", 400/slower)
+		r.add("pipelined", "mcpgo", 40/slower)
+	}
+	if got := r.ratios(gate{figure: "pipelined", peer: "mcpgo"}); !slices.Equal(got, []float64{10, 10}) {
+		t.Errorf("got %v", got)
+	}
+	if got := r.ratios(gate{figure: "pipelined", peer: "gosdk"}); len(got) > 0 {
+		t.Errorf("got %v for a peer that was not measured", got)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"-only", "nothing"}, {"-rounds", "0"}, {"-nonsense"}, {"more"}} {
+		if code := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); code != 2 {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/petrock/petrock/bench/internal/eras"
+)
+
+// A server is a program to measure.
+type server struct {
+	name string // also its folder below servers
+	path string // of the binary
+}
+
+// mustChoose reports whether the server has to be told which era it serves: a handler of the Go SDK
+// has sessions or does without.
+func (s server) mustChoose() bool { return s.name == "gosdk" }
+
+// build compiles all servers into dir.
+func build(ctx context.Context, dir string) ([]server, error) {
+	args := []string{"build", "-trimpath", "-o", dir + string(filepath.Separator)}
+	var servers []server
+	for _, name := range []string{"ours", "gosdk", "mcpgo", "floor", "httpfloor"} {
+		args = append(args, "github.com/petrock/petrock/bench/servers/"+name)
+		servers = append(servers, server{name, filepath.Join(dir, name)})
+	}
+	return servers, command(ctx, ".", "go", args...)
+}
+
+// command runs a program, which must succeed.
+func command(ctx context.Context, dir, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "PWD="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %v: %w\n%s", program, args, err, out)
+	}
+	return nil
+}
+
+// named returns the servers with these names, in the order of the round.
+func (b *bench) named(round int, names ...string) []server {
+	var all []server
+	for _, s := range b.servers {
+		if slices.Contains(names, s.name) {
+			all = append(all, s)
+		}
+	}
+	return rotated(all, round)
+}
+
+// measureStdio takes calls a second with 64 calls in flight, and the time of one call at a time. The
+// latter is the median of five slices, each with a new process: how fast two processes take turns
+// depends on the CPUs they run on, and they tend to stay there.
+func measureStdio(ctx context.Context, b *bench, round int, r results) error {
+	const slices = 5
+	for _, s := range b.named(round, "ours", "gosdk", "mcpgo") {
+		l, err := measureLoad(ctx, s, b.time, inFlight)
+		if err != nil {
+			return err
+		}
+		r.add("pipelined", s.name, l.perSecond())
+	}
+	times := map[string][]float64{}
+	for i := range slices {
+		for _, s := range b.named(round+i, "ours", "floor") {
+			l, err := measureLoad(ctx, s, b.time/slices, 1)
+			if err != nil {
+				return err
+			}
+			times[s.name] = append(times[s.name], l.elapsed.Seconds()/float64(l.calls))
+		}
+	}
+	for name, all := range times {
+		r.add("sequential", name, median(all))
+	}
+	return nil
+}
+
+func measureEras(ctx context.Context, b *bench, round int, r results) error {
+	for _, era := range eras.All() {
+		rates, err := measureHTTP(ctx, b.named(round, "ours", "mcpgo", "httpfloor"), era, b.time)
+		if err != nil {
+			return err
+		}
+		for name, rate := range rates {
+			r.add(era.Name, name, rate)
+		}
+	}
+	return nil
+}
+
+// A load is a number of calls and the time they took.
+type load struct {
+	calls   int
+	elapsed time.Duration // without start and warm-up
+}
+
+func (l load) perSecond() float64 { return float64(l.calls) / l.elapsed.Seconds() }

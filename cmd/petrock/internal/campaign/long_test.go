@@ -1,0 +1,49 @@
+package campaign_test
+
+import (
+	"flag"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+var (
+	seed = flag.Uint64("seed", 1, "of everything that is random")
+	long = flag.Bool("long", false, "run every case and the long campaigns, instead of a short round chosen by -seed")
+)
+
+// rounds returns the size of a campaign: short by default, many with -long.
+func rounds(short, many int) int {
+	if *long {
+		return many
+	}
+	return short
+}
+
+// needsLong skips a test that takes too long to run every time.
+func needsLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("needs -long")
+	}
+}
+
+// pick returns n of the cases, chosen by -seed and the name of the test. With -long it returns all.
+func pick[T any](t testing.TB, n int, all []T) []T {
+	t.Helper()
+	n = rounds(min(n, len(all)), len(all))
+	name := fnv.New64a()
+	name.Write([]byte(t.Name()))
+	picked := slices.Clone(all)
+	rand.New(rand.NewPCG(*seed, name.Sum64())).Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] })
+	t.Logf("%d of %d cases with seed %d; -long runs all", n, len(all), *seed)
+	return picked[:n]
+}
+
+// pickKeys is pick for the keys of a map.
+func pickKeys[V any](t testing.TB, n int, all map[string]V) []string {
+	t.Helper()
+	return pick(t, n, slices.Sorted(maps.Keys(all)))
+}

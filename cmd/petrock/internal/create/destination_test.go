@@ -1,0 +1,348 @@
+package create
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/journal"
+)
+
+// open opens a destination and writes two files.
+func open(t *testing.T, dest string) *destination {
+	t.Helper()
+	p, err := openDestination(dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(p.Dir(), "go.mod"))
+	writeFile(t, filepath.Join(p.Dir(), "tools", "add.go"))
+	return p
+}
+
+func writeFile(t *testing.T, file string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds fails the test unless a folder holds these names, all that are hidden among them.
+func holds(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s holds %q, not %q", dir, got, want)
+	}
+}
+
+func TestMove(t *testing.T) {
+	for _, dest := range []string{"hello", "a/b/hello", "my folder/hello", strings.Repeat("x", 255)} {
+		parent := t.TempDir()
+		p := open(t, filepath.Join(parent, dest))
+		if _, err := os.Stat(p.Dest()); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("before the move it is there: %v", err)
+		}
+		if err := errors.Join(p.Move(), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, filepath.Join(parent, dest), "go.mod", "tools")
+		holds(t, filepath.Dir(filepath.Join(parent, dest)), filepath.Base(dest))
+	}
+}
+
+// An empty folder stays the folder that it is: somebody may be in it.
+func TestMoveIntoEmptyFolder(t *testing.T) {
+	dest := t.TempDir()
+	before, err := os.Stat(dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dest)
+	if err := errors.Join(p.Move(), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dest, "go.mod", "tools")
+	after, err := os.Stat(dest)
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("it is another folder now (%v)", err)
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	parent := t.TempDir()
+	if err := open(t, filepath.Join(parent, "a", "b", "hello")).Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, parent)
+	if err := open(t, parent).Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, parent)
+}
+
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "full", "README.md"))
+	writeFile(t, filepath.Join(dir, "file"))
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	for dest, say := range map[string]string{
+		"full":         "not empty: it holds README.md",
+		"file":         "not a folder",
+		"file/below/x": "not a directory",
+		"link":         "leads nowhere",
+		"x\x00y":       "invalid argument",
+	} {
+		_, err := openDestination(filepath.Join(dir, dest))
+		if err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%s: %v, and not %q", dest, err, say)
+		}
+		if dest != "file/below/x" && checkDestination(filepath.Join(dir, dest)) == nil {
+			t.Errorf("%s: a look at it finds nothing wrong", dest)
+		}
+	}
+	holds(t, dir, "file", "full", "link")
+	holds(t, filepath.Join(dir, "full"), "README.md")
+}
+
+// Somebody else came first while this one was at work.
+func TestTakenMeanwhile(t *testing.T) {
+	parent := t.TempDir()
+	dest := filepath.Join(parent, "hello")
+	p := open(t, dest)
+	writeFile(t, filepath.Join(dest, "theirs"))
+	var notEmpty *notEmptyError
+	if err := p.Move(); !errors.As(err, &notEmpty) {
+		t.Errorf("the move says %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dest, "theirs")
+	holds(t, parent, "hello")
+
+	empty := t.TempDir()
+	p = open(t, empty)
+	writeFile(t, filepath.Join(empty, "tools", "theirs.go"))
+	if err := p.Move(); !errors.As(err, &notEmpty) {
+		t.Errorf("the move says %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, empty, "tools")
+	holds(t, filepath.Join(empty, "tools"), "theirs.go")
+}
+
+func TestTwoAtOnePlace(t *testing.T) {
+	dest := filepath.Join(t.TempDir(), "hello")
+	first := open(t, dest)
+	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "another petrock is at work") {
+		t.Errorf("the second gets %v", err)
+	}
+	if err := errors.Join(first.Move(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var notEmpty *notEmptyError
+	if _, err := openDestination(dest); !errors.As(err, &notEmpty) {
+		t.Errorf("the third gets %v", err)
+	}
+}
+
+// What a killed process leaves is removed by the next, for whatever it comes; what a living one
+// holds is not.
+func TestLeftovers(t *testing.T) {
+	parent := t.TempDir()
+	for _, left := range []string{".petrock-new-00000001/project/go.mod", ".petrock-new-00000001/lock", ".petrock-new-00000002/scratch/overlay.json"} {
+		writeFile(t, filepath.Join(parent, left))
+	}
+	writeFile(t, filepath.Join(parent, ".petrock-new-00000003", "project", "go.mod"))
+	lock, err := journal.TryLock(filepath.Join(parent, ".petrock-new-00000003", "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, filepath.Join(parent, "hello")).Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, parent, ".petrock-new-00000003")
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, filepath.Join(parent, "hello")).Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, parent)
+
+	// Also by one that is refused.
+	writeFile(t, filepath.Join(parent, ".petrock-new-00000004", "project", "go.mod"))
+	writeFile(t, filepath.Join(parent, "full", "file"))
+	if _, err := openDestination(filepath.Join(parent, "full")); err == nil {
+		t.Error("it is not refused")
+	}
+	holds(t, parent, "full")
+	if err := os.RemoveAll(filepath.Join(parent, "full")); err != nil {
+		t.Fatal(err)
+	}
+
+	writeFile(t, filepath.Join(parent, ".petrock-new", "project", "half.go"))
+	p := open(t, parent)
+	if err := errors.Join(p.Move(), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, parent, "go.mod", "tools")
+}
+
+// A move into an empty folder that was cut short, after any number of names, is finished.
+func TestFinished(t *testing.T) {
+	all := []string{".git", "cmd", "go.mod", "tools"}
+	for moved := range len(all) + 2 { // at the end, even the folder that they were in is gone
+		dest := t.TempDir()
+		mark(t, dest, all...)
+		writeFile(t, filepath.Join(dest, ".petrock-new", "lock"))
+		if moved <= len(all) {
+			if err := os.MkdirAll(filepath.Join(dest, ".petrock-new", "project"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, name := range all {
+			if i < moved {
+				writeFile(t, filepath.Join(dest, name, "file"))
+			} else {
+				writeFile(t, filepath.Join(dest, ".petrock-new", "project", name, "file"))
+			}
+		}
+		p, err := openDestination(dest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Finished() {
+			t.Error("it does not say so")
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, dest, all...)
+	}
+}
+
+// If the rest cannot be moved, nothing is lost, and once it can be, it is.
+func TestUnfinished(t *testing.T) {
+	dest := t.TempDir()
+	writeFile(t, filepath.Join(dest, "cmd", "main.go"))
+	writeFile(t, filepath.Join(dest, "go.mod")) // the user's own, made meanwhile
+	mark(t, dest, "cmd", "go.mod", "tools")
+	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
+	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "tools", "add.go"))
+	for range 2 {
+		var unfinished *unfinishedError
+		if _, err := openDestination(dest); !errors.As(err, &unfinished) || !strings.Contains(err.Error(), "go.mod") {
+			t.Fatalf("it says %v", err)
+		}
+		holds(t, filepath.Join(dest, ".petrock-new", "project"), "go.mod", "tools")
+	}
+	if err := os.Remove(filepath.Join(dest, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	p, err := openDestination(dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dest, "cmd", "go.mod", "tools")
+}
+
+// Somebody has removed what had been moved before it was cut short: the rest is not taken for a
+// project, and nothing of theirs is touched.
+func TestGivenUp(t *testing.T) {
+	dest := t.TempDir()
+	mark(t, dest, "cmd", "go.mod")
+	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
+	writeFile(t, filepath.Join(dest, "theirs"))
+	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "cmd is gone") {
+		t.Errorf("beside something else, it says %v", err)
+	}
+	holds(t, dest, ".petrock-new", "theirs")
+	if err := os.Remove(filepath.Join(dest, "theirs")); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dest)
+	if p.Finished() {
+		t.Error("it takes a part for the whole")
+	}
+	if err := errors.Join(p.Move(), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dest, "go.mod", "tools")
+}
+
+// mark writes what a process leaves that is killed while it moves these names.
+func mark(t *testing.T, dest string, names ...string) {
+	t.Helper()
+	file := filepath.Join(dest, ".petrock-new", "moving")
+	writeFile(t, file)
+	if err := os.WriteFile(file, []byte(`["`+strings.Join(names, `","`)+`"]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What has the name of a hidden folder and is none of ours is left alone: a link, a file, a
+// folder with something of somebody else's in it.
+func TestForeign(t *testing.T) {
+	precious := t.TempDir()
+	writeFile(t, filepath.Join(precious, "file"))
+	link := func(at string) error { return os.Symlink(precious, at) }
+	file := func(at string) error { return os.WriteFile(at, nil, 0o644) }
+	folder := func(at string) error { writeFile(t, filepath.Join(at, "diary")); return nil }
+
+	// Where the hidden folder would be, which this tells.
+	parent := t.TempDir()
+	probe := open(t, filepath.Join(parent, "hello"))
+	beside := filepath.Base(filepath.Dir(probe.Dir()))
+	probe.Close()
+
+	for what, put := range map[string]func(string) error{"a link": link, "a file": file, "a folder": folder} {
+		for _, inside := range []bool{false, true} {
+			parent := t.TempDir()
+			dest, hidden := filepath.Join(parent, "hello"), filepath.Join(parent, beside)
+			if inside {
+				dest, hidden = parent, filepath.Join(parent, ".petrock-new")
+			}
+			if err := put(hidden); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "in the way") {
+				t.Errorf("%s (inside: %t): it says %v", what, inside, err)
+			}
+			holds(t, parent, filepath.Base(hidden))
+		}
+	}
+
+	parent = t.TempDir()
+	writeFile(t, filepath.Join(parent, ".petrock-new-notes", "diary"))
+	writeFile(t, filepath.Join(parent, ".petrock-new-0000000a", "diary"))
+	if err := link(filepath.Join(parent, ".petrock-new-0000000b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, filepath.Join(parent, "hello")).Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, parent, ".petrock-new-0000000a", ".petrock-new-0000000b", ".petrock-new-notes")
+	holds(t, precious, "file")
+}

@@ -1,0 +1,184 @@
+package devserver_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
+)
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The dev server is rooted in a folder and finds the project around it at each call: what was
+// wrong at one call is right at the next.
+func TestProjectStatus(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	root := t.TempDir()
+	dir := filepath.Join(root, "tools")
+	write(t, filepath.Join(root, "go.mod"), "module example.com/weather\n\ngo 1.26.0\n")
+	write(t, filepath.Join(dir, "sun.go"), "package tools\n\nvar Sun int = \"\"\n")
+	client := connect(t, devserver.Options{Dir: dir})
+
+	if result := client.CallTool("project_status", map[string]any{}); !result.IsError || !strings.Contains(result.Text(), "petrock new") {
+		t.Errorf("without a project it says: %s", result.Text())
+	}
+
+	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(root, project.FileName), string(manifest))
+	sum := engine.Sum{}
+	sum.Add("core/a.md", []byte("# A\n"))
+	write(t, filepath.Join(root, engine.SumFile), string(sum.Encode()))
+	broken := status(t, client)
+	if broken.Builds || len(broken.Diagnostics) != 1 || broken.Diagnostics[0].String() != `tools/sun.go:3:15: cannot use "" (untyped string constant) as int value in variable declaration` {
+		t.Errorf("broken, it says: %+v", broken)
+	}
+
+	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock 0.2.0: 0 changed, 1 missing, 0 added.\n  missing  core/a.md\n") || broken.Vendored.Pristine {
+		t.Errorf("without a file of petrock's, it says:\n%s", text)
+	}
+	write(t, filepath.Join(root, "core", "a.md"), "# A\r\n")
+	write(t, filepath.Join(dir, "sun.go"), "package tools\n\nvar Sun int\n")
+	sound := status(t, client)
+	if !sound.Builds || sound.Name != "weather" || sound.Module != "example.com/weather" || sound.Root != root || sound.Petrock != generators.Version || len(sound.Packages) != 1 || sound.Packages[0] != "example.com/weather/tools" {
+		t.Errorf("sound, it says: %+v", sound)
+	}
+	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators are exactly those of petrock 0.2.0.\ncontract.json is stale\nAll packages and tests compile.\n") {
+		t.Errorf("to people it says:\n%s", text)
+	}
+	if !sound.Vendored.Pristine {
+		t.Errorf("petrock's files differ: %+v", sound.Vendored)
+	}
+	if text := broken.String(); !strings.Contains(text, "It does not compile:\ntools/sun.go:3:15: ") {
+		t.Errorf("of what is broken it says to people:\n%s", text)
+	}
+}
+
+// A folder is what it is without detours: .. behind a link leads to no other one than the name says. One that was removed
+// and made again is opened again.
+func TestFolders(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(dir string) {
+		write(t, filepath.Join(base, dir, "go.mod"), "module example.com/weather\n\ngo 1.26.0\n")
+		write(t, filepath.Join(base, dir, project.FileName), string(manifest))
+	}
+	for _, dir := range []string{"outside", "here/deep/other", "here/deep/folder", "here/mine"} {
+		begin(dir)
+	}
+	for link, to := range map[string]string{"here/link": "deep/folder", "here/other": "../outside", "here/alias": "mine"} {
+		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(base, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := connect(t, devserver.Options{Dir: filepath.Join(base, "here")})
+	list := func(dir, says string) {
+		t.Helper()
+		if result := client.CallTool("list_components", map[string]any{"dir": dir}); !strings.Contains(result.Text(), says) {
+			t.Errorf("in %s it says %s, want %s in it", dir, result.Text(), says)
+		}
+	}
+	list("other", "it lies outside")
+	list("link/../other", "it lies outside")
+	mine := `"root":` + quote(t, filepath.Join(base, "here", "mine"))
+	list("alias", mine)
+	list("mine", mine)
+	if err := os.RemoveAll(filepath.Join(base, "here", "mine")); err != nil {
+		t.Fatal(err)
+	}
+	begin("here/mine")
+	list("mine", mine)
+}
+
+// A generator that cannot be a tool, by its input or by its name, is in nobody's way.
+func TestGeneratorsThatAreNoTools(t *testing.T) {
+	tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: []gen.Generator{
+		{Name: "deploy", InputSchema: json.RawMessage(`{"type":"object","properties":{"dir":{"type":"string"}}}`)},
+		{Name: "component", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		{Name: "note", InputSchema: json.RawMessage(`{"type":"object"}`)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tools.Close() })
+	server, err := tools.NewServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, tool := range mcptest.Connect(t, server).Tools() {
+		if strings.HasPrefix(tool.Name, "generate_") {
+			made = append(made, tool.Name)
+			if tool.Name == "generate_component" && !strings.Contains(tool.Description, "any kind") {
+				t.Errorf("generate_component is another one: %s", tool.Description)
+			}
+		}
+	}
+	if !slices.Equal(made, []string{"generate_component", "generate_note"}) {
+		t.Errorf("there are %v", made)
+	}
+}
+
+// quote is a text as JSON has it.
+func quote(t *testing.T, text string) string {
+	t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(quoted)
+}
+
+// connect starts a dev server with petrock's own generators.
+func connect(t *testing.T, o devserver.Options) *mcptest.Client {
+	t.Helper()
+	o.Generators = generators.All()
+	tools, err := devserver.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tools.Close() })
+	server, err := tools.NewServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcptest.Connect(t, server)
+}
+
+func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatusOutput) {
+	t.Helper()
+	result := client.CallTool("project_status", map[string]any{})
+	if result.IsError {
+		t.Fatalf("it says: %s", result.Text())
+	}
+	if err := json.Unmarshal(result.StructuredContent, &status); err != nil {
+		t.Fatal(err)
+	}
+	return status
+}

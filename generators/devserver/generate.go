@@ -1,0 +1,164 @@
+package devserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
+)
+
+// aboutDir is what the tool of a generator says of the folder of the project, of which the instructions say more.
+const aboutDir = `{"type":"string"}`
+
+// registerGenerators offers each generator as a tool of its own, any of them by the name of its kind, and a look
+// at what any of them would do.
+func (t *Tools) registerGenerators(s *mcp.Server) error {
+	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(kinds(t.options.Generators), ", "))
+	yes, no := true, false
+	looks := t.options.NoExec // what runs code does more than look
+	err := errors.Join(
+		s.AddTool(mcp.Tool{
+			Name:        "generate_component",
+			Description: "Makes a component of any kind: give kind, and beside it exactly what generate_KIND takes. For kinds that have no tool of their own here, such as one that the project has just added.",
+			InputSchema: json.RawMessage(anyKind),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: t.runs()},
+		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+			return t.generate(ctx, "", arguments, engine.Options{})
+		}),
+		s.AddTool(mcp.Tool{
+			Name:        "plan",
+			Description: "Shows what would be written, as diffs, and writes nothing: give kind, and beside it exactly what generate_KIND takes. All is verified, examples included. The answer has the id of the plan, for apply.",
+			InputSchema: json.RawMessage(anyKind),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &looks, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: t.runs()},
+		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+			return t.generate(ctx, "", arguments, engine.Options{DryRun: true})
+		}),
+	)
+	for _, g := range t.options.Generators {
+		t.offer(context.Background(), s, g)
+	}
+	return err
+}
+
+// offer offers one generator, if it can be a tool. One that cannot is no reason to do without the others.
+func (t *Tools) offer(ctx context.Context, s *mcp.Server, g gen.Generator) {
+	if err := t.registerGenerator(s, g); err != nil {
+		mcp.Logger(ctx).Warn("a generator has no tool of its own; generate_component has it", "kind", g.Name, "error", err)
+		return
+	}
+	t.projects.offered[g.Name] = g
+}
+
+// runs is whether tools that verify also run code that they were sent.
+func (t *Tools) runs() *bool {
+	runs := !t.options.NoExec
+	return &runs
+}
+
+// registerGenerator offers one generator.
+func (t *Tools) registerGenerator(s *mcp.Server, g gen.Generator) error {
+	input, err := withDir(g.InputSchema)
+	if err != nil {
+		return fmt.Errorf("the generator %s: %w", g.Name, err)
+	}
+	no := false
+	return s.AddTool(mcp.Tool{
+		Name:        "generate_" + g.Name,
+		Description: g.Description,
+		InputSchema: input,
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: t.runs()},
+	}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+		return t.generate(ctx, g.Name, arguments, engine.Options{})
+	})
+}
+
+// withDir is the schema of a generator's input with the project's folder beside it.
+func withDir(schema json.RawMessage) (json.RawMessage, error) {
+	var document struct {
+		Type                 json.RawMessage `json:"type"`
+		Properties           json.RawMessage `json:"properties"`
+		Required             json.RawMessage `json:"required,omitempty"`
+		AdditionalProperties json.RawMessage `json:"additionalProperties,omitempty"`
+		Defs                 json.RawMessage `json:"$defs,omitempty"`
+	}
+	if err := json.Unmarshal(schema, &document); err != nil {
+		return nil, err
+	}
+	known := map[string]json.RawMessage{}
+	if document.Properties != nil {
+		if err := json.Unmarshal(document.Properties, &known); err != nil {
+			return nil, err
+		}
+	}
+	properties := strings.TrimSuffix(strings.TrimSpace(string(document.Properties)), "}")
+	switch {
+	case known["dir"] != nil:
+		return nil, errors.New("its input has a property dir, which is the project's folder here; call it otherwise")
+	case properties == "":
+		properties = "{"
+	case properties != "{":
+		properties += ","
+	}
+	document.Properties = json.RawMessage(properties + `"dir":` + aboutDir + "}")
+	return strictjson.Marshal(document)
+}
+
+// generate runs a generator: of a kind, or of the one that the arguments name.
+func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage, o engine.Options) (*mcp.ToolResult, error) {
+	input := map[string]json.RawMessage{}
+	if err := strictjson.Unmarshal(arguments, &input); err != nil {
+		return Answer(ctx, nil, terminal.Usagef("%w", err))
+	}
+	dir, err := takeOut(input, "dir")
+	if err != nil {
+		return Answer(ctx, nil, err)
+	}
+	if kind == "" {
+		if kind, err = takeOut(input, "kind"); err != nil {
+			return Answer(ctx, nil, err)
+		}
+	}
+	rest, err := strictjson.Marshal(input)
+	if err != nil {
+		return nil, err
+	}
+	o.NoExec = t.options.NoExec
+	return on(ctx, t, dir, func(p *opened) (*engine.Result, error) {
+		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
+			return p.engine.Generate(ctx, kind, rest, o)
+		}, rest, append([]string{"generate", kind, "--input", "-"}, flags(o)...)...)
+		return t.after(ctx, p, result, err)
+	})
+}
+
+// takeOut takes a text out of an input.
+func takeOut(input map[string]json.RawMessage, name string) (string, error) {
+	raw, ok := input[name]
+	if !ok {
+		return "", nil
+	}
+	delete(input, name)
+	var value string
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return "", terminal.Usagef("%s: it has to be a text, got %s", name, raw)
+	}
+	return value, nil
+}
+
+// flags are the options as a command line has them.
+func flags(o engine.Options) []string {
+	var flags []string
+	for name, set := range map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--force": o.Force, "--keep": o.Keep} {
+		if set {
+			flags = append(flags, name)
+		}
+	}
+	return flags
+}

@@ -1,0 +1,165 @@
+package devserver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// ProjectStatusInput is what project_status takes.
+type ProjectStatusInput struct {
+	Dir string `json:"dir,omitempty"` // Folder of the project
+}
+
+// ProjectStatusOutput is what project_status gives back.
+type ProjectStatusOutput struct {
+	Name        string                 `json:"name"`        // Name of the project and of its server's program
+	Module      string                 `json:"module"`      // Path of the Go module
+	Root        string                 `json:"root"`        // The project's folder
+	Petrock     string                 `json:"petrock"`     // Version of the petrock that made the project
+	Packages    []string               `json:"packages"`    // Import paths of the packages, without those that every project has in core and generators
+	Components  []string               `json:"components"`  // Kinds and names of what it offers
+	Stale       []string               `json:"stale"`       // Derived files that are not what they would be now, and why some cannot be derived; build makes them again
+	Impure      []string               `json:"impure"`      // Where commands are applied with the clock, randomness or I/O, so that a log would not give the same state again
+	Builds      bool                   `json:"builds"`      // Whether all of it compiles, tests included
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // What the compiler says, if it does not
+	Vendored    Vendored               `json:"vendored"`    // Whether core and generators are exactly petrock's
+}
+
+// Vendored says how the folders with petrock's code differ from petrock.sum.
+type Vendored struct {
+	Pristine bool   `json:"pristine"`        // They do not differ
+	Error    string `json:"error,omitempty"` // Why that is unknown
+	engine.Drift
+}
+
+// vendored compares petrock's folders with petrock.sum.
+func vendored(e *engine.Engine) Vendored {
+	drift, err := e.CompareSum()
+	if err != nil {
+		return Vendored{Error: err.Error(), Drift: engine.Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}}
+	}
+	return Vendored{Pristine: drift.IsEmpty(), Drift: drift}
+}
+
+// text says it for a person: one line, and one for each file that differs.
+func (v Vendored) text(version string) string {
+	folders := strings.Join(engine.PetrockFolders(), " and ")
+	switch {
+	case v.Pristine:
+		return fmt.Sprintf("%s are exactly those of petrock %s.\n", folders, version)
+	case v.Error != "":
+		return fmt.Sprintf("%s cannot be verified: %s\n", folders, v.Error)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s differ from petrock %s: %d changed, %d missing, %d added.\n", folders, version, len(v.Changed), len(v.Missing), len(v.Added))
+	for _, list := range []struct {
+		what  string
+		files []string
+	}{{"changed", v.Changed}, {"missing", v.Missing}, {"added", v.Added}} {
+		for _, file := range list.files {
+			fmt.Fprintf(&text, "  %-7s  %s\n", list.what, file)
+		}
+	}
+	return text.String()
+}
+
+// ProjectStatus tells what the project is, which packages it has, what it offers, and whether all of it compiles,
+// tests included. Call it first, and whenever in doubt.
+//
+//petrock:hints read-only closed-world
+func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
+	status, err := t.Status(ctx, in.Dir)
+	if err != nil {
+		return Answer(ctx, nil, err)
+	}
+	return Answer(ctx, status, nil)
+}
+
+// Status is the state of a project, for [Tools.ProjectStatus] and others.
+//
+//petrock:ignore
+func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, error) {
+	o, done, err := t.take(ctx, dir)
+	if err != nil {
+		return ProjectStatusOutput{}, err
+	}
+	defer done()
+	found, err := project.Find(o.engine.Root())
+	if err != nil {
+		return ProjectStatusOutput{}, err
+	}
+	status := ProjectStatusOutput{
+		Name:        found.Name,
+		Module:      found.Module,
+		Root:        found.Root,
+		Petrock:     found.Petrock,
+		Packages:    []string{}, // never null
+		Components:  []string{},
+		Stale:       []string{},
+		Impure:      []string{},
+		Diagnostics: []typecheck.Diagnostic{},
+		Vendored:    vendored(o.engine),
+	}
+	if listing, err := o.engine.List(ctx); err == nil {
+		for _, c := range listing.Components {
+			status.Components = append(status.Components, string(c.Kind)+" "+c.Name)
+		}
+	}
+	if fresh, err := o.engine.Check(ctx); err != nil {
+		status.Stale = append(status.Stale, err.Error())
+	} else {
+		status.Stale = append(status.Stale, strings.FieldsFunc(fresh.Stale(), isLineEnd)...)
+		status.Impure = append(status.Impure, strings.FieldsFunc(fresh.Impurities(), isLineEnd)...)
+	}
+	o.engine.Step("compiling")
+	result, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: found.Root})
+	if err != nil {
+		return status, err
+	}
+	status.Module = cmp.Or(result.Module, found.Module)
+	for _, pkg := range result.Packages {
+		inside := strings.TrimPrefix(pkg, status.Module+"/") + "/"
+		if !strings.HasPrefix(inside, "core/") && !strings.HasPrefix(inside, "generators/") {
+			status.Packages = append(status.Packages, pkg)
+		}
+	}
+	status.Diagnostics = append(status.Diagnostics, result.Diagnostics...)
+	status.Builds = len(result.Diagnostics) == 0
+	return status, nil
+}
+
+// isLineEnd reports whether a line ends.
+func isLineEnd(r rune) bool { return r == '\n' }
+
+// String is the status as a person reads it.
+func (s ProjectStatusOutput) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s (module %s, petrock %s) in %s\n", s.Name, s.Module, s.Petrock, s.Root)
+	for _, pkg := range s.Packages {
+		fmt.Fprintf(&text, "  %s\n", pkg)
+	}
+	if len(s.Components) > 0 {
+		fmt.Fprintf(&text, "It offers: %s.\n", strings.Join(s.Components, ", "))
+	}
+	text.WriteString(s.Vendored.text(s.Petrock))
+	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {
+		fmt.Fprintf(&text, "%s\n", line)
+	}
+	if s.Builds {
+		text.WriteString("All packages and tests compile.\n")
+		return text.String()
+	}
+	text.WriteString("It does not compile:\n")
+	for _, d := range s.Diagnostics {
+		fmt.Fprintf(&text, "%s\n", d)
+	}
+	return text.String()
+}

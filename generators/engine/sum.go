@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// SumFile is the file that holds a project's [Sum].
+const SumFile = "petrock.sum"
+
+// A Sum holds hashes of files as petrock wrote them, by path from the project's root. It covers
+// petrock's own folders, and the Go files that a new project starts with.
+type Sum map[string]string
+
+// Add records a file.
+func (s Sum) Add(path string, text []byte) { s[path] = hashLines(text) }
+
+// Matches reports whether a file is recorded with this text. Line endings do not count.
+func (s Sum) Matches(path string, text []byte) bool {
+	hash, ok := s[path]
+	return ok && hash == hashLines(text)
+}
+
+// hashLines hashes a text with line endings of LF, as go.sum writes hashes.
+func hashLines(text []byte) string {
+	sum := sha256.Sum256(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
+	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Encode returns the text of petrock.sum: a line for each file, sorted by path.
+func (s Sum) Encode() []byte {
+	var text bytes.Buffer
+	for _, path := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(&text, "%s %s\n", path, s[path])
+	}
+	return text.Bytes()
+}
+
+// ParseSum reads the text of petrock.sum.
+func ParseSum(text []byte) (Sum, error) {
+	s := Sum{}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		fields := strings.Fields(line)
+		if len(fields) != 2 || !strings.HasPrefix(fields[1], "h1:") {
+			return nil, fmt.Errorf("%s:%d: want a path and a hash; restore the file from version control", SumFile, number)
+		}
+		s[fields[0]] = fields[1]
+	}
+	return s, nil
+}
+
+// ReadSum reads the petrock.sum of a project.
+func ReadSum(project fs.FS) (Sum, error) {
+	text, err := fs.ReadFile(project, SumFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; restore it from version control", SumFile, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseSum(text)
+}
+
+// PetrockFolders are the folders of a project that hold petrock's code only.
+func PetrockFolders() []string { return []string{"core", "generators"} }
+
+// A Drift lists how files differ from a [Sum], by path.
+type Drift struct {
+	Changed []string `json:"changed"` // Files with another text
+	Missing []string `json:"missing"` // Files that do not exist
+	Added   []string `json:"added"`   // Files that are not recorded
+}
+
+// IsEmpty reports whether nothing differs.
+func (d Drift) IsEmpty() bool { return len(d.Changed)+len(d.Missing)+len(d.Added) == 0 }
+
+// Compare compares the files of some folders with what is recorded of them. Line endings,
+// permissions and hidden files do not count.
+func (s Sum) Compare(project fs.FS, folders ...string) Drift {
+	drift := Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
+	for _, path := range filesBelow(project, folders) {
+		if _, recorded := s[path]; !recorded {
+			drift.Added = append(drift.Added, path)
+		} else if text, err := fs.ReadFile(project, path); err != nil || !s.Matches(path, text) {
+			drift.Changed = append(drift.Changed, path)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(s)) {
+		folder, _, _ := strings.Cut(path, "/")
+		if _, err := fs.Stat(project, path); err != nil && slices.Contains(folders, folder) && !slices.Contains(drift.Changed, path) {
+			drift.Missing = append(drift.Missing, path)
+		}
+	}
+	return drift
+}
+
+// SumOf records the files of some folders as they are now. Files that cannot be read are left out.
+func SumOf(project fs.FS, folders ...string) Sum {
+	s := Sum{}
+	for _, path := range filesBelow(project, folders) {
+		if text, err := fs.ReadFile(project, path); err == nil {
+			s.Add(path, text)
+		}
+	}
+	return s
+}
+
+// filesBelow lists the files below folders, without hidden ones.
+func filesBelow(project fs.FS, folders []string) []string {
+	var files []string
+	for _, folder := range folders {
+		fs.WalkDir(project, folder, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return nil // an unreadable folder holds no file
+			case strings.HasPrefix(entry.Name(), ".") && entry.IsDir():
+				return fs.SkipDir
+			case !strings.HasPrefix(entry.Name(), ".") && !entry.IsDir():
+				files = append(files, path)
+			}
+			return nil
+		})
+	}
+	return files
+}

@@ -1,0 +1,113 @@
+package gen
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// A GoFile builds a Go file with jennifer: imports are grouped, comments have one line each, and
+// strings are between backquotes where that is easier to read.
+type GoFile struct {
+	*jen.File
+	path string // of its package
+}
+
+// NewGoFile begins a file of the package with this import path and name. Packages that it imports
+// under a name that is not the last word of their path have to be told with ImportName; so
+// have all that are not of the standard library.
+func NewGoFile(path, name string) GoFile { return GoFile{jen.NewFilePathName(path, name), path} }
+
+// Paragraph adds comment lines, each of which is to hold no line break.
+func (f GoFile) Paragraph(lines ...string) {
+	for _, line := range lines {
+		f.Comment("// " + line)
+	}
+}
+
+// Bytes is the file as gofmt writes it.
+func (f GoFile) Bytes() ([]byte, error) {
+	var out bytes.Buffer
+	if err := f.Render(&out); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("writing Go: %s", first)
+	}
+	return f.group(out.Bytes()), nil
+}
+
+// Source is a declaration as gofmt writes it. The file imports what the declaration refers to, and
+// the declaration is not part of the file.
+func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
+	var out bytes.Buffer
+	if err := decl.RenderWithFile(&out, f.File); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("writing Go: %s", first)
+	}
+	return out.Bytes(), nil
+}
+
+// Use makes the file import a package.
+func (f GoFile) Use(path string) {
+	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot be wrong
+}
+
+// Multiline is a list in braces that has each part on a line of its own.
+func Multiline() jen.Options {
+	return jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+}
+
+// RawString is a string between backquotes, if it can be.
+func RawString(text string) *jen.Statement {
+	if !strconv.CanBackquote(text) {
+		return jen.Lit(text)
+	}
+	return jen.Op("`" + text + "`")
+}
+
+// KeyValue is a field of a composite literal.
+func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
+
+// group puts empty lines between imports of the standard library, of other modules and of the project,
+// in a file whose imports are one sorted list.
+func (f GoFile) group(text []byte) []byte {
+	head, rest, ok := bytes.Cut(text, []byte("\nimport (\n"))
+	if !ok {
+		return text
+	}
+	block, rest, ok := bytes.Cut(rest, []byte("\n)\n"))
+	if !ok {
+		return text
+	}
+	var groups [3][]byte
+	for line := range bytes.Lines(append(block, '\n')) {
+		at := f.groupOf(line)
+		groups[at] = append(groups[at], line...)
+	}
+	there := slices.DeleteFunc(groups[:], func(group []byte) bool { return len(group) == 0 })
+	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
+}
+
+// groupOf is the place of an import among the groups.
+func (f GoFile) groupOf(line []byte) int {
+	switch {
+	case f.isStandard(line):
+		return 0
+	case strings.Contains(string(line), `"github.com/dave/jennifer/jen"`):
+		return 1
+	}
+	return 2
+}
+
+// isStandard reports whether an import is one of the standard library: its path begins with a word
+// without a dot, which is not that of the file's own module.
+func (f GoFile) isStandard(line []byte) bool {
+	_, imported, _ := strings.Cut(string(line), `"`)
+	first, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(imported), `"`), "/")
+	own, _, _ := strings.Cut(f.path, "/")
+	return !strings.Contains(first, ".") && first != strings.TrimSuffix(own, "_test")
+}

@@ -1,0 +1,139 @@
+package gen_test
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"math/big"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/petrock/petrock/generators/gen"
+)
+
+// Whatever is accepted can be read again, and can be put into source code as it is.
+func FuzzParseField(f *testing.F) {
+	for _, seed := range []string{
+		"title", "limit:int:1..100", "status:enum(open,done)", "due:time?", "tags:[]string:1..10", `title:string "Title of the post"`,
+		`a:string:"x \" \\"`, "m:map[string][]enum(a,b:c)?:..3", "x:float:-0.5..1e300", "a:string; evil", "a:string\n}", "code:string:4",
+		"a:[][][][][]int", "a:enum(2xx,1.5)", "a:String", "a:int64:..9223372036854775807", "a \"👩‍💻\u2028\"", "a:float:..1e-400",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := gen.ParseField(text)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") || len(err.Error()) > 2000 || !reflect.DeepEqual(got, gen.Field{}) {
+				t.Errorf("%q is %+v, and the error is %v", text, got, err)
+			}
+			return
+		}
+		if again, err := gen.ParseField(got.String()); err != nil || !reflect.DeepEqual(again, got) {
+			t.Errorf("%q is %s, and that is %+v: %v", text, got, again, err)
+		}
+		isSafe(t, got)
+		hasSamples(t, got)
+	})
+}
+
+// isSafe holds what generators rely on.
+func isSafe(t *testing.T, f gen.Field) {
+	t.Helper()
+	if !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`).MatchString(f.Name) || !isExported(f.Go) {
+		t.Errorf("the names are %q and %q", f.Name, f.Go)
+	}
+	for _, limit := range []string{f.Min, f.Max} {
+		if limit == "" {
+			continue
+		}
+		if _, err := parser.ParseExpr(limit); err != nil || !json.Valid([]byte(limit)) {
+			t.Errorf("a limit is %q", limit)
+		}
+		if _, err := strconv.ParseFloat(limit, 64); err != nil {
+			t.Errorf("a limit is %q: %v", limit, err)
+		}
+	}
+	if strings.ContainsAny(f.Description, "\n\r\x00\u2028\u2029") || !utf8.ValidString(f.Description) {
+		t.Errorf("the description is %q", f.Description)
+	}
+	source := "package x\n\ntype X struct {\n\t" + f.Go + " string // " + f.Description + "\n}\n"
+	if file, err := parser.ParseFile(token.NewFileSet(), "x.go", source, parser.ParseComments); err != nil || len(file.Decls) != 1 || len(file.Comments) != 1 {
+		t.Errorf("it does not make a field and a comment of Go: %v\n%s", err, source)
+	}
+	for kind := &f.Type; kind != nil; kind = kind.Elem {
+		if (kind.Elem != nil) != (kind.Kind == gen.KindList || kind.Kind == gen.KindMap) || (len(kind.Values) > 0) != (kind.Kind == gen.KindEnum) {
+			t.Errorf("the type is %+v", kind)
+		}
+		suffixes := map[string]bool{}
+		for _, value := range kind.Values {
+			if suffixes[value.Go] || !isExported(value.Go) || !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./:+@-]*$`).MatchString(value.Text) {
+				t.Errorf("a value is %+v", value)
+			}
+			suffixes[value.Go] = true
+		}
+	}
+}
+
+// hasSamples checks the size of samples against the limits; what is right for types without
+// any is in a table.
+func hasSamples(t *testing.T, f gen.Field) {
+	t.Helper()
+	wrong, can := f.Wrong()
+	if can == (f.Type.Kind == gen.KindAny) {
+		t.Errorf("something can be wrong with %s: %t", f, can)
+	}
+	if size, ok := sizeOf(f.Sample()); !ok || !within(f, size) {
+		t.Errorf("a sample of %s is %v", f, f.Sample())
+	}
+	if other, can := f.Other(); can {
+		if size, ok := sizeOf(other); !ok || !within(f, size) || reflect.DeepEqual(other, f.Sample()) {
+			t.Errorf("another value of %s than %v is %v", f, f.Sample(), other)
+		}
+	}
+	if size, ok := sizeOf(wrong); ok && reflect.TypeOf(wrong) == reflect.TypeOf(f.Sample()) && f.Type.Kind != gen.KindEnum && within(f, size) {
+		t.Errorf("wrong for %s is %v", f, wrong)
+	}
+	encode(t, f.Sample())
+	encode(t, wrong)
+}
+
+func isExported(name string) bool { return token.IsIdentifier(name) && token.IsExported(name) }
+
+// sizeOf is what limits hold for, exactly.
+func sizeOf(value any) (size *big.Rat, ok bool) {
+	switch value := value.(type) {
+	case string:
+		return big.NewRat(int64(utf8.RuneCountInString(value)), 1), true
+	case int64:
+		return big.NewRat(value, 1), true
+	case float64:
+		return new(big.Rat).SetFloat64(value), true
+	case []any:
+		return big.NewRat(int64(len(value)), 1), true
+	case map[string]any:
+		return big.NewRat(int64(len(value)), 1), true
+	case bool:
+		return new(big.Rat), true
+	}
+	return nil, false
+}
+
+func within(f gen.Field, size *big.Rat) bool {
+	if least, ok := limit(f, f.Min); ok && size.Cmp(least) < 0 {
+		return false
+	}
+	most, ok := limit(f, f.Max)
+	return !ok || size.Cmp(most) <= 0
+}
+
+// limit is the value of a literal; that of a float is what 64 bits hold of it.
+func limit(f gen.Field, literal string) (*big.Rat, bool) {
+	if n, err := strconv.ParseFloat(literal, 64); err == nil && f.Type.Kind == gen.KindFloat {
+		return new(big.Rat).SetFloat64(n), true
+	}
+	return new(big.Rat).SetString(literal)
+}

@@ -1,0 +1,106 @@
+package gen_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/gen"
+)
+
+func TestParse(t *testing.T) {
+	of := func(kind gen.FieldKind) gen.FieldType { return gen.FieldType{Kind: kind} }
+	in := func(kind gen.FieldKind, elem gen.FieldType) gen.FieldType {
+		return gen.FieldType{Kind: kind, Elem: &elem}
+	}
+	status := gen.FieldType{Kind: gen.KindEnum, Values: []gen.EnumValue{{Text: "open", Go: "Open"}, {Text: "in-progress", Go: "InProgress"}}}
+	for text, want := range map[string]gen.Field{
+		"title":                                 {Name: "title", Go: "Title", Type: of(gen.KindString)},
+		`title "Title"`:                         {Name: "title", Go: "Title", Type: of(gen.KindString), Description: "Title"},
+		`title:"Title"`:                         {Name: "title", Go: "Title", Type: of(gen.KindString), Description: "Title"},
+		"title:string":                          {Name: "title", Go: "Title", Type: of(gen.KindString)},
+		" title : string ":                      {Name: "title", Go: "Title", Type: of(gen.KindString)},
+		"postID:int64":                          {Name: "postID", Go: "PostID", Type: of(gen.KindInt64)},
+		"type:any":                              {Name: "type", Go: "Type", Type: of(gen.KindAny)},
+		"limit:int:1..100":                      {Name: "limit", Go: "Limit", Type: of(gen.KindInt), Min: "1", Max: "100"},
+		"limit:int: 1 .. 100 ":                  {Name: "limit", Go: "Limit", Type: of(gen.KindInt), Min: "1", Max: "100"},
+		"n:int:-5..":                            {Name: "n", Go: "N", Type: of(gen.KindInt), Min: "-5"},
+		"n:int:..-0":                            {Name: "n", Go: "N", Type: of(gen.KindInt), Max: "0"},
+		"n:int64:..9223372036854775807":         {Name: "n", Go: "N", Type: of(gen.KindInt64), Max: "9223372036854775807"},
+		"x:float:-0..1e3":                       {Name: "x", Go: "X", Type: of(gen.KindFloat), Min: "0", Max: "1000"},
+		"x:float64:0.25..1e300":                 {Name: "x", Go: "X", Type: of(gen.KindFloat), Min: "0.25", Max: "1e+300"},
+		"x:number":                              {Name: "x", Go: "X", Type: of(gen.KindFloat)},
+		"code:string:4":                         {Name: "code", Go: "Code", Type: of(gen.KindString), Min: "4", Max: "4"},
+		"due_at:time?":                          {Name: "due_at", Go: "DueAt", Type: of(gen.KindTime), Optional: true},
+		"tags:[]string:1..10?":                  {Name: "tags", Go: "Tags", Type: in(gen.KindList, of(gen.KindString)), Optional: true, Min: "1", Max: "10"},
+		"tags:[]string?:1..10":                  {Name: "tags", Go: "Tags", Type: in(gen.KindList, of(gen.KindString)), Optional: true, Min: "1", Max: "10"},
+		"m:map[string][]int:..3":                {Name: "m", Go: "M", Type: in(gen.KindMap, in(gen.KindList, of(gen.KindInt))), Max: "3"},
+		"deep:[][][][]bool":                     {Name: "deep", Go: "Deep", Type: in(gen.KindList, in(gen.KindList, in(gen.KindList, in(gen.KindList, of(gen.KindBool)))))},
+		"s:enum(open,in-progress)":              {Name: "s", Go: "S", Type: status},
+		"s:[]enum( open , in-progress )?:1..2":  {Name: "s", Go: "S", Type: in(gen.KindList, status), Optional: true, Min: "1", Max: "2"},
+		"s:enum(a:b)":                           {Name: "s", Go: "S", Type: gen.FieldType{Kind: gen.KindEnum, Values: []gen.EnumValue{{Text: "a:b", Go: "AB"}}}},
+		"s:enum(2xx)":                           {Name: "s", Go: "S", Type: gen.FieldType{Kind: gen.KindEnum, Values: []gen.EnumValue{{Text: "2xx", Go: "N2xx"}}}},
+		`title:string "Title of the post"`:      {Name: "title", Go: "Title", Type: of(gen.KindString), Description: "Title of the post"},
+		`title:string:"Title of the post"`:      {Name: "title", Go: "Title", Type: of(gen.KindString), Description: "Title of the post"},
+		`limit:int:1..100 "How many: at most?"`: {Name: "limit", Go: "Limit", Type: of(gen.KindInt), Min: "1", Max: "100", Description: "How many: at most?"},
+		`a:string "say \"x\", \\, */ and ` + "`" + `"`: {Name: "a", Go: "A", Type: of(gen.KindString), Description: `say "x", \, */ and ` + "`"},
+		`a:string "  日本語　文 👩‍💻 "`:                      {Name: "a", Go: "A", Type: of(gen.KindString), Description: "日本語　文 👩‍💻"},
+		`a:string ""`:              {Name: "a", Go: "A", Type: of(gen.KindString)},
+		`d:duration? "//go:embed"`: {Name: "d", Go: "D", Type: of(gen.KindDuration), Optional: true, Description: "//go:embed"},
+	} {
+		got, err := gen.ParseField(text)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is %+v, not %+v", text, got, want)
+		}
+		if again, err := gen.ParseField(got.String()); err != nil || !reflect.DeepEqual(again, got) {
+			t.Errorf("%s is %s, and that is %+v: %v", text, got, again, err)
+		}
+	}
+}
+
+func TestString(t *testing.T) {
+	for text, want := range map[string]string{
+		"title":                           "title:string",
+		"x:number:1..":                    "x:float:1..",
+		"code:string:4":                   "code:string:4..4",
+		`s : enum( a , b ) ? : "x \" \\"`: `s:enum(a,b)? "x \" \\"`,
+		"m:map[string][]bytes?:..7":       "m:map[string][]bytes?:..7",
+	} {
+		if f, err := gen.ParseField(text); err != nil || f.String() != want {
+			t.Errorf("%s is %s, not %s: %v", text, f, want, err)
+		}
+	}
+}
+
+func TestParseAll(t *testing.T) {
+	fields, err := gen.ParseFields([]string{"title", "limit:int", "due_at:time?"})
+	if err != nil || len(fields) != 3 || fields[2].Go != "DueAt" {
+		t.Errorf("there are %v: %v", fields, err)
+	}
+	if fields, err := gen.ParseFields(nil); err != nil || len(fields) != 0 {
+		t.Errorf("of nothing, there are %v: %v", fields, err)
+	}
+	for texts, says := range map[string][]string{
+		"A:string a:int":                      {`field "a:int"`, `"A:string" differ in case alone`},
+		"a:string a:string":                   {`there is a field "a:string" already`},
+		"a_b:string aB:int":                   {"would both be called AB in Go"},
+		"post_id post-id a:string":            {"use _, as in post_id"},
+		"a:func _:string b:[] b:int c:string": {`"func" is no type`, `"_" cannot be the name`, `"[]" lacks`},
+		strings.Repeat("a ", 101):             {"there are 101 fields, and 100 is the most"},
+	} {
+		fields, err := gen.ParseFields(strings.Fields(texts))
+		if err == nil || fields != nil {
+			t.Errorf("%.60q: there are %v", texts, fields)
+			continue
+		}
+		for _, say := range says {
+			if !strings.Contains(err.Error(), say) {
+				t.Errorf("%.60q: %v, and not %q", texts, err, say)
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package gen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/gen"
+)
+
+func TestLimit(t *testing.T) {
+	for project, limit := range map[string]int{
+		"weather":               50,
+		"a":                     56,
+		strings.Repeat("a", 56): 1,
+		strings.Repeat("a", 57): 0,
+		strings.Repeat("a", 64): 0,
+	} {
+		if got := gen.MaxNameLength(project); got != limit {
+			t.Errorf("%s leaves %d, not %d", project, got, limit)
+		} else if call := "mcp__" + project + "__" + strings.Repeat("x", got); got > 0 && len(call) > 64 {
+			t.Errorf("%s has %d characters", call, len(call))
+		}
+	}
+}
+
+func TestCheckWire(t *testing.T) {
+	for _, name := range []string{"add", "send_mail", "send-mail", "sendMail", "A__b_", "v2", strings.Repeat("a", 50)} {
+		if err := gen.CheckWireName(name, "weather"); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	for name, say := range map[string]string{
+		"":                          "empty",
+		"1st":                       "begin with a letter",
+		"_x":                        "begin with a letter",
+		"send mail":                 "' ' cannot stand in it",
+		"a.b":                       "'.' cannot stand in it",
+		"a/b":                       "path",
+		"größe":                     "U+00F6",
+		strings.Repeat("a", 51):     "51 characters, 1 more than the 50 that are left",
+		strings.Repeat("a", 10_000): "9950 more",
+	} {
+		if err := gen.CheckWireName(name, "weather"); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%.60q: %v, and not %q", name, err, say)
+		}
+	}
+	if err := gen.CheckWireName("add", strings.Repeat("a", 60)); err == nil || !strings.Contains(err.Error(), "give the project a shorter one") {
+		t.Errorf("in a project with a long name: %v", err)
+	}
+}
+
+func TestCheckGenerator(t *testing.T) {
+	if err := gen.CheckGeneratorName(strings.Repeat("a", 41)); err != nil {
+		t.Errorf("%v", err)
+	}
+	for name, say := range map[string]string{
+		strings.Repeat("a", 42): `51 characters, 1 more than the 50 that are left when they put the server's name, "petrock", before it`,
+		"a b":                   "' ' cannot stand in it",
+	} {
+		if err := gen.CheckGeneratorName(name); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: %v, and not %q", name, err, say)
+		}
+	}
+}

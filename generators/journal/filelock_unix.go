@@ -1,0 +1,37 @@
+//go:build unix && !solaris && !aix
+
+package journal
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// open opens a file and locks it.
+func open(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
+		return file, nil // some file systems have no locks, and to work there alone is better than not at all
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrLocked
+	} else {
+		err = &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+// release removes the file first: between the two, nobody can take it.
+func release(file *os.File) error {
+	return errors.Join(os.Remove(file.Name()), file.Close())
+}

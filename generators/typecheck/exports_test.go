@@ -1,0 +1,219 @@
+package typecheck_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// project is a folder with a go.mod and a place for what is kept.
+func exportRoot(t *testing.T, goMod string) *os.Root {
+	t.Helper()
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOPROXY", "off")
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "go.mod"), goMod)
+	if err := os.Mkdir(filepath.Join(dir, ".petrock"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
+func writeText(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func findExports(t *testing.T, c *typecheck.ExportCache, paths ...string) typecheck.Exports {
+	t.Helper()
+	found, err := c.Find(t.Context(), paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+const plain = "module example.com/p\n\ngo 1.26\n"
+
+func TestFindExports(t *testing.T) {
+	c := typecheck.NewExportCache(exportRoot(t, plain))
+	found := findExports(t, c, "errors", "C", "unsafe")
+	file, err := found.Open("errors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	if _, err := found.Open("example.com/none"); err == nil || !strings.Contains(err.Error(), "example.com/none") {
+		t.Errorf("a package that nobody asked for: %v", err)
+	}
+	found = findExports(t, c, "errors", "example.com/none", "nonsense")
+	for _, path := range []string{"example.com/none", "nonsense"} {
+		if found.Has(path) || !strings.Contains(found.Why(path), path) {
+			t.Errorf("%s is missing because: %s", path, found.Why(path))
+		}
+	}
+	if !found.Has("errors") {
+		t.Error("errors is forgotten")
+	}
+}
+
+// mark changes what is kept, so that marked tells whether a new cache goes by it.
+func mark(t *testing.T, root *os.Root) {
+	t.Helper()
+	file := filepath.Join(root.Name(), ".petrock", "cache", "exports.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, file, regexp.MustCompile(`"GOARCH":"\w+"`).ReplaceAllString(string(text), `"GOARCH":"marked"`))
+}
+
+func marked(t *testing.T, c *typecheck.ExportCache) bool {
+	t.Helper()
+	system, err := c.System(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return system.GOARCH == "marked"
+}
+
+func TestKeptAndDropped(t *testing.T) {
+	in := func(root *os.Root, name string) string { return filepath.Join(root.Name(), filepath.FromSlash(name)) }
+	for name, change := range map[string]func(t *testing.T, root *os.Root){
+		"nothing": nil,
+		"go.mod":  func(t *testing.T, root *os.Root) { writeText(t, in(root, "go.mod"), plain+"// other\n") },
+		"go.sum": func(t *testing.T, root *os.Root) {
+			writeText(t, in(root, "go.sum"), "example.com/x v1.0.0 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
+		},
+		"environment": func(t *testing.T, _ *os.Root) { t.Setenv("GOFLAGS", "-tags=other") },
+		"workspace":   func(t *testing.T, root *os.Root) { t.Setenv("GOWORK", "") },
+		"export data": func(t *testing.T, root *os.Root) {
+			file := in(root, ".petrock/cache/exports.json")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeText(t, file, regexp.MustCompile(`"errors":"[^"]*"`).ReplaceAllString(string(text), `"errors":"/nowhere"`))
+		},
+		"unreadable": func(t *testing.T, root *os.Root) { writeText(t, in(root, ".petrock/cache/exports.json"), "{") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := exportRoot(t, plain)
+			findExports(t, typecheck.NewExportCache(root), "errors")
+			mark(t, root)
+			if change != nil {
+				change(t, root)
+			}
+			c := typecheck.NewExportCache(root)
+			if got := marked(t, c); got != (change == nil) {
+				t.Errorf("what is kept is used: %v", got)
+			}
+			if !findExports(t, c, "errors").Has("errors") {
+				t.Error("errors is missing")
+			}
+		})
+	}
+}
+
+// A process that is running notices the same.
+func TestDroppedWhileRunning(t *testing.T) {
+	root := exportRoot(t, plain)
+	c := typecheck.NewExportCache(root)
+	first := findExports(t, c, "errors")
+	if findExports(t, c, "errors", "strings").Edition != first.Edition {
+		t.Error("one more question, and what was read cannot be used any more")
+	}
+	state := c.State()
+	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
+	if findExports(t, c, "errors").Edition == first.Edition {
+		t.Error("go.mod has changed, and what was read before is used all the same")
+	}
+	if c.State() == state {
+		t.Error("go.mod has changed, and the state is the same")
+	}
+}
+
+// A module that is replaced by a folder may change at any time.
+func TestReplacedModule(t *testing.T) {
+	other := t.TempDir()
+	writeText(t, filepath.Join(other, "go.mod"), "module example.com/other\n\ngo 1.26\n")
+	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
+	root := exportRoot(t, plain+"\nrequire example.com/other v0.0.0\n\nreplace example.com/other => "+other+"\n")
+	c := typecheck.NewExportCache(root)
+	first := findExports(t, c, "example.com/other", "errors")
+	if !first.Has("example.com/other") {
+		t.Fatal(first.Why("example.com/other"))
+	}
+	if second := findExports(t, c, "example.com/other"); second.Edition != first.Edition {
+		t.Error("nothing has changed, and all has to be read again")
+	}
+	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A string\n")
+	if second := findExports(t, c, "errors"); second.Edition == first.Edition {
+		t.Error("the other module has changed, and what was read of it is used all the same")
+	}
+	text, err := root.ReadFile(".petrock/cache/exports.json")
+	if err != nil || strings.Contains(string(text), "example.com/other") || !strings.Contains(string(text), `"errors"`) {
+		t.Errorf("what is kept: %v\n%s", err, text)
+	}
+}
+
+func TestSystem(t *testing.T) {
+	root := exportRoot(t, plain)
+	t.Setenv("GOOS", "windows")
+	t.Setenv("GOARCH", "arm64")
+	t.Setenv("CGO_ENABLED", "0")
+	t.Setenv("GOFLAGS", "-tags=a,b -mod=mod")
+	system, err := typecheck.NewExportCache(root).System(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := system.Context()
+	if c.GOOS != "windows" || c.GOARCH != "arm64" || c.CgoEnabled || strings.Join(c.BuildTags, " ") != "a b" {
+		t.Errorf("%+v", system)
+	}
+	if len(c.ReleaseTags) < 26 || c.ReleaseTags[0] != "go1.1" {
+		t.Errorf("releases %v", c.ReleaseTags)
+	}
+	if _, err := os.Stat(filepath.Join(system.Root, "src", "fmt")); err != nil {
+		t.Errorf("the standard library: %v", err)
+	}
+	if strings.Join(system.Flags, " ") != "-mod=readonly" {
+		t.Errorf("Go is given %v, and would write to go.mod", system.Flags)
+	}
+}
+
+// Without a place for it nothing is kept, and nothing goes wrong.
+func TestNoPlace(t *testing.T) {
+	root := exportRoot(t, plain)
+	if err := root.Remove(".petrock"); err != nil {
+		t.Fatal(err)
+	}
+	if !findExports(t, typecheck.NewExportCache(root), "errors").Has("errors") {
+		t.Error("errors is missing")
+	}
+	if _, err := root.Stat(".petrock"); err == nil {
+		t.Error("it has made a place for itself")
+	}
+}
+
+func TestGoDoesNotWork(t *testing.T) {
+	root := exportRoot(t, "module\n")
+	if _, err := typecheck.NewExportCache(root).Find(t.Context(), []string{"errors"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
+		t.Errorf("with a go.mod that is none: %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package typecheck_test
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// Each archive is a module with features; what is said of them follows in want.
+func TestPurity(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	cases, err := filepath.Glob("testdata/purity/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			var given []txtar.File
+			want := ""
+			for _, f := range archive.Files {
+				if f.Name == "want" {
+					want = string(f.Data)
+					continue
+				}
+				given = append(given, f)
+				name := filepath.Join(dir, filepath.FromSlash(f.Name))
+				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := findImpure(t, dir)
+			if got == want {
+				return
+			}
+			if !*update {
+				t.Fatalf("it says\n%s\nnot\n%s\n(-update writes it down)", got, want)
+			}
+			archive.Files = append(given, txtar.File{Name: "want", Data: []byte(got)})
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// find says what there is of all features of a project.
+func findImpure(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	cache := typecheck.NewExportCache(root)
+	system, err := cache.System(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := typecheck.NewStore(root, system.Context())
+	view, err := store.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var features []string
+	for _, dir := range view.Dirs() {
+		if path.Dir(dir) == "features" {
+			features = append(features, dir)
+		}
+	}
+	project := typecheck.PurityCheck{Core: "example.com/hello/core", Checker: typecheck.NewChecker(typecheck.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())}
+	report, err := project.Find(t.Context(), view, features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, d := range report.Impure {
+		fmt.Fprintln(&out, d)
+	}
+	for _, d := range report.Warnings {
+		fmt.Fprintf(&out, "warning: %s\n", d)
+	}
+	return out.String()
+}

@@ -1,0 +1,265 @@
+package typecheck_test
+
+import (
+	"go/build"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// project writes an archive into a folder, as if long ago, and returns a store for it.
+func openStore(t *testing.T, archive string) (*typecheck.Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		writeAt(t, dir, f.Name, string(f.Data), time.Now().Add(-time.Hour))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	system := build.Default
+	system.GOOS, system.GOARCH, system.BuildTags = "linux", "amd64", []string{"extra"}
+	return typecheck.NewStore(root, &system), dir
+}
+
+func writeAt(t *testing.T, dir, name, text string, at time.Time) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func view(t *testing.T, s *typecheck.Store) *typecheck.View {
+	t.Helper()
+	v, err := s.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+const two = `
+-- a/a.go --
+package a
+
+import "fmt"
+-- b/b.go --
+package b
+`
+
+func TestUnchangedFilesAreKept(t *testing.T) {
+	s, dir := openStore(t, two)
+	first := view(t, s)
+	second := view(t, s)
+	if first.File("a/a.go") == nil || first.File("a/a.go") != second.File("a/a.go") {
+		t.Error("a file that has not changed was read again")
+	}
+	writeAt(t, dir, "a/a.go", "package a // new\n", time.Now())
+	third := view(t, s)
+	if third.File("a/a.go") == first.File("a/a.go") || len(third.File("a/a.go").Imports()) != 0 {
+		t.Error("a change was not noticed")
+	}
+	if third.File("b/b.go") != first.File("b/b.go") {
+		t.Error("a file that has not changed was read again")
+	}
+	if len(first.File("a/a.go").Imports()) != 1 {
+		t.Error("the earlier view has changed")
+	}
+}
+
+// Clocks of file systems are coarse: two edits may have the same time, and the same size.
+func TestEditsOfTheSameSizeAndTime(t *testing.T) {
+	s, dir := openStore(t, two)
+	at := time.Now()
+	for _, name := range []string{"one", "two", "six"} {
+		writeAt(t, dir, "a/a.go", "package a\n\nvar "+name+" int\n", at)
+		if file := view(t, s).File("a/a.go"); !strings.Contains(string(file.Text), name) {
+			t.Errorf("an edit was not noticed: it is still %q", file.Text)
+		}
+	}
+}
+
+// A file that was read too early to be trusted is read again, and is the same file if its text is.
+func TestSameTextIsTheSameFile(t *testing.T) {
+	s, dir := openStore(t, two)
+	writeAt(t, dir, "a/a.go", "package a\n", time.Now())
+	first := view(t, s).File("a/a.go")
+	writeAt(t, dir, "a/a.go", "package a\n", time.Now())
+	if view(t, s).File("a/a.go") != first {
+		t.Error("a file with the same text is another file")
+	}
+}
+
+func TestFilesComeAndGo(t *testing.T) {
+	s, dir := openStore(t, two)
+	view(t, s)
+	writeAt(t, dir, "c/c.go", "package c\n", time.Now())
+	if err := os.Remove(filepath.Join(dir, "b", "b.go")); err != nil {
+		t.Fatal(err)
+	}
+	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{"a", "c"}) {
+		t.Errorf("there is Go in %v", dirs)
+	}
+}
+
+func TestPlannedFiles(t *testing.T) {
+	s, _ := openStore(t, two)
+	before := view(t, s)
+	planned := map[string][]byte{
+		"a/a.go": []byte("package a // planned\n"), "a/z.go": []byte("package a\n"), "a/text.md": []byte("x"),
+		"b/b.go": nil, "n/n.go": []byte("package n\n"), "gone/x.go": nil,
+	}
+	after := before.With(planned)
+	if dirs := after.Dirs(); !slices.Equal(dirs, []string{"a", "n"}) {
+		t.Errorf("there is Go in %v", dirs)
+	}
+	if text := string(after.File("a/a.go").Text); text != "package a // planned\n" {
+		t.Errorf("a planned file is %q", text)
+	}
+	var names []string
+	for _, file := range after.Files("a") {
+		names = append(names, file.Path)
+	}
+	if !slices.Equal(names, []string{"a/a.go", "a/z.go"}) {
+		t.Errorf("a has %v", names)
+	}
+	if len(before.Files("a")) != 1 || before.File("b/b.go") == nil {
+		t.Error("the view below has changed")
+	}
+	if before.With(planned).File("a/a.go") != after.File("a/a.go") {
+		t.Error("the same plan was parsed twice")
+	}
+	if again := after.With(map[string][]byte{"a/a.go": nil, "a/z.go": nil}); len(again.Files("a")) != 0 || slices.Contains(again.Dirs(), "a") {
+		t.Error("a folder without files is still there")
+	}
+	if view(t, s).File("a/a.go") != before.File("a/a.go") {
+		t.Error("what was planned has come into the project")
+	}
+}
+
+// A planned file that was then written is not parsed again.
+func TestPlannedThenWritten(t *testing.T) {
+	s, dir := openStore(t, two)
+	planned := view(t, s).With(map[string][]byte{"c/c.go": []byte("package c\n")}).File("c/c.go")
+	writeAt(t, dir, "c/c.go", "package c\n", time.Now())
+	if view(t, s).File("c/c.go") != planned {
+		t.Error("it was parsed again")
+	}
+}
+
+func TestWhatTheGoCommandPassesOver(t *testing.T) {
+	s, _ := openStore(t, `
+-- a.go --
+package a
+-- _b.go --
+package b
+-- .c.go --
+package c
+-- testdata/d.go --
+package d
+-- vendor/x/e.go --
+package e
+-- deep/vendor/f.go --
+package f
+-- _g/g.go --
+package g
+-- .h/h.go --
+package h
+-- other/go.mod --
+module other
+-- other/i.go --
+package i
+`)
+	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{".", "deep/vendor"}) {
+		t.Errorf("there is Go in %v", dirs)
+	}
+	if files := view(t, s).Files("."); len(files) != 1 {
+		t.Errorf("the root has %d files", len(files))
+	}
+}
+
+func TestPackages(t *testing.T) {
+	s, _ := openStore(t, `
+-- p/a.go --
+package p
+-- p/a_test.go --
+package p
+-- p/x_test.go --
+package p_test
+-- p/w_windows.go --
+package p
+-- p/l_linux.go --
+package p
+-- p/tagged.go --
+//go:build extra
+
+package p
+-- p/ignored.go --
+//go:build ignore
+
+package main
+-- p/new_go.go --
+//go:build go1.999
+
+package p
+-- p/p_gen.go --
+// Code generated by petrock from something. DO NOT EDIT.
+
+package p
+-- broken/a.go --
+package
+`)
+	v := view(t, s)
+	list := func(files []*typecheck.File) string {
+		var names []string
+		for _, f := range files {
+			names = append(names, filepath.Base(f.Path))
+		}
+		return strings.Join(names, " ")
+	}
+	p := v.Package("p", nil)
+	if p.Name != "p" || list(p.Files) != "a.go l_linux.go p_gen.go tagged.go" || list(p.Internal) != "a_test.go" || list(p.External) != "x_test.go" {
+		t.Errorf("p is %s: %s; %s; %s", p.Name, list(p.Files), list(p.Internal), list(p.External))
+	}
+	if p := v.Package("p", (*typecheck.File).IsDerived); list(p.Files) != "a.go l_linux.go tagged.go" {
+		t.Errorf("without derived files: %s", list(p.Files))
+	}
+	if v.Package("nowhere", nil) != nil {
+		t.Error("a package out of nothing")
+	}
+	if p := v.Package("broken", nil); p == nil || p.Files[0].Err == nil {
+		t.Error("a file that does not parse is not told of")
+	}
+}
+
+func TestIsDerived(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"a_gen.go", typecheck.DerivedMark + " from x. DO NOT EDIT.", true},
+		{"a_gen.go", "// Code generated by protoc", false},
+		{"a_gen.go", "", false},
+		{"a.go", typecheck.DerivedMark + " from x. DO NOT EDIT.", false},
+	} {
+		if got := typecheck.IsDerived(c.name, []byte(c.text)); got != c.want {
+			t.Errorf("%s %q: %v", c.name, c.text, got)
+		}
+	}
+}
