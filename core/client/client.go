@@ -227,7 +227,7 @@ func (c *Client) connOptions() jsonrpc.Options {
 	}); ok {
 		stray = r.onStray
 	}
-	return jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, Stray: stray}
+	return jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, OnInvalid: stray}
 }
 
 // negotiated returns c after it has begun a session. If that fails, it closes c.

@@ -8,9 +8,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// mostInBatch is how many messages a batch may hold. Each takes far more memory than
+// maxBatch is how many messages a batch may hold. Each takes far more memory than
 // its bytes, and a bad one is answered with more than it said.
-const mostInBatch = 1000
+const maxBatch = 1000
 
 // A batch gathers the answers to the messages of one array.
 type batch struct {
@@ -26,7 +26,7 @@ func (c *Conn) unpack(raw []byte) []incoming {
 	var parts [][]byte
 	n := 0
 	err := strictjson.Array(raw, func(part []byte) error {
-		if n++; n <= mostInBatch {
+		if n++; n <= maxBatch {
 			parts = append(parts, part)
 		}
 		return nil
@@ -36,8 +36,8 @@ func (c *Conn) unpack(raw []byte) []incoming {
 		return refuse(broken(err))
 	case !c.dialect.Load().Batches:
 		return refuse(Errorf(InvalidRequest, "batches are not part of this protocol revision: send one message at a time"))
-	case n > mostInBatch:
-		return refuse(Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", mostInBatch, n))
+	case n > maxBatch:
+		return refuse(Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", maxBatch, n))
 	case n == 0:
 		return refuse(Errorf(InvalidRequest, "a batch must hold at least one message"))
 	}
@@ -52,7 +52,7 @@ func (c *Conn) unpack(raw []byte) []incoming {
 	}
 	b.answers = make([][]byte, b.missing)
 	if b.missing > 0 {
-		c.hold() // until it is answered
+		c.running.Add(1) // until it is answered
 	}
 	return list
 }

@@ -49,8 +49,8 @@ func TestBatches(t *testing.T) {
 
 func TestBatchIsNotTooLong(t *testing.T) {
 	list := func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
-	got := talk(t, Options{}, Dialect{Batches: true}, list(mostInBatch)+"\n"+list(mostInBatch+1)+"\n"+list(500_000))
-	if len(got) != 3 || strings.Count(got[0], "- error -32600") != mostInBatch {
+	got := talk(t, Options{}, Dialect{Batches: true}, list(maxBatch)+"\n"+list(maxBatch+1)+"\n"+list(500_000))
+	if len(got) != 3 || strings.Count(got[0], "- error -32600") != maxBatch {
 		t.Fatalf("%d answers", len(got))
 	}
 	equal(t, got[1:], `- error -32600`, `- error -32600`)

@@ -12,94 +12,102 @@ import (
 	"time"
 )
 
-// Options are what a [Conn] is made with.
-type Options struct {
-	// Handle answers incoming requests and takes incoming notifications. See [Request]
-	// for how it is called. Its result is encoded as JSON; a [json.RawMessage] that
-	// holds good JSON goes out as it is, and an [Appender] writes itself.
-	// nil refuses every request with [MethodNotFound].
-	Handle func(ctx context.Context, req *Request) (any, error)
+// A Handler answers a request, or takes a notification. Its result is encoded as JSON. A [json.RawMessage] is sent as it
+// is if it is valid JSON, and an [Appender] encodes itself. See [Request] for how handlers are called.
+type Handler func(ctx context.Context, req *Request) (any, error)
 
-	// Grace is how long requests in flight may go on once the connection is to
-	// end. 0 means five seconds; a negative value means not at all.
+// An AppendHandler is a [Handler] that encodes its own result: it appends it to dst as one JSON value, which is not
+// checked. If it returns an error, what it appended is dropped.
+type AppendHandler func(ctx context.Context, req *Request, dst []byte) ([]byte, error)
+
+// Options configure a [Conn].
+type Options struct {
+	// Handle or Append handles incoming requests and notifications. If both are nil, every request is refused with
+	// [MethodNotFound].
+	Handle Handler
+	Append AppendHandler
+
+	// Ordered are the methods whose requests are handled before the next message is read. Requests of other methods may
+	// run concurrently with later ones, as after [Request.MayTakeLong]. nil means all methods. Notifications are always
+	// handled in order.
+	Ordered map[string]bool
+
+	// Grace is how long requests in flight may go on when the connection ends (default five seconds). A negative value
+	// means not at all.
 	Grace time.Duration
 
-	// Ending is called once, when the connection begins to end. What still comes is handed
-	// to Handle, which may want to refuse it from then on. nil means nothing.
+	// Ending is called once, when the connection begins to end. Messages that still arrive go to the handler. nil means
+	// nothing.
 	Ending func()
 
-	// MaxInFlight is how many requests may be in flight at once; one more is refused.
-	// 0 means 10,000.
+	// MaxInFlight limits the requests in flight; further ones are refused (default 10,000).
 	MaxInFlight int
 
-	// UnrelatedPeers says that requests come from different peers, which know nothing of each other's ids: all ids are
-	// good, and MaxInFlight and [Conn.Cancel] do not apply. It is for [Conn.Receive] alone.
+	// UnrelatedPeers says that requests come from different peers by [Conn.Receive], so that their ids may be equal.
+	// MaxInFlight and [Conn.Cancel] do not apply.
 	UnrelatedPeers bool
 
-	// Stray is told what came over the transport and is neither a good message nor the answer to a call, and why; the peer is
-	// not told then. raw is nil if it was too large to be read, and is not to be kept. nil means that the peer is told.
-	Stray func(raw []byte, err *Error)
+	// OnInvalid is called with data from the transport that is neither a valid message nor the answer to a call. The peer
+	// then gets no error. raw is nil if the data was too large, and must not be kept. nil means that the peer gets an error.
+	OnInvalid func(raw []byte, err *Error)
 
-	// Logger is told what the peer cannot be told. nil means [slog.Default].
+	// Logger gets errors that the peer does not get (default [slog.Default]).
 	Logger *slog.Logger
 }
 
-// A Dialect is what differs between revisions of a protocol. The zero value is plain
-// requests alone, and no id on an error that belongs to none.
+// A Dialect is what differs between revisions of a protocol. The zero value has no batches, and errors without an id where
+// the id of the request is unknown.
 type Dialect struct {
 	Batches bool // an array of messages is a batch
-	NullID  bool // an error that belongs to no id carries a null one
+	NullID  bool // an error that belongs to no id has a null id
 }
 
-// A Conn is one conversation. Its methods may be called by several goroutines.
+// A Conn is one conversation with a peer. Its methods may be called by several goroutines.
 type Conn struct {
-	transport Transport
-	held      holder // the transport, if it is one
-	handle    func(ctx context.Context, req *Request) (any, error)
-	grace     time.Duration
-	most      int // requests in flight
-	unrelated bool
-	ending    func()
-	stray     func(raw []byte, err *Error)
-	log       *slog.Logger
-	dialect   atomic.Pointer[Dialect]
+	transport   Transport
+	lines       *lineWriter // of the transport, if that is Lines; it can hold answers back
+	handle      AppendHandler
+	ordered     map[string]bool // nil means all
+	grace       time.Duration
+	maxInFlight int
+	unrelated   bool // Options.UnrelatedPeers
+	ending      func()
+	invalid     func(raw []byte, err *Error)
+	log         *slog.Logger
+	dialect     atomic.Pointer[Dialect]
 
-	// ctx is the parent of the contexts of requests. It carries the values of the
-	// context given to Run, and outlives it by the grace.
+	// ctx is the parent of the contexts of requests. It has the values of the context given to Run, and outlives it by the
+	// grace.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	gone   *liveContext // for requests whose handler has returned
-	watch  watchdog
 
 	ended  chan error    // receives why reading ended
 	broken chan struct{} // closed when sending failed
 	over   chan struct{} // closed at the end of Run
 
-	// turn hands the reading to a goroutine that has served its request and waits
-	// for another; waiting counts those.
-	turn    chan struct{}
-	waiting atomic.Int32
-
-	// queue holds what is left of a batch. It belongs to the goroutine that reads.
-	queue []incoming
+	turn    chan struct{} // passes the turn to read to a goroutine that waits for it
+	waiting atomic.Int32  // the number of those
+	turns   turnTimer
+	queue   []incoming // the rest of a batch; belongs to the goroutine that has the turn
 
 	running  atomic.Int64  // handlers, and batches not yet answered
-	draining atomic.Bool   // Run waits for running to be 0
+	draining atomic.Bool   // drain waits for running to be 0
 	idle     chan struct{} // closed when it is
 
-	kept sync.Pool // calls whose answers have come, for the next
+	kept sync.Pool // of *pending, for further calls
 
 	mu       sync.Mutex
-	inline   *Request            // the request that is being served and keeps the reading, or one that was taken: one alone costs no map
+	inline   *Request            // one request in flight: a single one needs no map
 	inflight map[string]*Request // the others, by the key of the id
 	wasIdle  bool                // idle is closed
-	calls    map[int64]*pending  // ours, by their ids
+	calls    map[int64]*pending  // our own, by id
 	lastID   int64
 	closed   bool  // no answer to a call will come
 	failure  error // why sending failed
 }
 
-// NewConn returns a connection over t. [Conn.Run] sets it going.
+// NewConn returns a connection over t. [Conn.Run] or [Conn.Open] starts it.
 func NewConn(t Transport, o Options) *Conn {
 	if o.Handle == nil {
 		o.Handle = func(_ context.Context, req *Request) (any, error) {
@@ -119,26 +127,31 @@ func NewConn(t Transport, o Options) *Conn {
 		o.Logger = slog.Default()
 	}
 	c := &Conn{
-		transport: t,
-		handle:    o.Handle,
-		grace:     max(o.Grace, 0),
-		most:      o.MaxInFlight,
-		unrelated: o.UnrelatedPeers,
-		ending:    o.Ending,
-		stray:     o.Stray,
-		log:       o.Logger,
-		ended:     make(chan error, 1),
-		broken:    make(chan struct{}),
-		over:      make(chan struct{}),
-		turn:      make(chan struct{}),
-		idle:      make(chan struct{}),
-		inflight:  make(map[string]*Request),
-		calls:     make(map[int64]*pending),
+		transport:   t,
+		handle:      o.Append,
+		ordered:     o.Ordered,
+		grace:       max(o.Grace, 0),
+		maxInFlight: o.MaxInFlight,
+		unrelated:   o.UnrelatedPeers,
+		ending:      o.Ending,
+		invalid:     o.OnInvalid,
+		log:         o.Logger,
+		ended:       make(chan error, 1),
+		broken:      make(chan struct{}),
+		over:        make(chan struct{}),
+		turn:        make(chan struct{}),
+		idle:        make(chan struct{}),
+		inflight:    make(map[string]*Request),
+		calls:       make(map[int64]*pending),
 	}
-	c.watch.tooLong, c.watch.looked = c.tooLong, func() {}
-	if c.held, _ = t.(holder); c.held != nil {
-		c.held.onFailure(func(err error) { _ = c.sent(err) })
-		c.watch.looked = c.held.flushOld
+	if c.handle == nil {
+		c.handle = c.encodeResults(o.Handle)
+	}
+	c.turns.keepsTooLong, c.turns.tick = c.keepsTooLong, func() {}
+	if l, ok := t.(*Lines); ok {
+		c.lines = l.out
+		c.lines.failed = func(err error) { _ = c.sent(err) }
+		c.turns.tick = c.lines.endOldBurst
 	}
 	c.dialect.Store(&Dialect{})
 	return c
@@ -150,17 +163,15 @@ func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 // Done is closed when the connection has ended: at the end of [Conn.Run], or of [Conn.Close].
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// Run reads and serves messages until the peer has no more, ctx ends or the
-// transport breaks; then it lets requests in flight finish within the grace,
-// cancels those that have not, and closes the transport. It returns nil for the
-// first two ends and the transport's error for the third. It is called once.
+// Run reads and serves messages until the peer closes the connection, ctx ends or the transport fails. Then it lets requests
+// in flight finish within the grace, cancels the others, and closes the transport. It returns an error only if the
+// transport failed. It is called once.
 //
-// If ctx ends while requests are finishing because the peer had no more to say,
-// the grace ends too.
+// If ctx ends during the grace after the peer closed the connection, the grace ends too.
 func (c *Conn) Run(ctx context.Context) error {
 	c.Open(ctx)
 	defer close(c.over)
-	defer c.watch.stop()
+	defer c.turns.stop()
 	go c.read()
 
 	var err error
@@ -180,18 +191,17 @@ func (c *Conn) Run(ctx context.Context) error {
 	c.drain(hurry)
 	c.Abandon()
 	if closeErr := c.transport.Close(); closeErr != nil {
-		c.log.Warn("closing the transport", "error", closeErr)
+		c.log.Warn("close the transport", "error", closeErr)
 	}
 	return err
 }
 
-// drain waits for the handlers that run: for the grace, and a moment more once
-// they have been told to stop.
+// drain waits for running handlers: for the grace, and a second more once their contexts have ended.
 func (c *Conn) drain(hurry <-chan struct{}) {
 	defer c.cancel(ErrClosed)
 	c.ending()
 	c.draining.Store(true)
-	c.tellIdle()
+	c.signalIdle()
 
 	grace := time.NewTimer(c.grace)
 	defer grace.Stop()
@@ -220,12 +230,12 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 	}
 }
 
-// send hands a message to the transport. If that fails, the connection is over.
+// send hands a message to the transport. An error ends the connection.
 func (c *Conn) send(msg []byte) error {
 	return c.sent(c.transport.Send(msg))
 }
 
-// sent takes note of what became of sending.
+// sent ends the connection if sending failed.
 func (c *Conn) sent(err error) error {
 	if err == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A requestContext is a request seen as its context. Most handlers never ask when their
-// context ends, so what can end is made only for those that do, see [Request.alive].
+// A requestContext is a request as a context. Most handlers never ask for Done or Err, so the context that can end is made
+// only for those that do, see [Request.alive].
 type requestContext Request
 
 // A liveContext is a context together with what ends it.
@@ -36,20 +36,15 @@ func (r *Request) alive() *liveContext {
 	return live
 }
 
-// endContext ends the context; whoever asks from here on finds it ended. conn.mu is held.
-func (r *Request) endContext() {
-	if live := r.live.Load(); live != nil {
-		live.cancel(nil)
-		if live.detach != nil {
-			live.detach()
-		}
-	} else {
-		r.live.Store(r.conn.gone)
+// end ends the context of a request whose handler has returned.
+func (c *liveContext) end() {
+	c.cancel(nil)
+	if c.detach != nil {
+		c.detach()
 	}
 }
 
-// watched returns the real context for somebody who asks when it ends: a sign that
-// the handler may be about to wait.
+// watched returns the real context for a handler that asks for Done or Err: it may be about to wait.
 func (x *requestContext) watched() *liveContext {
 	r := (*Request)(x)
 	live := r.live.Load()
@@ -68,12 +63,12 @@ func (x *requestContext) Done() <-chan struct{} { return x.watched().Done() }
 
 func (x *requestContext) Err() error { return x.watched().Err() }
 
-// String keeps those who print a context from looking into the request.
+// String keeps fmt from printing the fields of the request.
 func (x *requestContext) String() string { return "jsonrpc.Request(" + x.Method + ")" }
 
 func (x *requestContext) Deadline() (time.Time, bool) { return x.base().Deadline() }
 
-// base is what the real context is made from.
+// base is the parent of the real context.
 func (x *requestContext) base() context.Context {
 	if x.parent != nil {
 		return x.parent
@@ -81,8 +76,8 @@ func (x *requestContext) base() context.Context {
 	return x.conn.ctx
 }
 
-// Value looks into the real context, if there is one, so that package context recognizes
-// its own: it then needs no goroutine to watch us, and finds the cause.
+// Value asks the real context, if there is one, so that package context recognizes its own type: it then needs no goroutine
+// to propagate the end, and finds the cause.
 func (x *requestContext) Value(key any) any {
 	if key == (requestKey{}) {
 		return (*Request)(x)

@@ -122,19 +122,19 @@ func TestQuickRequestIsNeverReleased(t *testing.T) {
 	})
 }
 
-// The watchdog sleeps while nothing comes, wakes for the next request, and is gone with Run.
-func TestWatchdogSleeps(t *testing.T) {
+// The turn timer stops while nothing arrives, starts with the next request, and stops for good with Run.
+func TestTurnTimerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{})
-		w := &p.conn.watch
+		w := &p.conn.turns
 		for range 3 {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 			p.expect(`1 {}`)
-			if !w.awake.Load() {
+			if !w.running.Load() {
 				t.Error("it sleeps while there is something to do")
 			}
 			time.Sleep(time.Second)
-			if w.awake.Load() || w.timer.Stop() {
+			if w.running.Load() || w.timer.Stop() {
 				t.Error("it is awake while there is nothing to do")
 			}
 		}

@@ -23,17 +23,9 @@ func IntID(n int64) ID {
 // whiteSpace is what JSON may have around a value; Unicode has more.
 const whiteSpace = " \t\r\n"
 
-// trim drops the white space around a value. Most have none.
-func trim(raw []byte) []byte {
-	if n := len(raw); n > 0 && raw[0] > ' ' && raw[n-1] > ' ' {
-		return raw
-	}
-	return bytes.Trim(raw, whiteSpace)
-}
-
 // ParseID reads an id from its JSON.
 func ParseID(raw []byte) (ID, error) {
-	raw = trim(raw)
+	raw = bytes.Trim(raw, whiteSpace)
 	if isInteger(raw) {
 		return ID{string(raw)}, nil
 	}

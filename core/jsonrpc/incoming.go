@@ -14,10 +14,10 @@ type incoming struct {
 	slot  int
 }
 
-// read serves messages until there are no more. When a handler that it runs has
-// released the reading to another goroutine, it waits for its turn to come again.
+// read serves messages until there are no more. When a request that it serves has passed the turn to another goroutine, it
+// waits for the turn afterwards.
 func (c *Conn) read() {
-	var buf []byte // of an answer that has gone, for the next one
+	var buf []byte // of an answer that has been sent, for the next one
 	for {
 		in, err := c.next()
 		if err != nil {
@@ -25,79 +25,43 @@ func (c *Conn) read() {
 			c.ended <- err
 			return
 		}
-		reads := true
-		switch {
-		case in.fault != nil:
-			reads = c.refuse(in)
-		case in.method == "":
-			c.deliver(in.message)
-		default:
-			r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot}
-			if buf, reads = c.run(r, buf[:0]); cap(buf) > mostKept {
-				buf = nil
-			}
+		if in.fault == nil && in.method == "" {
+			c.deliver(in.message, true)
+			continue
 		}
-		if !reads && !c.awaitTurn() {
+		r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot}
+		if buf = c.serve(r, in.fault, buf[:0]); cap(buf) > maxKept {
+			buf = nil
+		}
+		// From here on it is too late to release the request. A goroutine of the handler might still try to.
+		if !r.turn.CompareAndSwap(keepsTurn, servedTurn) && !c.awaitTurn() {
 			return
 		}
 	}
 }
 
-// mostIdle is how many goroutines wait for a turn to read. A goroutine that has grown
-// its stack for one request is worth keeping for the next, but not one for each of a burst.
-const mostIdle = 4
-
-// awaitTurn waits until the reading is handed to this goroutine. It reports false
-// if there is no need to wait.
-func (c *Conn) awaitTurn() bool {
-	defer c.waiting.Add(-1)
-	if c.waiting.Add(1) > mostIdle {
-		return false
-	}
-	select {
-	case <-c.turn:
-		return true
-	case <-c.over:
-		return false
-	}
-}
-
-// passTurn lets another goroutine read while r is being served.
-func (c *Conn) passTurn(r *Request) {
-	c.mu.Lock()
-	if c.inline == r {
-		c.inflight[r.ID.key()], c.inline = r, nil
-	}
-	c.mu.Unlock()
-	select {
-	case c.turn <- struct{}{}:
-	default:
-		go c.read()
-	}
-}
-
-// next returns the next message: what is left of a batch, or a new one.
+// next returns the next message: from the queue of a batch, or from the transport.
 func (c *Conn) next() (incoming, error) {
 	for len(c.queue) == 0 {
 		raw, err := c.transport.Receive()
 		if err != nil {
-			var lost *MessageError
-			if errors.As(err, &lost) {
-				if c.stray != nil && !lost.Response {
-					c.stray(nil, lost.Err)
-					continue
-				}
-				return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
+			lost, ok := errors.AsType[*MessageError](err)
+			if !ok {
+				return incoming{}, err
 			}
-			return incoming{}, err
+			if c.invalid != nil && !lost.Response {
+				c.invalid(nil, lost.Err)
+				continue
+			}
+			return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
 		}
 		if strictjson.First(raw) == '[' {
 			c.queue = c.unpack(raw)
 			continue
 		}
 		m, f := parse(raw)
-		if f != nil && c.stray != nil && !f.response {
-			c.stray(raw, f.err)
+		if f != nil && c.invalid != nil && !f.response {
+			c.invalid(raw, f.err)
 			continue
 		}
 		return incoming{message: m, fault: f}, nil
@@ -107,27 +71,18 @@ func (c *Conn) next() (incoming, error) {
 	return in, nil
 }
 
-// refuse answers a message that is not a good one, if it is one to be answered, and
-// reports whether this goroutine is still the one that reads.
-func (c *Conn) refuse(in incoming) bool {
-	f := in.fault
+// refuse answers an invalid message as r, unless it is a response or a notification.
+func (c *Conn) refuse(r *Request, f *fault) {
 	switch {
 	case f.response:
-		c.log.Warn("a response was not understood", "id", f.id.String(), "error", f.err)
+		c.log.Warn("received an invalid response", "id", f.id.String(), "error", f.err)
 		if !f.id.IsZero() {
-			c.deliver(message{id: f.id, broken: f.err})
+			c.deliver(message{id: f.id, broken: f.err}, true)
 		}
-		return true
 	case f.notification:
-		c.log.Warn("a notification was not understood", "error", f.err)
-		return true
+		c.log.Warn("received an invalid notification", "error", f.err)
+	default:
+		r.failure = f.err
+		c.answer(r, appendError(nil, f.id, f.err, c.dialect.Load().NullID))
 	}
-	return c.refuseRequest(&Request{conn: c, batch: in.batch, slot: in.slot}, f.id, f.err)
-}
-
-// refuseRequest answers a request that no handler sees.
-func (c *Conn) refuseRequest(r *Request, id ID, err *Error) bool {
-	c.watch.begin(r)
-	c.answer(r, appendError(nil, id, err, c.dialect.Load().NullID))
-	return r.turn.CompareAndSwap(keepsTurn, servedTurn)
 }

@@ -20,15 +20,13 @@ type LinesOptions struct {
 
 // Lines is the [Transport] of one message a line, on any reader and writer.
 //
-// Blank lines are passed over, and a carriage return before the end of a line is
-// dropped. A line over the limit is read to its end, in constant memory, and
-// reported as a [*MessageError].
+// Blank lines are skipped, and a carriage return before the end of a line is dropped. A line over the limit is read to its
+// end, in constant memory, and reported as a [*MessageError].
 //
-// A burst of messages takes few writes: what is sent while whole lines have come and
-// not been received yet is held back, for a millisecond or two at most, until they have; and what is sent
-// while a write is under way leaves with the next one. Who stops receiving in the midst of
-// a burst must [Lines.Close] before all is sent. From a peer that does not take what is sent
-// to it, nothing is read either: it slows us down and does not fill memory.
+// A burst of messages takes few writes. Messages that are sent while whole lines wait to be received are held back until
+// those have been received, for a millisecond or two at most. Messages that are sent during a write leave with the next
+// one. A caller that stops receiving in the middle of a burst must call [Lines.Close] to send the rest. While the peer does
+// not read, Receive blocks, so that memory does not grow.
 type Lines struct {
 	in   *bufio.Reader
 	more bool // in holds another whole line
@@ -54,21 +52,11 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 // Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
-func (l *Lines) put(msg []byte) (later bool, err error) { return l.out.put(msg) }
-
-func (l *Lines) offer(msg []byte) (<-chan struct{}, error) { return l.out.offer(msg) }
-
-func (l *Lines) push() error { return l.out.push() }
-
-func (l *Lines) flush() { l.out.endBurst() }
-
-func (l *Lines) flushOld() { l.out.endOldBurst() }
-
-func (l *Lines) onFailure(f func(error)) { l.out.failed = f }
-
 // Receive implements [Transport].
 func (l *Lines) Receive() ([]byte, error) {
-	l.out.awaitRoom()
+	if l.out.crowded.Load() {
+		l.out.awaitRoom()
+	}
 	for {
 		if !l.more && l.out.holding.Load() {
 			l.out.endBurst() // reading may block now
@@ -82,7 +70,10 @@ func (l *Lines) Receive() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if line = trim(line); len(line) > 0 {
+		if n := len(line); n > 0 && (line[0] <= ' ' || line[n-1] <= ' ') {
+			line = bytes.Trim(line, whiteSpace)
+		}
+		if len(line) > 0 {
 			return line, nil
 		}
 	}
@@ -121,7 +112,7 @@ func cutEnd(line []byte) []byte {
 	return line
 }
 
-// skip reads on to the end of a line that is too long and says whose it was.
+// skip reads a line that is too long to its end, and returns a [*MessageError] with its id.
 func (l *Lines) skip(start []byte, err error) error {
 	var p peek
 	p.feed(start)
@@ -137,8 +128,7 @@ func (l *Lines) skip(start []byte, err error) error {
 	return &MessageError{f.id, f.response, Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
 }
 
-// Close implements [Transport]. Output is given up once the peer has taken none of
-// it for a second.
+// Close implements [Transport]. It gives up on output once the peer has taken none of it for a second.
 func (l *Lines) Close() error {
 	flushed := l.out.close(time.Second)
 	return errors.Join(unlessClosed(flushed), unlessClosed(closeIfCan(l.out.w)), unlessClosed(closeIfCan(l.r)))
@@ -151,7 +141,7 @@ func closeIfCan(v any) error {
 	return nil
 }
 
-// unlessClosed is an error, unless it says that somebody has closed a file before, who knows what is lost by that.
+// unlessClosed returns err, unless it says that the file is closed already.
 func unlessClosed(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return nil

@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	mostWaiting = 1 << 20  // above so many bytes, senders wait for the writer
-	mostHeld    = 32 << 10 // from so many bytes on, a goroutine of its own writes them
-	mostKept    = 64 << 10 // a larger buffer is not kept for the next write
-	mostWritten = 64 << 10 // of this many bytes at once the peer must take some
+	maxWaiting = 1 << 20  // bytes; above this, senders wait for the writer
+	maxHeld    = 32 << 10 // bytes; from this on, a goroutine of its own writes them
+	maxKept    = 64 << 10 // bytes; a larger buffer is not kept for the next write
+	maxWritten = 64 << 10 // bytes in one write, some of which the peer must take in time
 )
 
-// lineWriter writes messages, a line each, for several senders. Whoever finds no
-// write under way does it, for all who come in the meantime.
+// A lineWriter writes messages, a line each, for several senders. A sender that finds no write in progress writes.
 type lineWriter struct {
 	w       io.Writer
 	failed  func(error) // told when a write fails that no sender waits for; may be nil
@@ -46,80 +45,69 @@ func newLineWriter(w io.Writer) *lineWriter {
 }
 
 func (l *lineWriter) send(msg []byte) error {
-	if later, err := l.put(msg); later || err != nil {
+	if later, _, err := l.put(msg, true); later || err != nil {
 		return err
 	}
 	return l.push()
 }
 
-// put takes a message and leaves the writing to push, if it is not to be done later
-// by somebody else.
-func (l *lineWriter) put(msg []byte) (later bool, err error) {
+// put adds a message to those that wait to be written. later reports that another goroutine will write it, now or at the
+// end of a burst; otherwise the caller calls push. If there is no room, put waits; without wait it does not take the message
+// and returns a channel that is closed when there may be room.
+func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.roomMade()
-	return l.take(msg)
-}
-
-// offer is put for who does not wait: somebody else does the writing. If there is no room, the message is not taken, and there may be
-// when the channel is closed.
-func (l *lineWriter) offer(msg []byte) (<-chan struct{}, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.hasRoom() {
-		if l.free == nil {
-			l.free = make(chan struct{})
+	for !l.hasRoom() {
+		if !wait {
+			if l.free == nil {
+				l.free = make(chan struct{})
+			}
+			return false, l.free, nil
 		}
-		return l.free, nil
+		l.room.Wait()
 	}
-	later, err := l.take(msg)
-	if !later && err == nil {
-		l.startWriting()
-	}
-	return nil, err
-}
-
-// take puts a message among those that wait. mu is held.
-func (l *lineWriter) take(msg []byte) (later bool, err error) {
 	if l.err != nil {
-		return false, l.err
+		return false, nil, l.err
 	}
 	if l.closing {
-		return false, ErrClosed
+		return false, nil, ErrClosed
 	}
 	start := len(l.waiting)
 	l.waiting = append(l.waiting, msg...)
-	spaceOut(l.waiting[start:])
+	if bytes.IndexByte(msg, '\n') >= 0 {
+		replaceNewlines(l.waiting[start:])
+	}
 	l.waiting = append(l.waiting, '\n')
-	if len(l.waiting) > mostWaiting {
+	if len(l.waiting) > maxWaiting {
 		l.crowded.Store(true)
 	}
-	if l.writing {
-		return true, nil
+	later = l.writing || l.hold()
+	if !later && !wait {
+		l.startWriting()
+		later = true
 	}
-	return l.hold(), nil
+	return later, nil, nil
 }
 
-// hold reports whether what waits is better written together with what comes. It says so in
-// holding before it looks at burst for the last time: Receive ends the burst first and looks at
-// holding then, so that one of the two sees the other. mu is held.
+// hold reports whether waiting messages should be written together with later ones. It sets holding before it reads burst
+// for the last time; Receive ends the burst first and reads holding then, so that one of the two sees the other. mu is held.
 func (l *lineWriter) hold() bool {
-	if len(l.waiting) >= mostHeld || !l.burst.Load() {
+	if len(l.waiting) >= maxHeld || !l.burst.Load() {
 		return false
 	}
 	l.holding.Store(true)
 	return l.burst.Load()
 }
 
-// push sees to it that what waits is written: here, if it is little; by somebody else, if
-// that is being done or it is much; or later, in a burst.
+// push writes the waiting messages, unless another goroutine does or they are held back. Many bytes are written by a
+// goroutine of their own.
 func (l *lineWriter) push() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.writing || len(l.waiting) == 0:
 	case l.hold():
-	case len(l.waiting) >= mostHeld:
+	case len(l.waiting) >= maxHeld:
 		l.startWriting()
 	default:
 		l.writing = true
@@ -127,13 +115,13 @@ func (l *lineWriter) push() error {
 		if len(l.waiting) == 0 {
 			l.done()
 		} else {
-			go l.flushAll() // the others' messages are not this sender's business
+			go l.flushAll() // messages of other senders, which came meanwhile
 		}
 	}
 	return l.err
 }
 
-// endBurst has written what a burst held back.
+// endBurst starts writing what a burst held back.
 func (l *lineWriter) endBurst() {
 	l.burst.Store(false)
 	l.mu.Lock()
@@ -141,7 +129,7 @@ func (l *lineWriter) endBurst() {
 	l.startWriting()
 }
 
-// endOldBurst is endBurst if something was held back already when it was last called.
+// endOldBurst is endBurst if messages were held back already when it was last called.
 func (l *lineWriter) endOldBurst() {
 	was := l.heldBefore
 	if l.heldBefore = l.holding.Load(); was && l.heldBefore {
@@ -149,7 +137,7 @@ func (l *lineWriter) endOldBurst() {
 	}
 }
 
-// startWriting lets a goroutine write what waits, unless that is being done. mu is held.
+// startWriting starts a goroutine that writes the waiting messages, unless one does. mu is held.
 func (l *lineWriter) startWriting() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
@@ -157,24 +145,22 @@ func (l *lineWriter) startWriting() {
 	}
 }
 
-// spaceOut turns the line breaks in a message into spaces. In JSON they are only
-// ever white space between values.
-func spaceOut(msg []byte) {
+// replaceNewlines turns the line breaks in a message into spaces. In JSON they only occur between values.
+func replaceNewlines(msg []byte) {
 	for i := bytes.IndexByte(msg, '\n'); i >= 0; i = bytes.IndexByte(msg, '\n') {
 		msg[i] = ' '
 		msg = msg[i+1:]
 	}
 }
 
-// flush writes all that waits. It is called with mu held and returns with it held,
-// but lets it go while writing.
+// flush writes the waiting messages. mu is held before and after, and released during writes.
 func (l *lineWriter) flush() {
 	out := l.waiting
 	l.waiting, l.spare = l.spare[:0], nil
 	l.crowded.Store(false)
 	l.holding.Store(false)
 	for rest := out; len(rest) > 0 && l.err == nil; {
-		piece := rest[:min(len(rest), mostWritten)]
+		piece := rest[:min(len(rest), maxWritten)]
 		rest = rest[len(piece):]
 		l.mu.Unlock()
 		n, err := l.w.Write(piece)
@@ -184,13 +170,13 @@ func (l *lineWriter) flush() {
 			l.err = fmt.Errorf("writing a message: %w", err)
 		}
 	}
-	if cap(out) <= mostKept {
+	if cap(out) <= maxKept {
 		l.spare = out
 	}
 	l.makeRoom()
 }
 
-// makeRoom tells who waits for room to look again. mu is held.
+// makeRoom wakes goroutines that wait for room. mu is held.
 func (l *lineWriter) makeRoom() {
 	l.room.Broadcast()
 	if l.free != nil {
@@ -199,26 +185,18 @@ func (l *lineWriter) makeRoom() {
 	}
 }
 
-// awaitRoom waits while there is more to be written than the peer takes.
+// awaitRoom waits while too many messages wait to be written.
 func (l *lineWriter) awaitRoom() {
-	if !l.crowded.Load() {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.roomMade()
-}
-
-// roomMade returns when there is room, or when waiting for it is of no use. mu is held.
-func (l *lineWriter) roomMade() {
 	for !l.hasRoom() {
 		l.room.Wait()
 	}
 }
 
-// hasRoom reports whether a message can be taken, or will never be. mu is held.
+// hasRoom reports whether a message can be taken, or never will be. mu is held.
 func (l *lineWriter) hasRoom() bool {
-	return len(l.waiting) <= mostWaiting || l.err != nil || l.closing
+	return len(l.waiting) <= maxWaiting || l.err != nil || l.closing
 }
 
 func (l *lineWriter) flushAll() {
@@ -241,8 +219,8 @@ func (l *lineWriter) done() {
 	}
 }
 
-// close refuses further messages and waits for those under way, as long as the peer
-// takes some of them within patience. What it has not taken by then is given up.
+// close refuses further messages and waits for the others to be written, as long as the peer takes some of them within
+// patience.
 func (l *lineWriter) close(patience time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -259,8 +237,7 @@ func (l *lineWriter) close(patience time.Duration) error {
 	return l.err
 }
 
-// awaitIdle waits, for a while at most, until nothing is being written. It is called with
-// mu held and returns with it held.
+// awaitIdle waits for the end of writing, for the duration most. mu is held before and after.
 func (l *lineWriter) awaitIdle(most time.Duration) {
 	if l.idle == nil {
 		l.idle = make(chan struct{})

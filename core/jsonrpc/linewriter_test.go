@@ -128,11 +128,11 @@ func TestPeerThatDoesNotReadHoldsSendersBack(t *testing.T) {
 		}
 		synctest.Wait()
 		l.mu.Lock()
-		if len(l.waiting) > mostWaiting+len(msg)+1 {
+		if len(l.waiting) > maxWaiting+len(msg)+1 {
 			t.Errorf("%d bytes wait", len(l.waiting))
 		}
 		l.mu.Unlock()
-		if sent > 2*(mostWaiting/len(msg)+1) { // one buffer is being written, one waits
+		if sent > 2*(maxWaiting/len(msg)+1) { // one buffer is being written, one waits
 			t.Errorf("%d messages were taken", sent)
 		}
 		w.unstick()
@@ -147,7 +147,7 @@ func TestCloseWhileSendersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{letGo: make(chan struct{})}
 		l := newLineWriter(w)
-		big := bytes.Repeat([]byte("x"), mostWaiting+1)
+		big := bytes.Repeat([]byte("x"), maxWaiting+1)
 		failed := make(chan error, 10)
 		for range 5 {
 			go func() { failed <- l.send(big) }()

@@ -106,7 +106,9 @@ func (e *envelope) message() (m message, err error) {
 	}
 	// A response may carry a null id: its sender could not tell which request it answers.
 	if e.id != nil && !(e.isResponse() && string(e.id) == "null") {
-		if m.id, err = ParseID(e.id); err != nil {
+		if isInteger(e.id) {
+			m.id = ID{string(e.id)}
+		} else if m.id, err = ParseID(e.id); err != nil {
 			return m, err
 		}
 	}

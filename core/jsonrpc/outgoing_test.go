@@ -134,7 +134,7 @@ func (nowhere) Close() error             { return nil }
 // What is no message is told to who wants to know, and not to the peer; a broken answer fails its call.
 func TestStray(t *testing.T) {
 	var strays []string
-	got := talk(t, Options{Stray: func(raw []byte, err *Error) { strays = append(strays, string(raw)) }}, Dialect{}, `Listening on port 80
+	got := talk(t, Options{OnInvalid: func(raw []byte, err *Error) { strays = append(strays, string(raw)) }}, Dialect{}, `Listening on port 80
 {"jsonrpc":"2.0","id":1,"method":"m"}
 {"jsonrpc":"1.0","id":2,"method":"m"}
 `)

@@ -1,53 +1,59 @@
 package jsonrpc
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// run calls the handler of a request or notification and answers the request. It returns
-// the buffer of the answer, and whether this goroutine is still the one that reads.
-func (c *Conn) run(r *Request, buf []byte) ([]byte, bool) {
-	if id, err := c.begin(r); err != nil {
-		return buf, c.refuseRequest(r, id, err)
+// serve handles a message other than a response, on the goroutine that has the turn: it calls the handler and sends the
+// answer. It returns the buffer of the answer, for the next one.
+func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
+	if f == nil {
+		if id, err := c.register(r); err != nil {
+			f = &fault{id: id, err: err}
+		} else if c.ordered != nil && !c.ordered[r.Method] && !r.IsNotification() {
+			r.declared.Store(true)
+		}
 	}
-	c.watch.begin(r)
-	reply := c.invoke(r, buf)
-	c.finish(r, reply)
-	// From here on it is too late to release: a goroutine that the handler left
-	// behind might still try to.
-	return reply, r.turn.CompareAndSwap(keepsTurn, servedTurn)
+	c.turns.latest.Store(r)
+	if !c.turns.running.Load() {
+		c.turns.start()
+	}
+	if f != nil {
+		c.refuse(r, f)
+		return buf
+	}
+	buf = c.invoke(r, buf)
+	c.finish(r, buf)
+	return buf
 }
 
-// begin enters a request among those in flight, or says why it cannot be, and under
-// which id.
-func (c *Conn) begin(r *Request) (ID, *Error) {
+// register adds a request to those in flight. If it is refused, register returns the id that the error is sent with.
+func (c *Conn) register(r *Request) (ID, *Error) {
 	if !r.IsNotification() && !c.unrelated {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		switch {
-		case c.lookup(r.ID) != nil:
+		if (c.inline != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
 			return ID{}, Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
-		case len(c.inflight) >= c.most:
-			return r.ID, Errorf(InternalError, "%d requests are in flight, the most there may be: wait for an answer before the next request", c.most)
+		}
+		if len(c.inflight) >= c.maxInFlight {
+			return r.ID, Errorf(InternalError, "%d requests are in flight, which is the limit: wait for an answer before the next request", c.maxInFlight)
 		}
 		if c.inline == nil {
-			c.inline = r // as one of those that keep the reading always is
+			c.inline = r // a single request needs no entry in the map
 		} else {
 			c.inflight[r.ID.key()] = r
 		}
 	}
-	c.hold()
+	c.running.Add(1)
 	return r.ID, nil
 }
 
-// lookup returns the request in flight with that id, if there is one. mu is held.
+// lookup returns the request in flight with that id, or nil. mu is held.
 func (c *Conn) lookup(id ID) *Request {
-	if c.inline == nil && len(c.inflight) == 0 {
-		return nil
-	}
 	key := id.key()
 	if c.inline != nil && c.inline.ID.key() == key {
 		return c.inline
@@ -55,28 +61,15 @@ func (c *Conn) lookup(id ID) *Request {
 	return c.inflight[key]
 }
 
-// tooLong deals with a request that keeps the reading, see [watchdog].
-func (c *Conn) tooLong(r *Request) {
-	if r.declared.Load() {
-		r.Release()
-	} else if c.held != nil {
-		// The order forbids to read on, but nothing has to wait for it that is to go out.
-		c.held.flush()
-	}
-}
-
-// hold makes Run wait for one thing more.
-func (c *Conn) hold() { c.running.Add(1) }
-
-// letGo is the end of what begin or hold began.
-func (c *Conn) letGo() {
+// done ends a request or batch that was counted in running.
+func (c *Conn) done() {
 	if c.running.Add(-1) == 0 && c.draining.Load() {
-		c.tellIdle()
+		c.signalIdle()
 	}
 }
 
-// tellIdle tells Run, once, that there is nothing to wait for, if so.
-func (c *Conn) tellIdle() {
+// signalIdle tells drain, once, if nothing is running.
+func (c *Conn) signalIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running.Load() == 0 && !c.wasIdle {
@@ -85,8 +78,7 @@ func (c *Conn) tellIdle() {
 	}
 }
 
-// invoke calls the handler and encodes its answer into buf. A panic in either ends the
-// request and nothing else.
+// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails the request alone.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	returned := false
 	defer func() {
@@ -95,15 +87,21 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 		}
 		p := recover()
 		c.logPanic(r, p)
-		reply = c.reply(nil, r, nil, Errorf(InternalError, "internal error in %s", r.Method))
+		reply = c.replyError(nil, r, Errorf(InternalError, "internal error in %s", r.Method))
 		if p == nil {
 			// runtime.Goexit: this goroutine ends here, so another has to read on.
 			c.finish(r, reply)
 			r.Release()
 		}
 	}()
-	result, err := c.handle((*requestContext)(r), r)
-	reply = c.reply(buf, r, result, err)
+	// The response begins before the handler is called, which appends its result.
+	reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
+	reply, err := c.handle((*requestContext)(r), r, reply)
+	if err != nil || r.IsNotification() {
+		reply = c.replyError(buf, r, err)
+	} else {
+		reply = append(reply, '}')
+	}
 	returned = true
 	return reply
 }
@@ -112,52 +110,64 @@ func (c *Conn) logPanic(r *Request, p any) {
 	c.log.Error("a handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
-// finish takes a request from among those in flight and sends its answer, if one is wanted.
+// replyError appends the answer to a request that failed; a notification has none.
+func (c *Conn) replyError(dst []byte, r *Request, err error) []byte {
+	if r.IsNotification() {
+		if err != nil {
+			c.log.Warn("received an invalid notification", "method", r.Method, "error", err)
+		}
+		return dst
+	}
+	r.failure = err
+	e := asError(err)
+	if e.Data != nil && strictjson.Check(e.Data) != nil {
+		c.log.Error("the data of an error is not valid JSON", "method", r.Method, "error", err)
+		e = &Error{Code: e.Code, Message: e.Message}
+	}
+	return appendError(dst, r.ID, e, false)
+}
+
+// encodeResults makes a handler that returns its result one that appends it.
+func (c *Conn) encodeResults(handle Handler) AppendHandler {
+	return func(ctx context.Context, r *Request, dst []byte) ([]byte, error) {
+		result, err := handle(ctx, r)
+		if err != nil || r.IsNotification() {
+			return dst, err
+		}
+		dst, err = appendJSON(dst, result)
+		if err != nil {
+			c.log.Error("encode a result", "method", r.Method, "error", err)
+			return dst, fmt.Errorf("encoding the result of %s: %w", r.Method, err)
+		}
+		return dst, nil
+	}
+}
+
+// finish removes a request from those in flight and sends its answer, if it gets one.
 func (c *Conn) finish(r *Request, reply []byte) {
-	defer c.letGo()
+	defer c.done()
 	c.mu.Lock()
-	r.endContext()
-	wanted := !r.IsNotification()
+	if live := r.live.Load(); live == nil {
+		r.live.Store(c.gone)
+	} else {
+		live.end()
+	}
+	answered := !r.IsNotification()
 	if c.inline == r {
 		c.inline = nil
-	} else if wanted && !c.unrelated {
+	} else if answered && !c.unrelated {
 		delete(c.inflight, r.ID.key())
 	}
 	if r.cancelled {
 		reply = nil
 	}
 	c.mu.Unlock()
-	if wanted {
+	if answered {
 		c.answer(r, reply)
 	}
 }
 
-// reply appends the answer to a request to dst; a notification has none.
-func (c *Conn) reply(dst []byte, r *Request, result any, err error) []byte {
-	if r.IsNotification() {
-		if err != nil {
-			c.log.Warn("a notification was not understood", "method", r.Method, "error", err)
-		}
-		return dst
-	}
-	if err == nil {
-		reply, encodeErr := appendResult(dst, r.ID, result)
-		if encodeErr == nil {
-			return reply
-		}
-		c.log.Error("encoding a result", "method", r.Method, "error", encodeErr)
-		err = fmt.Errorf("encoding the result of %s: %w", r.Method, encodeErr)
-	}
-	r.failure = err
-	e := asError(err)
-	if e.Data != nil && strictjson.Check(e.Data) != nil {
-		c.log.Error("the data of an error is not JSON", "method", r.Method, "error", err)
-		e = &Error{Code: e.Code, Message: e.Message}
-	}
-	return appendError(dst, r.ID, e, false)
-}
-
-// answer sends a reply, or puts it into its batch. A nil reply is none.
+// answer sends a reply, or adds it to its batch. A nil reply is not sent.
 func (c *Conn) answer(r *Request, reply []byte) {
 	after := r.after
 	if reply == nil {
@@ -168,43 +178,43 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		if reply, after, complete = r.batch.add(r.slot, reply, after); !complete {
 			return
 		}
-		defer c.letGo()
-		r.failure = nil // a batch is an answer, whatever is in it
+		defer c.done()
+		r.failure = nil // the batch is answered, even if its requests failed
 	}
-	if r.out != nil {
-		r.out.Respond(reply, r.failure)
-		for _, f := range after {
-			c.follow(r, f)
+	switch {
+	case r.responder != nil:
+		r.responder.Respond(reply, r.failure)
+	case reply == nil:
+		return
+	case c.lines == nil:
+		if c.send(reply) != nil {
+			return // sent has noted the error, which ends Run
 		}
+	default:
+		// Once the answer has its place among the others, the next message may be read while it is written.
+		later, _, err := c.lines.put(reply, true)
+		if !later && err == nil {
+			if !r.declared.Load() {
+				r.declare()
+			}
+			err = c.lines.push()
+		}
+		if err != nil {
+			_ = c.sent(err)
+			return
+		}
+	}
+	if len(after) == 0 {
 		return
 	}
-	if reply == nil || c.deal(r, reply) != nil {
-		return // an error is kept by sent and ends Run
-	}
-	if len(after) > 0 {
-		r.declare()
-	}
-	for _, f := range after {
-		c.follow(r, f)
-	}
-}
-
-// deal hands an answer to the transport. Once it has its place among the others, the
-// reading need not wait for it to be taken.
-func (c *Conn) deal(r *Request, reply []byte) error {
-	if c.held == nil {
-		return c.send(reply)
-	}
-	later, err := c.held.put(reply)
-	if later || err != nil {
-		return c.sent(err)
-	}
 	r.declare()
-	return c.sent(c.held.push())
+	for _, f := range after {
+		c.callAfter(r, f)
+	}
 }
 
-// follow calls what is to come behind an answer. A panic ends that and nothing else.
-func (c *Conn) follow(r *Request, f func()) {
+// callAfter calls a function of [Request.AfterAnswer]. A panic ends that function alone.
+func (c *Conn) callAfter(r *Request, f func()) {
 	returned := false
 	defer func() {
 		if returned {

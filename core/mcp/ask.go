@@ -134,7 +134,7 @@ func (c *Call) askLater(questions []asked) error {
 			continue
 		}
 		if err := q.answer(raw); err != nil {
-			d.reuse() // the client may want to answer better
+			d.reuse(c.via.server.states) // the client may answer again
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses[%q]: %v", q.key, err)
 		}
 	}
@@ -162,7 +162,7 @@ func (c *Call) readAnswers(intro *introduction) error {
 		if err != nil {
 			return badState(err)
 		}
-		d.ticket, d.answers, expected = state.ticket, state.Answers, state.expects
+		d.state, d.answers, expected = state, state.Answers, state.expects
 	}
 	switch strictjson.First(intro.responses) {
 	case 0:

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -16,34 +17,46 @@ func stateCall(params string) *Call {
 	return &Call{ctx: context.Background(), Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}}
 }
 
-// A state is refused once so many newer ones have been given that its number is forgotten.
-func TestStateWindow(t *testing.T) {
-	k := newStateKeeper(nil)
-	c := stateCall(`{"name":"a"}`)
-	first, err := k.seal(c, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := k.seal(c, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range stateWindow - 1 {
-		k.issue()
-	}
-	if _, err := k.open(c, first); err == nil || err.Error() != "has expired" {
-		t.Errorf("the first gives %v", err)
-	}
-	state, err := k.open(c, second)
-	if err != nil {
-		t.Fatalf("the second gives %v", err)
-	}
-	if err := state.ticket.redeem(); err != nil {
-		t.Errorf("the second cannot be redeemed: %v", err)
-	}
-	if _, err := k.open(c, second); err == nil || err.Error() != "has been used" {
-		t.Errorf("the second, again, gives %v", err)
-	}
+// A state is used once. If too many have been used, all that were given before count as expired.
+func TestStateUsedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newStateKeeper(nil)
+		c := stateCall(`{"name":"a"}`)
+		give := func() *dialogueState {
+			t.Helper()
+			text, err := k.seal(c, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, err := k.open(c, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return state
+		}
+		first, waiting, last := give(), give(), give()
+		if err := k.use(first); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.use(first); err == nil || err.Error() != "has been used" {
+			t.Errorf("the first, again, gives %v", err)
+		}
+		for len(k.used) < maxUsedStates {
+			k.used[rand.Text()] = first.Expires
+		}
+		if err := k.use(last); err != nil {
+			t.Errorf("the last gives %v", err)
+		}
+		for _, state := range []*dialogueState{first, waiting, last} {
+			if err := k.use(state); err == nil {
+				t.Errorf("a state of before can be used")
+			}
+		}
+		time.Sleep(time.Second)
+		if err := k.use(give()); err != nil {
+			t.Errorf("a new one gives %v", err)
+		}
+	})
 }
 
 // Large numbers that look the same as floating-point numbers are different ones.
@@ -138,21 +151,18 @@ func TestStateOfAnother(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := opened.ticket.redeem(); err != nil {
+		if err := k.use(opened); err != nil {
 			t.Error(err)
 		}
 		if _, err := k.open(c, state); err == nil || err.Error() != "has been used" {
 			t.Errorf("again: %v", err)
 		}
-		opened.ticket.giveBack()
+		k.reuse(opened)
 		if _, err := k.open(c, state); err != nil {
 			t.Errorf("given back: %v", err)
 		}
-		if err := opened.ticket.redeem(); err != nil {
+		if err := k.use(opened); err != nil {
 			t.Error(err)
 		}
-	}
-	if len(other.foreign) != 1 {
-		t.Errorf("%d states are remembered", len(other.foreign))
 	}
 }

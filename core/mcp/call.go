@@ -162,10 +162,10 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && c.Meta != nil {
+		err = c.readMeta(intro)
 	}
-	return c, c.readMeta(intro)
+	return c, err
 }
 
 // targetKey is the param that names what a method is about, if it is about one
@@ -182,9 +182,6 @@ func targetKey(method string) (key string, ok bool) {
 
 // readMeta takes from _meta what the protocol puts there.
 func (c *Call) readMeta(intro *introduction) error {
-	if c.Meta == nil {
-		return nil
-	}
 	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {
 		case "progressToken":
@@ -206,17 +203,21 @@ func (c *Call) readMeta(intro *introduction) error {
 	})
 }
 
-// run calls the method, unless the call is refused.
+// run calls the method, unless the call is refused, and handles its questions.
 func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	if err := c.beginDialogue(); err != nil {
-		return nil, err
+	if c.dialogue.Load() != nil || c.via.server.hook != nil { // else nothing has been asked, and this is the only run
+		if err := c.beginDialogue(); err != nil {
+			return nil, err
+		}
 	}
 	result, err := m.run(ctx, c)
-	if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
-		return open, sealErr // whatever the handler made of it
+	if c.dialogue.Load() != nil {
+		if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
+			return open, sealErr // whatever the handler returned
+		}
 	}
 	return result, err
 }
@@ -230,12 +231,12 @@ func (c *Call) tell(method string, params any) bool {
 		return false
 	}
 	if err := c.req.Notify(method, params); err != nil {
-		c.via.log.Debug("notifying the client", "method", method, "error", err)
+		c.via.log.Debug("notify the client", "method", method, "error", err)
 	}
 	return true
 }
 
-// end makes all further word of the call unsayable.
+// end drops notifications sent after the call has finished.
 func (c *Call) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,7 +39,7 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	return made, encodable(made)
 }
 
-// callTool needs no decoder: what it is about has been read already, see newCall.
+// callTool checks the arguments of a call and runs the handler of the tool. newCall has read the params.
 func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	switch strictjson.First(c.target) {
 	case '"':
@@ -52,8 +52,10 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", short(c.Target))
 	}
-	if err := checkScopes(ctx, t.Scopes); err != nil {
-		return nil, err
+	if len(t.Scopes) > 0 {
+		if err := checkScopes(ctx, t.Scopes); err != nil {
+			return nil, err
+		}
 	}
 	switch strictjson.First(c.arguments) {
 	case '{':
@@ -62,49 +64,40 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	default:
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the arguments of %s must be an object, got %s", t.Name, strictjson.Describe(c.arguments))
 	}
-	result, err := t.call(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.checkOutput(c, result); err != nil {
-		// The tool has run, so the model should know that something came of it.
-		Logger(ctx).Error("a tool broke its own rules", "tool", t.Name, "error", err)
-		result = ErrorResult(err)
-	}
-	return result, nil
-}
-
-// call checks the arguments and runs the handler.
-func (t *tool) call(ctx context.Context, c *Call) (*ToolResult, error) {
-	if err := t.input.ValidateChecked(c.arguments); err != nil {
+	if err := t.input.Validate(c.arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
-	began := t.pace.begin(c.req)
+	began := t.pace.begin(c)
 	result, err := t.handler(ctx, c.arguments)
-	t.pace.end(c.req, began)
-	if err != nil {
-		if isProtocolError(err) {
-			return nil, err
-		}
+	t.pace.end(c, began)
+	switch {
+	case err != nil && isProtocolError(err):
+		return nil, err
+	case err != nil:
 		return ErrorResult(err), nil
-	}
-	if result == nil {
+	case result == nil:
 		result = &ToolResult{}
+	}
+	if t.output == nil || result.IsError {
+		return result, nil
+	}
+	if err := t.checkOutput(c, result); err != nil {
+		// The tool has run, so the model should learn what is wrong with its result.
+		Logger(ctx).Error("a tool returned an invalid result", "tool", t.Name, "error", err)
+		return ErrorResult(err), nil
 	}
 	return result, nil
 }
 
+// isProtocolError reports whether an error of a handler fails the request itself.
 func isProtocolError(err error) bool {
-	var e *jsonrpc.Error
-	var code jsonrpc.Code
-	return errors.As(err, &e) || errors.As(err, &code)
+	_, isError := errors.AsType[*jsonrpc.Error](err)
+	_, isCode := errors.AsType[jsonrpc.Code](err)
+	return isError || isCode
 }
 
-// checkOutput holds what a tool returned against what it promised.
+// checkOutput validates the structured content of a result against the output schema.
 func (t *tool) checkOutput(c *Call, result *ToolResult) error {
-	if t.output == nil || result.IsError {
-		return nil
-	}
 	if result.StructuredContent == nil {
 		return fmt.Errorf("the tool %s declares an output schema and returned no structured content", t.Name)
 	}

@@ -14,7 +14,7 @@ import (
 
 // A dialogue is what has been asked and answered in a call.
 type dialogue struct {
-	ticket *ticket // of the state that came with the call; nil if none did
+	state *dialogueState // that came with the call; nil if none did
 
 	mu      sync.Mutex
 	answers map[string]json.RawMessage // by key, of this round and those before
@@ -22,7 +22,7 @@ type dialogue struct {
 	keys    map[string]bool            // all that have been asked by now
 	before  map[string]bool            // those asked by a hook before the handler was called
 	ran     bool                       // the handler has been called
-	used    bool                       // the ticket has been redeemed
+	used    bool                       // the state has been used
 }
 
 // talk returns the dialogue of a call.
@@ -79,14 +79,11 @@ func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
 // beginDialogue is called when the handler is: the state is now used up, and the handler may
 // ask what it asked before, if a hook calls it again.
 func (c *Call) beginDialogue() error {
-	if c.dialogue.Load() == nil && c.via.server.hook == nil {
-		return nil // nothing has been said, and this is the first time
-	}
 	d := c.talk()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.ticket != nil && !d.used {
-		if err := d.ticket.redeem(); err != nil {
+	if d.state != nil && !d.used {
+		if err := c.via.server.states.use(d.state); err != nil {
 			return badState(err)
 		}
 		d.used = true
@@ -99,12 +96,12 @@ func (c *Call) beginDialogue() error {
 	return nil
 }
 
-// reuse lets the state that came with the call come again.
-func (d *dialogue) reuse() {
+// reuse makes the state that came with the call valid again.
+func (d *dialogue) reuse(k *stateKeeper) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.used {
-		d.ticket.giveBack()
+		k.reuse(d.state)
 		d.used = false
 	}
 }

@@ -16,15 +16,19 @@ func (s *Session) handshakeRequest(call *Call) (any, error) {
 	agreed := s.agreement()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
 	if call.Method == "initialize" {
-		return s.serve(call, method{run: typed(s.initialize), ordered: true}, nil)
+		return s.serve(call, method{run: typed(s.initialize)}, nil)
 	}
 	m, known := s.server.methods[call.Method]
-	return s.serve(call, m, s.ready(call.Method, m, known && m.in != statelessEra))
+	known = known && m.in != statelessEra
+	var refusal error
+	if s.State() != Operating || !known || m.capability != "" && !agreed.offered.Has(m.capability) {
+		refusal = s.refuse(call.Method, m, known)
+	}
+	return s.serve(call, m, refusal)
 }
 
-// ready reports whether the session has come far enough for a request, and says
-// what is missing if it has not.
-func (s *Session) ready(name string, m method, known bool) error {
+// refuse returns why the session does not serve a request yet, or not at all. It always serves ping.
+func (s *Session) refuse(name string, m method, known bool) error {
 	if name == "ping" {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // whatever revision it came.
 type method struct {
 	run func(ctx context.Context, c *Call) (any, error)
-	// ordered keeps it in the order of messages; others run beside each other.
+	// ordered methods are served in the order of messages; others may run concurrently.
 	ordered bool
 	// capability is what the server must have offered; "" means nothing.
 	capability string
@@ -62,11 +62,7 @@ func typed[P any](f func(context.Context, *Call, *P) (any, error)) func(context.
 	return func(ctx context.Context, c *Call) (any, error) {
 		var p P
 		if c.Params != nil {
-			decode := decoder().Decode
-			if same(c.Params, c.req.Params) {
-				decode = decoder().DecodeChecked // the connection has checked them
-			}
-			if err := decode(c.Params, &p); err != nil {
+			if err := decoder().Decode(c.Params, &p); err != nil {
 				return nil, paramsError(c.Method, err)
 			}
 		}

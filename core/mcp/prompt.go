@@ -142,9 +142,9 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
 	}
-	began := found.pace.begin(c.req)
+	began := found.pace.begin(c)
 	result, err := found.handler(ctx, p.Arguments)
-	found.pace.end(c.req, began)
+	found.pace.end(c, began)
 	if result == nil {
 		result = &PromptResult{}
 	}

@@ -108,9 +108,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		return nil, err
 	}
 	c.cache = found.cache
-	began := found.pace.begin(c.req)
+	began := found.pace.begin(c)
 	contents, err := found.handler(ctx, *p.URI, found.variables)
-	found.pace.end(c.req, began)
+	found.pace.end(c, began)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(*p.URI)
 	}

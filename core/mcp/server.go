@@ -65,6 +65,7 @@ type Server struct {
 	lists        Cache
 	card         json.RawMessage // the name that results are signed with
 	methods      map[string]method
+	ordered      map[string]bool // methods that are served before the next message is read
 	states       *stateKeeper
 	provided     atomic.Pointer[context.Context] // of which calls have the values
 
@@ -104,6 +105,12 @@ func NewServer(info Implementation, o Options) *Server {
 	}
 	s.card, _ = Implementation{Name: info.Name, Title: info.Title, Version: info.Version}.AppendJSON(nil) // strings, which cannot fail
 	s.methods = s.methodTable()
+	s.ordered = map[string]bool{"initialize": true}
+	for name, m := range s.methods {
+		if m.ordered {
+			s.ordered[name] = true
+		}
+	}
 	return s
 }
 
@@ -245,7 +252,7 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 // newSession returns a session over t, which is not told of changes before the server watches those for it.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, log: s.log, ending: make(chan struct{})}
-	o.Handle, o.Ending, o.Logger = session.handle, session.end, s.log
+	o.Append, o.Ordered, o.Ending, o.Logger = session.handle, s.ordered, session.end, s.log
 	session.conn = jsonrpc.NewConn(t, o)
 	session.changes = sessionChanges(session)
 	session.changes.begin()

@@ -83,12 +83,15 @@ func (s *Session) end() {
 	close(s.ending)
 }
 
-// handle takes every message of the client. This is the one place where the eras of the
-// protocol part: a request that names its revision is of the era in which each does,
-// any other is part of a session. Below it, methods do not know which one they serve.
-func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
+// handle handles every message of the client, and appends the result of a request to dst. This is the one place where the
+// eras of the protocol are distinguished: a request that names its revision is stateless, any other belongs to a session.
+// Methods do not know which one they serve.
+//
+// A tools/call passes these functions: newCall reads its params, handshakeRequest or statelessRequest checks that it may
+// be served, serve calls the hook, run the method, callTool the handler of the tool, render and AppendJSON write the result.
+func (s *Session) handle(ctx context.Context, req *jsonrpc.Request, dst []byte) ([]byte, error) {
 	if req.IsNotification() {
-		return nil, s.notified(req)
+		return dst, s.notified(req)
 	}
 	var intro introduction
 	call, err := s.newCall(ctx, req, &intro)
@@ -96,24 +99,37 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 		if s.stateless {
 			err = &StatelessError{Err: err, Malformed: true}
 		}
-		return nil, err
+		return dst, err
 	}
+	var result any
 	if intro.version != nil || s.stateless {
-		return s.statelessRequest(call, &intro)
+		result, err = s.statelessRequest(call, &intro)
+	} else {
+		result, err = s.handshakeRequest(call)
 	}
-	return s.handshakeRequest(call)
+	if err != nil {
+		return dst, err
+	}
+	switch r := result.(type) {
+	case jsonrpc.Appender:
+		dst, err = r.AppendJSON(dst)
+	case json.RawMessage:
+		dst, err = append(dst, r...), strictjson.Check(r)
+	default:
+		dst, err = strictjson.Append(dst, r)
+	}
+	if err != nil {
+		s.log.Error("encode a result", "method", call.Method, "error", err)
+		return dst, fmt.Errorf("encoding the result of %s: %w", call.Method, err)
+	}
+	return dst, nil
 }
 
-// serve runs a method for a call, with the hook around it. A refusal, if there is one,
-// stands in for the method, so that the hook sees what is refused too.
-func (s *Session) serve(call *Call, m method, refusal error) (any, error) {
-	if !m.ordered {
-		call.req.MayTakeLong()
-	}
+// serve runs a method for a call, with the hook around it. A refusal, if there is one, replaces the method, so that the hook
+// sees refused calls too.
+func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
-	var result any
-	var err error
 	if hook := s.server.hook; hook != nil {
 		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
 		if errors.Is(err, errOpen) {

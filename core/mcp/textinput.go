@@ -64,7 +64,7 @@ func (in *textInput) check(what, name string, values map[string]string) error {
 	if in == nil {
 		return nil
 	}
-	if err := in.schema.ValidateChecked(textObject(values)); err != nil {
+	if err := in.schema.Validate(textObject(values)); err != nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s %s:\n%v", what, name, err)
 	}
 	return nil

@@ -139,7 +139,7 @@ func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	if r.StructuredContent != nil {
-		dst = appendMember(dst, "structuredContent", r.StructuredContent)
+		dst = append(append(dst, `,"structuredContent":`...), r.StructuredContent...)
 	}
 	if r.IsError {
 		dst = append(dst, `,"isError":true`...)
@@ -214,9 +214,12 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	if r == nil {
 		r = &ToolResult{}
 	}
-	blocks, err := renderContent(r.Content, c.Revision)
-	if err != nil {
-		return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
+	blocks := r.Content
+	if len(blocks) > 0 {
+		var err error
+		if blocks, err = renderContent(blocks, c.Revision); err != nil {
+			return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
+		}
 	}
 	known := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
 	if known && c.Revision >= Revision20251125 {

@@ -36,10 +36,15 @@ func AddDerivedTool[In, Out any](s *Server, t Tool, f func(context.Context, In) 
 
 func newTypedTool[In, Out any](f func(context.Context, In) (Out, error)) typedTool {
 	made := typedTool{
-		in:   reflect.TypeFor[In](),
-		out:  reflect.TypeFor[Out](),
-		copy: func(in any) any { made := *in.(*In); return &made },
-		call: func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) },
+		in:  reflect.TypeFor[In](),
+		out: reflect.TypeFor[Out](),
+		call: func(ctx context.Context, defaults any, decode func([]byte, any) error, arguments json.RawMessage) (any, error) {
+			in := *defaults.(*In)
+			if err := decode(arguments, &in); err != nil {
+				return nil, fmt.Errorf("invalid arguments: %w", err)
+			}
+			return f(ctx, in)
+		},
 	}
 	if f == nil {
 		made.call = nil
@@ -64,8 +69,7 @@ func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 // anew for each of them, so it is small.
 type typedTool struct {
 	in, out reflect.Type
-	copy    func(in any) any // of pointers to In
-	call    func(ctx context.Context, in any) (any, error)
+	call    func(ctx context.Context, defaults any, decode func([]byte, any) error, arguments json.RawMessage) (any, error)
 }
 
 // An inferrer returns the schema of a type.
@@ -184,15 +188,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 	isText := f.output() == reflect.TypeFor[string]()
 	decoder := sync.OnceValue(func() *strictjson.ValueDecoder { return strictjson.NewValueDecoder(f.in) })
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
-		decode := decoder().Decode
-		if c := CallFrom(ctx); c != nil && same(arguments, c.arguments) {
-			decode = decoder().DecodeChecked // the connection has checked them
-		}
-		in := f.copy(initial)
-		if err := decode(arguments, in); err != nil {
-			return nil, fmt.Errorf("invalid arguments: %w", err)
-		}
-		output, err := f.call(ctx, in)
+		output, err := f.call(ctx, initial, decoder().Decode, arguments)
 		if err != nil {
 			return nil, err
 		}

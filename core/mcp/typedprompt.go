@@ -89,7 +89,7 @@ func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, e
 func textDecoder[In any](what string) func(map[string]string) (In, error) {
 	decoder := sync.OnceValue(strictjson.NewDecoder[In])
 	return func(values map[string]string) (in In, err error) {
-		if err := decoder().DecodeChecked(textObject(values), &in); err != nil {
+		if err := decoder().Decode(textObject(values), &in); err != nil {
 			return in, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s: %v", what, err)
 		}
 		return in, nil
