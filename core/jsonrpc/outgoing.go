@@ -11,11 +11,10 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Call sends a request, waits for the answer and decodes its result into result,
-// which may be nil. An error of the peer is returned as an [*Error]. If ctx
-// ends first, Call returns the cause at once and the answer is dropped when it comes; telling
-// the peer is up to the caller, who knows how. A peer that does not read keeps Call from sending; with
-// another transport than [Lines], ctx may be looked at only afterwards then.
+// Call sends a request, waits for the answer and decodes its result into result, which may be nil. An error of the peer is
+// returned as an [*Error]. If ctx ends first, Call returns the cause at once and drops the answer when it arrives; the caller
+// tells the peer, if the protocol has a way. While the peer does not read, Call waits to send; with other transports than
+// [Lines], ctx does not end that.
 //
 // params must encode to an object or an array; nil sends none.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
@@ -23,8 +22,7 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	return err
 }
 
-// CallID is [Conn.Call] and also returns the id that the request was sent with,
-// for a protocol that has a way to give up a request.
+// CallID is [Conn.Call] and also returns the id of the request, for protocols that can cancel requests.
 func (c *Conn) CallID(ctx context.Context, method string, params, result any) (ID, error) {
 	id, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
 	if err != nil || result == nil {
@@ -40,28 +38,28 @@ func (c *Conn) CallID(ctx context.Context, method string, params, result any) (I
 	return id, nil
 }
 
-// An Outgoing is a call of ours, with all that may be said of it.
+// An Outgoing is a call of ours, with all its options.
 type Outgoing struct {
 	Method string
 	Params any // as [Conn.Call] takes them
 
-	// Idle is how long to wait for the answer since the call was sent or, later, since [Conn.Touch] was last
-	// called with it; Most is how long to wait in all. 0 is for ever. The error is a [*TimeoutError].
+	// Idle is how long to wait for the answer after the call was sent or [Conn.Touch] was last called with it; Most is how long
+	// to wait in all. 0 means no limit. The error is a [*TimeoutError].
 	Idle, Most time.Duration
 
-	// Via sends the message in another way than over the transport, and may go on to wait for the answer and hand it to
-	// [Conn.Receive]. If it returns nil before an answer was taken, that is waited for. Its context ends when that of the
-	// call does, when the time is up, when an answer was taken, and with done, which Via calls in the end: before it returns, or later if
-	// something still goes on. It may keep msg. nil is the transport.
+	// Via sends the message in another way than over the transport, and may wait for the answer and hand it to
+	// [Conn.Receive] or [Conn.Deliver]. If it returns nil before there is an answer, the call waits for it. Its context ends
+	// with that of the call, at a timeout, when Receive gets the answer, and when Via calls done: before it returns, or later
+	// if it left something running. It may keep msg. nil means the transport.
 	Via func(ctx context.Context, done func(), id ID, msg []byte) error
 
-	// Begun is told the id before the call is sent. nil is nobody.
+	// Begun is called with the id before the call is sent. It may be nil.
 	Begun func(ID)
 
 	number int64 // its id; guarded by Conn.mu
 }
 
-// A TimeoutError says that an answer did not come in time.
+// A TimeoutError says that an answer did not arrive in time.
 type TimeoutError struct {
 	Method string
 	After  time.Duration
@@ -77,7 +75,7 @@ func (e *TimeoutError) Is(target error) bool { return target == context.Deadline
 // Timeout reports true, as for errors of package net.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// An AnswerError says that an answer came and makes no sense.
+// An AnswerError says that an answer is invalid.
 type AnswerError struct {
 	Method string
 	Err    *Error
@@ -87,11 +85,11 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the answer to %s was not understood: %v", e.Method, e.Err)
 }
 
-// Unwrap is what is wrong with it.
+// Unwrap returns what is wrong with it.
 func (e *AnswerError) Unwrap() error { return e.Err }
 
-// Do sends a request as o says and waits for the answer, whose result is good JSON. It returns the id even if there is no
-// answer, unless nothing was sent.
+// Do sends a request with the options of o and waits for the answer. The result is valid JSON. Do returns the id even if there
+// is no answer, unless nothing was sent.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
 	number, err := c.enter(o, p)
@@ -128,7 +126,7 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 	return id, answer.result, nil
 }
 
-// sendCall hands a call to the transport, or to where what belongs to the request goes that it is made for.
+// sendCall hands a call to the transport, or to the responder of the request that it belongs to.
 func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte) error {
 	if r := c.requestOf(ctx); r != nil {
 		r.Release() // before sending: the peer may not read until it has been read from
@@ -143,7 +141,7 @@ func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte
 	return err
 }
 
-// sendWithin hands a message to the transport, unless ctx ends or the time is up before there is room for it.
+// sendWithin hands a message to the transport, unless ctx ends or the call expires before there is room for it.
 func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []byte) error {
 	if c.lines == nil {
 		return c.send(msg)
@@ -163,16 +161,16 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 	}
 }
 
-var errExpired = errors.New("the time is up")
+var errExpired = errors.New("timeout")
 
-// late is the error for a call whose time is up.
+// late returns the error of a call that timed out.
 func (c *Conn) late(o *Outgoing, p *pending) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return p.timeout(o)
 }
 
-// sendVia has a call sent by somebody else, who may wait for its answer.
+// sendVia sends a call by [Outgoing].Via.
 func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
 	until, stop := context.WithCancelCause(ctx)
 	c.mu.Lock()
@@ -189,15 +187,15 @@ func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg 
 	p.stop = nil
 	c.mu.Unlock()
 	if cause := context.Cause(until); err != nil && cause != nil && cause != errDone && ctx.Err() == nil {
-		return cause // why it was stopped says more than what came of that
+		return cause // why Via was stopped says more than its error
 	}
 	return err
 }
 
-// errDone is why the context of what sends a call has ended, if it has nothing more to do.
-var errDone = errors.New("all was done")
+// errDone is the cause of the context of Via after done.
+var errDone = errors.New("done")
 
-// await waits for the answer to a call that was sent, or was not.
+// await waits for the answer to a call. sent is the error of sending it.
 func (c *Conn) await(ctx context.Context, o *Outgoing, p *pending, sent error) (message, error) {
 	select {
 	case m, ok := <-p.answer:
@@ -227,8 +225,7 @@ func answered(o *Outgoing, m message, ok bool) (message, error) {
 	return m, nil
 }
 
-// Notify sends a notification. It returns when the transport has taken it, or when ctx ends before there is
-// room for it.
+// Notify sends a notification. It returns when the transport has taken it, or when ctx ends before there is room for it.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return notify(func(msg []byte) error { return c.sendWithin(ctx, nil, msg) }, method, params)
 }
@@ -244,7 +241,7 @@ func notify(send func([]byte) error, method string, params any) error {
 	return nil
 }
 
-// AppendNotification appends a notification, for those who send it in a way of their own.
+// AppendNotification appends a notification, for callers that send it themselves.
 func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
 	return appendCall(dst, ID{}, method, params)
 }
@@ -274,7 +271,7 @@ func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// enter makes an id under which p waits.
+// enter registers p under a new id.
 func (c *Conn) enter(o *Outgoing, p *pending) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -286,7 +283,7 @@ func (c *Conn) enter(o *Outgoing, p *pending) (int64, error) {
 	return c.lastID, nil
 }
 
-// leave ends what enter began.
+// leave undoes enter.
 func (c *Conn) leave(id int64, p *pending, o *Outgoing) {
 	c.mu.Lock()
 	delete(c.calls, id)
@@ -297,7 +294,7 @@ func (c *Conn) leave(id int64, p *pending, o *Outgoing) {
 	}
 }
 
-// numberOf is the number that an id is, of those that calls of ours have.
+// numberOf returns the number of an id of our own calls.
 func numberOf(id ID) (int64, bool) {
 	n, err := strconv.ParseInt(id.raw, 10, 64)
 	return n, err == nil
@@ -321,7 +318,7 @@ func (c *Conn) deliver(m message, stop bool) {
 	}
 }
 
-// Touch tells that the peer is at work on a call, so that its time begins anew.
+// Touch restarts the idle timeout of a call, because the peer has shown that it is working on it.
 func (c *Conn) Touch(o *Outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -330,7 +327,7 @@ func (c *Conn) Touch(o *Outgoing) {
 	}
 }
 
-// Abandon ends all calls, and lets none begin: nobody takes their answers any more.
+// Abandon fails all pending calls, and further ones: their answers will not arrive.
 func (c *Conn) Abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,7 @@ type pending struct {
 	after   time.Duration
 }
 
-// newPending returns a call that waits as o says. Most are made of one that has its answer.
+// newPending returns a pending call with the timeouts of o. It reuses one that has completed, if possible.
 func (c *Conn) newPending(o *Outgoing) *pending {
 	var p *pending
 	if o.Via == nil {
@@ -36,7 +36,7 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	case first <= 0:
 		return p
 	case o.Via != nil:
-		// Whoever sends it does not look at a channel, and has nothing more to do with it when it was sent.
+		// Via watches its context instead of a channel.
 		expired := make(chan time.Time, 1)
 		p.expired = expired
 		p.timer = time.AfterFunc(first, func() {
@@ -60,7 +60,7 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	return p
 }
 
-// next is how long to wait from now on, if left is what is left of all waiting; 0 is for ever.
+// next returns the next timeout, if left is what is left of Most; 0 means none.
 func (p *pending) next(left time.Duration) time.Duration {
 	p.after = p.idle
 	if p.idle <= 0 || !p.until.IsZero() && left < p.idle {
@@ -69,7 +69,7 @@ func (p *pending) next(left time.Duration) time.Duration {
 	return p.after
 }
 
-// extend begins the waiting anew. Conn.mu is held.
+// extend restarts the idle timeout. Conn.mu is held.
 func (p *pending) extend() {
 	if p.idle <= 0 || p.timer == nil {
 		return
@@ -83,7 +83,7 @@ func (p *pending) extend() {
 	p.timer.Reset(p.next(left))
 }
 
-// timeout is the error for one whose time is up. Conn.mu is held.
+// timeout returns the error of a call that timed out. Conn.mu is held.
 func (p *pending) timeout(o *Outgoing) error {
 	after := p.after
 	if !p.until.IsZero() && !time.Now().Before(p.until) {
@@ -92,7 +92,7 @@ func (p *pending) timeout(o *Outgoing) error {
 	return &TimeoutError{o.Method, after}
 }
 
-// keep ends the waiting, and keeps the call for another. Nobody else knows of it any more.
+// keep stops the timer of a completed call, and keeps it for reuse.
 func (c *Conn) keep(p *pending, o *Outgoing) {
 	if p.timer != nil {
 		p.timer.Stop()

@@ -226,13 +226,21 @@ func kindOf(raw json.RawMessage) string {
 
 // wanted describes JSON types.
 func wanted(kinds []string) string {
-	said := map[string]string{
-		"number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object in JSON", "array": "a list in JSON", "null": "null", "string": "text",
-	}
 	var all []string
 	for _, kind := range kinds {
-		if text, ok := said[kind]; ok {
-			all = append(all, text)
+		switch kind {
+		case "number", "string":
+			all = append(all, "a "+kind)
+		case "integer":
+			all = append(all, "a whole number")
+		case "boolean":
+			all = append(all, "true or false")
+		case "object":
+			all = append(all, "an object in JSON")
+		case "array":
+			all = append(all, "a list in JSON")
+		case "null":
+			all = append(all, "null")
 		}
 	}
 	return strings.Join(all, " or ")

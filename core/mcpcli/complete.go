@@ -144,12 +144,12 @@ func completeRead(ctx context.Context, c *client.Client, words []string, _ strin
 	if len(words) > 0 {
 		return nil
 	}
-	resources, err := c.Resources(ctx)
+	entries, err := c.Entries(ctx, "resources/list", "resources", "resources")
 	if err != nil {
 		return nil
 	}
 	var all []string
-	for _, r := range resources {
+	for _, r := range decode[mcp.Resource](entries) {
 		all = append(all, r.URI)
 	}
 	return all
@@ -157,7 +157,7 @@ func completeRead(ctx context.Context, c *client.Client, words []string, _ strin
 
 // completePrompt suggests prompts, their arguments, and the values that the server suggests.
 func completePrompt(ctx context.Context, c *client.Client, words []string, prefix string) []string {
-	prompts, err := c.Prompts(ctx)
+	prompts, err := listPrompts(ctx, c)
 	if err != nil {
 		return nil
 	}

@@ -74,13 +74,12 @@ func endingOf(mimeType string) string {
 		return ".bin"
 	}
 	// The systems' own tables differ from machine to machine.
-	known := map[string]string{
-		"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg", "image/bmp": ".bmp", "image/tiff": ".tiff",
-		"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac", "audio/mp4": ".m4a",
-		"video/mp4": ".mp4", "video/webm": ".webm", "application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip",
-		"application/gzip": ".gz", "text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/markdown": ".md",
-	}
-	if ending, ok := known[kind]; ok {
+	const known = "image/png .png image/jpeg .jpg image/gif .gif image/webp .webp image/svg+xml .svg image/bmp .bmp image/tiff .tiff " +
+		"audio/wav .wav audio/x-wav .wav audio/mpeg .mp3 audio/ogg .ogg audio/flac .flac audio/mp4 .m4a " +
+		"video/mp4 .mp4 video/webm .webm application/pdf .pdf application/json .json application/zip .zip " +
+		"application/gzip .gz text/plain .txt text/html .html text/csv .csv text/markdown .md "
+	if _, rest, ok := strings.Cut(" "+known, " "+kind+" "); ok {
+		ending, _, _ := strings.Cut(rest, " ")
 		return ending
 	}
 	return ".bin"

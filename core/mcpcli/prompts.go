@@ -60,9 +60,15 @@ func newPrompt(env Env) *cobra.Command {
 	return cmd
 }
 
+// listPrompts lists the prompts of a server.
+func listPrompts(ctx context.Context, c *client.Client) ([]mcp.Prompt, error) {
+	entries, err := c.Entries(ctx, "prompts/list", "prompts", "prompts")
+	return decode[mcp.Prompt](entries), err
+}
+
 // prompt gets a prompt and prints it.
 func (s *session) prompt(ctx context.Context, name string, words []string) error {
-	all, err := s.Prompts(ctx)
+	all, err := listPrompts(ctx, s.Client)
 	if err != nil {
 		return err
 	}

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// A reader is a connection that a stream is sent over. A stream has one at a time: another takes its place.
+// A reader is a connection that a stream is sent over. A stream has one at a time: a new one replaces the old one.
 type reader struct {
 	*stream
 	next int           // the number of the next event
-	woke chan struct{} // there may be something new
-	gone bool          // it has to leave,
-	last int           // before the event with that number
+	woke chan struct{} // there may be new events
+	gone bool          // it must stop
+	last int           // before the event with this number
 }
 
-// What has become of a reader.
+// A readerState is what a reader does next.
 type readerState int
 
 const (
-	readerWaits readerState = iota // there may be more
+	readerWaits readerState = iota // waits for more events
 	readerDone                     // it has seen the whole stream
-	readerLeft                     // it was sent away, before the end
-	readerLost                     // it has missed something, and cannot come back for it
+	readerLeft                     // it was dismissed before the end
+	readerLost                     // it has missed events of a whole stream
 )
 
-// read returns a reader from an event on.
+// read returns a reader that starts with an event.
 func (s *stream) read(from int) *reader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *stream) readLocked(from int) *reader {
 	return s.reader
 }
 
-// primeOnce puts a mark into a stream that has nothing in it yet.
+// primeOnce marks a stream that is empty.
 func (r *reader) primeOnce() {
 	r.mu.Lock()
 	empty := r.first+len(r.events) == 0
@@ -49,14 +49,14 @@ func (r *reader) primeOnce() {
 	}
 }
 
-// dismiss sends the reader away, once it has seen all there is.
+// dismiss stops the reader once it has sent all events.
 func (s *stream) dismiss() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dismissLocked(s.first + len(s.events))
 }
 
-// dismissLocked sends the reader away before the event with a number: what comes from there on is for another. mu is held.
+// dismissLocked stops the reader before the event with a number: later ones are for another reader. mu is held.
 func (s *stream) dismissLocked(before int) {
 	if s.reader != nil {
 		s.reader.gone, s.reader.last = true, before
@@ -65,21 +65,21 @@ func (s *stream) dismissLocked(before int) {
 	}
 }
 
-// wake tells the reader that there is something new. mu is held.
+// wake tells the reader that there are new events. mu is held.
 func (s *stream) wake() {
 	if s.reader == nil {
 		return
 	}
 	select {
 	case s.reader.woke <- struct{}{}:
-	default: // it knows
+	default: // it has been told
 	}
 }
 
-// mostAtOnce is how many bytes of events are written together, if there are several.
-const mostAtOnce = 32 << 10
+// maxAtOnce is how many bytes of events are written together.
+const maxAtOnce = 32 << 10
 
-// more appends events that the reader has not seen, as they are sent.
+// more appends events that the reader has not sent, in the format of the stream.
 func (r *reader) more(dst []byte) ([]byte, readerState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,13 +87,13 @@ func (r *reader) more(dst []byte) ([]byte, readerState) {
 		if r.whole {
 			return dst, readerLost
 		}
-		r.next = r.first // the client was away for too long, or reads too slowly
+		r.next = r.first // the client was gone for too long, or reads too slowly
 	}
 	end := r.first + len(r.events)
 	if r.gone {
 		end = min(end, r.last)
 	}
-	for ; r.next < end && len(dst) < mostAtOnce; r.next++ {
+	for ; r.next < end && len(dst) < maxAtOnce; r.next++ {
 		dst = r.appendEvent(dst, r.next)
 	}
 	r.sent = max(r.sent, r.next)
@@ -111,7 +111,7 @@ func (r *reader) more(dst []byte) ([]byte, readerState) {
 	return dst, readerWaits
 }
 
-// appendEvent appends the event with a number, as it is sent.
+// appendEvent appends the event with a number, in the format of the stream.
 func (s *stream) appendEvent(dst []byte, n int) []byte {
 	e := s.events[n-s.first]
 	if s.lasts() {
@@ -131,7 +131,7 @@ func (s *stream) appendEvent(dst []byte, n int) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// startStream begins the answer to a request of HTTP that is a stream. The client sees that at once.
+// startStream starts a response that is a stream. The client gets its header at once.
 func (h *Handler) startStream(w http.ResponseWriter) {
 	header := w.Header()
 	header["Content-Type"] = h.headers.sse
@@ -141,7 +141,7 @@ func (h *Handler) startStream(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// pump writes a stream to a client until it has seen the whole, is gone or is sent away.
+// pump writes a stream to a client until it is complete, the client is gone or the reader is dismissed.
 func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) readerState {
 	defer from.release()
 	control := http.NewResponseController(w)
@@ -187,9 +187,9 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) rea
 	}
 }
 
-// send writes to a client, which has a time to take each piece of it.
+// send writes to a client, which must accept each piece within the write timeout.
 func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
-	for piece := range slices.Chunk(data, mostAtOnce) {
+	for piece := range slices.Chunk(data, maxAtOnce) {
 		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
 		if _, err := w.Write(piece); err != nil {
 			return err
@@ -205,7 +205,7 @@ func (r *reader) done() {
 	r.seen = true
 }
 
-// release is the end of a reader. What was kept for it alone is not any more: first what came before the answer.
+// release ends a reader, and drops events that were kept for it alone: first those before the answer.
 func (r *reader) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

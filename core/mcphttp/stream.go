@@ -9,46 +9,46 @@ import (
 	"time"
 )
 
-// streams are those of one session: of its calls, and the one for what belongs to no call. They share a lock, and the room for
-// what has been sent and may be asked for again.
+// streams are the streams of one session: one for each call, and one for messages that belong to no call. They share a lock
+// and a size limit for events that clients may ask for again.
 type streams struct {
 	limit int
 
 	mu    sync.Mutex
 	size  int
 	last  int       // the number of the newest
-	own   *stream   // for what belongs to no call; nil until there is something
+	own   *stream   // for messages that belong to no call; nil until there is one
 	calls []*stream // by age
 	over  bool
 }
 
 func newStreams(limit int) *streams { return &streams{limit: limit} }
 
-// A stream is a row of messages to a client. It is kept apart from the connection that it is sent over: that may break, and another go on
-// with it; and who writes to it never waits for the client.
+// A stream is a sequence of messages to a client. It outlives the connection that it is sent over, so that the client can
+// resume it over another. Adding a message never waits for the client.
 type stream struct {
 	*streams
-	name     string // in the ids of events; "" if nobody can come back to it
-	whole    bool   // it is of no use to a client that has missed something
+	name     string // part of event ids; "" if the stream cannot be resumed
+	whole    bool   // a client that misses an event must be disconnected
 	events   []event
 	first    int  // the number of events[0]
-	sent     int  // the number behind the last one that was sent to anyone
-	seen     bool // somebody has been sent the whole
+	sent     int  // the number after the last event that was sent
+	seen     bool // a client has been sent the whole stream
 	bytes    int
 	finished int64 // when the last event was added, in nanoseconds since 1970; 0 if there may be more
 	reader   *reader
 }
 
-// An event is one message, or a mark that a client can come back to.
+// An event is one message, or an id without data that a client can resume from.
 type event struct {
 	data  []byte
-	retry time.Duration // when to come back; 0 if that is up to the client
+	retry time.Duration // when to reconnect; 0 leaves it to the client
 }
 
-// cost is how much of the room an event takes.
+// cost is what an event counts for the size limit.
 func (e event) cost() int { return len(e.data) + 64 }
 
-// open begins the stream of a call.
+// open starts the stream of a call.
 func (all *streams) open() *stream {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -58,14 +58,14 @@ func (all *streams) open() *stream {
 	return s
 }
 
-// openOnce begins a stream that is over when its connection is. If it has to be whole, that is so when the client reads too slowly; else
-// the client misses some of what comes before the answer.
+// openOnce starts a stream that ends with its connection. If the client reads too slowly, a whole stream ends; any other
+// drops events before the answer.
 func (all *streams) openOnce(whole bool) *stream { return &stream{streams: all, whole: whole} }
 
-// lasts reports whether a client that lost its connection can come back to the stream.
+// lasts reports whether a client can resume the stream.
 func (s *stream) lasts() bool { return s.name != "" }
 
-// ownStream is the stream for what belongs to no call.
+// ownStream returns the stream for messages that belong to no call.
 func (all *streams) ownStream() *stream {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -82,28 +82,28 @@ func (all *streams) ownLocked() *stream {
 	return all.own
 }
 
-var errSlow = errors.New("the client does not read what it is sent")
+var errSlow = errors.New("the client reads too slowly")
 
-// add puts a message at the end.
+// add appends a message.
 func (s *stream) add(msg []byte) error {
 	return s.append(event{data: oneLine(msg)}, false)
 }
 
-// mark puts a place there that the client can come back to, if it can at all.
+// mark appends an event without data that the client can resume from.
 func (s *stream) mark(retry time.Duration) {
-	_ = s.append(event{retry: retry}, false) // there is no message to be lost
+	_ = s.append(event{retry: retry}, false) // no message is lost
 }
 
-// finish puts the last message there, if there is one, and ends the stream.
+// finish appends the last message, if it is not nil, and ends the stream.
 func (s *stream) finish(msg []byte) {
 	if msg == nil {
 		s.end()
 		return
 	}
-	_ = s.append(event{data: oneLine(msg)}, true) // who is gone misses nothing
+	_ = s.append(event{data: oneLine(msg)}, true) // a client that is gone misses nothing
 }
 
-// oneLine is a copy of a message without line breaks.
+// oneLine returns a copy of a message without line breaks.
 func oneLine(msg []byte) []byte {
 	msg = slices.Clone(msg)
 	for i, c := range msg {
@@ -131,8 +131,8 @@ func (s *stream) append(e event, last bool) error {
 	return err
 }
 
-// makeRoom forgets what is too much: first calls that are over and whose clients have seen all, then others that are over, then what is oldest of the
-// stream that takes most, but never the latest of one. mu is held.
+// makeRoom drops events above the size limit: first streams of finished calls whose clients have seen all, then those of
+// other finished calls, then the oldest events of the largest stream, but never the latest event of a stream. mu is held.
 func (s *stream) makeRoom() error {
 	s.dropOver(s, func(old *stream) bool { return old.seen })
 	s.dropOver(s, func(*stream) bool { return true })
@@ -149,7 +149,8 @@ func (s *stream) makeRoom() error {
 	return nil
 }
 
-// dropOver forgets calls that are over, by age, until there is room: those that fit, nobody reads, and are not but. mu is held.
+// dropOver drops streams of finished calls, the oldest first, until there is room. It keeps streams that have a reader, that
+// are but, or for which fits reports false. mu is held.
 func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
 	for i := 0; i < len(all.calls) && all.size > all.limit; {
 		if old := all.calls[i]; old != but && old.finished != 0 && old.reader == nil && fits(old) {
@@ -160,7 +161,7 @@ func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
 	}
 }
 
-// largest returns the stream that has most to spare, one among all of which also is, and what all have. mu is held.
+// largest returns the stream with the most to spare, one included, and what all have to spare. mu is held.
 func (all *streams) largest(one *stream) (most *stream, spare int) {
 	most = one
 	look := func(s *stream) {
@@ -181,7 +182,7 @@ func (all *streams) largest(one *stream) (most *stream, spare int) {
 	return most, spare
 }
 
-// spare is how much room all events but the latest take. mu is held.
+// spare returns the cost of all events but the latest. mu is held.
 func (s *stream) spare() int {
 	if len(s.events) == 0 {
 		return 0
@@ -189,7 +190,7 @@ func (s *stream) spare() int {
 	return s.bytes - s.events[len(s.events)-1].cost()
 }
 
-// forgetFirst forgets the first n events. mu is held.
+// forgetFirst drops the first n events. mu is held.
 func (s *stream) forgetFirst(n int) {
 	for _, e := range s.events[:n] {
 		s.size -= e.cost()
@@ -199,7 +200,7 @@ func (s *stream) forgetFirst(n int) {
 	s.first += n
 }
 
-// drop forgets the stream of a call. mu is held.
+// drop drops the stream of a call. mu is held.
 func (all *streams) drop(s *stream) {
 	all.size -= s.bytes
 	all.calls = slices.DeleteFunc(all.calls, func(one *stream) bool { return one == s })
@@ -232,7 +233,7 @@ func (all *streams) finishAll() {
 	}
 }
 
-// forget drops the streams of calls that were over before a time.
+// forget drops the streams of calls that finished before a time.
 func (all *streams) forget(before int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -243,8 +244,8 @@ func (all *streams) forget(before int64) {
 	}
 }
 
-// after returns a reader of what comes behind the event with that id; "" is for what belongs to no call. It reports
-// whether there is such an event.
+// after returns a reader of the events after the one with that id. "" means the stream for messages that belong to no call.
+// It reports whether the event exists.
 func (all *streams) after(id string) (*reader, bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

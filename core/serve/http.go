@@ -31,7 +31,7 @@ type httpServer struct {
 	mcp       mcphttp.Options
 	publicURL string
 	verbose   bool
-	ways      []string // how to configure authenticators that are not configured
+	ways      []string // how to configure the authenticators that are not in use
 }
 
 func (p *program) newServe() *cobra.Command {
@@ -155,13 +155,17 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 
 // check returns a usage error for wrong flags.
 func (s *httpServer) check() error {
-	for flag, value := range map[string]int64{
-		"max-sessions": int64(s.mcp.MaxSessions), "max-sessions-each": int64(s.mcp.MaxSessionsEach), "max-calls": int64(s.mcp.MaxCalls),
-		"session-idle": int64(s.mcp.SessionIdle), "keep-alive": int64(s.mcp.KeepAlive), "write-timeout": int64(s.mcp.WriteTimeout),
-		"header-timeout": int64(s.web.HeaderTimeout), "body-timeout": int64(s.web.BodyTimeout), "idle-timeout": int64(s.web.Idle), "grace": int64(s.web.Grace),
+	for _, flag := range []struct {
+		name  string
+		value int64
+	}{
+		{"max-sessions", int64(s.mcp.MaxSessions)}, {"max-sessions-each", int64(s.mcp.MaxSessionsEach)}, {"max-calls", int64(s.mcp.MaxCalls)},
+		{"session-idle", int64(s.mcp.SessionIdle)}, {"keep-alive", int64(s.mcp.KeepAlive)}, {"write-timeout", int64(s.mcp.WriteTimeout)},
+		{"header-timeout", int64(s.web.HeaderTimeout)}, {"body-timeout", int64(s.web.BodyTimeout)}, {"idle-timeout", int64(s.web.Idle)},
+		{"grace", int64(s.web.Grace)},
 	} {
-		if value < 0 {
-			return terminal.Usagef("--%s must not be negative", flag)
+		if flag.value < 0 {
+			return terminal.Usagef("--%s must not be negative", flag.name)
 		}
 	}
 	s.web.Remedy = remedy
@@ -196,11 +200,16 @@ func remedy(err error) string {
 // explain adds the flag or the remedy to an error of mcphttp.
 func (s *httpServer) explain(err error) error {
 	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
-		flags := map[string]string{
-			"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin", "MaxHeader": "--max-header",
-			"HeaderTimeout": "--header-timeout", "BodyTimeout": "--body-timeout", "Idle": "--idle-timeout", "Grace": "--grace",
+		flag := ""
+		switch option.Option { // check has refused negative sizes and times
+		case "Addr":
+			flag = "--addr"
+		case "Hosts":
+			flag = "--allow-host"
+		case "Origins":
+			flag = "--allow-origin"
 		}
-		if flag := flags[option.Option]; flag != "" {
+		if flag != "" {
 			return fmt.Errorf("%s %q: %s", flag, option.Value, option.Reason)
 		}
 	}

@@ -21,11 +21,10 @@ func (d *Data) newSkip() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "skip SEQ --reason WHY",
-		Short: "Leave out an entry that cannot be applied",
-		Long: `Leave out an entry that cannot be applied. It stays in the log, and so does the reason. Servers that run take
-it in.
+		Short: "Skip an entry that cannot be applied",
+		Long: `Skip an entry that cannot be applied. It stays in the log, with the reason. Running servers pick the change up.
 
-It is tried before: if an entry that can be applied now could not be without this one, nothing is recorded.`,
+The change is tried first: if it breaks an entry that can be applied now, nothing is recorded.`,
 		Example: d.examples("log skip 17 --reason 'the import of May was wrong'"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,10 +36,10 @@ It is tried before: if an entry that can be applied now could not be without thi
 	return cmd
 }
 
-// amendFlags adds the flags that all commands have which amend.
+// amendFlags adds the flags of all amending commands.
 func amendFlags(cmd *cobra.Command, am *app.Amendment, force *bool) {
-	cmd.Flags().StringVar(&am.Reason, "reason", "", "why; it is kept")
-	cmd.Flags().BoolVar(force, "force", false, "record it without trying it before")
+	cmd.Flags().StringVar(&am.Reason, "reason", "", "why, recorded in the log")
+	cmd.Flags().BoolVar(force, "force", false, "record it without trying it first")
 }
 
 func (d *Data) newMap() *cobra.Command {
@@ -49,12 +48,13 @@ func (d *Data) newMap() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "map SEQ --type TYPE --reason WHY",
-		Short: "Have an entry read as another command",
-		Long: `Have an entry read as another command, such as the one that its own was renamed to. What is not said stays as
-it is in the entry. The entry itself stays in the log as it is, and the reason with it. Servers that run take it
-in.
+		Short: "Read an entry as another command",
+		Long: `Read an entry as another command, for example after a command was renamed. Version and input stay those of the
+entry, unless they are given. The entry itself stays in the log unchanged, with the reason. Running servers pick the
+change up.
 
-It is tried before: if the entry cannot be applied like that, or one after it that can be now, nothing is recorded.
+The change is tried first: if the entry cannot be applied like that, or the change breaks a later one, nothing is
+recorded.
 
 If the fields of the command have changed, run petrock generate version instead, which covers all events of
 the old version. If the command was removed or renamed, write the function Map in the feature.`,
@@ -77,13 +77,13 @@ the old version. If the command was removed or renamed, write the function Map i
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&am.Type, "type", "", "the type of the other command")
-	flags.IntVar(&am.Version, "version", 0, "the version of the other command (0 for that of the entry)")
-	flags.StringVar(&input, "input", "", "the other command as JSON, or @ and the name of a file (default that of the entry)")
+	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default that of the entry)")
+	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default that of the entry)")
 	amendFlags(cmd, &am, &force)
 	return cmd
 }
 
-// readInput is JSON that was typed, or is in the file that was.
+// readInput returns JSON from the command line, or from the file that @ names.
 func readInput(text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
@@ -101,8 +101,7 @@ func readInput(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// amend records how an entry is read from now on, and says what that does. What would make it worse is refused, unless
-// it is forced.
+// amend records how an entry is read from now on. It refuses an amendment that breaks an entry, unless it is forced.
 func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force bool, does string) error {
 	var err error
 	if am.Seq, err = number(arg); err != nil {
@@ -134,7 +133,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 	})
 }
 
-// try says why an amendment would make things worse.
+// try returns an error if an entry that can be applied now could not be applied with the amendment.
 func (d *Data) try(ctx context.Context, store app.Store, am app.Amendment) error {
 	err := app.CheckAmendment(ctx, store, am, d.plain()...)
 	var stuck *app.StuckError

@@ -16,8 +16,8 @@ func (d *Data) newBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the data to a file, also while servers run",
-		Long: `Copy the data to a file, as it is at one moment, also while servers run. The file must not be there yet.
-To go back to it, stop all servers, and put it into an empty folder of the data as ` + fileName + `.`,
+		Long: `Copy the data to a new file, consistently, also while servers run. To restore it, stop all servers and put
+the file into an empty data folder as ` + fileName + `.`,
 		Example: d.examples("backup " + d.program + "-monday.db"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +43,7 @@ To go back to it, stop all servers, and put it into an empty folder of the data 
 	}
 }
 
-// free says why a file cannot be made: it is there, or its folder is not.
+// free returns an error if a file exists, or its folder does not.
 func free(file string) error {
 	switch _, err := os.Lstat(file); {
 	case err == nil:

@@ -16,25 +16,25 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Data is the log of a program's features. It is an extension of the server.
+// Data is the event log of a server's features. It implements serve.Extension.
 type Data struct {
 	program  string
 	features []appmcp.Feature
 	dir      string // what --data says
 }
 
-// New is the data of a program that has these features.
+// New returns the data of a program with these features.
 func New(program string, features ...appmcp.Feature) *Data {
 	return &Data{program: program, features: features}
 }
 
-// Flags adds --data, for the command and those below it.
+// Flags adds --data to a command and its subcommands.
 func (d *Data) Flags(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&d.dir, "data", "", "folder of the data, instead of "+d.variable()+" or the usual one")
-	_ = cmd.MarkPersistentFlagDirname("data") // the flag is there
+	cmd.PersistentFlags().StringVar(&d.dir, "data", "", "data folder (default $"+d.variable()+", or data in the project, or the user's data folder)")
+	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
 }
 
-// Commands are log, workers, replay and backup.
+// Commands returns log, workers, replay and backup.
 func (d *Data) Commands() []*cobra.Command {
 	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup()}
 	for _, cmd := range all {
@@ -43,8 +43,8 @@ func (d *Data) Commands() []*cobra.Command {
 	return all
 }
 
-// Open brings the features up to date with the log, which is made if there is none, offers them on s, and has their workers run. end
-// stops them and closes the log. What goes on is told to log.
+// Open opens or creates the event log, replays it, registers the features on s, and runs their workers. end stops the workers and
+// closes the event log.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	dir, err := d.folder()
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 	}, nil
 }
 
-// start replays the log and offers the features. It returns what is to run beside them.
+// start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store *sqlite.Store, dir string) (run func(context.Context), err error) {
 	a, err := d.app(ctx, store, app.Options{Logger: log})
 	if err != nil {
@@ -88,13 +88,13 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	return a.Run, nil
 }
 
-// app is the features on a store.
+// app opens the features on a store.
 func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
 	o.Program = d.program
 	return app.Open(ctx, store, o, d.plain()...)
 }
 
-// plain is the features without what they offer.
+// plain returns the features without their tools.
 func (d *Data) plain() []app.Feature {
 	var features []app.Feature
 	for _, f := range d.features {

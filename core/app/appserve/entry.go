@@ -5,9 +5,10 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/terminal"
 )
 
-// A shownEntry is all there is to know of an entry.
+// A shownEntry is an entry and its amendment.
 type shownEntry struct {
 	app.Record
 	Amendment *app.Amendment `json:"amendment,omitempty"`
@@ -16,8 +17,8 @@ type shownEntry struct {
 func (d *Data) newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show SEQ",
-		Short:   "Show all of an entry",
-		Long:    "Show all of an entry as JSON, and how it is read instead if log skip, log map or log restore have said so.",
+		Short:   "Show an entry",
+		Long:    "Show an entry as JSON, and how it is read after log skip, log map or log restore.",
 		Example: d.examples("log show 17"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,7 +35,7 @@ func (d *Data) newShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printJSON(cmd.OutOrStdout(), shown(record, amendments))
+				return terminal.PrintJSON(cmd.OutOrStdout(), shown(record, amendments))
 			})
 		},
 	}

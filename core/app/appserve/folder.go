@@ -10,11 +10,11 @@ import (
 	"github.com/petrock/petrock/core/project"
 )
 
-// variable is the environment variable that names the folder of the data.
+// variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 
-// folder is where the data is: what --data says, or the environment; data/ of the project, if this is in
-// it; or the place where the user's programs keep theirs. It is absolute, and need not be there.
+// folder returns the absolute path of the data folder: --data, or the environment variable, or data in the project, or the user's data
+// folder. It need not exist.
 func (d *Data) folder() (string, error) {
 	given := d.dir
 	if given == "" {
@@ -41,12 +41,12 @@ func (d *Data) folder() (string, error) {
 	return filepath.Join(home, d.program), nil
 }
 
-// wayOut is what to do about a folder that is of no use.
+// wayOut is the remedy for a data folder that cannot be used.
 func (d *Data) wayOut() string {
 	return fmt.Sprintf("name one with --data DIR, or with the environment variable %s", d.variable())
 }
 
-// userData is where a system's programs keep the data of their user.
+// userData returns the user's data folder of an operating system.
 func userData(system string, getenv func(string) string, home func() (string, error)) (string, error) {
 	variable, below := "XDG_DATA_HOME", filepath.Join(".local", "share")
 	switch system {
@@ -56,7 +56,7 @@ func userData(system string, getenv func(string) string, home func() (string, er
 		variable, below = "", filepath.Join("Library", "Application Support")
 	}
 	if variable != "" {
-		if dir := getenv(variable); filepath.IsAbs(dir) { // one that is not counts as none
+		if dir := getenv(variable); filepath.IsAbs(dir) { // a relative path is ignored
 			return dir, nil
 		}
 	}

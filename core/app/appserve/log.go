@@ -19,10 +19,10 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// pollEvery is how often --follow looks for new entries.
+// pollEvery is the polling interval of --follow.
 const pollEvery = 200 * time.Millisecond
 
-// A logView is what of the log is shown, and how.
+// A logView says which entries to show, and how.
 type logView struct {
 	follow, json bool
 	after, limit int64
@@ -33,13 +33,11 @@ func (d *Data) newLog() *cobra.Command {
 	var v logView
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Show the log of commands",
-		Long: `Show the log of commands, oldest first: number, time, type and data of each entry. On a
-terminal the data is cut short; log show has all of it. At the end is how an entry is read instead, if that
-was said, and why.
+		Short: "Show the event log",
+		Long: `Show the event log, oldest first: number, time, type and data of each entry, and how it was amended. On a
+terminal the data is shortened; log show prints all of it.
 
-It reads the log as it is, also while servers run, and also when the features cannot be brought up to date
-with it. For that case there are log skip, log map and log restore.`,
+It works while servers run, and when an entry cannot be applied: log skip, log map and log restore amend such an entry.`,
 		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --json | jq .type", "log show 17"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,16 +50,16 @@ with it. For that case there are log skip, log map and log restore.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&v.follow, "follow", "f", false, "go on with entries as they come, until interrupted")
-	flags.BoolVar(&v.json, "json", false, "print each entry as a line of JSON, with all that is in it")
-	flags.Int64Var(&v.after, "after", 0, "begin after the entry of this number")
-	flags.Int64Var(&v.limit, "limit", 0, "show no more than this many (0 for all)")
+	flags.BoolVarP(&v.follow, "follow", "f", false, "show new entries as they are appended, until interrupted")
+	flags.BoolVar(&v.json, "json", false, "print each complete entry as a line of JSON")
+	flags.Int64Var(&v.after, "after", 0, "start after the entry of this number")
+	flags.Int64Var(&v.limit, "limit", 0, "show at most this many (default all)")
 	flags.StringVar(&v.kind, "type", "", "show entries of this type, such as posts/create, or of this feature, such as posts")
 	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore())
 	return cmd
 }
 
-// print writes what the view shows to out.
+// print writes the entries to out.
 func (v logView) print(ctx context.Context, store app.Store, out io.Writer) error {
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.Watched(out))
@@ -99,7 +97,7 @@ func (v logView) print(ctx context.Context, store app.Store, out io.Writer) erro
 	}
 }
 
-// ended is what an error means: who follows goes on until interrupted, and so that is none.
+// ended returns nil for an interrupt of --follow, and err otherwise.
 func (v logView) ended(ctx context.Context, err error) error {
 	if v.follow && ctx.Err() != nil {
 		return nil
@@ -107,7 +105,7 @@ func (v logView) ended(ctx context.Context, err error) error {
 	return fmt.Errorf("reading the log: %w", err)
 }
 
-// changed returns when the store is not as it was at stamp.
+// changed waits until the store has changed since stamp.
 func changed(ctx context.Context, store app.Store, stamp int64) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -123,13 +121,13 @@ func changed(ctx context.Context, store app.Store, stamp int64) error {
 	}
 }
 
-// wants reports whether a record is to be shown.
+// wants reports whether the view shows a record.
 func (v logView) wants(r app.Record) bool {
 	feature, _, _ := strings.Cut(r.Type, "/")
 	return v.kind == "" || v.kind == r.Type || v.kind == feature
 }
 
-// writer is what writes entries to out.
+// writer returns a function that writes entries to out.
 func (v logView) writer(out io.Writer, watched bool) func(shownEntry) error {
 	if v.json {
 		encoder := json.NewEncoder(out)

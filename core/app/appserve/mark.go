@@ -7,10 +7,10 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// amendedType is the type of the entries that say how others are read.
+// amendedType is the type of entries that amend others.
 const amendedType = "app/amended"
 
-// shown is an entry with how it is read instead.
+// shown returns an entry with its amendment.
 func shown(r app.Record, amendments map[int64]app.Amendment) shownEntry {
 	e := shownEntry{Record: r}
 	if am, ok := amendments[r.Seq]; ok {
@@ -19,7 +19,7 @@ func shown(r app.Record, amendments map[int64]app.Amendment) shownEntry {
 	return e
 }
 
-// mark is what the table says at the end of an entry: how it is read, if that was said, and why.
+// mark describes the amendment of an entry, for the end of its line.
 func (e shownEntry) mark() string {
 	if e.Amendment == nil {
 		return ""
@@ -31,7 +31,7 @@ func (e shownEntry) mark() string {
 	return fmt.Sprintf("  (%s: %s)", how, short(e.Amendment.Reason, 300))
 }
 
-// text is what the table says of the data of an entry: the JSON, but of one that amends what it says.
+// text returns the data of an entry for the table, or a description of an amendment.
 func (e shownEntry) text() string {
 	var am app.Amendment
 	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
@@ -40,7 +40,7 @@ func (e shownEntry) text() string {
 	return fmt.Sprintf("entry %d is %s: %s", am.Seq, meaning(am), short(am.Reason, 300))
 }
 
-// meaning is how an amended entry is read, in a few words.
+// meaning describes in a few words how an amended entry is read.
 func meaning(am app.Amendment) string {
 	if am.Skip {
 		return "skipped"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // A replayReport is the result of a replay.
@@ -43,7 +44,7 @@ With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 					return err
 				}
 				if asJSON {
-					err = printJSON(cmd.OutOrStdout(), report)
+					err = terminal.PrintJSON(cmd.OutOrStdout(), report)
 				} else {
 					err = report.print(cmd.OutOrStdout())
 				}
@@ -76,7 +77,7 @@ func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (repl
 	return replayReport{entries, took.Seconds(), float64(entries) / took.Seconds(), checks, snapshot}, nil
 }
 
-// wrongSnapshots is the error for snapshots that are wrong, and were not replaced.
+// wrongSnapshots returns an error for wrong snapshots that were not replaced.
 func (d *Data) wrongSnapshots(r replayReport) error {
 	var wrong []string
 	for _, s := range r.Snapshots {
@@ -90,7 +91,7 @@ func (d *Data) wrongSnapshots(r replayReport) error {
 	return fmt.Errorf("wrong snapshots: %s; to replace them, run %s replay --snapshot", strings.Join(wrong, ", "), d.program)
 }
 
-// print writes the report for people.
+// print writes the report as text.
 func (r replayReport) print(out io.Writer) error {
 	entries := "entries"
 	if r.Entries == 1 {

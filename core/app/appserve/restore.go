@@ -17,11 +17,11 @@ func (d *Data) newRestore() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "restore SEQ --reason WHY",
-		Short: "Take back what log skip or log map have said of an entry",
-		Long: `Take back what log skip or log map have said of an entry: it is read as it was recorded. All of that stays in the log,
-and the reasons with it. Servers that run take it in.
+		Short: "Undo log skip or log map for an entry",
+		Long: `Undo log skip or log map for an entry: it is read as it was recorded. All amendments stay in the log, with their reasons.
+Running servers pick the change up.
 
-It is tried before: if the entry cannot be applied as it was recorded, or one after it that can be now, nothing
+The change is tried first: if the entry cannot be applied as it was recorded, or the change breaks a later one, nothing
 is recorded.`,
 		Example: d.examples("log restore 17 --reason 'the import of May was right after all'"),
 		Args:    cobra.ExactArgs(1),
@@ -33,7 +33,7 @@ is recorded.`,
 	return cmd
 }
 
-// complete gives an amendment what it takes from the record. One that neither skips nor has a type restores.
+// complete fills an amendment in from the record. An amendment that neither skips nor has a type restores.
 func complete(ctx context.Context, store app.Store, record app.Record, am app.Amendment) (app.Amendment, error) {
 	if am.Skip {
 		return am, nil
@@ -57,12 +57,12 @@ func complete(ctx context.Context, store app.Store, record app.Record, am app.Am
 	return am, nil
 }
 
-// restores reports whether an amendment says of a record what the record says itself.
+// restores reports whether an amendment equals the record.
 func restores(am app.Amendment, r app.Record) bool {
 	return !am.Skip && am.Type == r.Type && am.Version == r.Version && sameJSON(am.Data, r.Data)
 }
 
-// sameJSON reports whether two texts are the same but for how they are written.
+// sameJSON reports whether two texts are equal as JSON values.
 func sameJSON(one, other []byte) bool {
 	var values [2]any
 	for i, text := range [][]byte{one, other} {

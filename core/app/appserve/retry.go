@@ -18,9 +18,9 @@ func (d *Data) newRetry() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "retry WORKER [SEQ…] [--all]",
-		Short: "Have a worker try entries again that were set aside",
-		Long: `Have a worker try entries again that were set aside: those of the numbers given, or all. The server that runs the
-worker does, or the next one that starts.`,
+		Short: "Retry entries that a worker has set aside",
+		Long: `Retry entries that a worker has set aside: those given, or all. The server that runs the worker retries them, or the
+next one that starts.`,
 		Example: d.examples("workers retry posts/digest 17", "workers retry posts/digest 17 18 23", "workers retry posts/digest --all"),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,8 +42,8 @@ worker does, or the next one that starts.`,
 	return cmd
 }
 
-// retry has a worker try entries again, all if none are given, and says which. Those that it has not set aside are no
-// reason to leave out the others.
+// retry makes a worker retry entries, or all if none are given. Entries that it has not set aside are errors, but do not prevent the
+// others.
 func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
 	aside, err := d.aside(ctx, store, worker)
@@ -77,7 +77,7 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	return errors.Join(failed, err)
 }
 
-// aside is what a worker of the program has set aside.
+// aside returns the entries that a worker has set aside.
 func (d *Data) aside(ctx context.Context, store app.Store, worker string) ([]int64, error) {
 	w, err := d.worker(ctx, store, worker)
 	if err != nil {
@@ -90,8 +90,7 @@ func (d *Data) aside(ctx context.Context, store app.Store, worker string) ([]int
 	return seqs, nil
 }
 
-// worker is how a worker of the program stands. The error for one that the program does not have
-// names those that it has.
+// worker returns the status of a worker. The error for an unknown one names those that exist.
 func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.WorkerStatus, error) {
 	names, err := d.workers(ctx)
 	if err != nil {
@@ -119,7 +118,7 @@ func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.
 	return all[i], nil
 }
 
-// workers are the names of the workers that the program has, such as posts/digest.
+// workers returns the names of the program's workers, such as posts/digest.
 func (d *Data) workers(ctx context.Context) ([]string, error) {
 	a, err := d.app(ctx, app.NewMemory(), app.Options{Idle: true}) // the log need not be readable for that
 	if err != nil {

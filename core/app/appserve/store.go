@@ -12,10 +12,10 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 )
 
-// fileName is the file that the log is in.
+// fileName is the file of the event log.
 const fileName = "log.db"
 
-// make opens the log in a folder, both of which are made if they are not there.
+// make opens the event log in a folder, and creates both if needed.
 func (d *Data) make(ctx context.Context, dir string) (*sqlite.Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder %s for the data: %w; %s", dir, err, d.wayOut())
@@ -23,7 +23,7 @@ func (d *Data) make(ctx context.Context, dir string) (*sqlite.Store, error) {
 	return d.open(ctx, filepath.Join(dir, fileName))
 }
 
-// with calls f with the log, which has to be there already: who looks makes nothing.
+// with calls f with the event log, which must exist.
 func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) error {
 	dir, err := d.folder()
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 	return errors.Join(f(store), store.Close())
 }
 
-// open opens the log in a file.
+// open opens the event log in a file.
 func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	return store, nil
 }
 
-// find is one entry of the log.
+// find returns one entry of the event log.
 func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
 	for record, err := range store.Records(ctx, seq-1) {
 		if err != nil {

@@ -1,8 +1,6 @@
 package appserve
 
 import (
-	"encoding/json"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,12 +8,12 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// examples are what help shows of a command.
+// examples returns example lines for help.
 func (d *Data) examples(lines ...string) string {
 	return "  " + d.program + " " + strings.Join(lines, "\n  "+d.program+" ")
 }
 
-// short is a text of one line for a terminal: no more than most characters, and none that a terminal acts on.
+// short returns a line of at most most characters, without control characters.
 func short(text string, most int) string {
 	runes := []rune(text)
 	cut := len(runes) > most
@@ -33,19 +31,11 @@ func short(text string, most int) string {
 	return string(runes)
 }
 
-// number is the number of an entry, as it is typed.
+// number parses the number of an entry.
 func number(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
 		return 0, terminal.Usagef("%q is not the number of an entry: those are 1, 2, 3 and so on, as log shows them", text)
 	}
 	return n, nil
-}
-
-// printJSON writes a value as JSON that people can read too.
-func printJSON(out io.Writer, v any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
 }

@@ -13,9 +13,10 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/terminal"
 )
 
-// A shownWorker is how a worker stands, and whether there is one.
+// A shownWorker is the status of a worker, and whether it still exists.
 type shownWorker struct {
 	app.WorkerStatus
 	Unknown bool `json:"unknown,omitempty"` // this program has none of that name
@@ -41,7 +42,7 @@ A worker that has run on the data, but is not in this program, was renamed or re
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), all)
+					return terminal.PrintJSON(cmd.OutOrStdout(), all)
 				}
 				return d.printWorkers(cmd.OutOrStdout(), all)
 			})
@@ -52,7 +53,7 @@ A worker that has run on the data, but is not in this program, was renamed or re
 	return cmd
 }
 
-// shownWorkers are all that ever ran on a store.
+// shownWorkers returns all workers that ever ran on a store.
 func (d *Data) shownWorkers(ctx context.Context, store app.Store) ([]shownWorker, error) {
 	names, err := d.workers(ctx)
 	if err != nil {
@@ -69,7 +70,7 @@ func (d *Data) shownWorkers(ctx context.Context, store app.Store) ([]shownWorker
 	return workers, nil
 }
 
-// printWorkers writes a table of the workers, and below it what is wrong.
+// printWorkers writes a table of the workers, and their failures below it.
 func (d *Data) printWorkers(out io.Writer, all []shownWorker) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "No worker has run on this data.")
@@ -95,7 +96,7 @@ func (d *Data) printWorkers(out io.Writer, all []shownWorker) error {
 	return nil
 }
 
-// printFailures writes what a worker fails on and has failed on, if anything.
+// printFailures writes the failures of a worker.
 func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	text := ""
 	switch {

@@ -1,5 +1,5 @@
-// Package oauth is what a server has that takes the bearer tokens of an OAuth 2.1 authorization server: the flags that say whose, and
-// the gate that checks them. It is in use where an issuer is named.
+// Package oauth makes the command serve check bearer tokens of an OAuth 2.1 authorization server. It adds the flags --oauth-…, and does
+// nothing without an issuer.
 package oauth
 
 import (
@@ -15,49 +15,48 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// OAuth is the tokens that a program takes. It is an extension of the server, and a gatekeeper.
+// OAuth holds the flags. It implements serve.Authenticator.
 type OAuth struct {
 	program                   string
 	issuers, audience, scopes []string
 	jwks                      string
 }
 
-// New is the tokens of a program.
+// New returns the extension for a program.
 func New(program string) *OAuth { return &OAuth{program: program} }
 
-// Flags adds what says whose tokens are taken, to the command that serves over HTTP. Over standard input and output there
-// are no tokens.
+// Flags adds the flags to the command serve. Other commands have no tokens.
 func (o *OAuth) Flags(cmd *cobra.Command) {
 	if cmd.Name() != "serve" {
 		return
 	}
 	cmd.Long += `
 
-Where an issuer is named, with --oauth-issuer or ` + o.variable("issuer") + `, its bearer tokens (OAuth 2.1) are asked for, or a
-key. They have to be for --public-url, and for the address it listens on without that.`
+With an issuer, from --oauth-issuer or ` + o.variable("issuer") + `, callers must send a bearer token (OAuth 2.1) of that issuer, or a
+key. The audience of a token must be --public-url, or the URL that serve listens on.`
 	cmd.Example += "\n  " + o.program + " serve --oauth-issuer https://login.example.com --public-url https://mcp.example.com/mcp"
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.issuers, "oauth-issuer", nil, "who gives tokens out, such as https://login.example.com, exactly as tokens say it (may be repeated); or "+o.variable("issuer"))
-	flags.StringVar(&o.jwks, "oauth-jwks", "", "URL of the issuer's keys, if its metadata does not say it; or "+o.variable("jwks"))
-	flags.StringArrayVar(&o.audience, "oauth-audience", nil, "what tokens have to be for, instead of the public URL (may be repeated); or "+o.variable("audience"))
-	flags.StringArrayVar(&o.scopes, "oauth-scopes", nil, "scopes that every call needs, beside those of a tool (may be repeated); or "+o.variable("scopes"))
+	flags.StringArrayVar(&o.issuers, "oauth-issuer", nil, "issuer of tokens, such as https://login.example.com, exactly as in the tokens; may be repeated (default $"+o.variable("issuer")+")")
+	flags.StringVar(&o.jwks, "oauth-jwks", "", "URL of the issuer's keys, if its metadata lacks it (default $"+o.variable("jwks")+")")
+	flags.StringArrayVar(&o.audience, "oauth-audience", nil, "audience of tokens, instead of the public URL; may be repeated (default $"+o.variable("audience")+")")
+	flags.StringArrayVar(&o.scopes, "oauth-scopes", nil, "scopes that every call needs, in addition to those of a tool; may be repeated (default $"+o.variable("scopes")+")")
 }
 
-// Commands are none.
+// Commands returns none.
 func (o *OAuth) Commands() []*cobra.Command { return nil }
 
-// Way says how tokens are asked for.
+// Way says how to configure the check.
 func (o *OAuth) Way() string {
 	return "name the issuer of tokens with --oauth-issuer or " + o.variable("issuer") + " to ask for them"
 }
 
-// Open has nothing to offer.
+// Open registers nothing.
 func (o *OAuth) Open(context.Context, *mcp.Server, *slog.Logger) (end func() error, err error) {
 	return func() error { return nil }, nil
 }
 
-// Gate is the gate for tokens that are for resource, the public URL of the server, and the pages that tell clients where to get
-// one. Without an issuer there is none. The issuer is asked for its keys meanwhile, and log is told what is wrong with it.
+// Gate returns the gate for tokens whose audience is resource, the public URL of the server, and the metadata pages for clients. It is nil
+// without an issuer. The keys of the issuer are fetched in the background; errors are logged.
 func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error) {
 	given, err := o.options(resource)
 	if err != nil {
@@ -77,12 +76,12 @@ func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages m
 	if err != nil {
 		return nil, nil, &terminal.UsageError{Err: err}
 	}
-	go made.Warm(context.Background()) // which logs what is wrong, and ends by itself
+	go made.Warm(context.Background()) // it logs errors, and ends by itself
 	path, page := made.Metadata()
 	return made, map[string]http.Handler{path: page, token.WellKnown: page}, nil
 }
 
-// options are what flags and the environment say of tokens that are for resource.
+// options reads the flags and the environment.
 func (o *OAuth) options(resource string) (given token.Options, err error) {
 	given = token.Options{Resource: resource, JWKS: o.text(o.jwks, "jwks")}
 	for _, list := range []struct {

@@ -48,7 +48,7 @@ func TestFlags(t *testing.T) {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		names = append(names, f.Name)
-		if variable := "MY_NOTES_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")); !strings.HasSuffix(f.Usage, " "+variable) {
+		if variable := "MY_NOTES_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")); !strings.HasSuffix(f.Usage, "(default $"+variable+")") {
 			t.Errorf("--%s does not name %s: %s", f.Name, variable, f.Usage)
 		}
 	})

@@ -8,10 +8,10 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// variable is the environment variable that says what a flag says.
+// variable returns the environment variable for a flag.
 func (o *OAuth) variable(what string) string { return project.Variable(o.program, "oauth_"+what) }
 
-// text is what a flag says, or else the environment.
+// text returns the value of a flag, or of its environment variable.
 func (o *OAuth) text(flag, what string) string {
 	if flag != "" {
 		return flag
@@ -19,8 +19,8 @@ func (o *OAuth) text(flag, what string) string {
 	return strings.TrimSpace(os.Getenv(o.variable(what)))
 }
 
-// list is what a flag says, or else the environment: several with spaces or commas between them. It is nil if neither is there. One
-// that is there and says nothing is refused, as with keys: somebody thinks that it asks callers for something.
+// list returns the values of a flag, or of its environment variable, separated by spaces or commas. It is nil if neither is set. It is an
+// error if one is set and empty, as for keys: the operator expects a check.
 func (o *OAuth) list(flag []string, what string) (all []string, err error) {
 	given, name := strings.Join(flag, " "), "--oauth-"+what
 	if len(flag) == 0 {
