@@ -1,11 +1,13 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -199,3 +201,152 @@ func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
 	}
 	return append(dst, `}}`...)
 }
+
+// An ID names a request: a JSON string or whole number, kept as the bytes that
+// came. The zero ID is no id at all, which makes a request a notification.
+type ID struct {
+	raw string
+}
+
+// IntID is the id that a number is written as.
+func IntID(n int64) ID {
+	return ID{strconv.FormatInt(n, 10)}
+}
+
+// whiteSpace is what JSON may have around a value; Unicode has more.
+const whiteSpace = " \t\r\n"
+
+// ParseID reads an id from its JSON.
+func ParseID(raw []byte) (ID, error) {
+	raw = bytes.Trim(raw, whiteSpace)
+	if isInteger(raw) {
+		return ID{string(raw)}, nil
+	}
+	if _, ok := strictjson.Unquote(raw); ok {
+		return ID{string(raw)}, nil
+	}
+	return ID{}, errors.New("an id must be a string or a whole number")
+}
+
+// IsZero reports whether there is no id.
+func (id ID) IsZero() bool { return id.raw == "" }
+
+// String is the id as JSON, exactly as it came.
+func (id ID) String() string { return id.raw }
+
+// MarshalJSON implements [json.Marshaler].
+func (id ID) MarshalJSON() ([]byte, error) {
+	if id.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(id.raw), nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (id *ID) UnmarshalJSON(raw []byte) error {
+	parsed, err := ParseID(raw)
+	if err != nil {
+		return err
+	}
+	*id = parsed
+	return nil
+}
+
+// key is what two spellings of the same id have in common.
+func (id ID) key() string {
+	switch {
+	case id.raw == "-0":
+		return "0"
+	case strings.Contains(id.raw, `\`):
+		text, _ := strictjson.Unquote([]byte(id.raw))
+		return `"` + text + `"`
+	}
+	return id.raw
+}
+
+func isInteger(raw []byte) bool {
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	if len(digits) == 0 || len(digits) > 1 && digits[0] == '0' {
+		return false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// A Code is the number that tells the kind of an [Error]. It is an error
+// itself, so that errors.Is(err, jsonrpc.InvalidParams) works.
+type Code int
+
+// The codes that JSON-RPC itself defines.
+const (
+	ParseError     Code = -32700 // the message is not JSON
+	InvalidRequest Code = -32600 // the message is JSON, but not a request
+	MethodNotFound Code = -32601
+	InvalidParams  Code = -32602
+	InternalError  Code = -32603
+)
+
+func (c Code) Error() string {
+	switch c {
+	case ParseError:
+		return "parse error"
+	case InvalidRequest:
+		return "invalid request"
+	case MethodNotFound:
+		return "method not found"
+	case InvalidParams:
+		return "invalid params"
+	case InternalError:
+		return "internal error"
+	}
+	return fmt.Sprintf("error %d", int(c))
+}
+
+// An Error is an error as it stands in a response. A handler that returns one
+// decides what the peer sees; any other error is sent as an [InternalError].
+type Error struct {
+	Code    Code            `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Errorf returns an [Error] with the code and the formatted message.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Is reports whether target is the code of e, or an [Error] with the same code.
+func (e *Error) Is(target error) bool {
+	switch t := target.(type) {
+	case Code:
+		return e.Code == t
+	case *Error:
+		return e.Code == t.Code
+	}
+	return false
+}
+
+// asError gives any error of a handler the form it is sent in.
+func asError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	var code Code
+	if errors.As(err, &code) {
+		return &Error{Code: code, Message: err.Error()}
+	}
+	return &Error{Code: InternalError, Message: err.Error()}
+}
+
+// ErrClosed is returned for what cannot happen because the connection has ended.
+var ErrClosed = errors.New("the connection is closed")
+
+// ErrCancelled is the cause of a context that ended because the peer gave up the request.
+var ErrCancelled = errors.New("the peer cancelled the request")

@@ -7,9 +7,91 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
+
+// incoming is a message as it was received, with its place in a batch, if any.
+type incoming struct {
+	message
+	fault *fault
+	batch *batch
+	slot  int
+}
+
+// read serves messages until there are no more. When a request that it serves has passed the turn to another goroutine, it
+// waits for the turn afterwards.
+func (c *Conn) read() {
+	var buf []byte // of an answer that has been sent, for the next one
+	for {
+		in, err := c.next()
+		if err != nil {
+			c.Abandon()
+			c.ended <- err
+			return
+		}
+		if in.fault == nil && in.method == "" {
+			c.deliver(in.message, true)
+			continue
+		}
+		r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot}
+		if buf = c.serve(r, in.fault, buf[:0]); cap(buf) > maxKept {
+			buf = nil
+		}
+		// From here on it is too late to release the request. A goroutine of the handler might still try to.
+		if !r.turn.CompareAndSwap(keepsTurn, servedTurn) && !c.awaitTurn() {
+			return
+		}
+	}
+}
+
+// next returns the next message: from the queue of a batch, or from the transport.
+func (c *Conn) next() (incoming, error) {
+	for len(c.queue) == 0 {
+		raw, err := c.transport.Receive()
+		if err != nil {
+			lost, ok := errors.AsType[*MessageError](err)
+			if !ok {
+				return incoming{}, err
+			}
+			if c.invalid != nil && !lost.Response {
+				c.invalid(nil, lost.Err)
+				continue
+			}
+			return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
+		}
+		if strictjson.First(raw) == '[' {
+			c.queue = c.unpack(raw)
+			continue
+		}
+		m, f := parse(raw)
+		if f != nil && c.invalid != nil && !f.response {
+			c.invalid(raw, f.err)
+			continue
+		}
+		return incoming{message: m, fault: f}, nil
+	}
+	in := c.queue[0]
+	c.queue = c.queue[1:]
+	return in, nil
+}
+
+// refuse answers an invalid message as r, unless it is a response or a notification.
+func (c *Conn) refuse(r *Request, f *fault) {
+	switch {
+	case f.response:
+		c.log.Warn("received an invalid response", "id", f.id.String(), "error", f.err)
+		if !f.id.IsZero() {
+			c.deliver(message{id: f.id, broken: f.err}, true)
+		}
+	case f.notification:
+		c.log.Warn("received an invalid notification", "error", f.err)
+	default:
+		r.failure = f.err
+		c.answer(r, appendError(nil, f.id, f.err, c.dialect.Load().NullID))
+	}
+}
 
 // A Message is one that arrived in another way than over a transport, such as in an HTTP request. [Conn.Receive] handles
 // it, once.
@@ -170,4 +252,154 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 		}
 		c.finish(r, c.invoke(r, buf))
 	}
+}
+
+// A Request is an incoming request or notification.
+//
+// Handlers are called on the goroutine that reads, in the order in which messages arrive: until the handler returns or
+// releases the request, no further message is read. See [Request.Release], [Request.MayTakeLong] and [Options].Ordered for
+// handlers that take long.
+//
+// The context of a request ends when the peer cancels it, when the connection has run out of grace, or when the handler has
+// returned.
+type Request struct {
+	ID     ID // zero for a notification
+	Method string
+	Params json.RawMessage // an object or an array that strictjson has checked; nil if there are none
+
+	conn      *Conn
+	batch     *batch // collects the answer, if the request is part of a batch
+	slot      int    // of the answer in the batch
+	after     []func()
+	cancelled bool // guarded by conn.mu
+
+	parent    context.Context // of the context, if the request came by Conn.Receive
+	responder Responder       // takes the answer, if the request came by Conn.Receive
+	failure   error           // why the request failed
+
+	turn     atomic.Int32 // keepsTurn, passedTurn or servedTurn
+	declared atomic.Bool  // the request may run concurrently with later ones
+	live     atomic.Pointer[liveContext]
+}
+
+// IsNotification reports whether the request gets no answer.
+func (r *Request) IsNotification() bool { return r.ID.IsZero() }
+
+// InBatch reports whether the request is part of a batch.
+func (r *Request) InBatch() bool { return r.batch != nil }
+
+// Responder returns what was given to [Conn.Receive], or nil if the request came over the transport.
+func (r *Request) Responder() Responder { return r.responder }
+
+// Notify sends a notification that belongs to the request. It returns when the transport or the [Responder] has taken it.
+// The caller must not call it for a request that has been answered.
+func (r *Request) Notify(method string, params any) error {
+	send := r.conn.send
+	if r.responder != nil {
+		send = r.responder.Send
+	}
+	return notify(send, method, params)
+}
+
+// AfterAnswer has f called once the transport has taken the answer to the request, or to its batch. Several functions are
+// called in order. None is called for a notification, nor if no answer is sent because the peer cancelled the request or is
+// gone. By then the context of the request has ended, and the next message may be read if f takes long. The handler calls
+// AfterAnswer before it returns.
+func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
+
+// Cancel ends the context of the request with that id and suppresses its answer. It reports whether there was such a
+// request in flight.
+func (c *Conn) Cancel(id ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.lookup(id)
+	if r == nil {
+		return false
+	}
+	r.cancelled = true
+	r.alive().cancel(ErrCancelled)
+	return true
+}
+
+// maxBatch is how many messages a batch may hold. Each takes far more memory than
+// its bytes, and a bad one is answered with more than it said.
+const maxBatch = 1000
+
+// A batch gathers the answers to the messages of one array.
+type batch struct {
+	mu      sync.Mutex
+	answers [][]byte // in the order of the messages
+	after   []func() // to be called when the answers have gone
+	missing int
+}
+
+// unpack takes an array apart into its messages, or into the one refusal of all.
+func (c *Conn) unpack(raw []byte) []incoming {
+	refuse := func(e *Error) []incoming { return []incoming{{fault: &fault{err: e}}} }
+	var parts [][]byte
+	n := 0
+	err := strictjson.Array(raw, func(part []byte) error {
+		if n++; n <= maxBatch {
+			parts = append(parts, part)
+		}
+		return nil
+	})
+	switch {
+	case err != nil && !isDuplicate(err):
+		return refuse(broken(err))
+	case !c.dialect.Load().Batches:
+		return refuse(Errorf(InvalidRequest, "batches are not part of this protocol revision: send one message at a time"))
+	case n > maxBatch:
+		return refuse(Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", maxBatch, n))
+	case n == 0:
+		return refuse(Errorf(InvalidRequest, "a batch must hold at least one message"))
+	}
+	b := &batch{}
+	list := make([]incoming, len(parts))
+	for i, part := range parts {
+		m, f := parse(part)
+		list[i] = incoming{message: m, fault: f, batch: b, slot: b.missing}
+		if f != nil && !f.response && !f.notification || f == nil && m.method != "" && !m.id.IsZero() {
+			b.missing++
+		}
+	}
+	b.answers = make([][]byte, b.missing)
+	if b.missing > 0 {
+		c.running.Add(1) // until it is answered
+	}
+	return list
+}
+
+// isDuplicate reports whether err is a key that stands twice: the fault of one
+// message of a batch, and not of the others.
+func isDuplicate(err error) bool {
+	var e *strictjson.Error
+	return errors.As(err, &e) && e.Kind == strictjson.Duplicate
+}
+
+// add puts an answer into its place; nil means that none is sent. Once all are in, it returns
+// true, the array of them, or nil if it would be empty, and what is to be called after it.
+func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow []func(), complete bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answers[slot] = bytes.Clone(answer)
+	b.after = append(b.after, after...)
+	if b.missing--; b.missing > 0 {
+		return nil, nil, false
+	}
+	for _, a := range b.answers {
+		if a == nil {
+			continue
+		}
+		if all == nil {
+			all = []byte{'['}
+		} else {
+			all = append(all, ',')
+		}
+		all = append(all, a...)
+	}
+	if all == nil {
+		return nil, nil, true
+	}
+	return append(all, ']'), b.after, true
 }

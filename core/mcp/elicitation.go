@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -156,4 +157,164 @@ func (e *URLElicitation) answer(raw json.RawMessage) error {
 	err := result.read(raw)
 	e.Action = result.Action
 	return err
+}
+
+// A formField is a property of a form, as far as its rules go.
+type formField struct {
+	Type    string          `json:"type"`
+	Enum    json.RawMessage `json:"enum"`
+	OneOf   []titled        `json:"oneOf"`
+	Default json.RawMessage `json:"default"`
+	Items   *struct {
+		Enum  json.RawMessage `json:"enum"`
+		AnyOf []titled        `json:"anyOf"`
+	} `json:"items"`
+}
+
+// A titled value is one of several, with what a person reads instead of it.
+type titled struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// eachField calls f for every property of a form, in order.
+func eachField(form json.RawMessage, f func(name string, raw json.RawMessage, field formField) error) error {
+	var root struct {
+		Type       string          `json:"type"`
+		Properties json.RawMessage `json:"properties"`
+	}
+	if err := strictjson.Unmarshal(form, &root); err != nil {
+		return err
+	}
+	if root.Type != "object" || strictjson.First(root.Properties) != '{' {
+		return errors.New(`must say "type":"object" and have properties`)
+	}
+	return strictjson.Object(root.Properties, func(key, raw []byte) error {
+		var field formField
+		if err := strictjson.Unmarshal(raw, &field); err != nil {
+			return fmt.Errorf("properties.%s: %w", key, err)
+		}
+		if err := f(string(key), raw, field); err != nil {
+			return fmt.Errorf("properties.%s: %w", key, err)
+		}
+		return nil
+	})
+}
+
+// formFor checks a form, and gives it the shape in which clients of a revision know it.
+func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
+	var fields []byte
+	err := eachField(form, func(name string, raw json.RawMessage, field formField) error {
+		if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, field.Type) {
+			return fmt.Errorf("a form has strings, numbers, integers, booleans and arrays of choices, not the type %q", field.Type)
+		}
+		if err := field.check(raw); err != nil {
+			return err
+		}
+		if r < Revision20251125 {
+			var err error
+			if raw, err = olderField(raw, field); err != nil {
+				return fmt.Errorf("%w in revision %s", err, r)
+			}
+		}
+		fields = appendMember(fields, name, raw)
+		return nil
+	})
+	if err != nil || r >= Revision20251125 {
+		return form, err
+	}
+	return replaceMembers(form, func(key string, value []byte) (string, []byte) {
+		if key == "properties" {
+			value = append(append([]byte{'{'}, fields...), '}')
+		}
+		return key, value
+	})
+}
+
+// check reports what is wrong with a property that a schema would allow.
+func (f *formField) check(raw json.RawMessage) error {
+	switch {
+	case f.Type == "array" && (f.Items == nil || f.Items.Enum == nil && len(f.Items.AnyOf) == 0):
+		return errors.New("an array in a form is a choice: its items need enum, or anyOf with const and title")
+	case f.OneOf != nil && (len(f.OneOf) == 0 || f.Enum != nil):
+		return errors.New("a choice has either enum, or oneOf with const and title")
+	case f.Default == nil:
+		return nil
+	}
+	own, err := schema.Compile(string(raw))
+	if err != nil {
+		return err
+	}
+	if err := own.Validate(f.Default); err != nil {
+		return fmt.Errorf("its default: %w", err)
+	}
+	return nil
+}
+
+// olderField says a property in the words of 2025-06-18, where only booleans have a default, a
+// choice is an enum with enumNames beside it, and there is one choice at a time.
+func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
+	if field.Type == "array" {
+		return nil, errors.New("several of a list cannot be chosen")
+	}
+	older, err := replaceMembers(raw, func(key string, value []byte) (string, []byte) {
+		switch {
+		case key == "default" && field.Type != "boolean":
+			return "", nil
+		case key == "oneOf":
+			var values []string
+			for _, choice := range field.OneOf {
+				values = append(values, choice.Const)
+			}
+			encoded, _ := strictjson.Marshal(values) // strings, which cannot fail
+			return "enum", encoded
+		}
+		return key, value
+	})
+	if err != nil || field.OneOf == nil {
+		return older, err
+	}
+	var names []string
+	for _, choice := range field.OneOf {
+		names = append(names, cmp.Or(choice.Title, choice.Const))
+	}
+	encoded, err := strictjson.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	return append(appendMember(older[:len(older)-1], "enumNames", encoded), '}'), nil
+}
+
+// replaceMembers writes an object anew, with what replace makes of each member. An empty key
+// leaves it out.
+func replaceMembers(object json.RawMessage, replace func(key string, value []byte) (string, []byte)) (json.RawMessage, error) {
+	var members []byte
+	err := strictjson.Object(object, func(key, value []byte) error {
+		if key, value := replace(string(key), value); key != "" {
+			members = appendMember(members, key, value)
+		}
+		return nil
+	})
+	return append(append([]byte{'{'}, members...), '}'), err
+}
+
+// FillDefaults adds the defaults of a form, the Schema of an [Elicitation], to content where that has
+// no value.
+func FillDefaults(form, content json.RawMessage) (json.RawMessage, error) {
+	filled := map[string]json.RawMessage{}
+	if strictjson.First(content) != 'n' && content != nil {
+		if err := strictjson.Unmarshal(content, &filled); err != nil {
+			return nil, fmt.Errorf("content: %w", err)
+		}
+	}
+	err := eachField(form, func(name string, _ json.RawMessage, field formField) error {
+		if _, ok := filled[name]; !ok && field.Default != nil {
+			filled[name] = field.Default
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return strictjson.Marshal(filled)
 }

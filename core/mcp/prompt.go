@@ -1,14 +1,18 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -180,4 +184,150 @@ func (p *prompt) check(arguments map[string]string) error {
 		}
 	}
 	return p.input.check("arguments for the prompt", p.Name, arguments)
+}
+
+// A PromptOutput is what a function that fills in a prompt may return: the text of one message of
+// the user, messages, or the whole result.
+type PromptOutput interface {
+	string | []PromptMessage | PromptResult | *PromptResult
+}
+
+// AddPrompt adds a prompt that is a Go function. In is a struct, which is decoded from the arguments. Its
+// fields are strings, types that unmarshal themselves from text, or numbers and booleans with the option
+// "string" in their json tag. Arguments that do not fit are an error of the caller.
+//
+// If p has neither arguments nor a schema, both are inferred from In. Those that it has must fit In.
+func AddPrompt[In any, Out PromptOutput](s *Server, p Prompt, f func(context.Context, In) (Out, error)) error {
+	var handler PromptHandler
+	if f != nil {
+		handler = promptHandler(f)
+	}
+	return s.addTypedPrompt(p, reflect.TypeFor[In](), handler)
+}
+
+// addTypedPrompt adds a prompt for the caller of its caller.
+func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) error {
+	fields, err := textFields(in)
+	given := p.InputSchema != nil
+	if err == nil && !given && p.Arguments == nil && len(fields) > 0 {
+		p.InputSchema, err = inferText(in, fields)
+	}
+	var made *prompt
+	if err == nil {
+		made, err = newPrompt(p, h)
+	}
+	if err == nil && given {
+		err = fits(made.input.schema, in, schema.Input, isDerived(p.OwnSchema))
+	}
+	if err == nil {
+		err = sameNames(in, fields, "the prompt", made.names)
+	}
+	if err == nil {
+		err = s.prompts.add(p.Name, made)
+	}
+	if err != nil {
+		return failed("prompt", p.Name, err)
+	}
+	s.offerChoices(made.input)
+	s.changed("prompts")
+	return nil
+}
+
+// promptHandler is the handler that calls f.
+func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
+	decode := textDecoder[In]("arguments")
+	return func(ctx context.Context, arguments map[string]string) (*PromptResult, error) {
+		in, err := decode(arguments)
+		if err != nil {
+			return nil, err
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		switch out := any(out).(type) {
+		case string:
+			return &PromptResult{Messages: []PromptMessage{{RoleUser, Text{Text: out}}}}, nil
+		case []PromptMessage:
+			return &PromptResult{Messages: out}, nil
+		case PromptResult:
+			return &out, nil
+		}
+		return any(out).(*PromptResult), nil // the one that is left
+	}
+}
+
+// textDecoder returns the function that fills an In from values that are text; what is their name.
+func textDecoder[In any](what string) func(map[string]string) (In, error) {
+	decoder := sync.OnceValue(strictjson.NewDecoder[In])
+	return func(values map[string]string) (in In, err error) {
+		if err := decoder().Decode(textObject(values), &in); err != nil {
+			return in, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s: %v", what, err)
+		}
+		return in, nil
+	}
+}
+
+// textFields are the fields of a struct that is decoded from text. Defaults and headers are for tools alone.
+func textFields(in reflect.Type) ([]strictjson.Field, error) {
+	if in.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("input %v: must be a struct", in)
+	}
+	fields := strictjson.Fields(in, false)
+	for _, f := range fields {
+		tag, err := schema.ParseTag(f.Tag)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
+		case tag.Default != nil:
+			return nil, fmt.Errorf("%v.%s has a default, which only tools support; set it in the function", in, f.Name)
+		case tag.Header != "":
+			return nil, fmt.Errorf("%v.%s has a header, which only tools support; remove it", in, f.Name)
+		}
+	}
+	return fields, nil
+}
+
+// inferText is the schema of a struct that is decoded from text.
+func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, error) {
+	raw, err := infer(in, schema.Input)
+	if err != nil {
+		return nil, err
+	}
+	s, err := compileInput(raw)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range s.Properties() {
+		if !p.IsText {
+			return nil, fmt.Errorf(`%v.%s is %v, but arguments are text; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
+		}
+	}
+	return raw, nil
+}
+
+// sameNames compares the fields of an input with the names of the texts that it is decoded from; what says which
+// texts they are.
+func sameNames(in reflect.Type, fields []strictjson.Field, what string, names []string) error {
+	var missing, extra []string
+	for _, f := range fields {
+		if !slices.Contains(names, f.Key) {
+			missing = append(missing, f.Key)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(fields, func(f strictjson.Field) bool { return f.Key == name }) {
+			extra = append(extra, name)
+		}
+	}
+	of := cmp.Or(in.Name(), "the input")
+	switch {
+	case missing != nil && extra != nil:
+		return misfit{fmt.Errorf("%s has %q, %s has %q", of, missing, what, extra)}
+	case missing != nil:
+		return misfit{fmt.Errorf("%s has %q, %s does not", of, missing, what)}
+	case extra != nil:
+		return misfit{fmt.Errorf("%s does not have %q, %s does", of, extra, what)}
+	}
+	return nil
 }

@@ -1,11 +1,16 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
+	"reflect"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -131,4 +136,267 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 	}
 	t.Annotations = t.Annotations.forRevision(r)
 	return t
+}
+
+// A resource is a registered one.
+type resource struct {
+	Resource
+	descriptions
+	pace
+	handler ResourceHandler
+}
+
+// A template is a registered one.
+type template struct {
+	ResourceTemplate
+	descriptions
+	pace
+	uri      *uriTemplate
+	input    *textInput // nil if there is no schema
+	handler  ResourceHandler
+	complete Completer // if set
+}
+
+func newResource(r Resource, h ResourceHandler) (*resource, error) {
+	u, err := url.Parse(r.URI)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("URI: %w", err)
+	case u.Scheme == "":
+		return nil, errors.New("URI: must begin with a scheme, such as note://")
+	case r.Name == "":
+		return nil, errors.New("has no name")
+	case h == nil:
+		return nil, errors.New("has no handler")
+	}
+	made := &resource{Resource: r, handler: h}
+	return made, encodable(made)
+}
+
+func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
+	uri, err := parseURITemplate(t.URITemplate)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Name == "":
+		return nil, errors.New("has no name")
+	case h == nil:
+		return nil, errors.New("has no handler")
+	}
+	input, err := newTextInput(t.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	made := &template{ResourceTemplate: t, uri: uri, input: input, handler: h}
+	return made, encodable(made)
+}
+
+type uriParams struct {
+	URI *string `json:"uri"`
+}
+
+// lookUp finds who can read a resource: the one with just that address, else
+// the first template that it fits. It checks whether the caller may, and the variables.
+func (s *Server) lookUp(ctx context.Context, uri string) (readable, error) {
+	if r, ok := s.resources.get(uri); ok {
+		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, checkScopes(ctx, r.Scopes)
+	}
+	var variables map[string]string
+	t, ok := s.templates.find(func(t *template) (fits bool) {
+		variables, fits = t.uri.match(uri)
+		return fits
+	})
+	if !ok {
+		return readable{}, NotFound(uri)
+	}
+	if err := checkScopes(ctx, t.Scopes); err != nil {
+		return readable{}, err
+	}
+	return readable{t.handler, variables, t.MIMEType, t.Cache, &t.pace}, t.input.check("variables for the resource template", t.Name, variables)
+}
+
+// readable is what lookUp finds.
+type readable struct {
+	handler   ResourceHandler
+	variables map[string]string // of the template; nil if it is none
+	mimeType  string            // of contents that do not say theirs
+	cache     Cache
+	pace      *pace
+}
+
+type readResult struct {
+	Contents []ResourceContents `json:"contents"`
+}
+
+func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, error) {
+	if p.URI == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
+	}
+	found, err := s.lookUp(ctx, *p.URI)
+	if err != nil {
+		return nil, err
+	}
+	c.cache = found.cache
+	began := found.pace.begin(c)
+	contents, err := found.handler(ctx, *p.URI, found.variables)
+	found.pace.end(c, began)
+	if err == nil && len(contents) == 0 {
+		err = NotFound(*p.URI)
+	}
+	if err != nil {
+		return nil, err
+	}
+	result := readResult{Contents: make([]ResourceContents, len(contents))}
+	for i, part := range contents {
+		if part.URI == "" {
+			part.URI = *p.URI
+		}
+		if part.MIMEType == "" {
+			part.MIMEType = found.mimeType
+		}
+		part.Meta = part.Meta.forRevision(c.Revision)
+		result.Contents[i] = part
+	}
+	return result, nil
+}
+
+func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, error) {
+	if p.URI == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/subscribe needs the uri of a resource")
+	}
+	if _, err := s.lookUp(ctx, *p.URI); err != nil {
+		return nil, err
+	}
+	c.Session.changes.subscribe(*p.URI)
+	return struct{}{}, nil
+}
+
+func (s *Server) unsubscribe(_ context.Context, c *Call, p *uriParams) (any, error) {
+	if p.URI == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/unsubscribe needs the uri of a resource")
+	}
+	c.Session.changes.unsubscribe(*p.URI)
+	return struct{}{}, nil
+}
+
+// AddResource adds a resource that is read by a Go function. A string is text and a []byte a blob;
+// [ResourceContents], one, a pointer to one or several, are sent as they are; anything else is sent as
+// JSON. Without a MIME type, r has that of Out: text/plain, application/octet-stream or application/json.
+func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, error)) error {
+	var handler ResourceHandler
+	if f != nil {
+		handler = func(ctx context.Context, _ string, _ map[string]string) ([]ResourceContents, error) {
+			out, err := f(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return contentsOf(out)
+		}
+	}
+	return s.addTypedResource(r, reflect.TypeFor[Out](), handler)
+}
+
+// addTypedResource adds a resource for the caller of its caller.
+func (s *Server) addTypedResource(r Resource, out reflect.Type, h ResourceHandler) error {
+	var err error
+	if r.MIMEType, err = contentType(out, r.MIMEType); err != nil {
+		return failed("resource", r.URI, err)
+	}
+	return s.AddResource(r, h)
+}
+
+// AddResourceTemplate adds the resources whose addresses fit a pattern, and that a Go function reads. In is a struct whose fields
+// are the variables of the pattern, decoded as [AddPrompt] decodes arguments. Out is that of [AddResource].
+//
+// If t has no schema, it is inferred from In. One that it has must fit In.
+func AddResourceTemplate[In, Out any](s *Server, t ResourceTemplate, f func(context.Context, In) (Out, error)) error {
+	var handler ResourceHandler
+	if f != nil {
+		decode := textDecoder[In]("variables")
+		handler = func(ctx context.Context, _ string, variables map[string]string) ([]ResourceContents, error) {
+			in, err := decode(variables)
+			if err != nil {
+				return nil, err
+			}
+			out, err := f(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			return contentsOf(out)
+		}
+	}
+	return s.addTypedTemplate(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
+}
+
+// addTypedTemplate adds a resource template for the caller of its caller.
+func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
+	given := t.InputSchema != nil
+	fields, err := textFields(in)
+	if err == nil && !given {
+		t.InputSchema, err = inferText(in, fields)
+	}
+	if err == nil {
+		t.MIMEType, err = contentType(out, t.MIMEType)
+	}
+	var made *template
+	if err == nil {
+		made, err = newTemplate(t, h)
+	}
+	if err == nil && given {
+		err = fits(made.input.schema, in, schema.Input, isDerived(t.OwnSchema))
+	}
+	if err == nil {
+		err = sameNames(in, fields, t.URITemplate, made.uri.variables())
+	}
+	if err == nil {
+		err = s.templates.add(t.URITemplate, made)
+	}
+	if err != nil {
+		return failed("resource template", t.URITemplate, err)
+	}
+	s.offerChoices(made.input)
+	s.changed("resources")
+	return nil
+}
+
+// contentType is the MIME type of what a function reads, unless given.
+func contentType(out reflect.Type, given string) (string, error) {
+	const asJSON = "application/json"
+	made := asJSON
+	switch out {
+	case reflect.TypeFor[string]():
+		made = "text/plain"
+	case reflect.TypeFor[[]byte]():
+		made = "application/octet-stream"
+	case reflect.TypeFor[ResourceContents](), reflect.TypeFor[*ResourceContents](), reflect.TypeFor[[]ResourceContents]():
+		made = ""
+	}
+	if made == asJSON && given != "" && given != asJSON {
+		return "", fmt.Errorf("%v is sent as %s, not as %s; return a string", out, asJSON, given)
+	}
+	return cmp.Or(given, made), nil
+}
+
+// contentsOf is what a typed function has read, in the form of the protocol.
+func contentsOf(out any) ([]ResourceContents, error) {
+	switch out := out.(type) {
+	case string:
+		return []ResourceContents{{Text: out}}, nil
+	case []byte:
+		return []ResourceContents{{Blob: append([]byte{}, out...)}}, nil // not nil, or it would be text
+	case ResourceContents:
+		return []ResourceContents{out}, nil
+	case *ResourceContents:
+		if out == nil {
+			return nil, nil
+		}
+		return []ResourceContents{*out}, nil
+	case []ResourceContents:
+		return out, nil
+	}
+	raw, err := strictjson.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode contents: %w", err)
+	}
+	return []ResourceContents{{MIMEType: "application/json", Text: string(raw)}}, nil
 }

@@ -1,9 +1,16 @@
 package mcphttp
 
 import (
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // A guard checks requests before a handler gets them.
@@ -111,4 +118,134 @@ func serveHealth(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Write([]byte("ok\n"))
+}
+
+// authenticate returns the request with the identity of its caller. If no gate accepts it, authenticate responds and
+// returns nil.
+func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
+	for _, gate := range g.Gates {
+		id, err := gate.Enter(r)
+		if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
+			g.challenge(w, r, refusal.Why, refusal.Message)
+			return nil
+		}
+		if err != nil {
+			g.Logger.Error("authenticate", "error", err)
+			w.Header().Set("Retry-After", "5")
+			g.refuse(w, r, http.StatusServiceUnavailable, "credentials cannot be checked now; retry later")
+			return nil
+		}
+		if id != nil {
+			return r.WithContext(auth.With(r.Context(), id))
+		}
+	}
+	var wants []string
+	for _, gate := range g.Gates {
+		wants = append(wants, gate.Wants())
+	}
+	send := "send " + strings.Join(wants, ", or ")
+	if r.Header["Authorization"] != nil || r.Header["X-Api-Token"] != nil {
+		g.challenge(w, r, "invalid_token", "invalid credentials; "+send)
+	} else {
+		g.challenge(w, r, "", "authentication required; "+send)
+	}
+	return nil
+}
+
+// challenge refuses a request with the challenges of all gates. why is an error code of RFC 6750, or "".
+func (g *guard) challenge(w http.ResponseWriter, r *http.Request, why, message string) {
+	for _, gate := range g.Gates {
+		w.Header().Add("WWW-Authenticate", gate.Challenge(why, nil))
+	}
+	status := http.StatusUnauthorized
+	switch why {
+	case "invalid_request":
+		status = http.StatusBadRequest
+	case "insufficient_scope":
+		status = http.StatusForbidden
+	}
+	g.refuse(w, r, status, message)
+}
+
+// refuse responds with an error of JSON-RPC that belongs to no call.
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	g.Logger.Debug("refused", "method", r.Method, "status", status, "why", message, "from", r.RemoteAddr)
+	g.setNoStore(w.Header())
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
+}
+
+// serveLogged serves a request, and logs it and the status of its response. It logs neither contents nor callers.
+func (g *guard) serveLogged(w http.ResponseWriter, r *http.Request) {
+	began, shown := time.Now(), []any{"method", r.Method, "path", clip(r.URL.Path)}
+	if method := r.Header.Get("Mcp-Method"); method != "" {
+		shown = append(shown, "mcp", clip(method))
+	}
+	log := g.Logger.With(append(shown, "from", r.RemoteAddr)...)
+	log.Debug("request")
+	recorder := &statusRecorder{ResponseWriter: w}
+	defer func() { log.Debug("answered", "status", recorder.status, "took", time.Since(began)) }()
+	g.serve(recorder, r)
+}
+
+// A statusRecorder records the status of a response: 0 if there was none.
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (s *statusRecorder) WriteHeader(status int) {
+	if s.status == 0 {
+		s.status = status
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (s *statusRecorder) Write(p []byte) (int, error) {
+	if s.status == 0 {
+		s.status = http.StatusOK
+	}
+	return s.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController].
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// maxShown is how much of what a client sent is repeated to it or logged.
+const maxShown = 200
+
+// clip shortens what a client sent.
+func clip(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+}
+
+// clearReadDeadline removes the read deadline of a request once its body has been read: the response may take any time.
+func clearReadDeadline(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		http.NewResponseController(w).SetReadDeadline(time.Time{})
+		return
+	}
+	r.Body = &timedBody{r.Body, w}
+}
+
+// A timedBody removes the read deadline at its end.
+type timedBody struct {
+	io.ReadCloser
+	w http.ResponseWriter
+}
+
+// Read implements [io.Reader].
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF && b.w != nil {
+		http.NewResponseController(b.w).SetReadDeadline(time.Time{})
+		b.w = nil
+	}
+	return n, err
 }

@@ -1,10 +1,35 @@
+// Package mcptest is an MCP client for tests, connected to a server in memory.
+//
+//	client := mcptest.Serve(t, tools.Register)
+//	result := client.CallTool("add", tools.AddInput{A: 2, B: 3})
+//	if got := result.Text(); got != `{"sum":5}` {
+//		t.Errorf("add said %s", got)
+//	}
+//
+// An [Example] is a row of a table-driven test.
+//
+//	for _, example := range []mcptest.Example{
+//		{Name: "two numbers", Input: tools.AddInput{A: 2, B: 3}, Output: tools.AddOutput{Sum: 5}},
+//		{Name: "one number", Input: `{"a":2}`, Error: "invalid arguments"},
+//	} {
+//		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
+//	}
+//
+// [Serve] makes a server, [Connect] connects to an existing one, both with a [client.InProcess] client. Calls
+// go through the whole protocol: arguments are validated, and results are rendered for the revision. The
+// functions of [Options] answer questions of the server. Errors of the protocol fail the test, except those
+// of [Client.Call]. The connection ends with the test.
 package mcptest
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
+	"path"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,4 +202,146 @@ func noError[T any](c *Client, method string, v T, err error) T {
 		c.t.Fatalf("%s: %v", method, err)
 	}
 	return v
+}
+
+// A Notification is a notification of the server.
+type Notification struct {
+	Method string
+	Params json.RawMessage
+}
+
+// nextTimeout is how long Next waits.
+const nextTimeout = 10 * time.Second
+
+// Next returns the next notification with this method. It waits for one, and keeps all others.
+func (c *Client) Next(method string) Notification {
+	c.t.Helper()
+	timer := time.NewTimer(nextTimeout)
+	defer timer.Stop()
+	for {
+		n, more, ok := c.notifications.take(method)
+		if ok {
+			return n
+		}
+		select {
+		case <-more:
+		case <-timer.C:
+			c.t.Fatalf("the server sent no %s within %v", method, nextTimeout)
+		}
+	}
+}
+
+// Received returns the notifications that Next has not returned.
+func (c *Client) Received() []Notification {
+	c.notifications.mu.Lock()
+	defer c.notifications.mu.Unlock()
+	return append([]Notification(nil), c.notifications.list...)
+}
+
+// An inbox is a queue of notifications.
+type inbox struct {
+	mu   sync.Mutex
+	list []Notification
+	more chan struct{} // closed by put
+}
+
+func newInbox() *inbox { return &inbox{more: make(chan struct{})} }
+
+func (b *inbox) put(n Notification) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list = append(b.list, n)
+	close(b.more)
+	b.more = make(chan struct{})
+}
+
+// take returns the first notification with this method. If there is none, the channel is closed by the
+// next put.
+func (b *inbox) take(method string) (n Notification, more <-chan struct{}, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, n := range b.list {
+		if n.Method == method {
+			b.list = append(b.list[:i], b.list[i+1:]...)
+			return n, nil, true
+		}
+	}
+	return Notification{}, b.more, false
+}
+
+// A panicLog is a log handler that keeps the last panic, for the error of the call that panicked.
+type panicLog struct {
+	slog.Handler
+	last *lastPanic
+}
+
+type lastPanic struct {
+	mu   sync.Mutex
+	text string
+}
+
+// newPanicLog returns a handler that writes all other records to out.
+func newPanicLog(out io.Writer) *panicLog {
+	return &panicLog{slog.NewTextHandler(out, nil), &lastPanic{}}
+}
+
+// Handle implements [slog.Handler].
+func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
+	value, at := "", ""
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "panic":
+			value = a.Value.String()
+		case "stack":
+			at = origin(a.Value.String())
+		}
+		return true
+	})
+	if at == "" {
+		return l.Handler.Handle(ctx, r)
+	}
+	l.last.mu.Lock()
+	defer l.last.mu.Unlock()
+	l.last.text = fmt.Sprintf("it panicked: %s (%s)", value, at)
+	return nil
+}
+
+// WithAttrs implements [slog.Handler].
+func (l *panicLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &panicLog{l.Handler.WithAttrs(attrs), l.last}
+}
+
+// WithGroup implements [slog.Handler].
+func (l *panicLog) WithGroup(name string) slog.Handler {
+	return &panicLog{l.Handler.WithGroup(name), l.last}
+}
+
+// take returns the last panic as text, and forgets it. It returns "" if there is none.
+func (l *panicLog) take() string {
+	if l == nil {
+		return ""
+	}
+	l.last.mu.Lock()
+	defer l.last.mu.Unlock()
+	text := l.last.text
+	l.last.text = ""
+	return text
+}
+
+// origin finds the place of a panic in a stack trace, such as tools/add.go:18: the first line below the
+// panic that is not in the runtime.
+func origin(stack string) string {
+	lines := strings.Split(stack, "\n")
+	panicked := false
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "panic("):
+			panicked = true
+		case panicked && !strings.HasPrefix(line, "\t") && !strings.HasPrefix(line, "runtime.") && i+1 < len(lines):
+			place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+			dir, file := path.Split(place)
+			return path.Join(path.Base(dir), file)
+		}
+	}
+	return "an unknown place"
 }
