@@ -83,10 +83,10 @@ func (e *Engine) IsThere() bool {
 // Root returns the project's folder.
 func (e *Engine) Root() string { return e.project.Root }
 
-// Name returns the project's name.
+// Name is the project's name.
 func (e *Engine) Name() string { return e.project.Name }
 
-// Generators returns the engine's generators.
+// Generators are those that the engine has.
 func (e *Engine) Generators() []gen.Generator { return e.generators }
 
 func (e *Engine) step(what string) {
