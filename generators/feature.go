@@ -1,9 +1,16 @@
 package generators
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"go/token"
+	"go/types"
+	"maps"
 	"path"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -116,4 +123,290 @@ func rendered(dir string, sources ...source) ([]gen.File, error) {
 		files = append(files, gen.File{Path: path.Join(dir, s.name), Text: text})
 	}
 	return files, nil
+}
+
+// madeFor says that a feature is made because there is none of its name, and which there are; nothing if it is the first.
+func madeFor(p gen.Project, feature string) []string {
+	var others []string
+	meant := ""
+	for _, dir := range slices.Sorted(maps.Keys(p.Packages)) {
+		name := path.Base(dir)
+		if path.Dir(dir) != "features" || p.Packages[dir] == "" || name == feature {
+			continue
+		}
+		others = append(others, name)
+		if meant == "" && isNear(name, feature) {
+			meant = fmt.Sprintf("; is %s meant? Then undo this", name)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	const most = 12
+	if len(others) > most {
+		others = append(others[:most], "…")
+	}
+	return []string{fmt.Sprintf("There was no feature %s, so it was made; those before it are %s%s.", feature, strings.Join(others, ", "), meant)}
+}
+
+// isNear reports whether one name may be a slip of the pen for the other: two letters are different, missing or too many at
+// most.
+func isNear(a, b string) bool {
+	row := make([]int, len(b)+1) // how far the beginning of a is from each beginning of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			swapped := before
+			if a[i] != b[j] {
+				swapped++
+			}
+			before = row[j+1]
+			row[j+1] = min(swapped, before+1, row[j]+1)
+		}
+	}
+	return row[len(b)] <= 2
+}
+
+// featureDir is the folder of a feature.
+func featureDir(feature string) string { return path.Join("features", feature) }
+
+// checkFeature says why a feature cannot have a name, and what would do. The name is that of a folder, of a package, and of the
+// beginning of what clients see, so it is one word.
+func checkFeature(p gen.Project, name string) error {
+	const most = 30
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%q cannot be the name of a feature: %s", name[:min(len(name), most)], fmt.Sprintf(format, args...))
+	}
+	switch {
+	case name == "":
+		return errors.New("a feature needs a name: posts, for instance")
+	case len(name) > most:
+		return refuse("it has %d characters, and %d is the most; choose a shorter one", len(name), most)
+	case !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name):
+		better := strings.TrimLeft(regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(name), ""), "0123456789")
+		if checkFeature(p, better) != nil {
+			better = "posts"
+		}
+		return refuse("it is that of a package of Go too, so it is one word of small letters of English and digits; try %s", better)
+	case len(name) == 1:
+		return refuse("one letter says too little, and is what variables are called; try posts")
+	case token.IsKeyword(name):
+		return refuse("it is a keyword of Go; try %ss", name)
+	case types.Universe.Lookup(name) != nil:
+		return refuse("it means something to Go already; try my%s", name)
+	case isKeptFolder(name):
+		return refuse("Go, git or Windows keep it for something of their own; take another, such as posts")
+	case isImported(name):
+		return refuse("it is the name of something that the code around features uses; take another, such as my%s", name)
+	}
+	if err := gen.CheckWireName(name, p.Name); err != nil {
+		return err
+	}
+	if there := p.Packages[featureDir(name)]; there != "" && there != name {
+		return refuse("the package in %s is called %s; give the package the name of its folder", featureDir(name), there)
+	}
+	return nil
+}
+
+// isKeptFolder reports whether a folder of a name is not like others, on some system.
+func isKeptFolder(name string) bool {
+	switch name {
+	case "internal", "vendor", "testdata", "aux", "con", "nul", "prn":
+		return true
+	}
+	return regexp.MustCompile(`^(com|lpt)[0-9]$`).MatchString(name)
+}
+
+// isImported reports whether a package of a name would be in the way: of what derived files and tests import, and of
+// what the program declares that imports all features.
+func isImported(name string) bool {
+	switch name {
+	case "app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
+		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
+		"main", "init", "wire", "register", "serve", "appserve", "oauth":
+		return true
+	}
+	return false
+}
+
+// inFeature makes the names of a component that is part of a feature: posts/publish.
+func inFeature(p gen.Project, kind, text, description string) (named, error) {
+	feature, rest, ok := strings.Cut(text, "/")
+	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
+		return named{}, fmt.Errorf("the name of a %s is that of its feature, a slash, and its own, such as posts/publish; %q is not", kind, text)
+	}
+	if err := checkFeature(p, feature); err != nil {
+		return named{}, err
+	}
+	name, err := gen.ParseName(rest)
+	if err != nil {
+		return named{}, err
+	}
+	n := named{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go(), features: map[string]*gen.Feature{}}
+	n.wire = feature + "_" + name.Wire()
+	if kind == "worker" {
+		n.wire = feature + "/" + name.Wire() // no client sees it
+	} else if err := gen.CheckWireName(n.wire, p.Name); err != nil {
+		return named{}, err
+	}
+	if !name.Exact() {
+		return named{}, fmt.Errorf("of the name %q Go makes %s, in which the words are not to be found again; take one with longer words", rest, n.goName)
+	}
+	if isReserved(n.goName) {
+		return named{}, fmt.Errorf("the name %q would make a type %s, which is the name of something else in a feature; take another", rest, n.goName)
+	}
+	n.description, err = gen.Sentence(description)
+	return n, err
+}
+
+// isReserved reports whether a name of Go has a meaning of its own in the package of a feature.
+func isReserved(name string) bool {
+	switch name {
+	case "State", "NewState", "Feature", "Map", "Register", "Entry":
+		return true
+	}
+	return false
+}
+
+// called is what a component is called in messages: as the log has it, if it has it.
+func (n named) called() string {
+	if n.feature != "" {
+		return n.feature + "/" + n.name.Wire()
+	}
+	return n.wire
+}
+
+// apartFrom refuses fields that would have the names of methods of their struct.
+func (n named) apartFrom(fields []gen.Field, methods ...string) error {
+	for _, f := range fields {
+		for _, method := range methods {
+			if f.Go == method {
+				return fmt.Errorf("field %q: in Go a %s has a method %s, so that no field can be called that; give it another name", f.Name, n.kind, method)
+			}
+		}
+	}
+	return nil
+}
+
+// begin adds the state to a draft if the feature is not there yet.
+func (n named) begin(p gen.Project, draft gen.Draft) (gen.Draft, error) {
+	if p.Packages[n.dir] != "" {
+		return draft, nil
+	}
+	if n.goName == "Replay" {
+		return draft, fmt.Errorf("the test of a %s %q would be called TestReplay, as that of the log of the new feature is; take another name", n.kind, n.called())
+	}
+	files, err := plainFeature(p, n.feature)
+	draft.Files = append(draft.Files, files...)
+	draft.Next = slices.Concat(madeFor(p, n.feature), []string{fmt.Sprintf("The feature %s is new: say in %s what there is to be kept.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next)
+	return draft, err
+}
+
+// importFeatures tells a test the names of packages that it may import.
+func (n named) importFeatures(p gen.Project, file gen.GoFile) {
+	file.ImportName(p.Import("core/apptest"), "apptest")
+	for _, feature := range n.served(p) {
+		importFeature(p, file, feature)
+	}
+}
+
+// importFeature tells a test the name of the package of a feature. It is that of the feature, unless tests have a
+// variable of that name.
+func importFeature(p gen.Project, file gen.GoFile, feature string) {
+	switch imported := p.Import(featureDir(feature)); feature {
+	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
+		file.ImportAlias(imported, feature+"feature")
+	default:
+		file.ImportName(imported, feature)
+	}
+}
+
+// served are the features that a test of a component needs: its own, and those of what is called before.
+func (n named) served(p gen.Project) []string {
+	all := []string{n.feature}
+	for _, c := range n.given {
+		all = add(all, featureOf(p, c.tool))
+	}
+	for _, tool := range n.tools {
+		all = add(all, featureOf(p, tool))
+	}
+	for _, feature := range n.others {
+		all = add(all, feature)
+	}
+	return all
+}
+
+// add adds a feature to a list that does not have it yet.
+func add(features []string, feature string) []string {
+	if feature == "" {
+		return features
+	}
+	for _, other := range features {
+		if other == feature {
+			return features
+		}
+	}
+	return append(features, feature)
+}
+
+// featureOf is the feature of the project that a tool is part of, by its name; empty if it is not to be told.
+func featureOf(p gen.Project, tool string) string {
+	feature, _, _ := strings.Cut(tool, "_")
+	if p.Packages[featureDir(feature)] == "" {
+		return ""
+	}
+	return feature
+}
+
+// serve begins a test with a client of the features, and with what was done before.
+//
+//	client := apptest.Serve(t, posts.Feature())
+//	client.Given("posts_create", posts.Create{Title: "example"})
+func (n named) serve(p gen.Project, g *jen.Group) {
+	arguments := []jen.Code{jen.Id("t")}
+	for _, feature := range n.served(p) {
+		arguments = append(arguments, jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
+	}
+	g.Id("client").Op(":=").Qual(p.Import("core/apptest"), "Serve").Call(arguments...)
+	for _, c := range n.given {
+		g.Id("client").Dot("Given").Call(jen.Lit(c.tool), n.argument(p, c.tool, c.input))
+	}
+}
+
+// argument is the input of a call of a tool: a Go value, or JSON text if no Go value is known that encodes to it.
+func (n named) argument(p gen.Project, tool string, input json.RawMessage) *jen.Statement {
+	if made, ok := n.inputOf(p, tool).literal(input); ok {
+		return made
+	}
+	return gen.RawString(string(input))
+}
+
+// inputOf is the type of the input of a tool: the component itself, or a command or query of a feature. It has no name
+// if it is not known.
+func (n named) inputOf(p gen.Project, tool string) shape {
+	if tool == n.wire {
+		return n.input
+	}
+	feature := featureOf(p, tool)
+	if feature == "" || p.Feature == nil {
+		return shape{}
+	}
+	known, ok := n.features[feature]
+	if !ok {
+		known = p.Feature(feature)
+		n.features[feature] = known
+	}
+	if known == nil {
+		return shape{}
+	}
+	for _, part := range slices.Concat(known.Commands, known.Queries) {
+		if part.Name == tool {
+			return shape{path: p.Import(known.Dir), name: part.Type, fields: part.Fields, strings: known.Strings}
+		}
+	}
+	return shape{}
 }

@@ -1,5 +1,682 @@
 package generators
 
-// Version is the version of petrock that these generators are of. A project keeps those that
-// it was made with.
-const Version = "0.2.0"
+import (
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+)
+
+// VersionInput is the input of the generator of command versions.
+type VersionInput struct {
+	Name    string   `json:"name"`                              // Feature and command, such as posts/create
+	Rename  []string `json:"rename,omitempty"`                  // url=href
+	Drop    []string `json:"drop,omitempty"`                    // Fields to ignore in old events
+	Default []string `json:"default,omitempty"`                 // Values of new fields in old events: status=open
+	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command, by old, instead
+}
+
+// NewVersion makes a new version of a command whose fields change: stored events are read as a type
+// with the old fields, and upgraded. It works before or after the Go type is edited, and renames
+// fields with all references.
+//
+//petrock:name version
+func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
+	u := upgrade{p: p, defaults: map[string]string{}, queued: map[string]types.Type{}}
+	edit := gen.Edit{Rename: map[string]string{}, Drop: in.Drop}
+	for _, text := range in.Rename {
+		old, name, err := assignment("rename", text)
+		if err != nil {
+			return gen.Draft{}, err
+		}
+		edit.Rename[old] = name
+	}
+	for _, text := range in.Default {
+		name, value, err := assignment("default", text)
+		if err != nil {
+			return gen.Draft{}, err
+		}
+		u.defaults[name] = value
+	}
+	var err error
+	if u.Migration, err = p.Migrate(in.Name, edit); err != nil {
+		return gen.Draft{}, err
+	}
+	u.edit = edit
+	if err := u.check(); err != nil {
+		return gen.Draft{}, err
+	}
+	u.canonical()
+	if in.Body != "" {
+		if u.body, err = parseBody(in.Body); err != nil {
+			return gen.Draft{}, err
+		}
+	}
+	return u.draft()
+}
+
+// assignment reads NAME=VALUE.
+func assignment(flag, text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" || value == "" {
+		return "", "", fmt.Errorf("%s %q: write it as FIELD=%s", flag, text, map[string]string{"rename": "NEW", "default": "VALUE"}[flag])
+	}
+	return name, value, nil
+}
+
+// An upgrade writes what reads the events of an older version.
+type upgrade struct {
+	*gen.Migration
+	p         gen.Project
+	edit      gen.Edit
+	defaults  map[string]string
+	body      *body
+	undecided []string
+	queued    map[string]types.Type // struct types that are upgraded too, by their names in the recorded shape
+	order     []string              // their names, as they were met
+}
+
+// check refuses what does not concern the command.
+func (u *upgrade) check() error {
+	for old := range u.edit.Rename {
+		if !u.Old.Has(old) {
+			return fmt.Errorf("rename %s: version %d of %s has no such field; it has %s", old, u.Version, u.Entry, u.Old.Names())
+		}
+	}
+	for _, name := range u.edit.Drop {
+		if _, renamed := u.edit.Rename[name]; renamed {
+			return fmt.Errorf("drop %s: it is renamed too; give one of them", name)
+		}
+		if !u.Old.Has(name) {
+			return fmt.Errorf("drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.Entry, u.Old.Names())
+		}
+	}
+	for name := range u.defaults {
+		if !u.New.Has(name) {
+			return fmt.Errorf("default %s: %s has no such field; add it to the struct first, or name one of %s", name, u.Type, u.New.Names())
+		}
+	}
+	if len(u.Old.Changes(u.New)) == 0 {
+		return fmt.Errorf("%s: its fields are those of the recorded version %d; change them first, or say what to rename or drop", u.Entry, u.Version)
+	}
+	if taken := u.OldType(""); slices.Contains(u.Declared, taken) {
+		return fmt.Errorf("%s: the package declares %s already; remove it, or rename it", u.Entry, taken)
+	}
+	return nil
+}
+
+// canonical names all fields by the path under which the command first has them.
+func (u *upgrade) canonical() {
+	renamed, defaults := map[string]string{}, map[string]string{}
+	for old, name := range u.edit.Rename {
+		renamed[u.Old.Canonical(old)] = name[strings.LastIndex(name, ".")+1:]
+	}
+	for name, value := range u.defaults {
+		defaults[u.New.Canonical(name)] = value
+	}
+	for i, name := range u.edit.Drop {
+		u.edit.Drop[i] = u.Old.Canonical(name)
+	}
+	u.edit.Rename, u.defaults = renamed, defaults
+}
+
+// draft is the old version with its test.
+func (u *upgrade) draft() (gen.Draft, error) {
+	imported, pkg := u.p.Import(u.Dir), u.p.Package(u.Dir)
+	file := gen.NewGoFile(imported, pkg)
+	file.ImportName(u.p.Import("core/app"), "app")
+	old := u.OldType("")
+	file.Paragraph(
+		fmt.Sprintf("%s is version %d of %s: what stored events of %s hold. It never changes.", old, u.Version, u.Type, u.Entry),
+	)
+	u.declare(file, old, u.Old.Fields)
+	file.Commentf("// Upgrade is the %s that an event of version %d stands for.", u.Type, u.Version)
+	file.Func().Params(jen.Id("old").Id(old)).Id("Upgrade").Params().Id(u.Type).BlockFunc(func(g *jen.Group) {
+		if u.body != nil {
+			g.Op(u.body.text)
+			return
+		}
+		u.convertStruct(g, "", jen.Id(u.Type), u.Old.Fields, u.Struct)
+	})
+	for _, name := range slices.Sorted(maps.Keys(u.Old.Types)) {
+		if name == u.Type {
+			continue // the command contains itself
+		}
+		file.Commentf("// %s is what version %d of %s had as %s.", u.OldType(name), u.Version, u.Type, name)
+		u.declare(file, u.OldType(name), u.Old.Types[name])
+	}
+	for i := 0; i < len(u.order); i++ { // it grows on the way
+		u.convertNamed(file, u.order[i])
+	}
+	if len(u.undecided) > 0 {
+		slices.Sort(u.undecided)
+		return gen.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.Entry, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
+	}
+	text, err := file.Bytes()
+	if err != nil {
+		return gen.Draft{}, err
+	}
+	test, err := u.test(imported, pkg)
+	if err != nil {
+		return gen.Draft{}, err
+	}
+	name, err := gen.ParseName(gen.WireName(old))
+	if err != nil {
+		return gen.Draft{}, err
+	}
+	source := path.Join(u.Dir, name.File("command"))
+	draft := gen.Draft{
+		Kind: "version", Name: u.Entry, Settles: u.Entry, Changes: u.Changes,
+		Files: []gen.File{
+			{Path: source, Text: text},
+			{Path: strings.TrimSuffix(source, ".go") + "_test.go", Text: test},
+		},
+		Trial: gen.Trial{Test: "Test" + old},
+		Next: []string{
+			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, source),
+			fmt.Sprintf("go test ./%s", u.Dir),
+		},
+	}
+	for _, name := range u.Unbuilt {
+		draft.Next = append(draft.Next, fmt.Sprintf("This system does not build %s, which may use a renamed field; rename it there.", name))
+	}
+	if u.body != nil {
+		draft.Files[0].Seek, draft.Files[0].Imports = true, u.body.imports
+	}
+	return draft, nil
+}
+
+// declare writes a struct with recorded fields.
+func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field) {
+	file.Type().Id(name).StructFunc(func(g *jen.Group) {
+		for _, f := range fields {
+			tag := f.Name
+			if f.Optional {
+				tag += ",omitzero"
+			}
+			if f.Quoted {
+				tag += ",string"
+			}
+			parsed, err := contract.ParseType(f.Type)
+			if err != nil {
+				u.addUndecided(f.Name, err.Error())
+			}
+			g.Id(recordedGo(f)).Add(u.goType(parsed)).Tag(map[string]string{"json": tag})
+		}
+	})
+}
+
+// recordedGo is the Go name of a recorded field. Those of embedded structs stand in the struct itself.
+func recordedGo(f contract.Field) string { return f.Go[strings.LastIndex(f.Go, ".")+1:] }
+
+// goType is a recorded type as Go has it.
+func (u *upgrade) goType(t contract.Type) *jen.Statement {
+	switch t.Kind {
+	case contract.Any:
+		return jen.Any()
+	case contract.Bytes:
+		return jen.Index().Byte()
+	case contract.Struct:
+		return jen.Id(u.OldType(t.Name))
+	case contract.Opaque:
+		return u.opaque(t.Name)
+	case contract.Pointer:
+		return jen.Op("*").Add(u.goType(*t.Elem))
+	case contract.Slice:
+		return jen.Index().Add(u.goType(*t.Elem))
+	case contract.Array:
+		return jen.Index(jen.Lit(t.Len)).Add(u.goType(*t.Elem))
+	case contract.Map:
+		return jen.Map(u.goType(*t.Key)).Add(u.goType(*t.Elem))
+	}
+	return jen.Id(t.Name)
+}
+
+// opaque is a type of another package, or of the feature's own, that has its own marshalling.
+func (u *upgrade) opaque(text string) *jen.Statement {
+	base, arguments, generic := strings.Cut(text, "[")
+	at := strings.LastIndex(base, ".")
+	imported, name := base[:at], base[at+1:]
+	if inside, ok := strings.CutPrefix(imported, "./"); ok {
+		imported = u.p.Import(inside)
+	}
+	made := jen.Qual(imported, name)
+	if !generic {
+		return made
+	}
+	var list []jen.Code
+	for argument := range strings.SplitSeq(strings.TrimSuffix(arguments, "]"), ",") { // nested lists are split too, and then do not compile
+		parsed, err := contract.ParseType(argument)
+		if err != nil {
+			u.addUndecided(text, err.Error())
+		}
+		list = append(list, u.goType(parsed))
+	}
+	return made.Types(list...)
+}
+
+// addUndecided notes a field that the flags do not decide.
+func (u *upgrade) addUndecided(field, what string) {
+	u.undecided = append(u.undecided, field+": "+what)
+}
+
+// convertNamed writes the method that upgrades a struct type which the command uses.
+//
+//	func (old CreateV1Item) upgrade() Item {
+//		return Item{Name: old.Name}
+//	}
+func (u *upgrade) convertNamed(file gen.GoFile, name string) {
+	target := u.queued[name]
+	structure, _ := target.Underlying().(*types.Struct)
+	file.Func().Params(jen.Id("old").Id(u.OldType(name))).Id("upgrade").Params().Add(u.typeOf(target)).BlockFunc(func(g *jen.Group) {
+		u.convertStruct(g, u.Old.PathOf(name)+".", u.typeOf(target), u.Old.Types[name], structure)
+	})
+}
+
+// typeOf is a Go type as the feature's package writes it.
+func (u *upgrade) typeOf(t types.Type) *jen.Statement {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		made := jen.Id(t.Obj().Name())
+		if pkg := t.Obj().Pkg(); pkg != nil && pkg.Path() != u.p.Import(u.Dir) {
+			made = jen.Qual(pkg.Path(), t.Obj().Name())
+		}
+		var arguments []jen.Code
+		for argument := range t.TypeArgs().Types() {
+			arguments = append(arguments, u.typeOf(argument))
+		}
+		if len(arguments) > 0 {
+			made.Types(arguments...)
+		}
+		return made
+	case *types.Pointer:
+		return jen.Op("*").Add(u.typeOf(t.Elem()))
+	case *types.Slice:
+		return jen.Index().Add(u.typeOf(t.Elem()))
+	case *types.Array:
+		return jen.Index(jen.Lit(int(t.Len()))).Add(u.typeOf(t.Elem()))
+	case *types.Map:
+		return jen.Map(u.typeOf(t.Key())).Add(u.typeOf(t.Elem()))
+	}
+	return jen.Op(types.TypeString(t, func(pkg *types.Package) string { return pkg.Name() }))
+}
+
+// convertStruct writes what makes a struct of the source out of a recorded one, called old.
+//
+//	return Create{Href: old.URL, Tags: old.Tags}
+func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Statement, fields []contract.Field, structure *types.Struct) {
+	used, embeds := map[string]bool{}, false
+	var values []assigned
+	for _, f := range derive.JSONFields(structure) {
+		at := prefix + f.Name
+		was, found := u.sourceOf(prefix, fields, f.Name)
+		fallback, hasDefault := u.defaultOf(at)
+		made := assigned{name: f.Var.Name()}
+		if promoted, _, _ := types.LookupFieldOrMethod(structure, true, f.Var.Pkg(), made.name); promoted != f.Var {
+			made.name = strings.Join(f.Path, ".") // an embedded struct hides it
+		}
+		embeds = embeds || len(f.Path) > 1
+		switch {
+		case found:
+			used[was.Name] = true
+			made.value = u.convertField(at, was, f, fallback, hasDefault)
+		case hasDefault:
+			made.value = u.literal(at, fallback, f.Var.Type())
+		case f.Omits || isPointer(f.Var.Type()):
+			continue // old events do not say it
+		default:
+			u.addUndecided(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Name))
+			continue
+		}
+		if !f.Direct {
+			u.addUndecided(at, "it is in an embedded pointer, which only a body can make")
+		}
+		values = append(values, made)
+	}
+	for _, was := range fields {
+		if at := prefix + was.Name; !used[was.Name] && !slices.Contains(u.edit.Drop, at) {
+			u.addUndecided(at, fmt.Sprintf("no field takes it; say what it is called now (rename %s=NEW), or that it is ignored (drop %[1]s)", at))
+		}
+	}
+	write(g, target, values, embeds)
+}
+
+// assigned is a field of a struct with its value.
+type assigned struct {
+	name  string
+	value *jen.Statement
+}
+
+// write returns a struct with fields: as a literal, or field by field if it embeds others.
+func write(g *jen.Group, target *jen.Statement, values []assigned, embeds bool) {
+	if embeds {
+		g.Var().Id("made").Add(target)
+		for _, a := range values {
+			g.Id("made." + a.name).Op("=").Add(a.value)
+		}
+		g.Return(jen.Id("made"))
+		return
+	}
+	var set []jen.Code
+	for _, a := range values {
+		set = append(set, gen.KeyValue(a.name, a.value))
+	}
+	if len(set) > 3 {
+		g.Return(target.Custom(gen.Multiline(), set...))
+		return
+	}
+	g.Return(target.Values(set...))
+}
+
+// sourceOf is the recorded field that a field was.
+func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) (contract.Field, bool) {
+	for _, was := range fields {
+		renamed, ok := u.edit.Rename[prefix+was.Name]
+		if ok && renamed == name || !ok && was.Name == name {
+			return was, true
+		}
+	}
+	return contract.Field{}, false
+}
+
+// defaultOf is what a field is in events that do not have it, as JSON or as plain text.
+func (u *upgrade) defaultOf(at string) (string, bool) {
+	if value, ok := u.defaults[at]; ok {
+		return value, true
+	}
+	value, ok := u.Defaults[at]
+	return value, ok
+}
+
+// convertField is the value of a field by a recorded one.
+func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField, fallback string, hasDefault bool) *jen.Statement {
+	old, err := contract.ParseType(was.Type)
+	if err != nil {
+		u.addUndecided(at, err.Error())
+		return jen.Nil()
+	}
+	value, target := jen.Id("old").Dot(recordedGo(was)), f.Var.Type()
+	if !was.Optional || f.Omits || isPointer(target) {
+		made, ok := u.convert(value, old, target)
+		if !ok {
+			return u.mismatch(at, was, f)
+		}
+		return made
+	}
+	switch {
+	case !hasDefault:
+		u.addUndecided(at, fmt.Sprintf("it was optional and is required now; say what it is in events that lack it (default %s=VALUE)", at))
+		return jen.Nil()
+	case old.Kind != contract.Pointer:
+		u.addUndecided(at, "it was optional and is required now, and an empty one is stored like none; only a body can tell what is meant")
+		return jen.Nil()
+	}
+	made, ok := u.convert(jen.Id("v"), *old.Elem, target)
+	if !ok {
+		return u.mismatch(at, was, f)
+	}
+	return jen.Qual(u.p.Import("core/app"), "UpgradeOr").Call(value, u.literal(at, fallback, target), u.function(*old.Elem, target, made))
+}
+
+// mismatch notes a field that no rule converts.
+func (u *upgrade) mismatch(at string, was contract.Field, f derive.JSONField) *jen.Statement {
+	u.addUndecided(at, fmt.Sprintf("it changed from %s to %s", was.Type, types.TypeString(f.Var.Type(), func(p *types.Package) string { return p.Name() })))
+	return jen.Nil()
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.Pointer)
+	return ok
+}
+
+// convert is a value of a recorded type as one of a Go type, if there is a way that loses nothing.
+func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.Type) (*jen.Statement, bool) {
+	target = types.Unalias(target)
+	named, isNamed := target.(*types.Named)
+	if old.Kind == contract.Opaque {
+		return value, isNamed && u.isOpaque(named, old.Name)
+	}
+	if pointer, ok := target.(*types.Pointer); ok {
+		if old.Kind != contract.Pointer {
+			made, ok := u.convert(value, old, pointer.Elem())
+			return jen.New(made), ok
+		}
+		made, ok := u.convert(jen.Id("v"), *old.Elem, pointer.Elem())
+		if !ok || !u.differs(*old.Elem, pointer.Elem()) {
+			return value, ok
+		}
+		return u.each("UpgradePointer", value, *old.Elem, pointer.Elem(), made), true
+	}
+	switch under := target.Underlying().(type) {
+	case *types.Interface:
+		return value, under.Empty()
+	case *types.Basic:
+		if old.Kind != contract.Basic || !contract.Holds(types.Typ[under.Kind()].Name(), old.Name) {
+			return nil, false
+		}
+		if isNamed || types.Typ[under.Kind()].Name() != old.Name {
+			return u.typeOf(target).Call(value), true
+		}
+		return value, true
+	case *types.Slice:
+		if old.Kind == contract.Bytes {
+			return value, true
+		}
+		if old.Kind != contract.Slice {
+			return nil, false
+		}
+		made, ok := u.convert(jen.Id("v"), *old.Elem, under.Elem())
+		if !ok || !u.differs(*old.Elem, under.Elem()) {
+			return value, ok
+		}
+		return u.each("UpgradeList", value, *old.Elem, under.Elem(), made), true
+	case *types.Array:
+		return value, old.Kind == contract.Array && int(under.Len()) == old.Len && !u.differs(*old.Elem, under.Elem())
+	case *types.Map:
+		if old.Kind != contract.Map || u.differs(*old.Key, under.Key()) {
+			return nil, false
+		}
+		made, ok := u.convert(jen.Id("v"), *old.Elem, under.Elem())
+		if !ok || !u.differs(*old.Elem, under.Elem()) {
+			return value, ok
+		}
+		return u.each("UpgradeMap", value, *old.Elem, under.Elem(), made), true
+	case *types.Struct:
+		if old.Kind != contract.Struct || !isNamed {
+			return nil, false
+		}
+		if old.Name == u.Type {
+			return value.Dot("Upgrade").Call(), named.Obj().Name() == u.Type
+		}
+		if known := u.queued[old.Name]; known != nil && !types.Identical(known, target) {
+			return nil, false
+		}
+		if u.queued[old.Name] == nil {
+			u.queued[old.Name] = target
+			u.order = append(u.order, old.Name)
+		}
+		return value.Dot("upgrade").Call(), true
+	}
+	return nil, false
+}
+
+// each calls a function of core that converts what a pointer, list or map holds.
+func (u *upgrade) each(function string, value *jen.Statement, old contract.Type, target types.Type, made *jen.Statement) *jen.Statement {
+	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, made))
+}
+
+// function is one that converts v, a value of a recorded type, to a Go type.
+func (u *upgrade) function(old contract.Type, target types.Type, made *jen.Statement) *jen.Statement {
+	if old.Kind == contract.Struct && old.Name == u.Type {
+		return jen.Id(u.OldType("")).Dot("Upgrade")
+	}
+	if old.Kind == contract.Struct {
+		return jen.Id(u.OldType(old.Name)).Dot("upgrade")
+	}
+	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(made))
+}
+
+// differs reports whether a value of a recorded type cannot be assigned to a Go type as it is.
+func (u *upgrade) differs(old contract.Type, target types.Type) bool {
+	target = types.Unalias(target)
+	_, isNamed := target.(*types.Named)
+	switch under := target.Underlying().(type) {
+	case *types.Basic:
+		return isNamed && old.Kind != contract.Opaque || old.Kind == contract.Basic && types.Typ[under.Kind()].Name() != old.Name
+	case *types.Pointer:
+		return old.Kind != contract.Pointer || u.differs(*old.Elem, under.Elem())
+	case *types.Slice:
+		return old.Kind == contract.Slice && u.differs(*old.Elem, under.Elem()) || isNamed && old.Kind != contract.Opaque
+	case *types.Array:
+		return old.Kind == contract.Array && u.differs(*old.Elem, under.Elem())
+	case *types.Map:
+		return old.Kind == contract.Map && (u.differs(*old.Elem, under.Elem()) || u.differs(*old.Key, under.Key()))
+	case *types.Struct:
+		return old.Kind == contract.Struct
+	}
+	return false
+}
+
+// isOpaque reports whether a type is the one that a shape names.
+func (u *upgrade) isOpaque(t *types.Named, name string) bool {
+	if t.Obj().Pkg() == nil {
+		return false
+	}
+	base, _, _ := strings.Cut(name, "[")
+	if inside, ok := strings.CutPrefix(base, "./"); ok {
+		base = u.p.Import(inside)
+	}
+	return base == t.Obj().Pkg().Path()+"."+t.Obj().Name()
+}
+
+// literal is a default as Go has it: JSON, or plain text for a string.
+func (u *upgrade) literal(at, text string, t types.Type) *jen.Statement {
+	made, ok := u.literalOf(json.RawMessage(text), t)
+	if !ok && isText(t) {
+		made, ok = u.literalOf(json.RawMessage(strconv.Quote(text)), t)
+	}
+	if !ok {
+		u.addUndecided(at, fmt.Sprintf("the default %s does not fit %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))
+		return jen.Nil()
+	}
+	return made
+}
+
+func isText(t types.Type) bool {
+	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = pointer.Elem()
+	}
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsString != 0
+}
+
+// test is one that reads an event of the old version.
+//
+//	func TestCreateV1(t *testing.T) {
+//		event := app.Record{Type: "links/create", Version: 1, Data: []byte(`{"url":"example"}`)}
+//		got := apptest.Replayed[links.Create](t, event, links.Feature())
+//		if want := (links.Create{Href: "example"}); !reflect.DeepEqual(got, want) {
+//			t.Errorf("got %+v, want %+v", got, want)
+//		}
+//	}
+func (u *upgrade) test(imported, pkg string) ([]byte, error) {
+	file := gen.NewGoFile(imported+"_test", pkg+"_test")
+	file.ImportName(imported, pkg)
+	file.ImportName(u.p.Import("core/app"), "app")
+	file.ImportName(u.p.Import("core/apptest"), "apptest")
+	file.Commentf("// An event of version %d of %s is read as a %s.", u.Version, u.Entry, u.Type)
+	file.Func().Id("Test" + u.OldType("")).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
+		want, data := u.expected(imported), jen.Id("data")
+		if event, ok := u.Old.Example(); ok && want != nil {
+			data = jen.Index().Byte().Call(gen.RawString(event))
+		} else {
+			want = jen.Id("old").Dot("Upgrade").Call()
+			g.Id("old").Op(":=").Qual(imported, u.OldType("")).Values(u.examples()...)
+			g.List(jen.Id("data"), jen.Err()).Op(":=").Qual("encoding/json", "Marshal").Call(jen.Id("old"))
+			g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
+		}
+		g.Id("event").Op(":=").Qual(u.p.Import("core/app"), "Record").Values(
+			gen.KeyValue("Type", jen.Lit(u.Entry)), gen.KeyValue("Version", jen.Lit(u.Version)), gen.KeyValue("Data", data))
+		g.Id("got").Op(":=").Qual(u.p.Import("core/apptest"), "Replayed").Types(jen.Qual(imported, u.Type)).Call(
+			jen.Id("t"), jen.Id("event"), jen.Qual(imported, "Feature").Call())
+		g.If(jen.Id("want").Op(":=").Add(want), jen.Op("!").Qual("reflect", "DeepEqual").Call(jen.Id("got"), jen.Id("want"))).Block(
+			jen.Id("t").Dot("Errorf").Call(jen.Lit("got %+v, want %+v"), jen.Id("got"), jen.Id("want")),
+		)
+	})
+	return file.Bytes()
+}
+
+// expected is what the example event stands for, written out; nil if that cannot be.
+func (u *upgrade) expected(imported string) *jen.Statement {
+	event, ok := u.Old.Example()
+	var data map[string]json.RawMessage
+	if !ok || u.body != nil || json.Unmarshal([]byte(event), &data) != nil {
+		return nil
+	}
+	var set []jen.Code
+	for _, f := range derive.JSONFields(u.Struct) {
+		var value json.RawMessage
+		if was, found := u.sourceOf("", u.Old.Fields, f.Name); found {
+			value = data[was.Name]
+		}
+		if fallback, has := u.defaultOf(f.Name); has && value == nil {
+			if value = json.RawMessage(fallback); !json.Valid(value) {
+				value = json.RawMessage(strconv.Quote(fallback))
+			}
+		}
+		if value == nil {
+			continue
+		}
+		literal, ok := u.literalOf(value, f.Var.Type())
+		if !ok || len(f.Path) > 1 {
+			return nil
+		}
+		set = append(set, gen.KeyValue(f.Path[0], literal))
+	}
+	return jen.Parens(jen.Qual(imported, u.Type).Values(set...))
+}
+
+// examples are values for the basic fields of the old version.
+func (u *upgrade) examples() []jen.Code {
+	var set []jen.Code
+	for _, was := range u.Old.Fields {
+		switch was.Type {
+		case "string":
+			set = append(set, gen.KeyValue(recordedGo(was), jen.Lit("example")))
+		case "bool":
+			set = append(set, gen.KeyValue(recordedGo(was), jen.True()))
+		}
+	}
+	return set
+}
+
+// literalOf is a JSON value as a Go literal that can be assigned to a type, if there is one.
+func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement, bool) {
+	own := shape{path: u.p.Import(u.Dir)}
+	text := types.TypeString(t, func(pkg *types.Package) string {
+		if pkg.Path() == own.path {
+			return ""
+		}
+		return pkg.Name()
+	})
+	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == own.path && !derive.IsOpaque(named) {
+		text = named.Underlying().String() // a constant without a type fits
+	}
+	written, err := parser.ParseExpr(text)
+	if err != nil {
+		return nil, false
+	}
+	made, ok := own.value(written, value, false)
+	return made.code, ok
+}

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -76,4 +81,292 @@ func work[T any](ctx context.Context, env Env, c *common, do func(context.Contex
 		return PrintJSON(env, result)
 	}
 	return text(env, result)
+}
+
+func newList(env Env) *cobra.Command {
+	var c common
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the components of the project",
+		Long: `List the components of the project: kind, name, place and description, and what the list of
+tools costs a model that reads it. Generators that the project came with are left out; generate
+--help has all of them. It ends with 1 if a package could not be read.`,
+		Example:           examples(env, "list", "list --json"),
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			refused := false
+			err := work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Listing, error) {
+				listing, err := e.List(ctx)
+				refused = err == nil && len(listing.Refused) > 0
+				return listing, err
+			}, printListing)
+			if err == nil && refused {
+				err = &terminal.SaidError{Err: errors.New("not all packages could be read")}
+			}
+			return err
+		},
+	}
+	c.flags(cmd, false)
+	return cmd
+}
+
+func printListing(env Env, l *engine.Listing) error {
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	for _, c := range l.Components {
+		about, _, _ := strings.Cut(c.Description, "\n")
+		fmt.Fprintf(table, "%s\t%s\t%s:%d\t%s\n", c.Kind, c.Name, c.File, c.Line, about)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, d := range l.Refused {
+		fmt.Fprintln(env.Out, d)
+	}
+	_, err := fmt.Fprintln(env.Out, l.ToolsList)
+	return err
+}
+
+func newHistory(env Env) *cobra.Command {
+	var c common
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "List what was done, the oldest first",
+		Long: `List the operations of this clone of the project, the oldest first. What was done elsewhere
+is in version control, not here.`,
+		Example:           examples(env, "history", "history --json"),
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.History, error) {
+				return e.History(ctx)
+			}, printHistory)
+		},
+	}
+	c.flags(cmd, false)
+	return cmd
+}
+
+func printHistory(env Env, h *engine.History) error {
+	if h.Recovered != "" {
+		fmt.Fprintln(env.Err, h.Recovered)
+	}
+	if len(h.Operations) == 0 {
+		_, err := fmt.Fprintln(env.Out, "Nothing has been done in this clone of the project.")
+		return err
+	}
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	for _, op := range h.Operations {
+		note := ""
+		if op.UndoneBy != "" {
+			note = "undone by " + op.UndoneBy
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", op.ID, op.Time.Local().Format(time.DateTime), op.Title, note)
+	}
+	return table.Flush()
+}
+
+func newUndo(env Env) *cobra.Command {
+	var c common
+	var o engine.Options
+	cmd := &cobra.Command{
+		Use:   "undo [ID]",
+		Short: "Take an operation back",
+		Long: `Take an operation back: the last one, or the one with this id (see history). Its files become
+what they were before it, and derived files are derived again; all of that or nothing.
+
+A file that was edited since is in the way, and the differences are shown; so is a later
+operation that builds on this one. An undo is an operation too, and can be undone by its id.`,
+		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := ""
+			if len(args) > 0 {
+				id = args[0]
+			}
+			o.DryRun = c.dryRun
+			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+				return e.Undo(ctx, id, o)
+			}, printResult)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return operations(cmd.Context(), env, &c), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		},
+	}
+	c.flags(cmd, true)
+	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave files that were edited since, and undo the rest")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "take back files that were edited since, too")
+	return cmd
+}
+
+// operations are the ids of those that can be undone, the latest first, each with its title.
+func operations(ctx context.Context, env Env, c *common) []string {
+	e, err := c.open(env)
+	if err != nil {
+		return nil
+	}
+	defer e.Close()
+	history, err := e.History(ctx)
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, entry := range slices.Backward(history.Operations) {
+		if entry.UndoneBy == "" {
+			ids = append(ids, entry.ID+"\t"+entry.Title)
+		}
+	}
+	return ids
+}
+
+func newApply(env Env) *cobra.Command {
+	var c common
+	var o engine.Options
+	cmd := &cobra.Command{
+		Use:   "apply PLAN",
+		Short: "Write what a dry run of generate has shown",
+		Long: `Write what a dry run of generate has shown, and nothing else. A dry run is kept as a plan, and tells
+its id, which stands for what the plan was made from and what it would write: if the project has
+changed since, apply refuses, and changes nothing. Examples that passed then are not run again.`,
+		Example: examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+				return e.Apply(ctx, args[0], o)
+			}, printResult)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	c.flags(cmd, false)
+	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run nothing: leave examples that have not been run to go test")
+	return cmd
+}
+
+func newDestroy(env Env) *cobra.Command {
+	var c common
+	var o engine.Options
+	cmd := &cobra.Command{
+		Use:   "destroy KIND NAME",
+		Short: "Remove a component",
+		Long: `Remove a component: its file and the test beside it, or the folder of a feature. Derived files
+are derived again. Generators that the project came with stay.
+
+What you have written into them is in the way, unless --force is given; either way, undo
+brings all of it back.`,
+		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("it takes a kind and a name: destroy tool add")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.DryRun = c.dryRun
+			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+				return e.Destroy(ctx, args[0], args[1], o)
+			}, printResult)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
+				return engine.Kinds(), cobra.ShellCompDirectiveNoFileComp
+			case 1:
+				return names(cmd.Context(), env, &c, args[0]), cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	c.flags(cmd, true)
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also what has been edited")
+	return cmd
+}
+
+// names are those of the components of a kind.
+func names(ctx context.Context, env Env, c *common, kind string) []string {
+	e, err := c.open(env)
+	if err != nil {
+		return nil
+	}
+	defer e.Close()
+	listing, err := e.List(ctx)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, component := range listing.Components {
+		if string(component.Kind) == kind {
+			all = append(all, component.Name)
+		}
+	}
+	return all
+}
+
+func newSync(env Env) *cobra.Command {
+	var c common
+	var check bool
+	var accept []string
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Derive what follows from what you wrote",
+		Long: `Derive what follows from what you wrote: the registration of tools, resources, prompts and
+features, their schemas, and the wiring of the server. Run it after every change of a signature, a
+comment or a type. It also brings contract.json up to date, which records what the server promises to
+clients and to its event log.
+
+If a command's fields changed so that stored events would no longer be read, sync refuses and says what
+changed. Make a new version with generate version, or, where no stored data matters, accept the change
+with --accept.
+
+A package that does not parse, or whose functions cannot be offered, is named and keeps its derived
+files; the others are derived. Exit code 1 then. With --check nothing is written; exit code 1 if
+something is stale, if stored events would no longer be read, or if a command is applied with the clock,
+randomness or I/O. Without --check the latter is a warning.`,
+		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var result *engine.Result
+			err := work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (_ *engine.Result, err error) {
+				if check && len(accept) > 0 {
+					return nil, terminal.Usagef("--check writes nothing, so there is nothing to --accept; give one of them")
+				}
+				if check {
+					result, err = e.Check(ctx)
+				} else {
+					result, err = e.Sync(ctx, engine.Options{DryRun: c.dryRun, Accept: accept})
+				}
+				return result, err
+			}, func(env Env, r *engine.Result) error { return printSync(env, r, check) })
+			switch {
+			case err != nil:
+				return err
+			case len(result.Refused) > 0:
+				return &terminal.SaidError{Err: errors.New("not everything could be derived")}
+			case check && len(result.Files) > 0:
+				return &terminal.SaidError{Err: fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
+			case check && len(result.Impure) > 0:
+				return &terminal.SaidError{Err: errors.New("the state would not be the same when the log is read again")}
+			}
+			return nil
+		},
+	}
+	c.flags(cmd, true)
+	cmd.Flags().StringArrayVar(&accept, "accept", nil, "record the changed fields of a `COMMAND` such as posts/create, although stored events no longer fit them (repeatable)")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit code 1 if something is stale, incompatible or impure")
+	return cmd
+}
+
+func printSync(env Env, r *engine.Result, check bool) error {
+	if !check {
+		return printResult(env, r)
+	}
+	text := r.Stale() + r.Impurities()
+	if text == "" {
+		text = r.Headline() + "\n"
+	}
+	_, err := fmt.Fprint(env.Out, text)
+	return err
 }

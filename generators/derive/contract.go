@@ -3,12 +3,17 @@ package derive
 import (
 	"encoding/json"
 	"fmt"
+	"go/types"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // Contract is what packages promise, without what was promised before: list entries, capabilities, and the commands with the
@@ -112,3 +117,200 @@ func (c Component) Version() int { return c.version }
 
 // Stored is what the events of a command hold, in its own version.
 func (c Component) Stored() contract.Shape { return c.stored }
+
+// upgradeMethod is what makes a type an older version of a command.
+const upgradeMethod = "Upgrade"
+
+// An older is the type of an older version of a command: func (old CreateV1) Upgrade() Create.
+type older struct {
+	command string // the Go type of the command
+	version int
+	name    string // its own Go type
+	next    string // the Go type that it is upgraded to
+	shape   contract.Shape
+	file    string
+	line    int
+}
+
+// older notes a type that is an older version of a command, by its name and its method Upgrade. Whether there is such a command
+// is known once all files have been read.
+func (f *finder) older(file string, line int, t *types.Named) {
+	parts := regexp.MustCompile(`^(.+)V([0-9]+)$`).FindStringSubmatch(t.Obj().Name())
+	upgrade := method(t, upgradeMethod)
+	if parts == nil || upgrade == nil || !isStruct(t) || t.TypeParams() != nil {
+		return
+	}
+	version, err := strconv.Atoi(parts[2])
+	s := upgrade.Signature()
+	if err != nil || version < 1 || s.Params().Len() != 0 || s.Results().Len() != 1 || !onValue(t, upgradeMethod) {
+		return
+	}
+	next, ok := types.Unalias(s.Results().At(0).Type()).(*types.Named)
+	if !ok || !f.isHere(next.Obj().Pkg()) {
+		return
+	}
+	f.found.olders = append(f.found.olders, older{
+		command: parts[1], version: version, name: t.Obj().Name(), next: next.Obj().Name(),
+		shape: f.stored(t), file: file, line: line,
+	})
+}
+
+// linkOlders gives each command its older versions, and refuses those that do not lead to it.
+func (f *finder) linkOlders() {
+	for i := range f.found.Components {
+		c := &f.found.Components[i]
+		if c.Kind != Command {
+			continue
+		}
+		c.olders = nil
+		leads := map[string]bool{c.Func: true}
+		for again := true; again; {
+			again = false
+			for _, o := range f.found.olders {
+				if o.command == c.Func && leads[o.next] && !leads[o.name] {
+					leads[o.name], again = true, true
+				}
+			}
+		}
+		for _, o := range f.found.olders {
+			switch {
+			case o.command != c.Func:
+			case !leads[o.name]:
+				f.problemAt(o.file, o.line, "%s upgrades to %s, which does not lead to %s; return %[3]s, or a later version of it", o.name, o.next, c.Func)
+			case o.version >= c.version:
+				f.problemAt(o.file, o.line, "%s reads version %d of %s, which is at version %d; write //petrock:version %d into the doc comment of %[3]s", o.name, o.version, c.Func, c.version, o.version+1)
+			default:
+				c.olders = append(c.olders, o)
+			}
+		}
+		slices.SortFunc(c.olders, func(a, b older) int { return a.version - b.version })
+	}
+}
+
+// HasMap reports whether the feature of a command has a func Map, which may know older versions.
+func HasMap(packages []*Package, entry string) bool {
+	feature, _, _ := strings.Cut(entry, "/")
+	for _, pkg := range packages {
+		if pkg.Kind == Feature && pkg.featureName() == feature {
+			return pkg.maps
+		}
+	}
+	return false
+}
+
+// stored is how values of a struct type look in the event log.
+func (f *finder) stored(t *types.Named) contract.Shape {
+	s := storer{finder: f, names: map[string]types.Type{}}
+	shape := contract.Shape{Fields: s.fields(t.Obj().Name(), t.Underlying().(*types.Struct))}
+	if len(s.types) > 0 {
+		shape.Types = s.types
+	}
+	return shape
+}
+
+// A storer writes types down as a contract has them.
+type storer struct {
+	finder *finder
+	types  map[string][]contract.Field
+	names  map[string]types.Type
+}
+
+// fields are those of a struct that encoding/json writes. The owner is its name, for structs that have none inside of it.
+func (s *storer) fields(owner string, t *types.Struct) []contract.Field {
+	fields := []contract.Field{}
+	for _, m := range members(t, false) {
+		_, pointer := types.Unalias(m.field.Type()).(*types.Pointer)
+		fields = append(fields, contract.Field{
+			Name:     m.name,
+			Go:       strings.Join(m.goPath, "."),
+			Type:     s.of(owner+m.field.Name(), m.field.Type()),
+			Optional: m.omits || pointer || !m.direct,
+			Quoted:   m.text,
+		})
+	}
+	return fields
+}
+
+// of is a type as [contract.ParseType] reads it. A struct without a name gets the one that is given.
+func (s *storer) of(name string, t types.Type) string {
+	t = types.Unalias(t)
+	named, isNamed := t.(*types.Named)
+	if isNamed {
+		if IsOpaque(named) {
+			return s.opaque(named)
+		}
+		name = s.typeName(named)
+	}
+	switch under := t.Underlying().(type) {
+	case *types.Basic:
+		return types.Typ[under.Kind()].Name()
+	case *types.Pointer:
+		return "*" + s.of(name, under.Elem())
+	case *types.Slice:
+		elem, isNamed := types.Unalias(under.Elem()).(*types.Named)
+		if basic, ok := under.Elem().Underlying().(*types.Basic); ok && basic.Kind() == types.Uint8 && !(isNamed && IsOpaque(elem)) {
+			return "[]byte"
+		}
+		return "[]" + s.of(name, under.Elem())
+	case *types.Array:
+		return "[" + strconv.FormatInt(under.Len(), 10) + "]" + s.of(name, under.Elem())
+	case *types.Map:
+		return "map[" + s.of(name, under.Key()) + "]" + s.of(name, under.Elem())
+	case *types.Struct:
+		return s.structure(name, t, under)
+	}
+	return "any"
+}
+
+// structure takes a struct type in, once, and returns its name.
+func (s *storer) structure(name string, t types.Type, under *types.Struct) string {
+	base := name
+	for n := 2; s.names[name] != nil && !types.Identical(s.names[name], t); n++ {
+		name = base + strconv.Itoa(n)
+	}
+	if s.names[name] == nil {
+		s.names[name] = t
+		fields := s.fields(name, under)
+		if s.types == nil {
+			s.types = map[string][]contract.Field{}
+		}
+		s.types[name] = fields
+	}
+	return name
+}
+
+// typeName is a name for a named type that Go takes too.
+func (s *storer) typeName(t *types.Named) string {
+	text := t.Obj().Name()
+	if pkg := t.Obj().Pkg(); pkg != nil && !s.finder.isHere(pkg) {
+		text = gen.Capitalize(pkg.Name()) + gen.Capitalize(text)
+	}
+	for i := range t.TypeArgs().Len() {
+		text += regexp.MustCompile(`\W+`).ReplaceAllString(s.of("", t.TypeArgs().At(i)), "")
+	}
+	return text
+}
+
+// opaque is the name of a type with its own marshalling: its import path, relative for packages of the project, and its name.
+func (s *storer) opaque(t *types.Named) string {
+	path := t.Obj().Pkg().Path()
+	if inside, ok := strings.CutPrefix(path, s.finder.Checker.Module().Path+"/"); ok {
+		path = "./" + inside
+	}
+	text := path + "." + t.Obj().Name()
+	if t.TypeArgs().Len() == 0 {
+		return text
+	}
+	var arguments []string
+	for i := range t.TypeArgs().Len() {
+		arguments = append(arguments, s.of("", t.TypeArgs().At(i)))
+	}
+	return text + "[" + strings.Join(arguments, ",") + "]"
+}
+
+// IsOpaque reports whether values of a type decide themselves how they are read.
+func IsOpaque(t *types.Named) bool {
+	pkg := t.Obj().Pkg()
+	isNumber := pkg != nil && pkg.Path() == "encoding/json" && t.Obj().Name() == "Number"
+	return isNumber || pkg != nil && (method(t, "UnmarshalJSON") != nil || method(t, "UnmarshalText") != nil)
+}

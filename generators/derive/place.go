@@ -1,8 +1,13 @@
 package derive
 
 import (
+	"fmt"
+	"go/ast"
+	"net/url"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/typecheck"
@@ -112,4 +117,249 @@ func (p Place) receiver() string {
 		return "Prompts"
 	}
 	return ""
+}
+
+// Clashes refuses packages that have a tool of a name that one of the others has too, or one of those before them. Of
+// those from which nothing can be derived nothing is known.
+func Clashes(packages, others []*Package) {
+	known := map[string]Component{}
+	for _, pkg := range others {
+		for _, c := range pkg.tools() {
+			known[c.Name] = c
+		}
+	}
+	for _, pkg := range packages {
+		for _, c := range pkg.tools() {
+			if other, taken := known[c.Name]; taken {
+				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, and so has %s in %s; give one of them another with a directive: //petrock:name", c.Func, c.Name, other.Func, other.File)})
+			}
+			known[c.Name] = c
+		}
+	}
+}
+
+// tools are what the program that ships offers of a package as tools.
+func (p *Package) tools() []Component {
+	var tools []Component
+	for _, c := range p.Components {
+		if len(p.Problems) == 0 && p.Wired && c.IsTool() {
+			tools = append(tools, c)
+		}
+	}
+	return tools
+}
+
+// Entries are what the log calls the commands of a feature, such as posts/create, by its derived file, which may be nil.
+func Entries(derived *typecheck.File) []string { return parts(derived, "CommandOf") }
+
+// Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
+func Workers(derived *typecheck.File) []string { return parts(derived, "WorkerOf") }
+
+// ToolNames are what clients call the tools of a package, by its derived file, which may be nil.
+func ToolNames(derived *typecheck.File) []string {
+	if derived == nil || !derived.IsDerived() {
+		return nil
+	}
+	var names []string
+	for node := range ast.Preorder(derived.Syntax) {
+		pair, ok := node.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		key, isName := pair.Key.(*ast.Ident)
+		value, isText := pair.Value.(*ast.BasicLit)
+		if isName && isText && key.Name == "Name" {
+			if text, err := strconv.Unquote(value.Value); err == nil {
+				names = append(names, text)
+			}
+		}
+	}
+	return names
+}
+
+// parts are the names of what a derived file makes of a feature with a function of core.
+func parts(derived *typecheck.File, function string) []string {
+	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
+		return nil
+	}
+	var names []string
+	ast.Inspect(derived.Syntax, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		called := call.Fun
+		if index, ok := called.(*ast.IndexExpr); ok {
+			called = index.X
+		}
+		selector, ok := called.(*ast.SelectorExpr)
+		name, isText := call.Args[0].(*ast.BasicLit)
+		if !ok || !isText || selector.Sel.Name != function {
+			return true
+		}
+		if text, err := strconv.Unquote(name.Value); err == nil {
+			names = append(names, path.Base(derived.Dir())+"/"+text)
+		}
+		return true
+	})
+	return names
+}
+
+// Variables are the names of the variables in the address of a resource, in their order.
+func Variables(uri string) ([]string, error) {
+	plain := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(uri, "x")
+	parsed, err := url.Parse(plain)
+	switch {
+	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || !isPrintable(uri):
+		return nil, fmt.Errorf("%q is no address; write one such as note://{id}", uri)
+	case parsed.Scheme == "":
+		return nil, fmt.Errorf("the address %q has no scheme; write one such as note://{id}", uri)
+	}
+	var names []string
+	for _, found := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatchIndex(uri, -1) {
+		expression := uri[found[2]:found[3]]
+		list, query := strings.CutPrefix(expression, "?")
+		if query && found[1] != len(uri) {
+			return nil, fmt.Errorf("in the address %q, {%s} has to stand at the end", uri, expression)
+		}
+		parts := []string{strings.TrimPrefix(list, "+")}
+		if query {
+			parts = strings.Split(list, ",")
+		}
+		for _, name := range parts {
+			switch {
+			case !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name):
+				return nil, fmt.Errorf("in the address %q, {%s} is not understood; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
+			case slices.Contains(names, name):
+				return nil, fmt.Errorf("in the address %q, the variable %s stands twice", uri, name)
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func isPrintable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// Expand is the address that a template stands for, with values for its variables. Those of its
+// query may be missing.
+func Expand(uri string, values map[string]string) (string, error) {
+	var missing []string
+	address := regexp.MustCompile(`\{([^{}]*)\}`).ReplaceAllStringFunc(uri, func(expression string) string {
+		expression = strings.Trim(expression, "{}")
+		if list, ok := strings.CutPrefix(expression, "?"); ok {
+			var pairs []string
+			for name := range strings.SplitSeq(list, ",") {
+				if value, given := values[name]; given {
+					pairs = append(pairs, name+"="+escape(value, ""))
+				}
+			}
+			if len(pairs) == 0 {
+				return ""
+			}
+			return "?" + strings.Join(pairs, "&")
+		}
+		name, reserved := strings.CutPrefix(expression, "+")
+		value, given := values[name]
+		if !given {
+			missing = append(missing, name)
+		}
+		if reserved {
+			return escape(value, ":/?#[]@!$&'()*+,;=")
+		}
+		return escape(value, "")
+	})
+	if len(missing) > 0 {
+		return "", fmt.Errorf("the address %s needs %s", uri, strings.Join(missing, ", "))
+	}
+	return address, nil
+}
+
+// escape writes a value as it stands in an address: letters, digits and a few more characters as
+// they are, and others only if they are allowed.
+func escape(value, allowed string) string {
+	var out strings.Builder
+	for i := range len(value) {
+		switch c := value[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~"+allowed, c) >= 0:
+			out.WriteByte(c)
+		default:
+			fmt.Fprintf(&out, "%%%02X", c)
+		}
+	}
+	return out.String()
+}
+
+// scopes takes in what a caller must be allowed.
+func (f *finder) scopes(c *Component, d directive) {
+	for word := range strings.FieldsSeq(d.text) {
+		switch {
+		case strings.Contains(word, ","):
+			f.problem(d.pos, "%q is no scope; those of //petrock:scopes have spaces between them, and no commas", word)
+		case !isScope(word):
+			f.problem(d.pos, "%q is no scope; printable characters of ASCII make one, but for quotes and backslashes", word)
+		case slices.Contains(c.scopes, word):
+			f.problem(d.pos, "the scope %q stands there twice; leave one", word)
+		default:
+			c.scopes = append(c.scopes, word)
+		}
+	}
+}
+
+// isScope reports whether a word is a scope, as RFC 6749 has it.
+func isScope(word string) bool {
+	return !strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
+}
+
+// lostScopes finds directives for scopes that no component of a file has: what somebody thinks to be closed would be open. The bodies of
+// functions are not looked at.
+func (f *finder) lostScopes(file *typecheck.File, components []Component) {
+	nearly := regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
+	var bodies []*ast.BlockStmt
+	var docs []*ast.CommentGroup
+	for _, group := range file.Syntax.Comments {
+		for _, comment := range group.List {
+			if !nearly.MatchString(comment.Text) {
+				continue
+			}
+			if docs == nil {
+				docs, bodies = f.documented(file, components)
+			}
+			switch inside := func(b *ast.BlockStmt) bool { return b.Pos() < comment.Pos() && comment.Pos() < b.End() }; {
+			case slices.ContainsFunc(bodies, inside):
+			case !strings.HasPrefix(comment.Text, directivePrefix+"scopes"):
+				f.problem(comment.Pos(), "%q is no directive, and asks nobody for scopes; write //petrock:scopes, with nothing between", strings.TrimSpace(comment.Text))
+			case !slices.Contains(docs, group):
+				f.problem(comment.Pos(), "//petrock:scopes asks nobody for scopes here; it stands in the doc comment of a tool's function, or of the type that is a command or query")
+			}
+		}
+	}
+}
+
+// documented are the doc comments of a file's components, and the bodies of all its functions.
+func (f *finder) documented(file *typecheck.File, components []Component) (docs []*ast.CommentGroup, bodies []*ast.BlockStmt) {
+	is := func(name *ast.Ident) bool {
+		line := f.fset.PositionFor(name.Pos(), false).Line
+		return slices.ContainsFunc(components, func(c Component) bool { return c.Line == line })
+	}
+	for _, decl := range file.Syntax.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Body != nil {
+				bodies = append(bodies, decl.Body)
+			}
+			if is(decl.Name) {
+				docs = append(docs, decl.Doc)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				if spec, ok := spec.(*ast.TypeSpec); ok && is(spec.Name) {
+					docs = append(docs, f.typeDocs(spec.Name.Pos())...)
+				}
+			}
+		}
+	}
+	return docs, bodies
 }

@@ -6,13 +6,20 @@ package devserver
 
 import (
 	"context"
+	"embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
 )
@@ -85,4 +92,177 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	}
 	t.offerOwn(context.Background())
 	return server, nil
+}
+
+// instructions tell a model how to work here.
+func (t *Tools) instructions() string {
+	text := `Petrock makes and grows MCP servers in Go. Working order:
+1. project_status: which project is there, does it compile, what does it offer. dir names one below where this server was started; without it, it is the one made last, or the one around.`
+	if t.options.CanMake {
+		text += ` new_project makes one where there is none.`
+	}
+	text += `
+2. generate_tool with description, fields, output, body and examples: one call gives a finished, tested tool. It is compiled and its examples are run first; if something is wrong, nothing is written, and the answer says where. generate_resource and generate_prompt likewise. What has to be kept is a feature: generate_feature with crud makes one, generate_command, generate_query and generate_worker add to it. Fields of a command that has stored events change with generate_version. plan shows what would be written, apply writes exactly that.`
+	if !t.options.NoExec {
+		text += `
+3. call runs what was made in the real server at once: the tools that a project makes are not in this list.`
+	}
+	text += `
+4. undo takes the last operation back. Editing Go files by hand is fine: run build afterwards, which derives schemas and registration again and compiles.
+Never edit *_gen.go files. petrock://docs/tools, /features, /fields, /directives, /testing and /generators say how to write what a generator cannot.`
+	return text
+}
+
+// registerPrompts offers what leads through longer work.
+func (t *Tools) registerPrompts(s *mcp.Server) error {
+	return mcp.AddPrompt(s, mcp.Prompt{
+		Name:        "add_feature",
+		Title:       "Add a feature",
+		Description: "Leads through adding a feature to the project: from an idea to tools that are tested and have been called.",
+		Arguments:   []mcp.PromptArgument{{Name: "feature", Description: "What the server should be able to do, in a sentence or two", Required: true}},
+	}, func(_ context.Context, in struct {
+		Feature string `json:"feature"`
+	}) (string, error) {
+		return fmt.Sprintf(addFeature, in.Feature), nil
+	})
+}
+
+// addFeature is the text of the prompt add_feature.
+const addFeature = `Add this to the project: %s
+
+Work with the tools of the petrock server, in this order.
+1. Call project_status, and read petrock://project. If the project does not compile, mend that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
+2. Decide which tools a model needs for it: few, each with one clear job, named verb_noun, with a description that says when to use it. Something that is only read under an address is a resource; a message that a person asks for is a prompt. What has to be kept between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put logic that several of them share into a package of its own (plain Go files, written by hand), and let the bodies call it.
+3. For what is kept: generate_feature, with crud where it is items, then generate_command, generate_query and generate_worker. For each other tool: generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If it is refused, read the diagnostics or the failing example, change the body or the example, and call again: nothing was written. Where you are not sure, plan first, look at the diffs, then apply.
+4. call each with input that is not among the examples, and look at what comes back as a model would: is it clear, small, and enough?
+5. project_status at the end: everything has to compile. Say which tools there are now, what they cost (toolsList), and which operation ids undo them.`
+
+// ListComponentsInput is what list_components takes.
+type ListComponentsInput struct {
+	Dir string `json:"dir,omitempty"` // Folder of the project
+}
+
+// ListComponents lists what the project's server offers, with schemas and the files where it is written, and what
+// the list of tools costs a model in tokens.
+//
+//petrock:hints read-only closed-world
+func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mcp.ToolResult, error) {
+	return on(ctx, t, in.Dir, func(p *opened) (*engine.Listing, error) { return p.engine.List(ctx) })
+}
+
+// InspectComponentInput is what inspect_component takes.
+type InspectComponentInput struct {
+	Name string `json:"name"`           // Name of the component, as clients or Go have it
+	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; needed if several have the name
+	Dir  string `json:"dir,omitempty"`  // Folder of the project
+}
+
+// InspectComponent shows all of one component: its source, its schemas, its tests.
+//
+//petrock:hints read-only closed-world
+func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {
+	return on(ctx, t, in.Dir, func(p *opened) (*engine.Inspection, error) { return p.engine.Inspect(ctx, in.Kind, in.Name) })
+}
+
+// The addresses of what changes with the project.
+const (
+	projectURI = "petrock://project"
+	historyURI = "petrock://history"
+)
+
+// pages are the documentation.
+//
+//go:embed docs/*.md
+var pages embed.FS
+
+// registerResources offers what can be read: the project, its history, and the documentation.
+func (t *Tools) registerResources(s *mcp.Server) error {
+	all := []error{
+		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "The project: its layout, and what its server offers.", MIMEType: "text/markdown"},
+			t.read(t.describe)),
+		mcp.AddResource(s, mcp.Resource{URI: historyURI, Name: "history", Description: "What was done to the project in this clone of it, as JSON, the oldest first. The ids are for undo.", MIMEType: "application/json"},
+			t.read(func(ctx context.Context, o *opened) (string, error) {
+				history, err := o.engine.History(ctx)
+				if err != nil {
+					return "", err
+				}
+				text, err := json.MarshalIndent(history, "", "  ")
+				return string(text), err
+			})),
+	}
+	entries, err := pages.ReadDir("docs")
+	all = append(all, err)
+	for _, entry := range entries {
+		text, err := pages.ReadFile(path.Join("docs", entry.Name()))
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		name := strings.TrimSuffix(entry.Name(), ".md")
+		uri := "petrock://docs/" + name
+		all = append(all, err, s.AddResource(mcp.Resource{URI: uri, Name: "docs/" + name, Description: title, MIMEType: "text/markdown"},
+			func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+				return []mcp.ResourceContents{{URI: uri, MIMEType: "text/markdown", Text: string(text)}}, nil
+			}))
+	}
+	return errors.Join(all...)
+}
+
+// read returns a function that reads the project that is meant if none is named.
+func (t *Tools) read(look func(context.Context, *opened) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		o, done, err := t.take(ctx, "")
+		if err != nil {
+			return "", err
+		}
+		defer done()
+		return look(ctx, o)
+	}
+}
+
+// describe says what there is in a project.
+func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
+	listing, err := o.engine.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	found, err := project.Find(listing.Root)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s\n\nAn MCP server in Go, in %s, module %s, made with petrock %s.\n\n", found.Name, found.Root, found.Module, found.Petrock)
+	fmt.Fprintf(&out, `## Layout
+
+- cmd/%[1]s: the server that ships; `+"`%[1]s mcp`"+` serves over standard input and output
+- tools, resources, prompts: what it offers, one plain Go function each, with its test beside it
+- features/NAME: a state, and the commands, queries and workers over it; commands and queries are tools
+- *_gen.go: derived from the rest; never edited, made again by build
+- internal/generators: the project's own generators
+- core, generators: petrock's code, verified by petrock.sum; never edited
+- cmd/petrock: the project's petrock, which runs this server
+- .petrock: history and plans of this clone, ignored by git
+
+## Components
+
+`, found.Name)
+	for _, c := range listing.Components {
+		address := ""
+		if c.URI != "" {
+			address = " (" + c.URI + ")"
+		}
+		fmt.Fprintf(&out, "- %s %s%s, %s:%d: %s\n", c.Kind, c.Name, address, c.File, c.Line, firstSentence(c.Description))
+	}
+	for _, d := range listing.Refused {
+		fmt.Fprintf(&out, "- not known: %s\n", d)
+	}
+	fmt.Fprintf(&out, "\n%s\n", cost(listing.ToolsList))
+	return out.String(), nil
+}
+
+func cost(s *engine.Size) string {
+	return fmt.Sprintf("The list of %d tools costs about %d tokens.", s.Tools, s.Tokens)
+}
+
+// firstSentence is the first sentence of a text.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(strings.ReplaceAll(text, "\n", " "), ". ")
+	return strings.TrimSuffix(text, ".") + "."
 }

@@ -162,3 +162,118 @@ func flags(o engine.Options) []string {
 	}
 	return flags
 }
+
+// ApplyInput is what apply takes.
+type ApplyInput struct {
+	Plan string `json:"plan"`          // Id of a plan
+	Dir  string `json:"dir,omitempty"` // Folder of the project
+}
+
+// Apply writes what a plan has shown, and nothing else. It refuses if the project has changed since.
+//
+//petrock:hints additive open-world
+func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, error) {
+	o := engine.Options{NoExec: t.options.NoExec}
+	return on(ctx, t, in.Dir, func(p *opened) (*engine.Result, error) {
+		kind, err := p.engine.PlanKind(in.Plan)
+		if err != nil {
+			return nil, err
+		}
+		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
+			return p.engine.Apply(ctx, in.Plan, o)
+		}, nil, append([]string{"apply", in.Plan}, flags(o)...)...)
+		return t.after(ctx, p, result, err)
+	})
+}
+
+// DestroyComponentInput is what destroy_component takes.
+type DestroyComponentInput struct {
+	Kind  string `json:"kind"`            // tool, resource, prompt, generator, feature, command, query or worker
+	Name  string `json:"name"`            // Name of the component; of a part of a feature also posts/create
+	Force bool   `json:"force,omitempty"` // Also if there is work in it that was not generated
+	Dir   string `json:"dir,omitempty"`   // Folder of the project
+}
+
+// DestroyComponent removes a component with its test, or a feature with all of its folder, and what was derived from it. Undo brings it back.
+//
+//petrock:hints destructive closed-world
+func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) (*mcp.ToolResult, error) {
+	return on(ctx, t, in.Dir, func(p *opened) (*engine.Result, error) {
+		result, err := p.engine.Destroy(ctx, in.Kind, in.Name, engine.Options{Force: in.Force})
+		return t.after(ctx, p, result, err)
+	})
+}
+
+// UndoInput is what undo takes.
+type UndoInput struct {
+	Operation string `json:"operation,omitempty"` // Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone
+	Keep      bool   `json:"keep,omitempty"`      // Leave files that were edited since, and undo the rest
+	Force     bool   `json:"force,omitempty"`     // Take back files that were edited since, too
+	Dir       string `json:"dir,omitempty"`       // Folder of the project
+}
+
+// Undo takes an operation back, whole: files become what they were before it, and derived files follow. It
+// refuses if they were edited since or later operations build on it. An undo can be undone by its own id.
+//
+//petrock:hints destructive closed-world
+func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
+	return on(ctx, t, in.Dir, func(p *opened) (*engine.Result, error) {
+		result, err := p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force})
+		return t.after(ctx, p, result, err)
+	})
+}
+
+// Answer is what came of a call, for the client: a result, or an error with its parts. Either is the
+// JSON that the command line prints. Of what is long, the text is what it prints for people.
+//
+//petrock:ignore
+func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	made := &mcp.ToolResult{}
+	switch said := result.(type) {
+	case nil:
+	case *engine.Result:
+		made.Content = text(said.String() + differences(said))
+	case *Built:
+		made.Content = text(said.String())
+	}
+	if err != nil {
+		made = mcp.ErrorResult(err)
+		result = engine.FaultOf(err)
+	}
+	made.StructuredContent, err = strictjson.Marshal(result)
+	return made, err
+}
+
+// text is content that is a text.
+func text(text string) []mcp.Content { return []mcp.Content{mcp.Text{Text: text}} }
+
+// differences are those that a dry run shows, without those of derived files, which follow from the rest.
+func differences(r *engine.Result) string {
+	if r == nil || !r.DryRun {
+		return ""
+	}
+	var out strings.Builder
+	for _, f := range r.Files {
+		if !f.Derived {
+			out.WriteString("\n" + f.Diff)
+		}
+	}
+	return out.String()
+}
+
+// on does something with a project, and answers with what came of it.
+func on[T any](ctx context.Context, t *Tools, dir string, do func(*opened) (T, error)) (*mcp.ToolResult, error) {
+	o, done, err := t.take(ctx, dir)
+	if err != nil {
+		return Answer(ctx, nil, err)
+	}
+	defer done()
+	result, err := do(o)
+	if err != nil {
+		return Answer(ctx, nil, err)
+	}
+	return Answer(ctx, result, nil)
+}

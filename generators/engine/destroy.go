@@ -1,13 +1,23 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/token"
+	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Destroy removes a component: its file and its test, or the folder of a feature, and what uses it in other tests. It refuses
@@ -123,4 +133,268 @@ func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, fi
 		f.Before, _ = opened.Contents(last.After) // without it, all of the file is shown
 	}
 	return f, true, nil
+}
+
+// dropTests removes from the project's tests what cannot be without a component that the plan removes: test functions and
+// other declarations that use its types or call its tool, those that use these, and imports that become unused. A file of
+// which nothing is left is removed. It refuses to change files that have been edited, unless that is forced.
+func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, opened *journal.Journal, history []journal.Operation, o Options) error {
+	uses := map[string]int{} // by file, the line of the first use
+	dropped := map[string][]string{}
+	for {
+		view := e.before.With(p.texts)
+		found, err := e.testsUsing(ctx, view, c)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			break
+		}
+		for file, lines := range found {
+			if _, known := uses[file]; !known {
+				uses[file] = slices.Min(lines)
+			}
+			text, names := withoutDeclarations(view, view.File(file), lines)
+			p.texts[file], dropped[file] = text, append(dropped[file], names...)
+		}
+	}
+	return e.reportTests(p, c, uses, dropped, opened, history, o)
+}
+
+// reportTests refuses changes of tests that have been edited, and warns of the others.
+func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, dropped map[string][]string, opened *journal.Journal, history []journal.Operation, o Options) error {
+	used := cmp.Or(c.Func, c.Name)
+	refusal := &Refusal{
+		Reason: fmt.Sprintf("destroy %s %s: tests that have been edited use it:", c.Kind, c.Name),
+		WayOut: "Nothing was changed. Change these tests first, or repeat it with force, which removes what uses it; undo restores them.",
+	}
+	for _, file := range slices.Sorted(maps.Keys(uses)) {
+		_, edited, err := e.edited(opened, history, file)
+		if err != nil {
+			return err
+		}
+		if edited && !o.Force {
+			refusal.Diagnostics = append(refusal.Diagnostics, typecheck.Diagnostic{
+				File: file, Line: uses[file], Message: "uses " + used, Lines: typecheck.LinesAround(string(e.before.File(file).Text), uses[file]),
+			})
+			continue
+		}
+		gone := strings.Join(dropped[file], ", ")
+		if p.texts[file] == nil {
+			gone = "this file"
+		}
+		p.warnings = append(p.warnings, typecheck.Diagnostic{File: file, Message: fmt.Sprintf("removed %s, because it used %s", gone, used)})
+	}
+	if len(refusal.Diagnostics) > 0 {
+		return refusal
+	}
+	return nil
+}
+
+// testsUsing finds the lines of test files that do not compile without a component, or that name its tool. It finds none
+// if other files do not compile either, for which the plan is refused anyway.
+func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.Component) (map[string][]int, error) {
+	verdict, err := e.checker.Verify(ctx, e.before, view)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]int{}
+	for _, d := range verdict.New {
+		file := view.File(d.File)
+		if file == nil || !file.IsTest() {
+			return nil, nil
+		}
+		found[d.File] = append(found[d.File], d.Line)
+	}
+	if c.Kind != derive.Command && c.Kind != derive.Query {
+		return found, nil
+	}
+	for _, dir := range view.Dirs() {
+		for _, file := range view.Files(dir) {
+			if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
+				continue
+			}
+			ast.Inspect(file.Syntax, func(n ast.Node) bool {
+				if _, ok := n.(*ast.ImportSpec); ok {
+					return false
+				}
+				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+					if value, err := strconv.Unquote(text.Value); err == nil && value == c.Name {
+						found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found, nil
+}
+
+// withoutDeclarations is a file without the declarations on some lines, and the names of those. It is nil if nothing but
+// imports is left, or if a line is outside of all declarations.
+func withoutDeclarations(view *typecheck.View, file *typecheck.File, lines []int) (text []byte, names []string) {
+	fset := view.Fset()
+	var cuts []ast.Node
+	left := 0
+	for _, decl := range file.Syntax.Decls {
+		imports, isImport := decl.(*ast.GenDecl)
+		isImport = isImport && imports.Tok == token.IMPORT
+		switch {
+		case isImport && len(imports.Specs) > 1:
+			for _, spec := range imports.Specs {
+				if covers(fset, spec, lines) {
+					cuts = append(cuts, spec)
+				}
+			}
+		case covers(fset, decl, lines):
+			cuts = append(cuts, decl)
+			if !isImport {
+				names = append(names, declarationName(decl))
+			}
+		case !isImport:
+			left++
+		}
+	}
+	if left == 0 || len(cuts) == 0 {
+		return nil, names
+	}
+	text = slices.Clone(file.Text)
+	for _, node := range slices.Backward(cuts) {
+		from, to := extent(fset, node, text)
+		text = slices.Delete(text, from, to)
+	}
+	if formatted, err := format.Source(text); err == nil {
+		text = formatted
+	}
+	return text, names
+}
+
+// covers reports whether a node is on one of the lines.
+func covers(fset *token.FileSet, node ast.Node, lines []int) bool {
+	first, last := fset.PositionFor(node.Pos(), false).Line, fset.PositionFor(node.End(), false).Line
+	return slices.ContainsFunc(lines, func(line int) bool { return first <= line && line <= last })
+}
+
+// extent is where a node begins and ends in its file, with its doc comment and all of its last line.
+func extent(fset *token.FileSet, node ast.Node, text []byte) (from, to int) {
+	begin := node.Pos()
+	var doc *ast.CommentGroup
+	switch node := node.(type) {
+	case *ast.FuncDecl:
+		doc = node.Doc
+	case *ast.GenDecl:
+		doc = node.Doc
+	}
+	if doc != nil {
+		begin = doc.Pos()
+	}
+	from, to = fset.PositionFor(begin, false).Offset, fset.PositionFor(node.End(), false).Offset
+	if end := bytes.IndexByte(text[to:], '\n'); end >= 0 {
+		return from, to + end + 1
+	}
+	return from, len(text)
+}
+
+// declarationName is what a declaration is called: a function, a method with its type, or the first of several names.
+func declarationName(decl ast.Decl) string {
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		if decl.Recv == nil || len(decl.Recv.List) == 0 {
+			return decl.Name.Name
+		}
+		t := decl.Recv.List[0].Type
+		if pointer, ok := t.(*ast.StarExpr); ok {
+			t = pointer.X
+		}
+		if name, ok := t.(*ast.Ident); ok {
+			return name.Name + "." + decl.Name.Name
+		}
+		return decl.Name.Name
+	case *ast.GenDecl:
+		if names := typecheck.DeclaredNames(&ast.File{Decls: []ast.Decl{decl}}); len(names) > 0 {
+			return names[0]
+		}
+	}
+	return "_"
+}
+
+// nameUsers says in a refusal which declarations of the project use a component, as far as they are not tests.
+func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
+	var users []string
+	for _, d := range r.Diagnostics {
+		file := e.before.File(d.File)
+		if file == nil || file.IsTest() || file.IsDerived() {
+			continue
+		}
+		for _, decl := range file.Syntax.Decls {
+			if covers(e.before.Fset(), decl, []int{d.Line}) {
+				user := fmt.Sprintf("%s (%s:%d)", declarationName(decl), d.File, d.Line)
+				if !slices.ContainsFunc(users, func(other string) bool { return strings.HasPrefix(other, declarationName(decl)+" (") }) {
+					users = append(users, user)
+				}
+			}
+		}
+	}
+	if len(users) > 0 {
+		r.Reason = fmt.Sprintf("destroy %s %s: still used by %s:", c.Kind, c.Name, few(users))
+		r.WayOut = "Nothing was changed. Change or destroy what uses it first."
+	}
+}
+
+// forLogs advises on stored events of commands that a plan removes, and on renamed workers.
+func (e *Engine) forLogs(p *plan) []string {
+	var said []string
+	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
+		before, after := e.before.File(file), p.after.File(file)
+		if gone := without(derive.Entries(before), derive.Entries(after)); len(gone) > 0 {
+			said = append(said, e.orphaned(gone, path.Dir(file), after != nil))
+		}
+		if after != nil {
+			said = append(said, renamed(derive.Workers(before), derive.Workers(after))...)
+		}
+	}
+	return said
+}
+
+// orphaned advises on stored events whose commands are removed, with a func Map if the feature remains.
+func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
+	events := strings.Join(gone, ", ")
+	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
+	if !remains {
+		return fmt.Sprintf("A log that has events %s stops the server at startup; %s.", events, skip)
+	}
+	var quoted []string
+	for _, name := range gone {
+		quoted = append(quoted, strconv.Quote(name))
+	}
+	return fmt.Sprintf(`A log that has events %s stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
+    // Map drops the events of removed commands.
+    func Map(r app.Recorded) (app.Recorded, error) {
+        switch r.Type {
+        case %s:
+            return r, app.ErrDrop // or return the event that replaces it
+        }
+        return r, nil
+    }`, events, skip, dir, strings.Join(quoted, ", "))
+}
+
+// renamed advises on workers of a feature that were removed or renamed.
+func renamed(before, after []string) []string {
+	gone, added := without(before, after), without(after, before)
+	if len(gone) == 0 {
+		return nil
+	}
+	which, old := "another name", path.Base(gone[0])
+	if len(added) > 0 {
+		which = strings.Join(added, " or ")
+	}
+	if len(gone) > 1 {
+		old = "OLD"
+	}
+	return []string{fmt.Sprintf("No worker is called %s any more. A worker is known by its name, and under %s it begins anew, with what comes from now on; //petrock:name %s in the doc comment of its type keeps its place.", strings.Join(gone, ", "), which, old)}
+}
+
+// without returns the elements of a list that are not in another.
+func without(list, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
 }

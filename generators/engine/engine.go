@@ -1,3 +1,12 @@
+// Package engine changes a project in transactions:
+//
+//	plan    which files change, derived ones included; all conflicts are reported at once
+//	verify  type-check what changes and what imports it, with the planned files; run the examples
+//	apply   write all files or none
+//	record  add the operation to the history, for undo
+//
+// A dry run is the first two. Generators, destroy, undo, sync and saved plans all go through
+// Engine.transact. Only new errors block a change, so that users can work in a broken project.
 package engine
 
 import (
@@ -8,13 +17,17 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
+	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -152,4 +165,171 @@ func (e *Engine) facts(ctx context.Context) gen.Project {
 	p.Feature = func(name string) *gen.Feature { return e.feature(ctx, name) }
 	p.Migrate = func(entry string, edit gen.Edit) (*gen.Migration, error) { return e.migrate(ctx, entry, edit) }
 	return p
+}
+
+// A Result says what was done, or would be.
+type Result struct {
+	OK          bool                   `json:"ok"`                  // All of it was done; false if something was refused
+	DryRun      bool                   `json:"dryRun"`              // Nothing was written
+	Action      string                 `json:"action"`              // generate, destroy, undo or sync
+	Kind        string                 `json:"kind,omitempty"`      // Of the component
+	Name        string                 `json:"name,omitempty"`      // Of the component, as clients see it
+	Operation   string                 `json:"operation,omitempty"` // Id under which it can be undone
+	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was taken back
+	Plan        string                 `json:"plan,omitempty"`      // Id of the plan that was made, under which it can be applied
+	Files       []FileChange           `json:"files"`               // What changed
+	Components  []derive.Component     `json:"components"`          // Definitions of what is new
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // What was wrong with the project before, and still is, as far as it was looked for
+	Refused     []typecheck.Diagnostic `json:"refused"`             // Why nothing could be derived from some packages, whose derived files stay as they are
+	Warnings    []typecheck.Diagnostic `json:"warnings"`            // What had better be otherwise
+	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // What would make another state of a log when it is read again
+	ToolsList   *Size                  `json:"toolsList,omitempty"` // What the list of tools costs a model
+	Trial       *Trial                 `json:"trial,omitempty"`     // What came of running the examples
+	Recovered   string                 `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
+	Next        []string               `json:"next"`                // What to do now
+}
+
+// A FileChange is what happened to one file.
+type FileChange struct {
+	Path    string         `json:"path"`              // From the project's root
+	Action  journal.Action `json:"action"`            // create, update or delete
+	Derived bool           `json:"derived,omitempty"` // It is petrock's
+	Before  string         `json:"before,omitempty"`  // SHA-256 of what it held
+	After   string         `json:"after,omitempty"`   // SHA-256 of what it holds now
+	Diff    string         `json:"diff"`              // The change as a unified diff
+}
+
+// A Trial is what came of running the examples of a component before it was written.
+type Trial struct {
+	Ran      bool     `json:"ran"`               // False if running was turned off
+	Passed   []string `json:"passed"`            // Names of the examples that passed: all of them, if they ran
+	Printed  string   `json:"printed,omitempty"` // What the function printed
+	Confined bool     `json:"confined"`          // The system kept the function from writing outside a folder of its own
+}
+
+// A Size is what a list of tools costs those who read it.
+type Size struct {
+	Tools  int `json:"tools"`  // How many there are
+	Bytes  int `json:"bytes"`  // Of the list as JSON
+	Tokens int `json:"tokens"` // An estimate: four bytes each
+}
+
+func fileChange(f journal.Change) FileChange {
+	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Diff: f.Diff()}
+}
+
+// size returns the size of tools/list with the tools among components.
+func size(components []derive.Component) *Size {
+	var s Size
+	for _, c := range components {
+		if !c.IsTool() {
+			continue
+		}
+		if text, err := c.Tool().AppendJSON(nil); err == nil {
+			s.Bytes += len(text) + 1
+		}
+		s.Tools++
+	}
+	s.Bytes += len(`{"tools":[]}`)
+	s.Tokens = (s.Bytes + 3) / 4
+	return &s
+}
+
+// A Fault is an error as JSON, the same on the command line and over MCP.
+type Fault struct {
+	OK      bool     `json:"ok"`                // Never
+	Message string   `json:"error"`             // All of it, for people
+	Status  int      `json:"status"`            // That a program ends with
+	Refusal *Refusal `json:"refusal,omitempty"` // What is in the way, in parts
+}
+
+// Error returns the message.
+func (f *Fault) Error() string { return f.Message }
+
+// FaultOf converts an error to a fault.
+func FaultOf(err error) *Fault {
+	if known, ok := errors.AsType[*Fault](err); ok {
+		return known
+	}
+	f := &Fault{Message: err.Error(), Status: terminal.Status(err)}
+	errors.As(err, &f.Refusal)
+	return f
+}
+
+// A Refusal explains why a change was refused. Nothing was changed.
+type Refusal struct {
+	Reason      string                 `json:"reason"`                // In one sentence
+	Conflicts   []string               `json:"conflicts,omitempty"`   // What is in the way
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // What the compiler says, with places in the planned files
+	Declares    string                 `json:"declares,omitempty"`    // What the file of the function declares besides it, for those who sent its body
+	Failures    []Failure              `json:"failures,omitempty"`    // Examples that something else came of
+	Printed     string                 `json:"printed,omitempty"`     // What the function printed meanwhile
+	Files       []FileChange           `json:"files,omitempty"`       // What has been edited, with the differences
+	Operations  []string               `json:"operations,omitempty"`  // Ids of operations that are in the way
+	WayOut      string                 `json:"wayOut,omitempty"`      // What to do
+
+	before bool // what is wrong was wrong before
+}
+
+// A Failure is an example that failed.
+type Failure struct {
+	gen.Example
+	Said string `json:"said"` // What came of it
+}
+
+// around adds source lines to diagnostics in planned files, which the caller cannot open, unless the
+// diagnostic before shows them.
+func around(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
+	found = slices.Clone(found)
+	shown, last := "", 0
+	for i, d := range found {
+		if d.File == shown && d.Line >= last && d.Line <= last+2 {
+			continue // its line is there already
+		}
+		found[i].Lines = typecheck.LinesAround(string(planned[d.File]), d.Line)
+		shown, last = d.File, d.Line
+	}
+	return found
+}
+
+// Error formats the refusal as text.
+func (r *Refusal) Error() string {
+	var out strings.Builder
+	out.WriteString(r.Reason)
+	for _, conflict := range r.Conflicts {
+		fmt.Fprintf(&out, "\n  %s", conflict)
+	}
+	const most = 20
+	for i, d := range r.Diagnostics {
+		if i == most {
+			fmt.Fprintf(&out, "\n  and %d more", len(r.Diagnostics)-most)
+			break
+		}
+		fmt.Fprintf(&out, "\n  %s", strings.ReplaceAll(d.String(), "\n", "\n  "))
+		if d.Lines != "" {
+			fmt.Fprintf(&out, "\n    %s", strings.ReplaceAll(d.Lines, "\n", "\n    "))
+		}
+	}
+	if r.Declares != "" {
+		fmt.Fprintf(&out, "\nThe file declares:\n  %s", strings.ReplaceAll(r.Declares, "\n", "\n  "))
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(&out, "\n  %s", f.Name)
+		if f.Input != nil {
+			fmt.Fprintf(&out, ", given %s", f.Input)
+		}
+		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Said, "\n", "\n    "))
+	}
+	if r.Printed != "" {
+		fmt.Fprintf(&out, "\nMeanwhile it printed:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
+	}
+	for _, file := range r.Files {
+		if file.Diff != "" {
+			fmt.Fprintf(&out, "\n%s", strings.TrimSuffix(file.Diff, "\n"))
+		}
+	}
+	if r.WayOut != "" {
+		fmt.Fprintf(&out, "\n%s", r.WayOut)
+	}
+	return out.String()
 }

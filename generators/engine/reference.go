@@ -1,12 +1,17 @@
 package engine
 
 import (
+	"context"
 	"fmt"
+	"go/ast"
 	"go/token"
+	"go/types"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -134,4 +139,176 @@ func few(words []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 	}
 	return strings.Join(words, ", ")
+}
+
+// feature returns a feature for generators, or nil.
+func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
+	place := derive.FeatureIn(path.Join(derive.Features, name))
+	if name == "" || !slices.Contains(derive.Places(e.before), place) {
+		return nil
+	}
+	feature := &gen.Feature{Name: name, Dir: place.Dir}
+	for _, file := range e.before.Files(place.Dir) {
+		if !file.IsTest() && !file.IsDerived() {
+			feature.Declared = append(feature.Declared, file.Names()...)
+			feature.Strings = append(feature.Strings, stringTypes(file.Syntax)...)
+		}
+	}
+	slices.Sort(feature.Declared)
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil || len(packages[0].Problems) > 0 {
+		return feature // what is wrong is said when something is derived
+	}
+	for _, c := range packages[0].Components {
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, Entry: c.Entry, Fields: e.fields(c)}
+		switch c.Kind {
+		case derive.Command:
+			feature.Commands = append(feature.Commands, part)
+		case derive.Query:
+			feature.Queries = append(feature.Queries, part)
+		}
+	}
+	return feature
+}
+
+// stringTypes returns the string types that a file declares: type Status string.
+func stringTypes(file *ast.File) []string {
+	var names []string
+	for _, decl := range file.Decls {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range group.Specs {
+			if spec, ok := spec.(*ast.TypeSpec); ok && spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
+				names = append(names, spec.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// fields returns the fields of a component's type.
+func (e *Engine) fields(c derive.Component) []gen.StructField {
+	var fields []gen.StructField
+	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != c.Func {
+			_, inside := n.(*ast.BlockStmt)
+			return !inside
+		}
+		list, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return false
+		}
+		for _, field := range list.Fields.List {
+			made := gen.StructField{Type: types.ExprString(field.Type)}
+			if field.Tag != nil {
+				made.Tag, _ = strconv.Unquote(field.Tag.Value)
+			}
+			if len(field.Names) == 0 {
+				fields = append(fields, made)
+			}
+			for _, name := range field.Names {
+				made.Name = name.Name
+				fields = append(fields, made)
+			}
+		}
+		return false
+	})
+	return fields
+}
+
+// String formats the result as text, without diffs.
+func (r *Result) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s\n", r.Headline())
+	for _, f := range r.Files {
+		note := ""
+		if f.Derived {
+			note = " (derived)"
+		}
+		fmt.Fprintf(&out, "  %s  %s%s\n", f.Action, f.Path, note)
+	}
+	if r.ToolsList != nil {
+		fmt.Fprintln(&out, r.ToolsList)
+	}
+	if r.Trial != nil {
+		fmt.Fprintln(&out, r.Trial)
+	}
+	for _, d := range r.Refused {
+		fmt.Fprintf(&out, "refused: %s\n", d)
+	}
+	for _, d := range append(slices.Clone(r.Impure), r.Warnings...) {
+		fmt.Fprintf(&out, "warning: %s\n", d)
+	}
+	if len(r.Diagnostics) > 0 {
+		fmt.Fprintf(&out, "This was wrong before, and still is:\n")
+		for _, d := range r.Diagnostics {
+			fmt.Fprintf(&out, "  %s\n", d)
+		}
+	}
+	if len(r.Next) > 0 {
+		fmt.Fprintf(&out, "Next:\n")
+		for _, next := range r.Next {
+			fmt.Fprintf(&out, "  %s\n", next)
+		}
+	}
+	return out.String()
+}
+
+// Headline describes the result in one line.
+func (r *Result) Headline() string {
+	done := map[string][2]string{
+		"generate": {"Generated", "Would generate"},
+		"destroy":  {"Destroyed", "Would destroy"},
+		"undo":     {"Undid", "Would undo"},
+		"sync":     {"Derived", "Would derive"},
+	}[r.Action]
+	verb := done[0]
+	if r.DryRun {
+		verb = done[1]
+	}
+	what := strings.TrimSpace(r.Kind + " " + r.Name)
+	switch {
+	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
+		return "Some packages could not be derived from; nothing was changed:"
+	case r.Action == "sync" && len(r.Files) == 0:
+		return "All derived files are fresh."
+	case r.Action == "sync":
+		what = fmt.Sprintf("%d files", len(r.Files))
+		if len(r.Files) == 1 {
+			what = "one file"
+		}
+	case r.Action == "undo":
+		what = r.Undoes
+	}
+	if r.Operation != "" {
+		return fmt.Sprintf("%s %s (operation %s):", verb, what, r.Operation)
+	}
+	return fmt.Sprintf("%s %s:", verb, what)
+}
+
+// String formats the size as text.
+func (s *Size) String() string {
+	tools := "tools"
+	if s.Tools == 1 {
+		tools = "tool"
+	}
+	return fmt.Sprintf("tools/list: %d %s, %d bytes, about %d tokens", s.Tools, tools, s.Bytes, s.Tokens)
+}
+
+// String formats the result of the examples as text.
+func (t *Trial) String() string {
+	if !t.Ran {
+		return "Its examples were not run."
+	}
+	text := fmt.Sprintf("examples passed: %s", strings.Join(t.Passed, ", "))
+	if !t.Confined {
+		text += " (this system could not keep them from writing elsewhere)"
+	}
+	if t.Printed != "" {
+		text += "\nMeanwhile it printed, which goes to standard error when it is served:\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
+	}
+	return text
 }

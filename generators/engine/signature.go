@@ -1,10 +1,21 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
 	"go/types"
+	"slices"
+	"strings"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -130,4 +141,162 @@ func declares(names []*ast.Ident, object types.Object) bool {
 		}
 	}
 	return false
+}
+
+// A mishap is an error that is not wrong usage.
+type mishap struct{ error }
+
+// function finds a function of the project to make a tool of. The error says why that is impossible.
+func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
+	ref, err := e.reference(text)
+	if err != nil {
+		return nil, err
+	}
+	place, _ := derive.PlaceOf(derive.Tool)
+	if ref.dir == place.Dir {
+		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already: go doc ./generators/derive", ref)
+	}
+	pkg, err := e.compiled(ctx, ref.dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.importable(ref, pkg); err != nil {
+		return nil, err
+	}
+	object, err := find(ref, pkg)
+	if err != nil {
+		return nil, err
+	}
+	f := &gen.Function{
+		Ref:       ref.String(),
+		Path:      pkg.Path(),
+		Package:   pkg.Name(),
+		Call:      ref.call,
+		Signature: object.Type().Underlying().(*types.Signature),
+		Doc:       e.doc(object),
+		Input:     func(t types.Type) (json.RawMessage, error) { return e.deriver.Schema(e.before, place, t, false) },
+		Output:    func(t types.Type) (json.RawMessage, error) { return e.deriver.Schema(e.before, place, t, true) },
+	}
+	for _, file := range e.before.Files(place.Dir) {
+		if !strings.HasSuffix(file.Syntax.Name.Name, "_test") {
+			f.Taken = append(f.Taken, file.Names()...)
+		}
+	}
+	if f.Signature.TypeParams() != nil {
+		return nil, f.Errorf("it is generic, and a tool has to say for which types")
+	}
+	return f, writable(f, e.toolsPath())
+}
+
+// toolsPath returns the import path of the tools' package.
+func (e *Engine) toolsPath() string {
+	place, _ := derive.PlaceOf(derive.Tool)
+	return e.checker.ImportPath(place.Dir)
+}
+
+// compiled returns the package in a folder, which has to compile: or else a server with a tool that
+// calls it would not.
+func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, error) {
+	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
+		Skip:   (*typecheck.File).IsTest,
+		Bodies: func(file *typecheck.File) bool { return file.Dir() == dir },
+	})
+	if err != nil {
+		return nil, mishap{err}
+	}
+	pkg, wrong := pass.Package(dir)
+	switch {
+	case pass.Err() != nil:
+		return nil, mishap{pass.Err()}
+	case pkg == nil:
+		return nil, fmt.Errorf("in %s there is no Go that a build takes, apart from tests", asFolder(dir))
+	case len(wrong) > 0:
+		return nil, &Refusal{
+			Reason:      fmt.Sprintf("%s does not compile, and neither would a server with a tool of it:", asFolder(dir)),
+			Diagnostics: wrong,
+			WayOut:      "Mend that first. Nothing was changed.",
+			before:      true,
+		}
+	}
+	return pkg, nil
+}
+
+// importable returns an error if tools cannot import a package.
+func (e *Engine) importable(ref reference, pkg *types.Package) error {
+	tools := e.toolsPath()
+	switch {
+	case pkg.Name() == "main":
+		return fmt.Errorf("%q is in a program, which no package can import; move the function to a package of its own", ref)
+	case strings.HasPrefix(ref.dir+"/", "generators/"):
+		return fmt.Errorf("%q is part of petrock, which servers do not link; copy what you need to a package of yours", ref)
+	case !typecheck.MayImport(tools, pkg.Path()):
+		return fmt.Errorf("%q is in a package that is internal to others, which the tools may not import; move the function, or write one beside that folder that calls it", ref)
+	}
+	if way := e.way(pkg, tools, map[string]bool{}); way != nil {
+		return fmt.Errorf("%q is in a package that imports the tools itself (%s), so they cannot import it; move the function to another package", ref, strings.Join(way, " → "))
+	}
+	return nil
+}
+
+// way returns the import chain from a package to another, through packages of the project, or nil.
+func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []string {
+	seen[pkg.Path()] = true
+	if pkg.Path() == other {
+		return []string{other}
+	}
+	for _, next := range pkg.Imports() {
+		if seen[next.Path()] || !strings.HasPrefix(next.Path()+"/", e.checker.Module().Path+"/") {
+			continue
+		}
+		if way := e.way(next, other, seen); way != nil {
+			return append([]string{pkg.Path()}, way...)
+		}
+	}
+	return nil
+}
+
+// nonUsageError returns the mishap or the refusal in an error, or nil if the error is wrong usage.
+func nonUsageError(err error) error {
+	if f, ok := errors.AsType[mishap](err); ok {
+		return f.error
+	}
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		return refused
+	}
+	return nil
+}
+
+// declares returns the declarations of the file with the caller's body, without bodies, to show the
+// names that the body can use. It is empty if no diagnostic is about that file.
+func (p *plan) declares(found []typecheck.Diagnostic) string {
+	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
+		return ""
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, p.bodyFile, p.texts[p.bodyFile], parser.SkipObjectResolution)
+	if err != nil {
+		return ""
+	}
+	var parts []string
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			decl.Body = nil
+		case *ast.GenDecl:
+			if decl.Tok == token.IMPORT {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if field, ok := n.(*ast.Field); ok {
+					field.Tag = nil
+				}
+				return true
+			})
+		}
+		var out bytes.Buffer
+		if printer.Fprint(&out, fset, decl) == nil {
+			parts = append(parts, out.String())
+		}
+	}
+	return strings.Join(parts, "\n")
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -10,6 +11,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // SumFile is the file that holds a project's [Sum].
@@ -133,4 +138,35 @@ func filesBelow(project fs.FS, folders []string) []string {
 		})
 	}
 	return files
+}
+
+// OwnGenerators returns the generators that the project has added to petrock's, as far as their
+// source tells: they have no Make. If nothing can be derived from their package, the diagnostics
+// say why.
+func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
+	if err := e.look(ctx); err != nil {
+		return nil, nil, err
+	}
+	place, _ := derive.PlaceOf(derive.Generator)
+	if len(e.before.Files(place.Dir)) == 0 {
+		return nil, nil, nil
+	}
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []gen.Generator
+	for _, c := range packages[0].Components {
+		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
+	}
+	return all, packages[0].Problems, nil
+}
+
+// CompareSum compares petrock's folders with petrock.sum.
+func (e *Engine) CompareSum() (Drift, error) {
+	sum, err := ReadSum(e.root.FS())
+	if err != nil {
+		return Drift{}, err
+	}
+	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
 }

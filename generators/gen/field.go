@@ -1,6 +1,13 @@
 package gen
 
-import "strings"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // A Field is a field of a component's input or output, as people and agents type it:
 //
@@ -37,4 +44,372 @@ func (f Field) String() string {
 		b.WriteString(` "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(f.Description) + `"`)
 	}
 	return b.String()
+}
+
+// Limits of the input.
+const (
+	longest    = 10_000 // bytes; more than any valid field has
+	mostFields = 100
+)
+
+// ParseField parses a field.
+//
+//   - The name starts with an ASCII letter; letters, digits and _ follow. It is the JSON key. A name
+//     alone is a string.
+//   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
+//     []TYPE and map[string]TYPE. A ? after the type makes the field optional.
+//   - Limits are a..b, a.. or ..b: of the value of a number, of the characters of a string, of
+//     the items of a list or a map. For lengths, n is exactly n.
+//   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
+//
+// The error names the field, the invalid part and the remedy.
+func ParseField(text string) (Field, error) {
+	f, err := parse(strings.Trim(text, " "))
+	if err != nil {
+		return Field{}, fmt.Errorf("field %q: %w", Shorten(text), err)
+	}
+	return f, nil
+}
+
+func parse(text string) (f Field, err error) {
+	switch {
+	case text == "":
+		return Field{}, errors.New("it is empty; try title:string")
+	case len(text) > longest:
+		return Field{}, fmt.Errorf("it has %d bytes, and %d is the most", len(text), longest)
+	case !utf8.ValidString(text):
+		return Field{}, errors.New("it is not UTF-8; type it anew")
+	}
+	head, quoted, described := strings.Cut(text, `"`)
+	if described {
+		if f.Description, err = parseDescription(quoted); err != nil {
+			return Field{}, err
+		}
+		if head, err = cutSeparator(head); err != nil {
+			return Field{}, err
+		}
+	}
+	name, rest, typed := cut(head)
+	if err := f.setName(name); err != nil {
+		return Field{}, err
+	}
+	f.Type.Kind = KindString
+	if !typed {
+		return f, nil
+	}
+	kind, limits, limited := cut(rest)
+	kind, f.Optional = strings.CutSuffix(kind, "?")
+	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // it may also follow the limits
+		limits, f.Optional = strings.TrimRight(bare, " "), true
+	}
+	if f.Type, err = parseType(strings.TrimRight(kind, " "), 0); err != nil {
+		return Field{}, err
+	}
+	if limited {
+		f.Min, f.Max, err = parseLimits(limits, f.Type)
+	}
+	return f, err
+}
+
+// cutSeparator removes the space or colon before a description.
+func cutSeparator(head string) (string, error) {
+	bare := strings.TrimRight(head, " ")
+	bare, colon := strings.CutSuffix(bare, ":")
+	if !colon && bare == head && head != "" {
+		return "", errors.New(`the description has to stand behind a space or a colon: title:string "Title of the post"`)
+	}
+	return bare, nil
+}
+
+// cut splits text at the first colon outside parentheses, and trims spaces.
+func cut(text string) (before, after string, found bool) {
+	skip := 0
+	if mark := strings.IndexAny(text, "(:"); mark >= 0 && text[mark] == '(' {
+		skip = max(mark, strings.IndexByte(text, ')'))
+	}
+	before, after, found = strings.Cut(text[skip:], ":")
+	return strings.Trim(text[:skip]+before, " "), strings.Trim(after, " "), found
+}
+
+// setName sets the names.
+func (f *Field) setName(text string) error {
+	name, err := ParseFieldName(text)
+	if bare, ok := strings.CutSuffix(text, "?"); ok {
+		if _, err := ParseFieldName(bare); err == nil {
+			return fmt.Errorf("the ? stands behind the type, as in %s:string?", bare)
+		}
+	}
+	switch {
+	case err == nil:
+		f.Name, f.Go = text, name.Go()
+		return nil
+	case text == "":
+		return errors.New("it has no name; try title:string")
+	case strings.Contains(text, " "):
+		return fmt.Errorf("%w; a description stands in double quotes, and in a shell the whole field in single ones", err)
+	}
+	return err
+}
+
+// ParseFields parses the fields of a component. The error joins all errors. Names have to differ in
+// Go, and in JSON also if case is ignored, as many JSON readers do.
+func ParseFields(texts []string) ([]Field, error) {
+	if len(texts) > mostFields {
+		return nil, fmt.Errorf("there are %d fields, and %d is the most; put some into a map or a list", len(texts), mostFields)
+	}
+	var fields []Field
+	var problems []error
+	for _, text := range texts {
+		f, err := ParseField(text)
+		if err == nil {
+			err = f.differs(fields)
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		fields = append(fields, f)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return fields, nil
+}
+
+// differs returns an error if another field has the name of f.
+func (f Field) differs(others []Field) error {
+	for _, other := range others {
+		switch {
+		case f.Name == other.Name:
+			return fmt.Errorf("field %q: there is a field %q already; give one of them another name", Shorten(f.String()), Shorten(other.String()))
+		case strings.EqualFold(f.Name, other.Name):
+			return fmt.Errorf("field %q: its name and that of %q differ in case alone, which JSON may ignore; give one of them another name", Shorten(f.String()), Shorten(other.String()))
+		case f.Go == other.Go:
+			return fmt.Errorf("field %q: it and %q would both be called %s in Go; give one of them another name", Shorten(f.String()), Shorten(other.String()), f.Go)
+		}
+	}
+	return nil
+}
+
+// first quotes the first character of a text, with its code point if it is not ASCII.
+func first(text string) string {
+	r, _ := utf8.DecodeRuneInString(text)
+	if r > 0x7f {
+		return fmt.Sprintf("%q (%U)", r, r)
+	}
+	return fmt.Sprintf("%q", r)
+}
+
+// A FieldKind is the kind of a type. Except for lists and maps, it is the type as typed.
+type FieldKind string
+
+// The kinds.
+const (
+	KindString   FieldKind = "string"
+	KindInt      FieldKind = "int"
+	KindInt64    FieldKind = "int64"
+	KindFloat    FieldKind = "float"
+	KindBool     FieldKind = "bool"
+	KindTime     FieldKind = "time"
+	KindDuration FieldKind = "duration"
+	KindBytes    FieldKind = "bytes"
+	KindAny      FieldKind = "any"
+	KindEnum     FieldKind = "enum"
+	KindList     FieldKind = "[]"
+	KindMap      FieldKind = "map[string]"
+)
+
+// A FieldType is the type of a field, or of the elements of a list or a map.
+type FieldType struct {
+	Kind   FieldKind
+	Elem   *FieldType  // element type of a list or a map; otherwise nil
+	Values []EnumValue // of an enum; otherwise nil
+}
+
+// deepest is the maximum nesting of lists and maps.
+const deepest = 4
+
+// typesHint lists the types, for messages.
+const typesHint = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
+
+// String returns the type as typed: map[string][]int.
+func (t FieldType) String() string {
+	switch {
+	case t.Elem != nil:
+		return string(t.Kind) + t.Elem.String()
+	case t.Kind == KindEnum:
+		texts := make([]string, len(t.Values))
+		for i, value := range t.Values {
+			texts[i] = value.Text
+		}
+		return "enum(" + strings.Join(texts, ",") + ")"
+	}
+	return string(t.Kind)
+}
+
+// parseType parses a type inside depth lists and maps.
+func parseType(text string, depth int) (FieldType, error) {
+	for _, kind := range []FieldKind{KindList, KindMap} {
+		rest, ok := strings.CutPrefix(text, string(kind))
+		switch {
+		case !ok || text == "[]byte":
+			continue
+		case depth == deepest:
+			return FieldType{}, fmt.Errorf("more than %d lists and maps are inside one another; take any instead", deepest)
+		case rest == "":
+			return FieldType{}, fmt.Errorf("%q lacks the type of what is in it; try %sstring", text, kind)
+		}
+		elem, err := parseType(rest, depth+1)
+		return FieldType{Kind: kind, Elem: &elem}, err
+	}
+	if inside, ok := strings.CutPrefix(text, "enum("); ok {
+		values, err := parseValues(inside)
+		return FieldType{Kind: KindEnum, Values: values}, err
+	}
+	switch kind := FieldKind(text); kind {
+	case KindString, KindInt, KindInt64, KindFloat, KindBool, KindTime, KindDuration, KindBytes, KindAny:
+		return FieldType{Kind: kind}, nil
+	case "float64", "number":
+		return FieldType{Kind: KindFloat}, nil
+	}
+	if text == "" {
+		return FieldType{}, errors.New("there is no type behind the colon; the types are " + typesHint)
+	}
+	better, own := meant(text), ""
+	if better == "" {
+		own = "; for a type of your own take string here, and change the struct in the file afterwards"
+	}
+	return FieldType{}, fmt.Errorf("%q is no type%s; the types are %s%s", Shorten(text), better, typesHint, own)
+}
+
+// meant suggests a type for the name of a type in other languages.
+func meant(text string) string {
+	better := ""
+	switch strings.ToLower(text) {
+	case "str", "text", "char", "uuid", "url", "email":
+		better = "string"
+	case "integer", "int8", "int16", "int32", "uint", "uint8", "uint16", "uint32", "uint64", "long":
+		better = "int"
+	case "double", "float32", "decimal":
+		better = "float"
+	case "boolean":
+		better = "bool"
+	case "time.time", "date", "datetime", "date-time", "timestamp":
+		better = "time"
+	case "time.duration":
+		better = "duration"
+	case "byte", "[]byte", "blob", "binary", "base64":
+		better = "bytes"
+	case "interface{}", "json", "json.rawmessage":
+		better = "any"
+	case "object", "map", "dict":
+		better = "map[string]any"
+	case "array", "list", "slice":
+		better = "[]string"
+	case "enum":
+		better = "enum(a,b)"
+	default:
+		lower := strings.ToLower(text) // String, Int
+		if lower == text {
+			return ""
+		}
+		if _, err := parseType(lower, deepest); err != nil {
+			return ""
+		}
+		better = Shorten(lower)
+	}
+	return "; try " + better
+}
+
+// Other returns a second valid value of the field, which differs from [Field.Sample], for generated
+// tests. It returns false if the limits allow no other, and for lists and maps.
+func (f Field) Other() (any, bool) {
+	switch f.Type.Kind {
+	case KindString:
+		const other = "changed"
+		n := f.size(len(other))
+		return strings.Repeat(other, n/len(other)+1)[:n], n > 0
+	case KindInt, KindInt64:
+		n := f.Sample().(int64)
+		switch {
+		case n < math.MaxInt64 && (f.Max == "" || n < whole(f.Max)):
+			return n + 1, true
+		case n > math.MinInt64 && (f.Min == "" || n > whole(f.Min)):
+			return n - 1, true
+		}
+	case KindFloat:
+		n := f.Sample().(float64)
+		for _, other := range []float64{n + 1, n - 1, n/2 + float(f.Min)/2, n/2 + float(f.Max)/2} {
+			if other != n && (f.Min == "" || other >= float(f.Min)) && (f.Max == "" || other <= float(f.Max)) {
+				return other, true
+			}
+		}
+	case KindBool:
+		return false, true
+	case KindTime:
+		return "2026-02-03T16:05:06Z", true
+	case KindEnum:
+		last := f.Type.Values[len(f.Type.Values)-1].Text
+		return last, len(f.Type.Values) > 1
+	}
+	return nil, false
+}
+
+// longestDescription is the maximum length of a description, in characters.
+const longestDescription = 1000
+
+// parseDescription parses a description after its opening quote, up to and including the closing one.
+// It trims spaces.
+func parseDescription(text string) (string, error) {
+	var b strings.Builder
+	escaped, closed := false, false
+	for _, r := range text {
+		switch {
+		case closed:
+			return "", errors.New(`something stands behind the description; write a quote inside of it as \"`)
+		case escaped && r != '"' && r != '\\':
+			return "", fmt.Errorf(`\%c stands in the description; \" and \\ are all that a backslash can begin`, printable(r))
+		case escaped:
+			escaped = false
+			b.WriteRune(r)
+		case r == '\\':
+			escaped = true
+		case r == '"':
+			closed = true
+		case !IsText(r):
+			return "", fmt.Errorf("%s stands in the description, which is one line of plain text; leave it out", first(string(r)))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if !closed {
+		return "", errors.New(`the description is not closed; end it with "`)
+	}
+	description := strings.TrimSpace(b.String())
+	if strings.HasPrefix(description, "+build") { // gofmt would move the comment to the top of the file
+		return "", errors.New("the description begins with +build, which means something else to Go at the beginning of a comment; begin with another word")
+	}
+	if n := utf8.RuneCountInString(description); n > longestDescription {
+		return "", fmt.Errorf("the description has %d characters, and %d is the most; shorten it", n, longestDescription)
+	}
+	return description, nil
+}
+
+// IsText reports whether a description may contain a character. Line breaks would end the comment that
+// it becomes; other control, invisible and bidirectional characters would hide text. Joiners are
+// allowed: some scripts and emoji need them.
+func IsText(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	if r == nonJoiner || r == joiner {
+		return true
+	}
+	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// printable returns a printable character, or a placeholder.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return utf8.RuneError
 }

@@ -10,10 +10,16 @@ package gen
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"go/types"
 	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/contract"
 )
 
 // A Project is what a generator knows of a project.
@@ -122,4 +128,134 @@ func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMes
 		}
 		return f(p, in)
 	}
+}
+
+// A Feature describes a feature of a project. If it has errors, only the names are set.
+type Feature struct {
+	Name     string
+	Dir      string   // from the project's root
+	Declared []string // names that its package declares, sorted, without derived files and tests
+	Strings  []string // declared types that are strings, such as enums
+	Commands []FeatureTool
+	Queries  []FeatureTool
+}
+
+// A FeatureTool is a command or query of a feature.
+type FeatureTool struct {
+	Type   string // in Go, such as Create
+	Name   string // of the tool, such as posts_create
+	Entry  string // of a command: its name in the event log, such as posts/create
+	Fields []StructField
+}
+
+// A StructField is a field of a struct as source text.
+type StructField struct {
+	Name string // in Go; empty if it is embedded
+	Type string // such as []string
+	Tag  string // without its quotes
+}
+
+// A Function is a function of the project to make a tool of. Tools can import its package and name
+// all types of its signature.
+type Function struct {
+	Ref       string   // the reference that the caller gave
+	Path      string   // import path of its package
+	Package   string   // name of its package
+	Call      []string // the call without the package: a function, or a variable and its method
+	Signature *types.Signature
+	Doc       string   // text of its doc comment, without directives; empty if it has none
+	Taken     []string // names that the tools' package declares, which its imports must not use
+
+	// Input returns the JSON Schema of a type as the input of a tool, Output as its output: nil for a
+	// result with content of its own. The error says why there is none.
+	Input, Output func(types.Type) (json.RawMessage, error)
+}
+
+// Name returns the name of the function or method.
+func (f *Function) Name() string { return f.Call[len(f.Call)-1] }
+
+// Parameter describes a parameter with its type, for messages.
+func (f *Function) Parameter(at int) string {
+	params := f.Signature.Params()
+	text := typed("parameter", at, params)
+	if f.Signature.Variadic() && at == params.Len()-1 {
+		text = strings.Replace(text, "([]", "(...", 1)
+	}
+	return text
+}
+
+// Result describes a result with its type, for messages.
+func (f *Function) Result(at int) string { return typed("result", at, f.Signature.Results()) }
+
+// typed describes a variable of a tuple with its type.
+func typed(what string, at int, list *types.Tuple) string {
+	v := list.At(at)
+	t := types.TypeString(v.Type(), (*types.Package).Name)
+	if v.Name() == "" || v.Name() == "_" {
+		return fmt.Sprintf("its %s %d (%s)", what, at+1, t)
+	}
+	return fmt.Sprintf("its %s %s (%s)", what, v.Name(), t)
+}
+
+// Errorf returns an error about the function, with the remedy that always works.
+func (f *Function) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%q: %s; write a small function around %s, and make the tool of that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
+}
+
+// A Migration is a new version of a command.
+type Migration struct {
+	Entry    string // its name in the event log, such as posts/create
+	Dir      string // folder of the feature
+	Type     string // its Go type, such as Create
+	File     string // file that declares the type
+	Version  int    // the version that the contract records
+	Old, New contract.Shape
+	Struct   *types.Struct     // the fields that the type has now
+	Defaults map[string]string // by JSON name, the defaults in its tags, as JSON
+	Declared []string          // all names that the package declares
+
+	// Changes are the files that are edited for the new version: renamed and dropped fields with all
+	// references, the version in the type's doc comment, and the upgrade of the version before.
+	Changes []File
+	Unbuilt []string // files that may use renamed fields, but are not built on this system
+}
+
+// An Edit renames and drops fields of a command. Fields have JSON names, joined by dots for nested
+// structs. Edits that the source already has are skipped.
+type Edit struct {
+	Rename map[string]string // old name to new name
+	Drop   []string
+}
+
+// OldType returns the Go type with the fields of the recorded version, such as CreateV1, or of a
+// struct type that it uses.
+func (m *Migration) OldType(structure string) string {
+	base := m.Type + "V" + strconv.Itoa(m.Version)
+	if structure == m.Type { // the command contains itself
+		return base
+	}
+	if short := strings.TrimPrefix(structure, m.Type); short != structure {
+		if _, taken := m.Old.Types[short]; !taken {
+			return base + short
+		}
+	}
+	return base + structure
+}
+
+// Sentence checks that a description fits into a doc comment of one line, and trims it.
+func Sentence(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	const most = 1000
+	switch {
+	case !utf8.ValidString(text):
+		return "", errors.New("the description is not valid UTF-8")
+	case utf8.RuneCountInString(text) > most:
+		return "", fmt.Errorf("the description has %d characters; write at most %d here, and more in the file", utf8.RuneCountInString(text), most)
+	}
+	for _, r := range text {
+		if !IsText(r) {
+			return "", fmt.Errorf("the description contains the character %U; write one line of plain text", r)
+		}
+	}
+	return text, nil
 }

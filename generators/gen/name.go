@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"errors"
+	"fmt"
 	"go/token"
 	"strings"
 	"unicode"
@@ -88,3 +90,316 @@ func fromWords(words []string) Name { return Name{wire: strings.ToLower(strings.
 
 // valid reports whether the name is a valid Go identifier.
 func (n Name) valid() bool { return token.IsIdentifier(n.Go()) && token.IsExported(n.Go()) }
+
+// File returns the file name of a component: send_mail.go. The kind, such as tool, is appended to names
+// that are special to Go, petrock or Windows: send_test is in send_test_tool.go. Different names have
+// different files.
+func (n Name) File(kind string) string {
+	if isSpecial("x_" + kind) {
+		kind = "component"
+	}
+	// So that the files of send_test and of send_test_tool differ.
+	bare := n.wire
+	for ending := "_" + kind; strings.HasSuffix(bare, ending); {
+		bare = strings.TrimSuffix(bare, ending)
+	}
+	if isSpecial(bare) {
+		return n.wire + "_" + kind + ".go"
+	}
+	return n.wire + ".go"
+}
+
+// isSpecial reports whether a file NAME.go is special: a test, a derived file, a device name of
+// Windows, or constrained by a GOOS or GOARCH suffix (goodOSArchFile in go/build).
+func isSpecial(name string) bool {
+	underscore := strings.LastIndexByte(name, '_')
+	if underscore < 0 {
+		return isDevice(name)
+	}
+	last := name[underscore+1:]
+	return last == "test" || last == "gen" || isSystem(last) || isProcessor(last)
+}
+
+// HasBuildSuffix reports whether the name of a Go file constrains when it is built: x_windows.go,
+// x_arm64.go, x_test.go.
+func HasBuildSuffix(file string) bool {
+	name := strings.TrimSuffix(file, ".go")
+	underscore := strings.LastIndexByte(name, '_')
+	if underscore < 0 {
+		return false
+	}
+	last := name[underscore+1:]
+	return last == "test" || isSystem(last) || isProcessor(last)
+}
+
+// isSystem reports whether a word is a known GOOS. "unix" is only a build constraint.
+func isSystem(word string) bool {
+	switch word {
+	case "aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "js", "linux",
+		"nacl", "netbsd", "openbsd", "plan9", "solaris", "wasip1", "windows", "zos":
+		return true
+	}
+	return false
+}
+
+// isProcessor reports whether a word is a known GOARCH.
+func isProcessor(word string) bool {
+	switch word {
+	case "386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
+		"mips64le", "mips64p32", "mips64p32le", "mipsle", "ppc", "ppc64", "ppc64le", "riscv", "riscv64",
+		"s390", "s390x", "sparc", "sparc64", "wasm":
+		return true
+	}
+	return false
+}
+
+// isDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules with
+// such files.
+func isDevice(name string) bool {
+	switch name {
+	case "aux", "con", "nul", "prn":
+		return true
+	}
+	port, numbered := strings.CutPrefix(name, "com")
+	if !numbered {
+		port, numbered = strings.CutPrefix(name, "lpt")
+	}
+	return numbered && len(port) == 1 && IsDigit(rune(port[0]))
+}
+
+// Maximum lengths of names, as typed.
+const (
+	longestName  = 100 // of a component; clients allow fewer, see [MaxNameLength]
+	longestField = 64
+)
+
+// ParseName parses the name of a component. send_mail, send-mail, sendMail and SendMail are the same
+// name. It starts with an ASCII letter; letters, digits, and single - and _ between words follow. Go
+// keywords are allowed. The error suggests a valid name.
+func ParseName(text string) (Name, error) {
+	problem := func() error {
+		if err := check(text, "-_", longestName); err != nil {
+			return err
+		}
+		switch last := text[len(text)-1]; {
+		case last == '-' || last == '_':
+			return fmt.Errorf("it has to end with a letter or a digit%s", suggest(text))
+		case strings.Contains(strings.ReplaceAll(text, "-", "_"), "__"):
+			return fmt.Errorf("one - or _ between two words is enough%s", suggest(text))
+		}
+		if n := len(WireName(text)); n > longestName {
+			return fmt.Errorf("it has %d characters as clients see it, with _ between the words, and %d is the most; choose a shorter one", n, longestName)
+		}
+		return nil
+	}()
+	if problem != nil {
+		return Name{}, fmt.Errorf("%q cannot be a name: %w", Shorten(text), problem)
+	}
+	return made(split(text))
+}
+
+// ParseFieldName parses the name of a field, which is a JSON key. It starts with an ASCII letter;
+// letters, digits and _ follow.
+func ParseFieldName(text string) (Name, error) {
+	err := check(text, "_", longestField)
+	if err != nil && strings.Contains(text, "-") {
+		if better := strings.ReplaceAll(text, "-", "_"); check(better, "_", longestField) == nil {
+			err = fmt.Errorf("- cannot stand in it; use _, as in %s", better)
+		}
+	}
+	if err != nil {
+		return Name{}, fmt.Errorf("%q cannot be the name of a field: %w", Shorten(text), err)
+	}
+	return made(split(text))
+}
+
+// NameOfValue makes a name of an enum value, such as in-progress or "5 GHz". Characters other than
+// ASCII letters and digits separate words. A leading digit gets the prefix n: 2xx is n2xx. It fails if
+// there is neither letter nor digit.
+func NameOfValue(text string) (Name, error) {
+	words := split(strings.Map(func(r rune) rune {
+		if !IsLetter(r) && !IsDigit(r) {
+			return '_'
+		}
+		return r
+	}, text))
+	if len(words) == 0 {
+		return Name{}, fmt.Errorf("no name can be made of %q: it has no letter of English and no digit", Shorten(text))
+	}
+	if IsDigit(rune(words[0][0])) {
+		words[0] = "n" + words[0]
+	}
+	return made(words)
+}
+
+// made returns the name of words, or an error if it is not a Go identifier.
+func made(words []string) (Name, error) {
+	name := fromWords(words)
+	if !name.valid() {
+		return Name{}, fmt.Errorf("no identifier of Go can be made of %q; use letters of English", Shorten(name.wire))
+	}
+	return name, nil
+}
+
+// check validates a name of ASCII letters, digits and separators.
+func check(text, separators string, most int) error {
+	if text == "" {
+		return errors.New("it is empty; try send_mail")
+	}
+	if n := utf8.RuneCountInString(text); n > most {
+		return fmt.Errorf("it has %d characters, and %d is the most; choose a shorter one", n, most)
+	}
+	bad := strings.IndexFunc(text, func(r rune) bool {
+		return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(separators, r)
+	})
+	if bad >= 0 {
+		return foreign(text, text[bad:], separators)
+	}
+	if !IsLetter(rune(text[0])) {
+		return fmt.Errorf("it has to begin with a letter%s", suggest(text))
+	}
+	return nil
+}
+
+// foreign describes the invalid character that rest begins with.
+func foreign(text, rest, separators string) error {
+	switch r, width := utf8.DecodeRuneInString(rest); {
+	case r == utf8.RuneError && width == 1:
+		return fmt.Errorf("byte 0x%02x in it is not UTF-8; use the letters a to z", rest[0])
+	case r > 0x7f:
+		return fmt.Errorf("%q (%U) is no letter of English; use the letters a to z", r, r)
+	case strings.ContainsAny(text, `/\`):
+		return fmt.Errorf("it is a path, and a plain name is wanted%s", suggest(text))
+	default:
+		can := "digits and _"
+		if strings.Contains(separators, "-") {
+			can = "digits, - and _"
+		}
+		return fmt.Errorf("%q cannot stand in it; letters of English, %s can%s", r, can, suggest(text))
+	}
+}
+
+// suggest suggests a valid name.
+func suggest(text string) string {
+	better := WireName(strings.TrimLeftFunc(text, func(r rune) bool { return !IsLetter(r) }))
+	if check(better, "_", longestName) != nil {
+		better = "send_mail"
+	}
+	return "; try " + better
+}
+
+// Shorten cuts a text that a message quotes, to keep the message readable.
+func Shorten(text string) string {
+	const most = 60
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most]) + "…"
+}
+
+// IsLetter reports whether r is an ASCII letter.
+func IsLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
+
+// IsDigit reports whether r is an ASCII digit.
+func IsDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// Maximum lengths of names in clients, with the prefixes that they add.
+const (
+	longestCall   = 64 // mcp__PROJECT__NAME, as Claude Code calls it
+	longestCursor = 60 // Cursor counts the server's name and the tool's
+)
+
+// MaxNameLength returns the maximum length of a wire name in a project that all clients accept. It is 0
+// if the project's name is too long.
+func MaxNameLength(project string) int {
+	return max(0, min(longestCall-len("mcp__"+project+"__"), longestCursor-len(project)))
+}
+
+// CheckGeneratorName returns an error if some clients would reject the tool of a generator with this
+// name on the dev server, whose name is petrock.
+func CheckGeneratorName(name string) error { return CheckWireName("generate_"+name, "petrock") }
+
+// CheckWireName returns an error if some clients would reject a wire name in a project. Names from
+// [ParseName] can only be too long.
+func CheckWireName(name, project string) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("clients do not take the name %q: %s", Shorten(name), fmt.Sprintf(format, args...))
+	}
+	if err := check(name, "-_", len(name)); err != nil {
+		return refuse("%v", err)
+	}
+	switch limit, n := MaxNameLength(project), len(name); {
+	case limit == 0:
+		return refuse("they put the project's name before it, and %q leaves no room for more; give the project a shorter one", Shorten(project))
+	case n > limit:
+		return refuse("it has %d characters, %d more than the %d that are left when they put the server's name, %q, before it; choose a shorter one",
+			n, n-limit, limit, Shorten(project))
+	}
+	return nil
+}
+
+// WireName is the wire name of an exported Go identifier: the words of SendMail are send_mail.
+//
+//   - A capital after a small letter or a digit starts a word: V2Add is v2_add.
+//   - The last of several capitals starts a word if a small letter follows: HTTPServer is
+//     http_server.
+//   - The s of a plural belongs to a common initialism: GetURLs is get_urls.
+//   - Digits belong to the word before them: SHA256Sum is sha256_sum.
+//   - Underscores separate words.
+//
+// Every identifier has a wire name; [CheckWireName] reports whether clients accept it.
+func WireName(ident string) string { return fromWords(split(ident)).wire }
+
+// split splits text into words, keeping their case. Characters other than letters and digits separate
+// words.
+func split(text string) []string {
+	var words []string
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		words = append(words, splitCase([]rune(part))...)
+	}
+	return words
+}
+
+// splitCase splits letters and digits at changes of case.
+func splitCase(part []rune) []string {
+	var words []string
+	start := 0
+	cut := func(at int) {
+		words = append(words, string(part[start:at]))
+		start = at
+	}
+	for i := 1; i < len(part); i++ {
+		switch before := unicode.IsUpper(part[i-1]); {
+		case unicode.IsUpper(part[i]) && !before:
+			cut(i)
+		case unicode.IsLower(part[i]) && before && i-1 > start && !endsPlural(part, start, i):
+			cut(i - 1)
+		}
+	}
+	return append(words, string(part[start:]))
+}
+
+// endsPlural reports whether part[i] is the s of a plural such as URLs that starts at start.
+func endsPlural(part []rune, start, i int) bool {
+	ends := i+1 == len(part) || unicode.IsUpper(part[i+1])
+	return part[i] == 's' && ends && isInitialism(strings.ToLower(string(part[start:i])))
+}
+
+// isInitialism reports whether Go writes a word in capitals by convention. English words such as ram
+// and sip are left out. Adding one changes identifiers of new components only.
+func isInitialism(word string) bool {
+	switch word {
+	case "acl", "amqp", "api", "ascii", "cpu", "css", "csv", "db", "dns", "eof", "gid", "gpu", "guid",
+		"html", "http", "https", "id", "ip", "json", "jwt", "llm", "mcp", "pdf", "qps", "rpc", "sdk",
+		"sla", "smtp", "sql", "sse", "ssh", "svg", "tcp", "tls", "ttl", "udp", "ui", "uid", "uri",
+		"url", "utf8", "uuid", "vm", "xml", "xmpp", "xsrf", "xss", "yaml":
+		return true
+	}
+	return false
+}
+
+// isPlural reports whether a word is an initialism with an s, such as urls.
+func isPlural(word string) bool {
+	one, ok := strings.CutSuffix(word, "s")
+	return ok && isInitialism(one) && !isInitialism(word)
+}

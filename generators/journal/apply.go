@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -210,4 +212,213 @@ func list(paths []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
 	}
 	return strings.Join(paths, ", ")
+}
+
+// recover completes an interrupted operation, or rolls it back if that is impossible.
+func (j *Journal) recover() error {
+	if _, err := j.root.Lstat(pendingFile); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	op, err := j.readOperation(pendingFile)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w; it tells of an operation that was interrupted: see that the project's files are as you want them, then remove it", pendingFile, err)
+	}
+	why, err := j.hindrance(op)
+	if err != nil {
+		return unsolved(op, err)
+	}
+	if why == "" {
+		if err = j.forward(op); err == nil {
+			err = j.complete(op)
+		}
+		if err == nil {
+			j.recovered = op.name() + " was interrupted, and is finished now"
+			if len(op.Files) > 0 {
+				j.recovered += "; look at " + list(op.paths())
+			}
+			return nil
+		}
+		why = err.Error()
+	}
+	left, err := j.back(op)
+	if err != nil {
+		return unsolved(op, errors.Join(errors.New(why), err))
+	}
+	j.recovered = fmt.Sprintf("%s was interrupted, and is taken back: %s", op.name(), why)
+	if len(left) > 0 {
+		j.recovered += "; left as they are, and to be looked at: " + list(left)
+	}
+	return nil
+}
+
+// hindrance explains why an operation cannot be completed: files are in neither of their two states, or
+// their new content is lost. It is empty if it can be completed.
+func (j *Journal) hindrance(op Operation) (string, error) {
+	var edited, lost []string
+	for _, record := range op.Files {
+		now, _, err := j.look(record.Path)
+		if _, ok := errors.AsType[*obstacleError](err); ok {
+			edited = append(edited, record.Path)
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		switch Hash(now) {
+		case record.After:
+		case record.Before:
+			if _, err := j.Contents(record.After); err != nil {
+				lost = append(lost, record.Path)
+			}
+		default:
+			edited = append(edited, record.Path)
+		}
+	}
+	switch {
+	case len(edited) > 0:
+		return "somebody has changed " + list(edited) + " meanwhile", nil
+	case len(lost) > 0:
+		return objectsDir + " does not hold any more what was to be in " + list(lost), nil
+	}
+	return "", nil
+}
+
+func unsolved(op Operation, err error) error {
+	return fmt.Errorf("%s was interrupted, and can be neither finished nor taken back: %w; see to that and run it again, or remove %s to keep the files as they are", op.name(), err, pendingFile)
+}
+
+func (op Operation) paths() []string {
+	var all []string
+	for _, record := range op.Files {
+		all = append(all, record.Path)
+	}
+	return all
+}
+
+// ErrChanged means that a file was edited, created or removed since it was read.
+var ErrChanged = errors.New("changed meanwhile")
+
+// changed describes how a file differs from what the change expects.
+func changed(name string, now, taken bool) error {
+	how := "it is not as it was"
+	switch {
+	case !now:
+		how = "it is gone"
+	case !taken:
+		how = "it was not there"
+	}
+	return fmt.Errorf("%s %w: %s; run it again to see what it would do now", name, ErrChanged, how)
+}
+
+// A checker validates the files of one operation before anything is written.
+type checker struct {
+	*Journal
+	files   map[string]bool     // the paths so far
+	folded  map[string]string   // paths and their folders, by case-folded name
+	listing map[string][]string // names by folder of the project
+}
+
+// check validates changes, and returns records of the files that change. The error joins all errors.
+func (j *Journal) check(files []Change) ([]Record, error) {
+	files = slices.Clone(files)
+	SortChanges(files)
+	c := &checker{j, map[string]bool{}, map[string]string{}, map[string][]string{}}
+	records := []Record{}
+	var problems []error
+	for _, file := range files {
+		record, err := c.check(file)
+		if err != nil {
+			said := func(other error) bool { return other.Error() == err.Error() } // of their common folder
+			if !slices.ContainsFunc(problems, said) {
+				problems = append(problems, err)
+			}
+		} else if file.Action() != None {
+			records = append(records, record)
+		}
+	}
+	return records, errors.Join(problems...)
+}
+
+func (c *checker) check(file Change) (Record, error) {
+	record := Record{Path: file.Path, Before: Hash(file.Before), After: Hash(file.After), Derived: file.Derived}
+	if err := checkPath(file.Path); err != nil {
+		return record, err
+	}
+	if err := c.checkOthers(file.Path); err != nil {
+		return record, err
+	}
+	now, mode, err := c.look(file.Path)
+	if err != nil {
+		return record, err
+	}
+	if err := c.checkNames(file.Path); err != nil {
+		return record, err
+	}
+	if (now == nil) != (file.Before == nil) || !bytes.Equal(now, file.Before) {
+		return record, changed(file.Path, now != nil, file.Before != nil)
+	}
+	record.Mode = mode
+	if now == nil {
+		record.Mode = file.Mode.Perm()
+	}
+	return record, nil
+}
+
+// checkOthers refuses a path that conflicts with an earlier one.
+func (c *checker) checkOthers(name string) error {
+	if c.files[name] {
+		return fmt.Errorf("%s is changed twice", name)
+	}
+	c.files[name] = true
+	for part := range parts(name) {
+		if part != name && c.files[part] {
+			return fmt.Errorf("%s: %s is to be a file and a folder at once", name, part)
+		}
+		key := fold(part)
+		if other, ok := c.folded[key]; ok && other != part {
+			return sameName(part, other)
+		}
+		c.folded[key] = part
+	}
+	return nil
+}
+
+// checkNames refuses a path if one of its names exists in another letter case.
+func (c *checker) checkNames(name string) error {
+	for part := range parts(name) {
+		dir := path.Dir(part)
+		names, ok := c.listing[dir]
+		if !ok {
+			var err error
+			if names, err = c.names(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			c.listing[dir] = names
+		}
+		if slices.Contains(names, path.Base(part)) {
+			continue
+		}
+		for _, other := range names {
+			if fold(other) == fold(path.Base(part)) {
+				return sameName(part, path.Join(dir, other))
+			}
+		}
+	}
+	return nil
+}
+
+func sameName(name, other string) error {
+	return fmt.Errorf("%s and %s differ by letter case alone, and many systems take them for one; choose another name", name, other)
+}
+
+// parts yields the folders above a file, then the file.
+func parts(name string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for dir := range above(name) {
+			if !yield(dir) {
+				return
+			}
+		}
+		yield(name)
+	}
 }

@@ -1,12 +1,39 @@
+// Package journal changes files of a project atomically, one process at a time, and records the
+// operations for undo.
+//
+// Its state is in the folder .petrock at the project's root, which git ignores:
+//
+//	lock          held by the process that changes the project
+//	pending.json  the operation that is being applied
+//	staged        a file before it is renamed into place
+//	objects/      contents of files before and after operations, by hash
+//	operations/   recorded operations, one file each
+//
+// [Journal.Apply] checks the operation, saves the contents of files before and after it as objects, and
+// writes pending.json. From then on the operation will be completed: if the process dies, the next
+// [Open] completes it. Each file is written by one rename. [Journal.Record] moves pending.json to
+// operations.
+//
+// If a file was edited in between, the next Open rolls the operation back instead and leaves that file
+// alone.
+//
+// This holds for killed processes. After a power failure the latest writes may be lost; user files that
+// an operation replaced or removed are in objects.
 package journal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // Paths of the journal's files, from the project's root.
@@ -110,3 +137,181 @@ func (j *Journal) Root() *os.Root { return j.root }
 
 // Recovered describes what [Open] did with an interrupted operation. It is empty if there was none.
 func (j *Journal) Recovered() string { return j.recovered }
+
+// An Operation is a recorded change of the project.
+type Operation struct {
+	ID     string    `json:"id"`               // sequence number and the beginning of a hash, such as 0007-3fa2c1
+	Time   time.Time `json:"time"`             // when it was applied
+	Action string    `json:"action"`           // generate, destroy, undo
+	Title  string    `json:"title"`            // such as "generate tool send_mail"
+	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
+	Files  []Record  `json:"files"`            // what changed, by path
+}
+
+// A Record is what an operation did to one file.
+type Record struct {
+	Path    string      `json:"path"`              // from the project's root, with slashes
+	Before  string      `json:"before,omitempty"`  // hash of its content; empty if it did not exist
+	After   string      `json:"after,omitempty"`   // hash of its new content; empty if it was deleted
+	Mode    fs.FileMode `json:"mode,omitempty"`    // its permissions; 0 for a file created with the default ones
+	Derived bool        `json:"derived,omitempty"` // it is a derived file
+}
+
+// name describes the operation in messages.
+func (op Operation) name() string {
+	name := op.Title
+	if name == "" {
+		name = "a refresh of derived files"
+	}
+	if op.ID != "" {
+		name += " (" + op.ID + ")"
+	}
+	return name
+}
+
+func (op Operation) encode() ([]byte, error) {
+	text, err := json.MarshalIndent(op, "", "  ")
+	return append(text, '\n'), err
+}
+
+// identify returns an id for an operation that follows all recorded ones.
+func (j *Journal) identify(op Operation) (string, error) {
+	names, err := j.operationNames()
+	if err != nil {
+		return "", err
+	}
+	last := 0
+	for _, name := range names {
+		if n, ok := sequence(strings.TrimSuffix(name, ".json")); ok {
+			last = max(last, n)
+		}
+	}
+	op.ID = ""
+	text, err := op.encode()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%04d-%.6s", last+1, Hash(text)), nil
+}
+
+// sequence returns the number in an id.
+func sequence(id string) (int, bool) {
+	digits, hash, ok := strings.Cut(id, "-")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n > 0 && len(digits) >= 4 && len(hash) == 6 && isHex(hash)
+}
+
+func isHex(text string) bool {
+	return strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// History returns the recorded operations, oldest first.
+func (j *Journal) History() ([]Operation, error) {
+	names, err := j.operationNames()
+	if err != nil {
+		return nil, err
+	}
+	var all []Operation
+	var problems []error
+	for _, name := range names {
+		file := path.Join(operationsDir, name)
+		op, err := j.readOperation(file)
+		if err == nil && op.ID+".json" != name {
+			err = fmt.Errorf("it holds the operation %q", op.ID)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("reading %s: %w; put it back as it was, or move it away to go on without that operation", file, err))
+			continue
+		}
+		all = append(all, op)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	slices.SortFunc(all, func(a, b Operation) int {
+		first, _ := sequence(a.ID)
+		second, _ := sequence(b.ID)
+		return first - second
+	})
+	return all, nil
+}
+
+// operationNames returns the file names of recorded operations.
+func (j *Journal) operationNames() ([]string, error) {
+	all, err := j.names(operationsDir)
+	if err != nil {
+		return nil, fmt.Errorf("reading the history: %w", err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
+}
+
+// names returns the names in a folder, sorted.
+func (j *Journal) names(dir string) ([]string, error) {
+	folder, err := j.root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := folder.Readdirnames(-1)
+	slices.Sort(all)
+	return all, errors.Join(err, folder.Close())
+}
+
+// readOperation reads an operation and validates its paths.
+func (j *Journal) readOperation(file string) (Operation, error) {
+	var op Operation
+	text, err := j.root.ReadFile(file)
+	if err != nil {
+		return op, err
+	}
+	if err := json.Unmarshal(text, &op); err != nil {
+		return op, err
+	}
+	if _, ok := sequence(op.ID); !ok && (op.Action != "" || op.ID != "") {
+		return op, fmt.Errorf("%q is not the id of an operation", op.ID)
+	}
+	for i, record := range op.Files {
+		if err := checkPath(record.Path); err != nil {
+			return op, err
+		}
+		for _, hash := range []string{record.Before, record.After} {
+			if hash != "" && !isHash(hash) {
+				return op, fmt.Errorf("%q is not a hash", hash)
+			}
+		}
+		op.Files[i].Mode &= fs.ModePerm
+	}
+	return op, nil
+}
+
+// Contents returns the content with a hash from a [Record]; nil for an empty hash.
+func (j *Journal) Contents(hash string) ([]byte, error) {
+	if hash == "" {
+		return nil, nil
+	}
+	if !isHash(hash) {
+		return nil, fmt.Errorf("%q is not a hash", hash)
+	}
+	name := objectsDir + "/" + hash
+	data, err := j.root.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("what a file held is lost: %w; git may still know it", err)
+	}
+	if Hash(data) != hash {
+		return nil, fmt.Errorf("what a file held is lost: %s was changed; git may still know it", name)
+	}
+	return data, nil
+}
+
+// keep saves content for Contents. Only the owner may read it, because the file may be private.
+func (j *Journal) keep(data []byte, sync bool) error {
+	if data == nil {
+		return nil
+	}
+	hash := Hash(data)
+	if _, err := j.Contents(hash); err == nil {
+		return nil
+	}
+	return j.put(objectsDir+"/"+hash, data, 0o600, sync)
+}
+
+func isHash(text string) bool { return len(text) == 64 && isHex(text) }

@@ -1,9 +1,21 @@
 package typecheck
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Build runs a go command that builds, such as go build or go test -c, and returns compile errors. The
@@ -28,4 +40,315 @@ func Build(ctx context.Context, o BuildOptions, command ...string) ([]Diagnostic
 	}
 	slices.SortFunc(result.Diagnostics, Diagnostic.Compare)
 	return slices.Compact(result.Diagnostics), nil
+}
+
+// BuildOptions configure [Build] and [CheckPackages].
+type BuildOptions struct {
+	Dir      string   // the working directory of the go command
+	Roots    []string // folders that file names are relative to; default Dir
+	Patterns []string // package patterns; default ./...
+	Flags    []string // for the go command, such as -overlay=FILE
+	Env      []string // added to the environment, NAME=value
+}
+
+// A BuildResult is the packages of a project and their errors.
+type BuildResult struct {
+	Module      string       // module path; empty if unknown
+	Packages    []string     // import paths, sorted, without test variants
+	Programs    []string     // import paths of main packages
+	Diagnostics []Diagnostic // compile and link errors
+}
+
+// CheckPackages lists and compiles packages, tests included, and links programs if that succeeds. The
+// error is about the go command itself; compile errors are in the result.
+func CheckPackages(ctx context.Context, o BuildOptions) (*BuildResult, error) {
+	o = o.complete()
+	if flags, _, err := o.run(ctx, []string{"env", "GOFLAGS"}, nil); err == nil && bytes.Contains(flags, []byte("-mod=mod")) {
+		o.Flags = append([]string{"-mod=readonly"}, o.Flags...) // or the go command would write to go.mod
+	}
+	// -e continues after broken packages, -export compiles, -test includes tests.
+	args := []string{"list", "-e", "-export", "-test", "-json=Dir,ImportPath,ForTest,Name,GoFiles,CgoFiles,Module,Error,DepsErrors"}
+	out, errOut, err := o.run(ctx, append(args, o.Flags...), o.Patterns)
+	if err != nil {
+		return o.refused(err, errOut)
+	}
+	result, err := o.read(bytes.NewReader(out))
+	if err == nil && len(result.Diagnostics) == 0 && len(result.Programs) > 0 {
+		err = o.link(ctx, result)
+	}
+	return result, err
+}
+
+// complete returns o with defaults for empty fields.
+func (o BuildOptions) complete() BuildOptions {
+	if len(o.Roots) == 0 {
+		o.Roots = []string{o.Dir}
+	}
+	if len(o.Patterns) == 0 {
+		o.Patterns = []string{"./..."}
+	}
+	return o
+}
+
+// refused makes a result of a failed go command: errors that name a file, such as go.mod, or a package
+// are the project's; others are returned as an error.
+func (o BuildOptions) refused(err error, words []byte) (*BuildResult, error) {
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		return nil, err
+	}
+	found := failure{Err: string(words)}.diagnose("", o)
+	if slices.ContainsFunc(found, func(d Diagnostic) bool { return d.File != "" || d.Package != "" }) {
+		return &BuildResult{Diagnostics: found}, nil
+	}
+	return nil, fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
+}
+
+// link links the programs of a result, and adds link errors.
+func (o BuildOptions) link(ctx context.Context, result *BuildResult) error {
+	args := append([]string{"build", "-o", os.DevNull}, o.Flags...)
+	_, errOut, err := o.run(ctx, args, result.Programs)
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		return err
+	}
+	result.Diagnostics = failure{Err: string(errOut)}.diagnose("", o)
+	return nil
+}
+
+func (o BuildOptions) run(ctx context.Context, args, packages []string) (stdout, stderr []byte, err error) {
+	return RunCommand(ctx, CommandOptions{Dir: o.Dir, Env: append(os.Environ(), o.Env...)}, "go", append(args, packages...)...)
+}
+
+// A listedPackage is what go list prints for a package.
+type listedPackage struct {
+	Dir        string
+	ImportPath string
+	ForTest    string
+	Name       string
+	GoFiles    []string
+	CgoFiles   []string
+	Module     *struct{ Path string }
+	Error      *failure
+	DepsErrors []*failure // of its imports, missing packages included
+}
+
+// A failure is an error that go list prints.
+type failure struct {
+	ImportStack []string
+	Pos         string
+	Err         string
+}
+
+func (o BuildOptions) read(out io.Reader) (*BuildResult, error) {
+	result := &BuildResult{}
+	for decoder := json.NewDecoder(out); ; {
+		var p listedPackage
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading what go list printed: %w", err)
+		}
+		if p.Module != nil && result.Module == "" {
+			result.Module = p.Module.Path
+		}
+		tested, ofTest := strings.CutSuffix(p.ImportPath, ".test")
+		switch {
+		case p.Dir == "" || p.ForTest != "" || ofTest && slices.Contains(result.Packages, tested):
+			// A test variant, or a pattern that matches nothing.
+		default:
+			result.Packages = append(result.Packages, p.ImportPath)
+			if p.Name == "main" && len(p.GoFiles)+len(p.CgoFiles) > 0 {
+				result.Programs = append(result.Programs, p.ImportPath)
+			}
+		}
+		for _, f := range append(p.DepsErrors, p.Error) {
+			if f != nil {
+				result.Diagnostics = append(result.Diagnostics, f.diagnose(p.ImportPath, o)...)
+			}
+		}
+	}
+	for i, d := range result.Diagnostics {
+		result.Diagnostics[i] = d.in(result)
+	}
+	slices.Sort(result.Packages)
+	slices.Sort(result.Programs)
+	slices.SortFunc(result.Diagnostics, Diagnostic.Compare)
+	result.Diagnostics = slices.Compact(result.Diagnostics) // a package and its importers report the same
+	return result, nil
+}
+
+// CommandOptions configure [RunCommand].
+type CommandOptions struct {
+	Dir   string    // the working directory
+	Env   []string  // the environment; default that of this process
+	Stdin io.Reader // default empty
+}
+
+// RunCommand runs a program and returns its output. When the context ends, the program is interrupted,
+// and killed if it does not exit; the error is then the context's.
+func RunCommand(ctx context.Context, o CommandOptions, program string, args ...string) (stdout, stderr []byte, err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = o.Dir, o.Env, o.Stdin
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(err, exec.ErrNotFound) && program == "go":
+		err = errors.New("there is no go command in PATH; install Go, see https://go.dev/dl")
+	case err != nil && len(args) > 0:
+		err = fmt.Errorf("%s %s: %w", program, args[0], err)
+	}
+	return out.Bytes(), errOut.Bytes(), err
+}
+
+// A Diagnostic is an error or a warning about the project's code. File, line and column are set if it
+// has a position; the file is relative to the project, with slashes.
+type Diagnostic struct {
+	Package string `json:"package,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+	Lines   string `json:"lines,omitempty"` // Those around the place, with their numbers, where they cannot be looked up
+}
+
+// LinesAround returns the numbered lines around a line of a text, with a mark at that line.
+//
+//	  12 | loud := strings.ToUpper(in.Text)
+//	> 13 | return loud
+//	  14 | }
+func LinesAround(text string, line int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if line < 1 || text == "" {
+		return ""
+	}
+	line = min(line, len(lines))
+	const before, after, widest = 3, 2, 200
+	first, last := max(1, line-before), min(len(lines), line+after)
+	width := len(strconv.Itoa(last))
+	var out strings.Builder
+	for n := first; n <= last; n++ {
+		mark, words := ' ', []rune(strings.ToValidUTF8(strings.ReplaceAll(lines[n-1], "\t", "    "), "\ufffd"))
+		if n == line {
+			mark = '>'
+		}
+		if len(words) > widest {
+			words = append(words[:widest], '…')
+		}
+		fmt.Fprintf(&out, "%c %*d | %s\n", mark, width, n, string(words))
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// String formats the diagnostic as a compiler would.
+func (d Diagnostic) String() string {
+	switch {
+	case d.File == "" && d.Package == "":
+		return d.Message
+	case d.File == "":
+		return d.Package + ": " + d.Message
+	case d.Line == 0:
+		return d.File + ": " + d.Message
+	case d.Column == 0:
+		return d.File + ":" + strconv.Itoa(d.Line) + ": " + d.Message
+	}
+	return d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column) + ": " + d.Message
+}
+
+// Compare orders diagnostics by position, then by package and message.
+func (d Diagnostic) Compare(other Diagnostic) int {
+	return cmp.Or(
+		cmp.Compare(d.File, other.File), cmp.Compare(d.Line, other.Line), cmp.Compare(d.Column, other.Column),
+		cmp.Compare(d.Package, other.Package), cmp.Compare(d.Message, other.Message),
+	)
+}
+
+// in replaces names of test variants by names of packages, and the go command's message about a
+// missing package of a module whose path has no dot, which it looks for in the standard library.
+func (d Diagnostic) in(r *BuildResult) Diagnostic {
+	if !slices.Contains(r.Packages, d.Package) {
+		d.Package = strings.TrimSuffix(strings.TrimSuffix(d.Package, ".test"), "_test")
+	}
+	if strings.Contains(d.Package, "...") {
+		d.Package = "" // a pattern
+	}
+	path, _, ok := strings.Cut(strings.TrimPrefix(d.Message, "package "), " is not in std")
+	if ok && strings.HasPrefix(path, r.Module+"/") {
+		d.Message = "package " + path + " is not there: the module has no such folder"
+	}
+	return d
+}
+
+// diagnose makes diagnostics of an error of a package, or of one that it imports. The output of a
+// compiler has a line that names the package, then one for each error, which indented lines
+// continue.
+func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
+	if len(f.ImportStack) > 0 {
+		pkg = f.ImportStack[len(f.ImportStack)-1]
+	}
+	pkg, _, _ = strings.Cut(pkg, " ") // a variant for tests is called "tools [tools.test]"
+	text := strings.TrimSpace(f.Err)
+	if f.Pos != "" {
+		d := Diagnostic{Package: pkg, Message: text}
+		d.File, d.Line, d.Column = o.place(f.Pos)
+		return []Diagnostic{d}
+	}
+	if len(f.ImportStack) > 1 {
+		return []Diagnostic{{Package: pkg, Message: text + ": " + strings.Join(f.ImportStack, " → ")}}
+	}
+	var all []Diagnostic
+	for line := range strings.SplitSeq(text, "\n") {
+		if name, ok := strings.CutPrefix(line, "# "); ok {
+			pkg, _, _ = strings.Cut(name, " ")
+			continue
+		}
+		if strings.HasPrefix(line, "go: ") && strings.HasSuffix(line, ":") {
+			continue // a headline
+		}
+		if (strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " ")) && len(all) > 0 {
+			all[len(all)-1].Message += "\n" + line
+			continue
+		}
+		d := Diagnostic{Package: pkg, Message: line}
+		if at, message, ok := cutPlace(line); ok {
+			d.Message = message
+			d.File, d.Line, d.Column = o.place(at)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// cutPlace splits "tools/add.go:3:14: message".
+func cutPlace(line string) (at, message string, ok bool) {
+	found := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`).FindStringSubmatch(line)
+	if found == nil {
+		return "", "", false
+	}
+	return found[1], found[2], true
+}
+
+// place splits "tools/add.go:3:14"; line and column may be missing.
+func (o BuildOptions) place(pos string) (file string, line, column int) {
+	found := regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`).FindStringSubmatch(pos)
+	file = found[1]
+	line, _ = strconv.Atoi(found[2])
+	column, _ = strconv.Atoi(found[3])
+	if file == "" {
+		return "", 0, 0
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(o.Dir, file)
+	}
+	for _, root := range o.Roots {
+		if inside, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(inside) {
+			return filepath.ToSlash(inside), line, column
+		}
+	}
+	return filepath.ToSlash(file), line, column
 }

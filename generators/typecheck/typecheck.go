@@ -9,3 +9,312 @@
 //
 // A [PurityCheck] finds code that makes replaying the event log non-deterministic.
 package typecheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"io"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Checker type-checks the packages of one project, and caches them. It is not safe for concurrent
+// use.
+type Checker struct {
+	module  Module
+	cache   *ExportCache
+	fset    *token.FileSet
+	found   Exports
+	outside types.Importer        // of packages from outside the project
+	cached  map[string][]*checked // by import path, the latest first
+	last    uint64                // the last id
+}
+
+// A Module is the module of a project, from its go.mod.
+type Module struct {
+	Path string
+	Go   string // version of the language, such as 1.26.0
+}
+
+// NewChecker returns a checker for the project of a module, for files whose positions are in fset.
+func NewChecker(module Module, cache *ExportCache, fset *token.FileSet) *Checker {
+	return &Checker{module: module, cache: cache, fset: fset, cached: map[string][]*checked{}}
+}
+
+// Module returns the module of the project.
+func (c *Checker) Module() Module { return c.module }
+
+// ImportPath returns the import path of a folder of the project.
+func (c *Checker) ImportPath(dir string) string { return path.Join(c.module.Path, dir) }
+
+// dir returns the folder of an imported package, if it is in the project's module.
+func (c *Checker) dir(imported string) (dir string, ok bool) {
+	if imported == c.module.Path {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, c.module.Path+"/")
+}
+
+// PassOptions configure a pass.
+type PassOptions struct {
+	Skip   func(*File) bool // reports whether to leave out a file; nil leaves out none
+	Bodies func(*File) bool // reports whether to check function bodies of a file; nil checks none
+}
+
+// NewPass starts a pass over packages of a view, and those that they import.
+func (c *Checker) NewPass(ctx context.Context, view *View, dirs []string, o PassOptions) (*Pass, error) {
+	p := &Pass{checker: c, view: view, options: o, packages: map[string]*Package{}, imports: map[string][]string{}, loaded: map[string]*checked{}}
+	found, err := c.cache.Find(ctx, p.outside(dirs))
+	if err != nil {
+		return nil, err
+	}
+	if c.outside == nil || c.found.Edition != found.Edition {
+		c.cached = map[string][]*checked{}
+		c.outside = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return c.found.Open(path) })
+	}
+	c.found = found
+	return p, nil
+}
+
+// remember caches a package for later passes. Of each path the latest few are cached.
+func (c *Checker) remember(made *checked) {
+	const most = 8
+	list := append([]*checked{made}, c.cached[made.path]...)
+	c.cached[made.path] = slices.Clip(list[:min(most, len(list))])
+}
+
+// recall returns the cached package with a key, or nil.
+func (c *Checker) recall(path, key string) *checked {
+	for _, known := range c.cached[path] {
+		if known.key == key {
+			return known
+		}
+	}
+	return nil
+}
+
+// checked is a package that has been type-checked.
+type checked struct {
+	path  string
+	key   string // see Pass.key
+	id    uint64 // unique
+	pkg   *types.Package
+	found []Diagnostic
+}
+
+// load returns a package of the project that the package being checked imports.
+func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
+	if v != nil && path == v.path {
+		return v.pkg, nil
+	}
+	if v != nil && p.importChain(path, v.path) == nil {
+		v = nil
+	}
+	importer := p.loading[len(p.loading)-1]
+	if way := p.importChain(path, importer); way != nil {
+		return nil, importError("import cycle not allowed: " + strings.Join(append([]string{importer}, way...), " → "))
+	}
+	name := path
+	if v != nil {
+		name += " for tests of " + v.path
+	}
+	if known := p.loaded[name]; known != nil {
+		return known, nil
+	}
+	pkg := p.pkg(dir)
+	if pkg == nil || len(pkg.Files) == 0 {
+		return nil, importError("no Go files that a build takes in " + dir)
+	}
+	if pkg.Name == "main" && importer != path+"_test" {
+		return nil, importError("it is a program, not an importable package")
+	}
+	made := p.check(path, pkg.Files, v)
+	p.loaded[name] = made
+	return made, nil
+}
+
+// check type-checks files as one package.
+func (p *Pass) check(path string, files []*File, v *variant) *checked {
+	p.loading = append(p.loading, path)
+	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
+
+	importing := &imports{pass: p, variant: v}
+	key := p.key(files, importing)
+	if known := p.checker.recall(path, key); known != nil {
+		return known
+	}
+	p.checker.last++
+	made := &checked{path: path, key: key, id: p.checker.last}
+	var errs []error
+	syntax, whole := p.syntax(files)
+	made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
+	made.found = p.diagnose(path, files, whole, errs)
+	p.checker.remember(made)
+	return made
+}
+
+// bodies reports whether the function bodies of a file are checked.
+func (p *Pass) bodies(file *File) bool {
+	return p.options.Bodies != nil && p.options.Bodies(file)
+}
+
+// config configures go/types to append errors to errs.
+func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
+	return &types.Config{
+		GoVersion:   "go" + p.checker.module.Go,
+		FakeImportC: true,
+		Importer:    importing,
+		Sizes:       types.SizesFor("gc", runtime.GOARCH),
+		Error:       func(err error) { *errs = append(*errs, err) },
+	}
+}
+
+// syntax returns the syntax trees of files, without the bodies that are not checked, and the paths of
+// files whose bodies are.
+func (p *Pass) syntax(files []*File) (syntax []*ast.File, whole map[string]bool) {
+	whole = map[string]bool{}
+	for _, file := range files {
+		if p.bodies(file) {
+			whole[file.Path] = true
+			syntax = append(syntax, file.Syntax)
+		} else {
+			syntax = append(syntax, withoutBodies(file.Syntax))
+		}
+	}
+	return syntax, whole
+}
+
+// key identifies all that the check of a package depends on: its files, whether their bodies are
+// checked, and the packages of the project that they import. NewPass watches those from outside.
+func (p *Pass) key(files []*File, importing *imports) string {
+	var key strings.Builder
+	for _, file := range files {
+		key.WriteString(strconv.FormatUint(file.ID, 36))
+		if p.bodies(file) {
+			key.WriteByte('+')
+		}
+		key.WriteByte(' ')
+	}
+	return key.String() + p.deps(files, importing)
+}
+
+// deps identifies the packages of the project that files import, and the imports that are missing.
+func (p *Pass) deps(files []*File, importing *imports) string {
+	var deps strings.Builder
+	seen := map[string]bool{}
+	for _, file := range files {
+		for _, i := range file.Imports() {
+			if seen[i.Path] {
+				continue
+			}
+			seen[i.Path] = true
+			dir, ok := p.inside(i.Path)
+			if !ok {
+				if !p.checker.found.Has(i.Path) {
+					fmt.Fprintf(&deps, "%s is missing ", i.Path)
+				}
+				continue
+			}
+			if loaded, err := p.load(i.Path, dir, importing.variant); err == nil {
+				fmt.Fprintf(&deps, "%s=%d ", i.Path, loaded.id)
+			} else {
+				fmt.Fprintf(&deps, "%s=%v ", i.Path, err)
+			}
+		}
+	}
+	return deps.String()
+}
+
+// diagnose makes diagnostics of syntax errors, forbidden imports and type errors.
+func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs []error) []Diagnostic {
+	var found []Diagnostic
+	for _, file := range files {
+		var list scanner.ErrorList
+		if errors.As(file.Err, &list) {
+			for _, e := range list {
+				found = append(found, Diagnostic{Package: path, File: file.Path, Line: e.Pos.Line, Column: e.Pos.Column, Message: "syntax error: " + e.Msg})
+			}
+		}
+		found = append(found, p.forbidden(path, file)...)
+	}
+	for _, err := range errs {
+		var e types.Error
+		if !errors.As(err, &e) {
+			continue
+		}
+		at := p.checker.fset.PositionFor(e.Pos, false)
+		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // it continues the last error
+			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may move
+			continue
+		}
+		if !whole[at.Filename] && unused(e.Msg) {
+			continue // the bodies that use it are not checked
+		}
+		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
+	}
+	slices.SortFunc(found, Diagnostic.Compare)
+	return slices.Compact(found)
+}
+
+// unused reports whether go/types says that an import is not used.
+func unused(message string) bool { return strings.HasSuffix(message, " and not used") }
+
+// forbidden finds imports of internal packages of others, which go/types allows.
+func (p *Pass) forbidden(path string, file *File) []Diagnostic {
+	var found []Diagnostic
+	for _, i := range file.Imports() {
+		if MayImport(path, i.Path) {
+			continue
+		}
+		at := p.checker.fset.PositionFor(i.Pos, false)
+		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: "use of internal package " + i.Path + " not allowed"})
+	}
+	return found
+}
+
+// MayImport reports whether a package may import another, by the rule of internal packages.
+func MayImport(path, other string) bool {
+	parent, internal := ParentOfInternal(other)
+	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
+}
+
+// ParentOfInternal returns the path of the package that an internal package belongs to. That package
+// and those below it may import it.
+func ParentOfInternal(path string) (string, bool) {
+	if !strings.Contains(path, "internal") {
+		return "", false // most are not
+	}
+	words := strings.Split(path, "/")
+	for at := len(words) - 1; at >= 0; at-- {
+		if words[at] == "internal" {
+			return strings.Join(words[:at], "/"), true
+		}
+	}
+	return "", false
+}
+
+// withoutBodies returns a file without function bodies, except those that Go requires.
+func withoutBodies(file *ast.File) *ast.File {
+	bare := *file
+	bare.Decls = make([]ast.Decl, len(file.Decls))
+	for i, decl := range file.Decls {
+		bare.Decls[i] = decl
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Type.TypeParams != nil || f.Recv == nil && (f.Name.Name == "init" || f.Name.Name == "main") {
+			continue
+		}
+		declared := *f
+		declared.Body = nil
+		bare.Decls[i] = &declared
+	}
+	return &bare
+}

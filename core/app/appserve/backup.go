@@ -1,15 +1,24 @@
 package appserve
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 func (d *Data) newBackup() *cobra.Command {
@@ -55,4 +64,171 @@ func free(file string) error {
 		return fmt.Errorf("there is no folder %s; make it first", filepath.Dir(file))
 	}
 	return nil
+}
+
+func (d *Data) newRestore() *cobra.Command {
+	var am app.Amendment
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "restore SEQ --reason WHY",
+		Short: "Undo log skip or log map for an entry",
+		Long: `Undo log skip or log map for an entry: it is read as it was recorded. All amendments stay in the log, with their reasons.
+Running servers pick the change up.
+
+The change is tried first: if the entry cannot be applied as it was recorded, or the change breaks a later one, nothing
+is recorded.`,
+		Example: d.examples("log restore 17 --reason 'the import of May was right after all'"),
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.amend(cmd, args[0], am, force, "is read as it was recorded")
+		},
+	}
+	amendFlags(cmd, &am, &force)
+	return cmd
+}
+
+// complete fills an amendment in from the record. An amendment that neither skips nor has a type restores.
+func complete(ctx context.Context, store app.Store, record app.Record, am app.Amendment) (app.Amendment, error) {
+	if am.Skip {
+		return am, nil
+	}
+	if am.Type == "" {
+		all, err := app.Amendments(ctx, store)
+		if err != nil {
+			return am, err
+		}
+		if before, ok := all[am.Seq]; !ok || restores(before, record) {
+			return am, fmt.Errorf("entry %d is read as it was recorded: there is nothing to take back", am.Seq)
+		}
+		am.Type = record.Type
+	}
+	if am.Version == 0 {
+		am.Version = record.Version
+	}
+	if am.Data == nil {
+		am.Data = record.Data
+	}
+	return am, nil
+}
+
+// restores reports whether an amendment equals the record.
+func restores(am app.Amendment, r app.Record) bool {
+	return !am.Skip && am.Type == r.Type && am.Version == r.Version && sameJSON(am.Data, r.Data)
+}
+
+// sameJSON reports whether two texts are equal as JSON values.
+func sameJSON(one, other []byte) bool {
+	var values [2]any
+	for i, text := range [][]byte{one, other} {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		if decoder.Decode(&values[i]) != nil {
+			return bytes.Equal(one, other)
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
+
+// A replayReport is the result of a replay.
+type replayReport struct {
+	Entries   int64               `json:"entries"`
+	Seconds   float64             `json:"seconds"`
+	PerSecond float64             `json:"perSecond"`
+	Snapshots []app.SnapshotCheck `json:"snapshots"` // those that were there before
+	Snapshot  bool                `json:"snapshot"`  // whether new ones were taken
+}
+
+func (d *Data) newReplay() *cobra.Command {
+	var asJSON, snapshot bool
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Rebuild the state from the whole log, and verify the snapshots",
+		Long: `Rebuild the state of all features from the whole log, and report the time. Each snapshot that this build
+has taken is compared with the state after the same event. Nothing is changed without --snapshot, and no
+worker runs.
+
+Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged or differs from the log.
+With --snapshot such a snapshot is replaced, and the exit code is 0.`,
+		Example: d.examples("replay", "replay --snapshot", "replay --json"),
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+				report, err := d.replay(cmd.Context(), store, snapshot)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = terminal.PrintJSON(cmd.OutOrStdout(), report)
+				} else {
+					err = report.print(cmd.OutOrStdout())
+				}
+				return errors.Join(err, d.wrongSnapshots(report))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().BoolVar(&snapshot, "snapshot", false, "take new snapshots, from which the next start continues")
+	return cmd
+}
+
+// replay rebuilds the state of all features.
+func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
+	began := time.Now()
+	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, Idle: true}, d.plain()...)
+	if err != nil {
+		return replayReport{}, err
+	}
+	took := max(time.Since(began), time.Microsecond)
+	entries, err := store.Last(ctx)
+	if err != nil {
+		return replayReport{}, fmt.Errorf("reading the log: %w", err)
+	}
+	if snapshot {
+		if err := a.Snapshot(ctx); err != nil {
+			return replayReport{}, fmt.Errorf("taking snapshots: %w", err)
+		}
+	}
+	return replayReport{entries, took.Seconds(), float64(entries) / took.Seconds(), checks, snapshot}, nil
+}
+
+// wrongSnapshots returns an error for wrong snapshots that were not replaced.
+func (d *Data) wrongSnapshots(r replayReport) error {
+	var wrong []string
+	for _, s := range r.Snapshots {
+		if s.Result == app.SnapshotDiffers || s.Result == app.SnapshotDamaged {
+			wrong = append(wrong, s.Feature)
+		}
+	}
+	if len(wrong) == 0 || r.Snapshot {
+		return nil
+	}
+	return fmt.Errorf("wrong snapshots: %s; to replace them, run %s replay --snapshot", strings.Join(wrong, ", "), d.program)
+}
+
+// print writes the report as text.
+func (r replayReport) print(out io.Writer) error {
+	entries := "entries"
+	if r.Entries == 1 {
+		entries = "entry"
+	}
+	text := fmt.Sprintf("%d %s in %.3g seconds, %.0f a second.\n", r.Entries, entries, r.Seconds, r.PerSecond)
+	for _, s := range r.Snapshots {
+		switch s.Result {
+		case app.SnapshotNone:
+			text += fmt.Sprintf("snapshot of %s: none\n", s.Feature)
+		case app.SnapshotDamaged:
+			text += fmt.Sprintf("snapshot of %s: damaged: %s\n", s.Feature, s.Detail)
+		case app.SnapshotDiffers:
+			text += fmt.Sprintf("snapshot of %s at event %d: differs from the state that the log leads to\n", s.Feature, s.Seq)
+		case app.SnapshotUnused:
+			text += fmt.Sprintf("snapshot of %s at event %d: not used, as events before it were amended since\n", s.Feature, s.Seq)
+		default:
+			text += fmt.Sprintf("snapshot of %s at event %d: %s\n", s.Feature, s.Seq, s.Result)
+		}
+	}
+	if r.Snapshot {
+		text += "New snapshots were taken.\n"
+	}
+	_, err := io.WriteString(out, text)
+	return err
 }

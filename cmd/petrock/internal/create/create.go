@@ -9,6 +9,9 @@ package create
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,9 +22,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators"
 )
 
 // Options say what is made, and where.
@@ -186,4 +193,250 @@ func sameProject(result *Result) error {
 	}
 	result.Notes = append(result.Notes, "An interrupted run had begun this project; it is whole now.")
 	return nil
+}
+
+// pretend gives the flags and the environment with which Go sees the files at the destination,
+// where there is nothing yet: an overlay puts them there, and a workspace makes it a module
+// that Go knows of without being in it. Some modules it is made to do without.
+func pretend(to *destination, files []scaffold.File, without []module.Version) (flags, env []string, err error) {
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for _, file := range files {
+		name := filepath.FromSlash(file.Path)
+		overlay.Replace[filepath.Join(to.Dest(), name)] = filepath.Join(to.Dir(), name)
+	}
+	text, err := json.Marshal(overlay)
+	if err != nil {
+		return nil, nil, err
+	}
+	overlayFile := filepath.Join(to.Scratch(), "overlay.json")
+	if err := os.WriteFile(overlayFile, text, 0o644); err != nil {
+		return nil, nil, err
+	}
+	work, err := workspace(to, files, without)
+	if err != nil {
+		return nil, nil, err
+	}
+	workFile := filepath.Join(to.Scratch(), "go.work")
+	if err := os.WriteFile(workFile, []byte(work), 0o644); err != nil {
+		return nil, nil, err
+	}
+	return []string{"-overlay=" + overlayFile, "-mod=readonly", "-buildvcs=false"}, []string{"GOWORK=" + workFile}, nil
+}
+
+// workspace is the go.work. In a workspace, Go reads the go.mod of every module that any other
+// names. Outside of one, as the project is, it does not need those that nothing is taken from: empty
+// ones stand for them here.
+func workspace(to *destination, files []scaffold.File, without []module.Version) (string, error) {
+	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
+	if err != nil {
+		return "", fmt.Errorf("reading %w", err)
+	}
+	var work strings.Builder
+	fmt.Fprintf(&work, "go %s\n\nuse %s\n", parsed.Go.Version, modfile.AutoQuote(filepath.ToSlash(to.Dest())))
+	for i, m := range without {
+		stub := fmt.Sprintf("without%d", i)
+		if err := os.MkdirAll(filepath.Join(to.Scratch(), stub), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(to.Scratch(), stub, "go.mod"), []byte("module "+m.Path+"\n"), 0o644); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&work, "\nreplace %s %s => ./%s\n", m.Path, m.Version, stub)
+	}
+	return work.String(), nil
+}
+
+// unused are the modules of which a go.sum has the go.mod alone: somebody names them, and
+// nothing is taken from them.
+func unused(goSum []byte) []module.Version {
+	used := map[string]bool{}
+	var named []module.Version
+	for line := range strings.Lines(string(goSum)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		if version, ok := strings.CutSuffix(fields[1], "/go.mod"); ok {
+			named = append(named, module.Version{Path: fields[0], Version: version})
+		} else {
+			used[fields[0]+"@"+fields[1]] = true
+		}
+	}
+	var rest []module.Version
+	for _, m := range named {
+		if !used[m.String()] {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// find is what one of the files holds.
+func find(files []scaffold.File, name string) []byte {
+	for _, file := range files {
+		if file.Path == name {
+			return file.Data
+		}
+	}
+	return nil
+}
+
+// A Result says what was made, or would be.
+type Result struct {
+	OK       bool     `json:"ok"` // always: what failed has an error instead
+	DryRun   bool     `json:"dryRun"`
+	Name     string   `json:"name"`
+	Module   string   `json:"module"`
+	Example  string   `json:"example,omitempty"`
+	OAuth    bool     `json:"oauth,omitempty"`
+	Dir      string   `json:"dir"` // absolute
+	Petrock  string   `json:"petrock"`
+	Programs []string `json:"programs"` // folders, from the root
+	Files    []File   `json:"files"`
+	Git      *Git     `json:"git,omitempty"` // nil if nobody asked for it
+	Notes    []string `json:"notes,omitempty"`
+	Next     []string `json:"next"` // commands to type
+	Seconds  Seconds  `json:"seconds"`
+}
+
+// A File is one file of the project.
+type File struct {
+	Path   string `json:"path"`
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Seconds is how long the steps took.
+type Seconds struct {
+	Write  float64 `json:"write"`
+	Verify float64 `json:"verify"`
+	Git    float64 `json:"git"`
+	Total  float64 `json:"total"`
+}
+
+func newResult(o Options, files []scaffold.File) *Result {
+	dir := o.Dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(o.Base, dir)
+	}
+	r := &Result{
+		OK:       true,
+		DryRun:   o.DryRun,
+		Name:     o.Answers.Name,
+		Module:   o.Answers.Module,
+		Example:  o.Answers.Example,
+		OAuth:    o.Answers.OAuth,
+		Dir:      filepath.Clean(dir),
+		Petrock:  generators.Version,
+		Programs: []string{"cmd/" + o.Answers.Name, "cmd/petrock"},
+	}
+	for _, file := range files {
+		sum := sha256.Sum256(file.Data)
+		r.Files = append(r.Files, File{Path: file.Path, Bytes: len(file.Data), SHA256: hex.EncodeToString(sum[:])})
+	}
+	r.next(o)
+	return r
+}
+
+// next says what to type now.
+func (r *Result) next(o Options) {
+	if r.Dir != filepath.Clean(o.Base) {
+		r.Next = append(r.Next, "cd "+quote(filepath.Clean(o.Dir)))
+	}
+	if work := workspaceOver(r.Dir); work != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("The workspace %s covers this folder, and Go refuses modules that it does not list: go work use . adds this one.", work))
+		r.Next = append(r.Next, "go work use .")
+	}
+	r.Next = append(r.Next, "go test ./...")
+	if o.Answers.Facts().Keyed {
+		r.Next = append(r.Next, fmt.Sprintf("export %s=$(openssl rand -hex 32)", project.Variable(r.Name, "api_key")), fmt.Sprintf("go run ./cmd/%s serve", r.Name))
+	} else {
+		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s mcp", r.Name))
+	}
+	if r.OAuth {
+		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s serve --oauth-issuer https://login.example.com", r.Name))
+	}
+	if len(r.Next) < 3 {
+		r.Next = append(r.Next, "go run ./cmd/petrock status")
+	}
+}
+
+// workspaceOver is the go.work that holds for a folder and does not list it, or nothing.
+func workspaceOver(dir string) string {
+	work := os.Getenv("GOWORK")
+	switch work {
+	case "":
+		work = above(dir, "go.work")
+	case "off":
+		return ""
+	}
+	text, err := os.ReadFile(work)
+	if err != nil {
+		return ""
+	}
+	parsed, err := modfile.ParseWork(work, text, nil)
+	if err != nil {
+		return work
+	}
+	for _, use := range parsed.Use {
+		used := filepath.FromSlash(use.Path)
+		if !filepath.IsAbs(used) {
+			used = filepath.Join(filepath.Dir(work), used)
+		}
+		if filepath.Clean(used) == dir {
+			return ""
+		}
+	}
+	return work
+}
+
+// above is the file of this name in a folder above dir, or nothing.
+func above(dir, name string) string {
+	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
+		file := filepath.Join(up, name)
+		if _, err := os.Lstat(file); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
+// String is the result as a person reads it.
+func (r *Result) String() string {
+	var text strings.Builder
+	if r.DryRun {
+		fmt.Fprintf(&text, "This would be %s, module %s, in %s:\n\n", r.Name, r.Module, r.Dir)
+		for _, file := range r.Files {
+			fmt.Fprintf(&text, "%7d  %s\n", file.Bytes, file.Path)
+		}
+		fmt.Fprintf(&text, "\n%d files. Nothing was written.\n", len(r.Files))
+		return text.String()
+	}
+	fmt.Fprintf(&text, "Made %s in %s: an MCP server with its tests and its own petrock, in %d files. It compiles.\n", r.Name, r.Dir, len(r.Files))
+	if r.Git != nil {
+		fmt.Fprintln(&text, r.Git.Said)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(&text, note)
+	}
+	text.WriteString("\nNext:\n")
+	for _, command := range r.Next {
+		fmt.Fprintf(&text, "  %s\n", command)
+	}
+	return text.String()
+}
+
+// quote is a path as a shell reads it.
+func quote(path string) string {
+	if strings.HasPrefix(path, "-") || strings.HasPrefix(path, "~") {
+		path = "." + string(filepath.Separator) + path
+	}
+	plain := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,=~"
+	if filepath.Separator == '\\' {
+		plain += `\`
+	}
+	if !strings.ContainsFunc(path, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

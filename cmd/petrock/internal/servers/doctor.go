@@ -5,16 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -248,4 +255,232 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// A checkup is the result of checking one server, as one or several files describe it.
+type checkup struct {
+	Name      string              `json:"name"`
+	Files     []string            `json:"files,omitempty"`
+	Kind      mcpconfig.Kind      `json:"kind,omitempty"`
+	State     string              `json:"state"` // ok, wrong, disabled, or unchecked if its client would ask the user for input
+	Server    *mcp.Implementation `json:"server,omitempty"`
+	Stateless mcp.Revision        `json:"stateless,omitempty"` // the revision without sessions that it speaks, if it does
+	Handshake mcp.Revision        `json:"handshake,omitempty"` // the one with a handshake, if it does
+	Seconds   float64             `json:"seconds"`             // until it was ready
+	Tools     int                 `json:"tools"`
+	Resources int                 `json:"resources"` // with resource templates
+	Prompts   int                 `json:"prompts"`
+	Wrong     []string            `json:"wrong,omitempty"`
+	Notes     []string            `json:"notes,omitempty"`
+
+	server *mcpconfig.Server
+	names  []string // of the tools
+}
+
+func (c *checkup) wrong(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(c.Wrong, text) {
+		c.Wrong = append(c.Wrong, text)
+	}
+}
+
+func (c *checkup) note(format string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
+}
+
+// otherEra limits how long a server may take to answer in its other era.
+const otherEra = 10 * time.Second
+
+// examine checks the server.
+func (c *checkup) examine(ctx context.Context, t *target) {
+	c.State = "ok"
+	if c.server.Disabled {
+		c.State = "disabled"
+		return
+	}
+	defer func() {
+		if len(c.Wrong) > 0 {
+			c.State = "wrong"
+		}
+	}()
+	if onlyUnasked(c.server.Err) {
+		c.State = "unchecked"
+		c.note("not started, because its client asks the user for input: %v", c.server.Err)
+		return
+	}
+	if c.server.Err != nil {
+		c.wrong("%v", c.server.Err)
+		return
+	}
+	heard := &complaints{}
+	begin := time.Now()
+	client, err := t.dial(ctx, c.server, client.Options{Revision: mcp.Revision(t.revision), Logger: slog.New(heard)})
+	c.Seconds = time.Since(begin).Seconds()
+	if err != nil {
+		c.wrong("%s", c.advice(err))
+		return
+	}
+	server := client.Server()
+	c.Server = &server
+	c.spoken(client.Revision())
+	c.look(ctx, client)
+	supported := client.Supported()
+	client.Close()
+	if t.revision == "" {
+		c.tryOther(ctx, t, supported, heard)
+	}
+	for _, text := range heard.all() {
+		c.wrong("%s", text)
+	}
+}
+
+// onlyUnasked reports whether missing input of the user is the only error.
+func onlyUnasked(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, mcpconfig.ErrUnasked) })
+	}
+	return errors.Is(err, mcpconfig.ErrUnasked)
+}
+
+// spoken records a revision that the server speaks.
+func (c *checkup) spoken(r mcp.Revision) {
+	if r > mcp.LatestHandshake {
+		c.Stateless = r
+	} else {
+		c.Handshake = r
+	}
+}
+
+// tryOther finds out whether the server also speaks the other era, which is optional.
+func (c *checkup) tryOther(ctx context.Context, t *target, supported []mcp.Revision, heard *complaints) {
+	wish := mcp.Latest
+	if c.Stateless != "" {
+		wish = mcp.LatestHandshake
+		for _, r := range mcp.HandshakeRevisions() {
+			if slices.Contains(supported, r) {
+				wish = r // the newest, in the end
+			}
+		}
+	}
+	client, err := t.dial(ctx, c.server, client.Options{Revision: wish, ConnectTimeout: otherEra, Logger: slog.New(heard)})
+	if err != nil {
+		return
+	}
+	c.spoken(client.Revision())
+	client.Close()
+}
+
+// look lists and checks tools, resources and prompts.
+func (c *checkup) look(ctx context.Context, client *client.Client) {
+	tools, err := client.Tools(ctx)
+	if err != nil {
+		c.wrong("listing its tools: %v", err)
+	}
+	resources, err := client.Resources(ctx)
+	if err != nil {
+		c.wrong("listing its resources: %v", err)
+	}
+	templates, err := client.ResourceTemplates(ctx)
+	if err != nil {
+		c.wrong("listing its resource templates: %v", err)
+	}
+	prompts, err := client.Prompts(ctx)
+	if err != nil {
+		c.wrong("listing its prompts: %v", err)
+	}
+	c.Tools, c.Resources, c.Prompts = len(tools), len(resources)+len(templates), len(prompts)
+	good := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	for _, t := range tools {
+		switch {
+		case slices.Contains(c.names, t.Name):
+			c.wrong("two of its tools are called %q; clients can call one of them at most", terminal.Shorten(t.Name))
+		case !good.MatchString(t.Name):
+			c.wrong("clients refuse a tool called %q: a name is of 1 to 64 letters, digits, _ and -; give it another in the server", terminal.Shorten(t.Name))
+		}
+		c.names = append(c.names, t.Name)
+		if _, err := schema.Compile(string(t.InputSchema)); err != nil {
+			c.note("the input schema of %s cannot be read here, so that what it is given is checked by the server alone: %v", terminal.Shorten(t.Name), err)
+		}
+		if t.OutputSchema == nil {
+			continue
+		}
+		if _, err := schema.Compile(string(t.OutputSchema)); err != nil {
+			c.note("the output schema of %s cannot be read here: %v", terminal.Shorten(t.Name), err)
+		}
+	}
+	for _, name := range slices.Concat(c.server.DisabledTools, c.server.EnabledTools) {
+		if err == nil && !slices.Contains(c.names, name) {
+			c.note("%s names a tool %q, which the server does not have", c.server.File, name)
+		}
+	}
+}
+
+// advice returns the text of an error with the remedy.
+func (c *checkup) advice(err error) string {
+	text := err.Error()
+	var refused *client.HTTPError
+	switch {
+	case errors.As(err, &refused):
+		text += "\n" + c.httpAdvice(refused)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		text += "\nNothing listens there. Start the server first, or correct url."
+	case c.Kind == mcpconfig.Stdio && !strings.Contains(text, "starting ") && !strings.Contains(text, "Its standard error"):
+		text += "\nStart it by hand, and see what it says: " + strings.Join(append([]string{c.server.Command}, c.server.Args...), " ")
+	}
+	return strings.TrimSpace(text)
+}
+
+func (c *checkup) httpAdvice(e *client.HTTPError) string {
+	where := "in its configuration"
+	if len(c.Files) > 0 {
+		where = "in " + c.Files[0]
+	}
+	switch {
+	case e.Status == http.StatusUnauthorized && c.server.Header.Get("Authorization") == "":
+		return `It wants to know who calls. Add "headers": {"Authorization": "Bearer ${TOKEN}"} to the server ` + where + `, or the header that it documents, and set the variable.`
+	case e.Status == http.StatusUnauthorized:
+		return "It does not accept what the header Authorization has " + where + ". Look whether the key or token is right, and still good."
+	case e.Status == http.StatusForbidden:
+		return "It was reached, and does not let this client in: look at what the key or token may do, and at which hosts and origins the server allows."
+	case e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed:
+		return "There is no MCP at this path. Look at the url " + where + "; many servers have it at /mcp."
+	}
+	return "Look at the url " + where + ", and at what the server logs."
+}
+
+// complaints is a log handler that collects each warning once.
+type complaints struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// Enabled implements [slog.Handler].
+func (c *complaints) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+
+// WithAttrs implements [slog.Handler].
+func (c *complaints) WithAttrs([]slog.Attr) slog.Handler { return c }
+
+// WithGroup implements [slog.Handler].
+func (c *complaints) WithGroup(string) slog.Handler { return c }
+
+// Handle implements [slog.Handler].
+func (c *complaints) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		text += fmt.Sprintf("; %s: %s", a.Key, terminal.Shorten(a.Value.String()))
+		return true
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.texts, text) {
+		c.texts = append(c.texts, text)
+	}
+	return nil
+}
+
+func (c *complaints) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.texts)
 }

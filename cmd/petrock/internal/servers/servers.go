@@ -1,0 +1,346 @@
+// Package servers makes the commands that call any MCP server: tools, call, resources, read, prompts, prompt and doctor. A server is a
+// name from a configuration file (see package mcpconfig), a URL, or a command after --.
+package servers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// about explains SERVER in help texts.
+const about = `SERVER is a name from a configuration file (.mcp.json, .crush.json, crush.json, .cursor/mcp.json or .vscode/mcp.json, in
+this folder or one above it) or a URL. A command after -- is started as the server. Without either, it is the server of the
+project, or the only one in the configuration files.`
+
+// Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which call any MCP server.
+func Commands(env mcpcli.Env) []*cobra.Command {
+	env.Many, env.About = true, about
+	env.Examples = map[string][]string{
+		"tools":     {"tools petrock", "tools --all", "tools http://127.0.0.1:8181/mcp", "tools -- npx -y some-server"},
+		"call":      {"call petrock project_status", "call http://127.0.0.1:8181/mcp add a=2 b=3 --header 'X-Api-Token: KEY'", "call echo message=hi -- npx -y @modelcontextprotocol/server-everything"},
+		"resources": {"resources petrock"},
+		"read":      {"read petrock petrock://project", "read file:///etc/motd -- some-server"},
+		"prompts":   {"prompts petrock"},
+		"prompt":    {"prompt petrock add_feature feature='a list of books'"},
+	}
+	env.Target = func() mcpcli.Target { return &target{env: env} }
+	return append(mcpcli.Commands(env), newDoctor(env))
+}
+
+// A target finds the server that a command line names: by its name, its URL or its command.
+type target struct {
+	env    mcpcli.Env
+	common *mcpcli.Flags
+	cmd    *cobra.Command
+
+	headers               []string
+	config, dir, revision string
+}
+
+// Flags implements [mcpcli.Target]. The command tools gets --all.
+func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
+	t.cmd, t.common = cmd, common
+	flags := cmd.Flags()
+	flags.StringArrayVar(&t.headers, "header", nil, "`'Name: value'` to send to a URL with each request; may be repeated")
+	flags.StringVar(&t.config, "config", "", "the configuration `file` that names servers (default those of the folder or one above it)")
+	flags.StringVar(&t.dir, "dir", "", "the folder for configuration files and for a command (default the working directory)")
+	flags.StringVar(&t.revision, "revision", "", "the protocol revision to speak (default the newest that both know)")
+	cmd.MarkFlagDirname("dir")
+	cmd.RegisterFlagCompletionFunc("revision", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return revisions(), cobra.ShellCompDirectiveNoFileComp
+	})
+	cmd.RegisterFlagCompletionFunc("header", cobra.NoFileCompletions)
+	if cmd.Name() == "tools" {
+		t.addAll(cmd)
+	}
+}
+
+func revisions() []string {
+	var all []string
+	for _, r := range mcp.Revisions() {
+		all = append(all, string(r))
+	}
+	return all
+}
+
+// check returns a usage error for wrong flags.
+func (t *target) check() error {
+	if t.revision != "" && !slices.Contains(revisions(), t.revision) {
+		return terminal.Usagef("--revision %s is not supported; supported are %s", t.revision, strings.Join(revisions(), ", "))
+	}
+	_, err := t.header()
+	return err
+}
+
+// header parses --header.
+func (t *target) header() (http.Header, error) {
+	header := make(http.Header)
+	for _, text := range t.headers {
+		name, value, ok := strings.Cut(text, ":")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n") {
+			return nil, terminal.Usagef("--header takes a name and a value, such as 'Authorization: Bearer TOKEN'")
+		}
+		header.Add(name, strings.TrimSpace(value))
+	}
+	return header, nil
+}
+
+// folder returns the folder for configuration files and commands.
+func (t *target) folder() string {
+	if filepath.IsAbs(t.dir) {
+		return t.dir
+	}
+	return filepath.Join(t.env.Dir, t.dir)
+}
+
+// configuration reads the configuration files. The error is [mcpconfig.ErrNone] if there are none.
+func (t *target) configuration(ask func(mcpconfig.Input) (string, error)) (*mcpconfig.Config, error) {
+	with := mcpconfig.Options{Input: ask}
+	if t.config == "" {
+		return mcpconfig.Find(t.folder(), with)
+	}
+	file := t.config
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(t.env.Dir, file)
+	}
+	config, err := mcpconfig.Read(file, with)
+	if err != nil {
+		return nil, &terminal.UsageError{Err: fmt.Errorf("--config: %w", err)}
+	}
+	return config, nil
+}
+
+// input asks for the inputs of .vscode/mcp.json. It is nil without a terminal. It does not ask for passwords, because a terminal shows
+// what is typed.
+func (t *target) input() func(mcpconfig.Input) (string, error) {
+	asker := mcpcli.NewAsker(t.env, &terminal.Progress{})
+	if asker == nil {
+		return nil
+	}
+	return func(in mcpconfig.Input) (string, error) {
+		if in.Password {
+			return "", fmt.Errorf("%w unseen; set %s in the environment", mcpconfig.ErrUnasked, in.Variable())
+		}
+		text := cmp.Or(in.Description, in.ID)
+		for _, option := range in.Options {
+			text += "\n  " + option.Value
+			if option.Label != option.Value {
+				text += "  " + option.Label
+			}
+		}
+		return asker.Line(context.Background(), text, in.Default)
+	}
+}
+
+// Servers implements [mcpcli.Target].
+func (t *target) Servers() []string {
+	config, err := t.configuration(nil)
+	if err != nil {
+		return nil
+	}
+	return config.Names()
+}
+
+// Find implements [mcpcli.Target].
+func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Server, []string, error) {
+	if err := t.check(); err != nil {
+		return nil, nil, err
+	}
+	server, rest, err := t.find(words, dash, shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &mcpcli.Server{
+		Name: server.Name,
+		Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
+			c, err := t.connect(ctx, server, o)
+			if err != nil {
+				return nil, nil, err
+			}
+			return c, func() error { c.Close(); return nil }, nil
+		},
+		Refuse: func(tool string) error {
+			if allows(server, tool) {
+				return nil
+			}
+			return terminal.Usagef("%s disables the tool %s; remove it from disabled_tools, or add it to enabled_tools", server.File, tool)
+		},
+	}, rest, nil
+}
+
+// connect connects to the server of a command line. Its errors have a remedy.
+func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o client.Options) (*client.Client, error) {
+	o.Revision = mcp.Revision(t.revision)
+	c, err := t.dial(ctx, server, o)
+	if err == nil {
+		return c, nil
+	}
+	if ctx.Err() != nil {
+		return nil, mcpcli.ErrInterrupted
+	}
+	if refused, ok := errors.AsType[*client.HTTPError](err); ok && refused.Status == http.StatusUnauthorized {
+		err = fmt.Errorf("%w; send credentials with --header 'Name: value', or with headers in a configuration file", err)
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
+		err = fmt.Errorf("%w; start the server first", err)
+	}
+	if server.Kind == mcpconfig.Stdio && server.Err == nil {
+		err = fmt.Errorf("the server %s: %w", terminal.Plain(server.Name), err)
+	}
+	return nil, &terminal.UnreachedError{Err: err}
+}
+
+// dial starts the server's program, or calls its URL. The headers of the configuration take precedence over --header. Without o.ConnectTimeout,
+// the time limit is --timeout, or that of the configuration if --timeout is not given.
+func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options) (*client.Client, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	header, err := t.header()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(header, s.Header)
+	o.Info, o.Timeout, o.Header = t.env.Info, cmp.Or(o.Timeout, t.common.Timeout), header
+	if o.ConnectTimeout == 0 {
+		o.ConnectTimeout = t.common.Timeout
+		if s.Timeout > 0 && !t.cmd.Flags().Changed("timeout") {
+			o.ConnectTimeout = s.Timeout
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.ConnectTimeout, fmt.Errorf("not ready within %v", o.ConnectTimeout))
+	defer cancel()
+	if s.Kind == mcpconfig.Stdio {
+		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
+	}
+	o.SSE = s.Kind == mcpconfig.SSE
+	return client.Dial(ctx, s.URL, o)
+}
+
+// allows reports whether the configuration of a server allows a tool.
+func allows(s *mcpconfig.Server, tool string) bool {
+	if slices.Contains(s.DisabledTools, tool) {
+		return false
+	}
+	return len(s.EnabledTools) == 0 || slices.Contains(s.EnabledTools, tool)
+}
+
+// stderr returns where a server's standard error goes; nil discards it.
+func (t *target) stderr() io.Writer {
+	if t.common.Verbose {
+		return t.env.Err
+	}
+	return nil
+}
+
+// isURL reports whether a word is the URL of a server.
+func isURL(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+}
+
+// isArgument reports whether a word is an argument, and not a name.
+func isArgument(word string) bool { return word == "-" || strings.Contains(word, "=") }
+
+// namesServer reports whether the first word can only be a server.
+func namesServer(shape mcpcli.Shape, words []string) bool {
+	switch {
+	case shape == mcpcli.NoWords:
+		return len(words) > 0
+	case len(words) < 2:
+		return false
+	case shape == mcpcli.Name:
+		return true
+	}
+	return (isURL(words[0]) || !isArgument(words[0])) && !isArgument(words[1])
+}
+
+// find returns the server that a command line means, and the remaining words.
+func (t *target) find(words []string, dash int, shape mcpcli.Shape) (*mcpconfig.Server, []string, error) {
+	if dash >= 0 {
+		command := words[dash:]
+		if len(command) == 0 {
+			return nil, nil, terminal.Usagef("after -- comes the command that starts a server, such as: -- npx -y some-server")
+		}
+		if len(t.headers) > 0 {
+			return nil, nil, terminal.Usagef("--header is for URLs; a command takes arguments and environment variables")
+		}
+		return t.program(command), words[:dash], nil
+	}
+	if !namesServer(shape, words) {
+		server, err := t.fallback()
+		return server, words, err
+	}
+	if isURL(words[0]) {
+		return &mcpconfig.Server{Name: words[0], Kind: mcpconfig.HTTP, URL: words[0]}, words[1:], nil
+	}
+	config, err := t.configuration(t.input())
+	if err != nil {
+		if errors.Is(err, mcpconfig.ErrNone) {
+			err = terminal.Usagef("unknown server %q: there is %w; a server is also a URL, or a command after --", words[0], err)
+		}
+		return nil, nil, err
+	}
+	server, err := config.Server(words[0])
+	if errors.Is(err, mcpconfig.ErrUnknown) && strings.ContainsAny(words[0], ":/") && !strings.Contains(words[0], "://") {
+		return nil, nil, terminal.Usagef("%w; if it is a URL, write http://%s", err, words[0])
+	}
+	if errors.Is(err, mcpconfig.ErrUnknown) {
+		return nil, nil, terminal.Usagef("%w; a server is also a URL, or a command after --", err)
+	}
+	return server, words[1:], nil // with its error, which connecting returns
+}
+
+// program returns the server that a command starts.
+func (t *target) program(command []string) *mcpconfig.Server {
+	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Command: command[0], Args: command[1:], Dir: t.folder()}
+}
+
+// fallback returns the server of a command line that names none.
+func (t *target) fallback() (*mcpconfig.Server, error) {
+	config, err := t.configuration(t.input())
+	if errors.Is(err, mcpconfig.ErrNone) {
+		return nil, terminal.Usagef("no server is named, and there is %w; name a URL, or a command after --", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := config.Names()
+	best := ""
+	if len(names) == 1 {
+		best = names[0]
+	}
+	if found, err := project.Find(config.Dir); err == nil && slices.Contains(names, found.Name) {
+		best = found.Name
+	}
+	if best == "" {
+		err := fmt.Errorf("no server is named; %s has: %s; a server is also a URL, or a command after --", strings.Join(config.Files, ", "), strings.Join(names, ", "))
+		if len(names) == 0 {
+			err = fmt.Errorf("no server is named, and %s has none; a server is also a URL, or a command after --", strings.Join(config.Files, ", "))
+		}
+		var all []error
+		for _, p := range config.Problems {
+			all = append(all, p)
+		}
+		return nil, &terminal.UsageError{Err: errors.Join(append(all, err)...)}
+	}
+	server, _ := config.Server(best)
+	return server, nil
+}

@@ -1,0 +1,266 @@
+// Package appserve is the command line of the features of a server: the commands log, workers, replay and backup, and the flag --data.
+package appserve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
+)
+
+// Data is the event log of a server's features. It implements serve.Extension.
+type Data struct {
+	program  string
+	features []appmcp.Feature
+	dir      string // what --data says
+}
+
+// New returns the data of a program with these features.
+func New(program string, features ...appmcp.Feature) *Data {
+	return &Data{program: program, features: features}
+}
+
+// Flags adds --data to a command and its subcommands.
+func (d *Data) Flags(cmd *cobra.Command) {
+	cmd.PersistentFlags().StringVar(&d.dir, "data", "", "data folder (default $"+d.variable()+", or data in the project, or the user's data folder)")
+	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
+}
+
+// Commands returns log, workers, replay and backup.
+func (d *Data) Commands() []*cobra.Command {
+	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup()}
+	for _, cmd := range all {
+		d.Flags(cmd)
+	}
+	return all
+}
+
+// Open opens or creates the event log, replays it, registers the features on s, and runs their workers. end stops the workers and
+// closes the event log.
+func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
+	dir, err := d.folder()
+	if err != nil {
+		return nil, err
+	}
+	store, err := d.make(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	run, err := d.start(ctx, s, log, store, dir)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	running, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	background.Go(func() { run(running) })
+	return func() error {
+		stop()
+		background.Wait()
+		if err := store.Close(); err != nil {
+			return fmt.Errorf("closing the data in %s: %w", dir, err)
+		}
+		return nil
+	}, nil
+}
+
+// start replays the event log and registers the features. run runs their workers.
+func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store *sqlite.Store, dir string) (run func(context.Context), err error) {
+	a, err := d.app(ctx, store, app.Options{Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	if err := appmcp.Register(s, a, store, d.features...); err != nil {
+		return nil, err
+	}
+	entries, err := store.Last(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the log: %w", err)
+	}
+	log.Info("data", "folder", dir, "entries", entries)
+	return a.Run, nil
+}
+
+// app opens the features on a store.
+func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
+	o.Program = d.program
+	return app.Open(ctx, store, o, d.plain()...)
+}
+
+// plain returns the features without their tools.
+func (d *Data) plain() []app.Feature {
+	var features []app.Feature
+	for _, f := range d.features {
+		features = append(features, f.Feature)
+	}
+	return features
+}
+
+// fileName is the file of the event log.
+const fileName = "log.db"
+
+// make opens the event log in a folder, and creates both if needed.
+func (d *Data) make(ctx context.Context, dir string) (*sqlite.Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder %s for the data: %w; %s", dir, err, d.wayOut())
+	}
+	return d.open(ctx, filepath.Join(dir, fileName))
+}
+
+// with calls f with the event log, which must exist.
+func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) error {
+	dir, err := d.folder()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, fileName)
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.wayOut())
+	case err != nil:
+		return fmt.Errorf("looking for the data: %w; %s", err, d.wayOut())
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file; %s", file, d.wayOut())
+	case info.Size() == 0:
+		return fmt.Errorf("read %s: the file is empty; restore a backup of it, or %s", file, d.wayOut())
+	}
+	store, err := d.open(ctx, file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(store), store.Close())
+}
+
+// open opens the event log in a file.
+func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w; make it readable and writable, or %s", file, err, d.wayOut())
+	}
+	return store, nil
+}
+
+// find returns one entry of the event log.
+func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
+	for record, err := range store.Records(ctx, seq-1) {
+		if err != nil {
+			return app.Record{}, fmt.Errorf("reading the log: %w", err)
+		}
+		if record.Seq == seq {
+			return record, nil
+		}
+		break
+	}
+	return app.Record{}, fmt.Errorf("the log has no entry %d", seq)
+}
+
+// variable returns the environment variable for the data folder.
+func (d *Data) variable() string { return project.Variable(d.program, "data") }
+
+// folder returns the absolute path of the data folder: --data, or the environment variable, or data in the project, or the user's data
+// folder. It need not exist.
+func (d *Data) folder() (string, error) {
+	given := d.dir
+	if given == "" {
+		given = os.Getenv(d.variable())
+	}
+	if given != "" {
+		dir, err := filepath.Abs(given)
+		if err != nil {
+			return "", fmt.Errorf("finding the folder %s: %w; give it as an absolute path", given, err)
+		}
+		return dir, nil
+	}
+	root, err := project.Source(d.program)
+	if err == nil {
+		return filepath.Join(root, "data"), nil
+	}
+	if !errors.Is(err, project.ErrNone) {
+		return "", fmt.Errorf("finding the project, whose folder data it would be: %w; %s", err, d.wayOut())
+	}
+	home, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
+	if err != nil {
+		return "", fmt.Errorf("finding a folder for the data: %w; %s", err, d.wayOut())
+	}
+	return filepath.Join(home, d.program), nil
+}
+
+// wayOut is the remedy for a data folder that cannot be used.
+func (d *Data) wayOut() string {
+	return fmt.Sprintf("name one with --data DIR, or with the environment variable %s", d.variable())
+}
+
+// userData returns the user's data folder of an operating system.
+func userData(system string, getenv func(string) string, home func() (string, error)) (string, error) {
+	variable, below := "XDG_DATA_HOME", filepath.Join(".local", "share")
+	switch system {
+	case "windows":
+		variable, below = "LocalAppData", filepath.Join("AppData", "Local")
+	case "darwin", "ios":
+		variable, below = "", filepath.Join("Library", "Application Support")
+	}
+	if variable != "" {
+		if dir := getenv(variable); filepath.IsAbs(dir) { // a relative path is ignored
+			return dir, nil
+		}
+	}
+	dir, err := home()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, below), nil
+}
+
+// amendedType is the type of entries that amend others.
+const amendedType = "app/amended"
+
+// shown returns an entry with its amendment.
+func shown(r app.Record, amendments map[int64]app.Amendment) shownEntry {
+	e := shownEntry{Record: r}
+	if am, ok := amendments[r.Seq]; ok {
+		e.Amendment = &am
+	}
+	return e
+}
+
+// mark describes the amendment of an entry, for the end of its line.
+func (e shownEntry) mark() string {
+	if e.Amendment == nil {
+		return ""
+	}
+	how := meaning(*e.Amendment)
+	if restores(*e.Amendment, e.Record) {
+		how = "restored"
+	}
+	return fmt.Sprintf("  (%s: %s)", how, short(e.Amendment.Reason, 300))
+}
+
+// text returns the data of an entry for the table, or a description of an amendment.
+func (e shownEntry) text() string {
+	var am app.Amendment
+	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
+		return string(e.Data)
+	}
+	return fmt.Sprintf("entry %d is %s: %s", am.Seq, meaning(am), short(am.Reason, 300))
+}
+
+// meaning describes in a few words how an amended entry is read.
+func meaning(am app.Amendment) string {
+	if am.Skip {
+		return "skipped"
+	}
+	return "read as " + short(am.Type, 60)
+}

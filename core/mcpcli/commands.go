@@ -1,0 +1,421 @@
+package mcpcli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+func newCall(env Env) *cobra.Command {
+	out := ""
+	cmd := newCommand(env, &cobra.Command{
+		Use:   "call TOOL [name=value…|-]",
+		Short: "Call a tool",
+		Long: `Call a tool. Arguments are name=value pairs, read according to the tool's schema: numbers, true and false as such,
+lists and objects as JSON. Repeat name=value for a list. With - the arguments are a JSON object on standard input;
+name=value pairs take precedence. The arguments are validated before the call.
+
+Text is printed as it is. Images, audio and other files are written to the folder --out; existing files are never
+overwritten. Questions of the tool are asked on the terminal. Ctrl-C cancels the call.`,
+		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'` + "\ncall search tags=a tags=b",
+	}, NameWords, completeCall, func(ctx context.Context, s *session, words []string) error {
+		s.printer.writeFilesTo(env, out)
+		return s.call(ctx, env.In, words[0], words[1:])
+	})
+	addOut(cmd, &out)
+	return cmd
+}
+
+// addOut adds the flag --out.
+func addOut(cmd *cobra.Command, out *string) {
+	cmd.Flags().StringVar(out, "out", "", "the folder for images, audio and other files (default the working directory)")
+	cmd.MarkFlagDirname("out")
+}
+
+// call calls a tool and prints the result.
+func (s *session) call(ctx context.Context, stdin io.Reader, name string, words []string) error {
+	tool, err := s.Tool(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := s.server.refuse(name); err != nil {
+		return err
+	}
+	given, err := arguments(tool, words, stdin)
+	if err != nil {
+		return err
+	}
+	s.progress.Begin("calling " + terminal.Plain(name))
+	var raw json.RawMessage
+	result, err := s.CallTool(ctx, name, given, client.KeepResult(&raw), client.OnProgress(func(r client.Progress) { s.progress.Begin(progressText(name, r)) }))
+	s.progress.End()
+	if err != nil {
+		return answered(ctx, err)
+	}
+	s.printer.base = name
+	return s.printer.result(result, raw)
+}
+
+// answered marks an error that the server answered with.
+func answered(ctx context.Context, err error) error {
+	if ctx.Err() == nil && terminal.Status(exitStatus(ctx, err)) == terminal.Failed {
+		return fmt.Errorf("the server answers: %w", err)
+	}
+	return err
+}
+
+// progressText describes a progress report.
+func progressText(name string, r client.Progress) string {
+	text := "calling " + terminal.Plain(name)
+	if r.Total > 0 {
+		text += fmt.Sprintf(" %.0f %%", 100*r.Progress/r.Total)
+	} else {
+		text += fmt.Sprintf(" %v", r.Progress)
+	}
+	if r.Message != "" {
+		text += " " + terminal.Shorten(terminal.Line(r.Message))
+	}
+	return text
+}
+
+// result prints the result of a tool. raw is the result as the server sent it.
+func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
+	if p.asJSON {
+		if err := terminal.PrintJSON(p.out, raw); err != nil {
+			return err
+		}
+		if r.IsError {
+			return &terminal.SaidError{Err: errors.New("the tool reports a failure")}
+		}
+		return nil
+	}
+	if r.IsError {
+		text := strings.TrimSpace(terminal.Plain(r.Text()))
+		if text == "" {
+			text = "the tool reports a failure without a message"
+		}
+		return errors.New(text)
+	}
+	if err := p.content(r.Content); err != nil {
+		return err
+	}
+	for _, block := range r.Content {
+		if _, ok := block.(mcp.Text); ok {
+			return nil
+		}
+	}
+	if r.StructuredContent != nil {
+		return p.structured(r.StructuredContent)
+	}
+	return nil
+}
+
+func newTools(env Env) *cobra.Command {
+	return newCommand(env, &cobra.Command{
+		Use:     "tools",
+		Short:   "List the tools",
+		Long:    "List the tools with their arguments. Optional arguments are in brackets.",
+		Example: "tools",
+	}, NoWords, nil, func(ctx context.Context, s *session, _ []string) error {
+		return s.list(ctx, list{"tools/list", "tools", "tools", func(entries []json.RawMessage) error {
+			return s.printer.Tools("", decode[mcp.Tool](entries))
+		}})
+	})
+}
+
+// Args checks how many words a command has. many says that a server may be named.
+func (s Shape) Args(many bool) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		n, server := len(args), 0
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			n = dash
+		} else if many {
+			server = 1
+		}
+		switch {
+		case s != NoWords && n == 0:
+			return fmt.Errorf("%s needs a name: %s", cmd.Name(), cmd.Use)
+		case s != NameWords && n > server+int(s):
+			return fmt.Errorf("unexpected argument %q: usage: %s", args[n-1], cmd.Use)
+		}
+		return nil
+	}
+}
+
+// A list is a kind of list that a server has.
+type list struct {
+	method, field, capability string
+	show                      func([]json.RawMessage) error // as text
+}
+
+// list prints lists, as text or as one JSON object with the entries as the server sends them.
+func (s *session) list(ctx context.Context, lists ...list) error {
+	object := map[string][]json.RawMessage{}
+	n := 0
+	for _, l := range lists {
+		s.progress.Begin("listing " + l.field)
+		entries, err := s.Entries(ctx, l.method, l.field, l.capability)
+		s.progress.End()
+		if err != nil {
+			return err
+		}
+		if l.field == "tools" {
+			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool { return s.server.refuse(nameOf(raw)) != nil })
+		}
+		object[l.field] = append([]json.RawMessage{}, entries...)
+		n += len(entries)
+	}
+	switch {
+	case s.printer.asJSON:
+		return terminal.PrintJSON(s.printer.out, object)
+	case n == 0:
+		return s.printer.Text(terminal.Plain(s.server.Name) + " has no " + lists[0].field + ".")
+	}
+	for _, l := range lists {
+		if err := l.show(object[l.field]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nameOf(raw json.RawMessage) string {
+	var named struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(raw, &named)
+	return named.Name
+}
+
+// decode decodes the entries of a list, and leaves out those that it cannot decode.
+func decode[T any](entries []json.RawMessage) []T {
+	var all []T
+	for _, raw := range entries {
+		var one T
+		if json.Unmarshal(raw, &one) == nil {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Tools prints tools as text: how to call each, and its description. server precedes their names if it is not empty.
+func (p *Printer) Tools(server string, tools []mcp.Tool) error {
+	for _, t := range tools {
+		call := []string{terminal.Line(t.Name)}
+		if server != "" {
+			call = []string{server, terminal.Line(t.Name)}
+		}
+		in := readInput(t.InputSchema)
+		for _, property := range in.properties {
+			call = append(call, property.usage())
+		}
+		if err := p.entry(strings.Join(call, " "), t.Description); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newResources(env Env) *cobra.Command {
+	return newCommand(env, &cobra.Command{
+		Use:     "resources",
+		Short:   "List the resources",
+		Long:    "List the resources and the resource templates, whose URIs have variables such as {id}.",
+		Example: "resources",
+	}, NoWords, nil, func(ctx context.Context, s *session, _ []string) error {
+		return s.list(ctx,
+			list{"resources/list", "resources", "resources", func(entries []json.RawMessage) error {
+				for _, r := range decode[mcp.Resource](entries) {
+					if err := s.printer.address(r.URI, r.MIMEType, r.Name, r.Description); err != nil {
+						return err
+					}
+				}
+				return nil
+			}},
+			list{"resources/templates/list", "resourceTemplates", "resources", func(entries []json.RawMessage) error {
+				for _, r := range decode[mcp.ResourceTemplate](entries) {
+					if err := s.printer.address(r.URITemplate, r.MIMEType, r.Name, r.Description); err != nil {
+						return err
+					}
+				}
+				return nil
+			}})
+	})
+}
+
+func newRead(env Env) *cobra.Command {
+	out := ""
+	cmd := newCommand(env, &cobra.Command{
+		Use:   "read URI",
+		Short: "Read a resource",
+		Long: `Read a resource. Text is printed as it is. Anything else is written to a file in the folder --out; existing files are
+never overwritten.`,
+		Example: "read note://1",
+	}, Name, completeRead, func(ctx context.Context, s *session, words []string) error {
+		s.printer.writeFilesTo(env, out)
+		s.progress.Begin("reading " + terminal.Plain(words[0]))
+		var raw json.RawMessage
+		contents, err := s.ReadResource(ctx, words[0], client.KeepResult(&raw))
+		s.progress.End()
+		if err != nil {
+			return answered(ctx, err)
+		}
+		if s.printer.asJSON {
+			return terminal.PrintJSON(s.printer.out, raw)
+		}
+		for _, c := range contents {
+			if err := s.printer.resource(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	addOut(cmd, &out)
+	return cmd
+}
+
+// address prints the URI and the description of a resource.
+func (p *Printer) address(uri, mimeType, name, description string) error {
+	head := terminal.Line(uri)
+	if mimeType != "" {
+		head += " (" + terminal.Line(mimeType) + ")"
+	}
+	if description == "" {
+		description = name
+	}
+	return p.entry(head, description)
+}
+
+func newPrompts(env Env) *cobra.Command {
+	return newCommand(env, &cobra.Command{
+		Use:     "prompts",
+		Short:   "List the prompts",
+		Long:    "List the prompts with their arguments. Optional arguments are in brackets.",
+		Example: "prompts",
+	}, NoWords, nil, func(ctx context.Context, s *session, _ []string) error {
+		return s.list(ctx, list{"prompts/list", "prompts", "prompts", func(entries []json.RawMessage) error {
+			for _, p := range decode[mcp.Prompt](entries) {
+				if err := s.printer.entry(strings.TrimSpace(terminal.Line(p.Name)+" "+promptUsage(p)), p.Description); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	})
+}
+
+// promptUsage describes the arguments of a prompt.
+func promptUsage(p mcp.Prompt) string {
+	var all []string
+	for _, a := range p.Arguments {
+		text := terminal.Line(a.Name) + "=text"
+		if !a.Required {
+			text = "[" + text + "]"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
+}
+
+func newPrompt(env Env) *cobra.Command {
+	out := ""
+	cmd := newCommand(env, &cobra.Command{
+		Use:     "prompt NAME [name=value…]",
+		Short:   "Get a prompt",
+		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
+		Example: "prompt review code='x := 1'",
+	}, NameWords, completePrompt, func(ctx context.Context, s *session, words []string) error {
+		s.printer.writeFilesTo(env, out)
+		return s.prompt(ctx, words[0], words[1:])
+	})
+	addOut(cmd, &out)
+	return cmd
+}
+
+// listPrompts lists the prompts of a server.
+func listPrompts(ctx context.Context, c *client.Client) ([]mcp.Prompt, error) {
+	entries, err := c.Entries(ctx, "prompts/list", "prompts", "prompts")
+	return decode[mcp.Prompt](entries), err
+}
+
+// prompt gets a prompt and prints it.
+func (s *session) prompt(ctx context.Context, name string, words []string) error {
+	all, err := listPrompts(ctx, s.Client)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(all, func(p mcp.Prompt) bool { return p.Name == name })
+	if at < 0 {
+		var names []string
+		for _, p := range all {
+			names = append(names, p.Name)
+		}
+		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
+	}
+	given, err := promptArguments(all[at], words)
+	if err != nil {
+		return err
+	}
+	s.progress.Begin("getting " + terminal.Plain(name))
+	var raw json.RawMessage
+	result, err := s.GetPrompt(ctx, name, given, client.KeepResult(&raw))
+	s.progress.End()
+	switch {
+	case err != nil:
+		return answered(ctx, err)
+	case s.printer.asJSON:
+		return terminal.PrintJSON(s.printer.out, raw)
+	}
+	s.printer.base = name
+	for _, m := range result.Messages {
+		if err := s.printer.Text(string(m.Role) + ":"); err != nil {
+			return err
+		}
+		if err := s.printer.content([]mcp.Content{m.Content}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// promptArguments parses the arguments of a prompt.
+func promptArguments(p mcp.Prompt, words []string) (map[string]string, error) {
+	given := map[string]string{}
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		switch _, twice := given[name]; {
+		case !ok || name == "":
+			return nil, terminal.Usagef("%q is not an argument; write name=value", word)
+		case twice:
+			return nil, terminal.Usagef("%s is given twice", name)
+		case !slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }):
+			takes := "the prompt has no arguments"
+			if len(p.Arguments) > 0 {
+				takes = "the prompt has " + promptUsage(p)
+			}
+			return nil, terminal.Usagef("there is no argument %q; %s", name, takes)
+		}
+		given[name] = value
+	}
+	var missing []string
+	for _, a := range p.Arguments {
+		if _, ok := given[a.Name]; a.Required && !ok {
+			missing = append(missing, strings.TrimRight(fmt.Sprintf("  %s=text  %s", terminal.Line(a.Name), terminal.Line(a.Description)), " "))
+		}
+	}
+	if len(missing) > 0 {
+		return nil, terminal.Usagef("%s: missing arguments:\n%s", terminal.Plain(p.Name), strings.Join(missing, "\n"))
+	}
+	return given, nil
+}

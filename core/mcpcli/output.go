@@ -1,0 +1,209 @@
+package mcpcli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// A Printer prints what a server answers.
+type Printer struct {
+	out        io.Writer
+	asJSON     bool
+	toTerminal bool
+	dir        string // the folder for files
+	base       string // the name of files without one
+}
+
+// NewPrinter returns a printer to env.Out.
+func NewPrinter(env Env, flags *Flags) *Printer {
+	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.Watched(env.Out), dir: env.Dir, base: "output"}
+}
+
+// Text prints a text with a line break at the end. On a terminal it leaves out control characters.
+func (p *Printer) Text(text string) error {
+	if p.toTerminal {
+		text = terminal.Plain(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(p.out, text)
+	return err
+}
+
+// entry prints one entry of a list, and the first line of its description below it.
+func (p *Printer) entry(head, description string) error {
+	if about := terminal.Line(description); about != "" {
+		head += "\n    " + about
+	}
+	return p.Text(head)
+}
+
+// content prints blocks.
+func (p *Printer) content(blocks []mcp.Content) error {
+	for _, block := range blocks {
+		if err := p.block(block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Printer) block(block mcp.Content) error {
+	switch b := block.(type) {
+	case mcp.Text:
+		return p.Text(b.Text)
+	case mcp.Image:
+		return p.file(p.base, b.MIMEType, b.Data)
+	case mcp.Audio:
+		return p.file(p.base, b.MIMEType, b.Data)
+	case mcp.EmbeddedResource:
+		return p.resource(b.Resource)
+	case mcp.ResourceLink:
+		link := terminal.Plain(b.Name + ": " + b.URI)
+		if b.Description != "" {
+			link += " (" + terminal.Line(b.Description) + ")"
+		}
+		return p.Text(link)
+	}
+	raw, err := block.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return p.structured(raw)
+}
+
+// resource prints the text of a resource, or writes its blob to a file.
+func (p *Printer) resource(c mcp.ResourceContents) error {
+	if c.Blob == nil {
+		return p.Text(c.Text)
+	}
+	return p.file(lastPart(c.URI), c.MIMEType, c.Blob)
+}
+
+// structured prints indented JSON as text.
+func (p *Printer) structured(raw json.RawMessage) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return p.Text(string(raw))
+	}
+	return p.Text(b.String())
+}
+
+// file writes a file, and prints its path.
+func (p *Printer) file(name, mimeType string, data []byte) error {
+	path, err := save(p.dir, name, mimeType, data)
+	if err != nil {
+		return err
+	}
+	if mimeType == "" {
+		mimeType = "unknown type"
+	}
+	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, terminal.Plain(mimeType), len(data)))
+}
+
+// writeFilesTo sets the folder for files, relative to the working directory.
+func (p *Printer) writeFilesTo(env Env, dir string) {
+	switch {
+	case dir == "":
+	case filepath.IsAbs(dir):
+		p.dir = dir
+	default:
+		p.dir = filepath.Join(env.Dir, dir)
+	}
+}
+
+// mostFiles limits the files of one name in a folder.
+const mostFiles = 10_000
+
+// save writes data to a new file in a folder, and returns its path. It creates the folder if it does not exist. The file's name is
+// derived from name and the MIME type. save never overwrites a file, and never follows a link out of the folder:
+// fileName has no separators, and O_EXCL refuses links.
+func save(dir, name, mimeType string, data []byte) (string, error) {
+	if dir == "" {
+		dir = "."
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("writing what the server sent: %w", err)
+	}
+	stem, ending := fileName(name, mimeType)
+	for n := 1; n <= mostFiles; n++ {
+		file := stem + ending
+		if n > 1 {
+			file = fmt.Sprintf("%s-%d%s", stem, n, ending)
+		}
+		f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("writing what the server sent: %w", err)
+		}
+		_, err = f.Write(data)
+		return filepath.Join(dir, file), errors.Join(err, f.Close())
+	}
+	return "", fmt.Errorf("writing what the server sent: %[4]s has %[1]d files called %[2]s%[3]s; use another folder with --out", mostFiles, stem, ending, dir)
+}
+
+// fileName returns a name that is valid on every system, and its extension.
+func fileName(name, mimeType string) (stem, ending string) {
+	const longest = 60
+	stem = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '_'
+	}, name)
+	ending = endingOf(mimeType)
+	if own := filepath.Ext(stem); own != "" && len(own) <= 8 && (ending == ".bin" || strings.EqualFold(own, ending)) {
+		ending = own
+	}
+	stem = strings.Trim(strings.TrimSuffix(stem, ending), "._")
+	if len(stem) > longest {
+		stem = stem[:longest]
+	}
+	switch strings.ToUpper(stem) {
+	case "", "CON", "PRN", "AUX", "NUL":
+		stem = "output"
+	}
+	return stem, ending
+}
+
+// endingOf returns the file extension for a MIME type.
+func endingOf(mimeType string) string {
+	kind, _, err := mime.ParseMediaType(mimeType)
+	if err != nil {
+		return ".bin"
+	}
+	// The systems' own tables differ from machine to machine.
+	const known = "image/png .png image/jpeg .jpg image/gif .gif image/webp .webp image/svg+xml .svg image/bmp .bmp image/tiff .tiff " +
+		"audio/wav .wav audio/x-wav .wav audio/mpeg .mp3 audio/ogg .ogg audio/flac .flac audio/mp4 .m4a " +
+		"video/mp4 .mp4 video/webm .webm application/pdf .pdf application/json .json application/zip .zip " +
+		"application/gzip .gz text/plain .txt text/html .html text/csv .csv text/markdown .md "
+	if _, rest, ok := strings.Cut(" "+known, " "+kind+" "); ok {
+		ending, _, _ := strings.Cut(rest, " ")
+		return ending
+	}
+	return ".bin"
+}
+
+// lastPart returns the last part of a URI that is not empty.
+func lastPart(uri string) string {
+	if at := strings.IndexAny(uri, "?#"); at >= 0 {
+		uri = uri[:at]
+	}
+	uri = strings.TrimRight(uri, "/")
+	return uri[strings.LastIndexAny(uri, "/:")+1:]
+}

@@ -1,0 +1,318 @@
+package gen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// An EnumValue is a value of an enum.
+type EnumValue struct {
+	Text string // the value itself, in JSON
+	Go   string // suffix of its Go constant: in-progress is InProgress
+}
+
+// Limits of an enum.
+const (
+	mostValues   = 64
+	longestValue = 64
+)
+
+// parseValues parses the values after "enum(". It trims spaces.
+func parseValues(text string) ([]EnumValue, error) {
+	list, closed := strings.CutSuffix(text, ")")
+	switch {
+	case !closed:
+		return nil, errors.New("enum( is not closed; end it with )")
+	case strings.TrimSpace(list) == "":
+		return nil, errors.New("enum() has no values; try enum(open,done)")
+	case strings.Count(list, ",") >= mostValues:
+		return nil, fmt.Errorf("enum has %d values, and %d is the most; take a string instead", strings.Count(list, ",")+1, mostValues)
+	}
+	var values []EnumValue
+	seen := map[string]string{} // texts by Go name
+	for value := range strings.SplitSeq(list, ",") {
+		value = strings.Trim(value, " ")
+		if err := checkValue(value); err != nil {
+			return nil, err
+		}
+		name, err := NameOfValue(value)
+		if err != nil {
+			return nil, err
+		}
+		other, taken := seen[name.Go()]
+		switch {
+		case taken && other == value:
+			return nil, fmt.Errorf("enum has the value %q twice; once is enough", value)
+		case taken:
+			return nil, fmt.Errorf("enum has the values %q and %q, which would both be called %s in Go; change one of them", other, value, name.Go())
+		}
+		seen[name.Go()] = value
+		values = append(values, EnumValue{Text: value, Go: name.Go()})
+	}
+	return values, nil
+}
+
+func checkValue(value string) error {
+	bad := strings.IndexFunc(value, func(r rune) bool { return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(" _./:+@-", r) })
+	switch {
+	case value == "":
+		return errors.New("enum has an empty value; write it without commas too many")
+	case len(value) > longestValue:
+		return fmt.Errorf("enum value %q has %d bytes, and %d is the most", Shorten(value), len(value), longestValue)
+	case bad >= 0:
+		return fmt.Errorf("enum value %q holds %s; letters of English, digits, spaces and _./:+@- are what it may be made of", value, first(value[bad:]))
+	case !IsLetter(rune(value[0])) && !IsDigit(rune(value[0])):
+		return fmt.Errorf("enum value %q has to begin with a letter or a digit", value)
+	}
+	return nil
+}
+
+// Bounds of length limits.
+const (
+	largestMin = 1_000         // generated tests contain a value of that length
+	largestMax = math.MaxInt32 // an int on every platform
+)
+
+// parseLimits parses a..b, a.., ..b, or n for a length of exactly n. It returns literals, "" for no
+// limit.
+func parseLimits(text string, t FieldType) (least, most string, err error) {
+	if !t.limited() {
+		return "", "", fmt.Errorf("limits (%q) are for strings, numbers, lists and maps, and not for %s; leave them out, or put a description into double quotes",
+			Shorten(text), t.Kind)
+	}
+	least, most, ranged := strings.Cut(text, "..")
+	switch {
+	case text == "":
+		return "", "", errors.New("there are no limits behind the colon; try 1..100")
+	case text == "..":
+		return "", "", errors.New("the limits .. have no number; try 1..100")
+	case strings.HasSuffix(text, "?"):
+		return "", "", errors.New("the ? stands behind the type, and the limits behind the ?")
+	case !ranged && t.measured():
+		most = least
+	case !ranged && isNumber(text):
+		return "", "", fmt.Errorf("limit %s of a number has no end; use %[1]s.., ..%[1]s, or %[1]s..%[1]s", Shorten(text))
+	case !ranged:
+		return "", "", fmt.Errorf("%q are no limits; try 1..100, and put a description into double quotes", Shorten(text))
+	}
+	if least, err = t.literal(least, largestMin); err != nil {
+		return "", "", err
+	}
+	if most, err = t.literal(most, largestMax); err != nil {
+		return "", "", err
+	}
+	if least != "" && most != "" && t.less(most, least) {
+		return "", "", fmt.Errorf("the limits %s..%s let nothing in; the smaller number comes first", least, most)
+	}
+	return least, most, nil
+}
+
+// limited reports whether the type may have limits.
+func (t FieldType) limited() bool { return t.measured() || t.counted() || t.Kind == KindFloat }
+
+// measured reports whether limits apply to the length: characters, items, entries.
+func (t FieldType) measured() bool {
+	return t.Kind == KindString || t.Kind == KindList || t.Kind == KindMap
+}
+
+// counted reports whether limits apply to an integer value.
+func (t FieldType) counted() bool { return t.Kind == KindInt || t.Kind == KindInt64 }
+
+// literal returns a limit as a literal of Go and JSON; "" for none.
+func (t FieldType) literal(text string, largest int64) (string, error) {
+	text = strings.Trim(text, " ")
+	if text == "" {
+		return "", nil
+	}
+	if !isNumber(text) {
+		return "", fmt.Errorf("limit %q is no number; write it as 10, -1 or 0.5, and put a description into double quotes", Shorten(text))
+	}
+	if t.Kind == KindFloat {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return "", fmt.Errorf("limit %s is too large for a number of 64 bits; leave it out", Shorten(text))
+		}
+		literal, err := json.Marshal(n + 0) // without the sign of -0
+		return string(literal), err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return "", fmt.Errorf("limit %s is too large for a whole number of 64 bits; leave it out", Shorten(text))
+	case err != nil:
+		return "", fmt.Errorf("limit %s has to be a whole number, without a point or an exponent", Shorten(text))
+	case t.measured() && n < 0:
+		return "", fmt.Errorf("limit %s is of a length, which is never less than 0", text)
+	case t.measured() && n > largest:
+		return "", fmt.Errorf("limit %s is too large there; %d is the most", text, largest)
+	}
+	return strconv.FormatInt(n, 10), nil
+}
+
+// less compares two literals.
+func (t FieldType) less(a, b string) bool {
+	if t.Kind == KindFloat {
+		return float(a) < float(b)
+	}
+	return whole(a) < whole(b)
+}
+
+// isNumber reports whether text is a JSON number, which is also a Go literal.
+func isNumber(text string) bool {
+	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString(text)
+}
+
+// whole returns the value of an integer literal.
+func whole(literal string) int64 {
+	n, _ := strconv.ParseInt(literal, 10, 64)
+	return n
+}
+
+// float returns the value of a number literal.
+func float(literal string) float64 {
+	n, _ := strconv.ParseFloat(literal, 64)
+	return n
+}
+
+// Sample returns a valid value of the field, for generated tests: a string, an int64, a float64, a
+// bool, a []any or a map[string]any, to be encoded as JSON. A time is in RFC 3339, a duration in
+// nanoseconds, bytes are in base64.
+func (f Field) Sample() any {
+	switch f.Type.Kind {
+	case KindString:
+		return text(f.size(len(word)))
+	case KindInt, KindInt64:
+		n := int64(1)
+		if f.Min != "" {
+			n = max(n, whole(f.Min))
+		}
+		if f.Max != "" {
+			n = min(n, whole(f.Max))
+		}
+		return n
+	case KindFloat:
+		n := 1.5
+		if f.Min != "" {
+			n = max(n, float(f.Min))
+		}
+		if f.Max != "" {
+			n = min(n, float(f.Max))
+		}
+		return n
+	case KindList, KindMap:
+		return f.Type.many(f.size(1))
+	}
+	return f.Type.sample()
+}
+
+// Wrong returns an invalid value of the field, for generated tests: outside the limits if possible, or
+// of the wrong kind. It returns false if every value is valid.
+func (f Field) Wrong() (any, bool) {
+	switch f.Type.Kind {
+	case KindAny:
+		return nil, false
+	case KindString:
+		if n, ok := f.wrongSize(); ok {
+			return text(n), true
+		}
+		return int64(1), true
+	case KindList, KindMap:
+		if n, ok := f.wrongSize(); ok {
+			return f.Type.many(n), true
+		}
+	case KindInt, KindInt64:
+		if f.Max != "" && whole(f.Max) < math.MaxInt64 {
+			return whole(f.Max) + 1, true
+		}
+		if f.Min != "" && whole(f.Min) > math.MinInt64 {
+			return whole(f.Min) - 1, true
+		}
+	case KindFloat:
+		if f.Max != "" && float(f.Max)+1 > float(f.Max) {
+			return float(f.Max) + 1, true
+		}
+		if f.Min != "" && float(f.Min)-1 < float(f.Min) {
+			return float(f.Min) - 1, true
+		}
+	case KindEnum:
+		return "(wrong)", true // no value has parentheses
+	case KindTime, KindBytes:
+		return int64(1), true
+	}
+	return "wrong", true
+}
+
+// word is repeated in samples of text.
+const word = "example"
+
+// text returns n characters.
+func text(n int) string { return strings.Repeat(word, n/len(word)+1)[:n] }
+
+// size returns a length within the limits, the wanted one if possible.
+func (f Field) size(wanted int) int {
+	if f.Min != "" {
+		wanted = max(wanted, int(whole(f.Min)))
+	}
+	if f.Max != "" {
+		wanted = min(wanted, int(whole(f.Max)))
+	}
+	return wanted
+}
+
+// largestShown is the maximum length of an invalid value in a generated test.
+const largestShown = 20
+
+// wrongSize returns a length outside the limits, if there is one up to largestShown.
+func (f Field) wrongSize() (int, bool) {
+	switch {
+	case f.Min != "" && whole(f.Min) > 0 && whole(f.Min) <= largestShown:
+		return int(whole(f.Min)) - 1, true
+	case f.Max != "" && whole(f.Max) < largestShown:
+		return int(whole(f.Max)) + 1, true
+	}
+	return 0, false
+}
+
+// many returns a list or a map of n elements.
+func (t FieldType) many(n int) any {
+	if t.Kind == KindMap {
+		entries := make(map[string]any, n)
+		for i := range n {
+			entries["key"+strconv.Itoa(i+1)] = t.Elem.sample()
+		}
+		return entries
+	}
+	items := make([]any, n)
+	for i := range items {
+		items[i] = t.Elem.sample()
+	}
+	return items
+}
+
+// sample returns a value of a type without limits.
+func (t FieldType) sample() any {
+	switch t.Kind {
+	case KindInt, KindInt64:
+		return int64(1)
+	case KindFloat:
+		return 1.5
+	case KindBool:
+		return true
+	case KindTime:
+		return "2026-01-02T15:04:05Z"
+	case KindDuration:
+		return int64(1_000_000_000)
+	case KindBytes:
+		return "ZXhhbXBsZQ==" // example
+	case KindEnum:
+		return t.Values[0].Text
+	case KindList, KindMap:
+		return t.many(1)
+	}
+	return word
+}

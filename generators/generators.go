@@ -1,0 +1,270 @@
+// Package generators holds petrock's generators, one file each: pure functions from a project and an
+// input to files. A project's own are in its internal/generators. The packages below make them a program:
+//
+//   - gen: what a generator is made of: project facts, names, fields, writing Go;
+//   - contract: what a project promises to clients and to its event log;
+//   - typecheck: sources with planned files over them, go/types, export data, the go command;
+//   - derive: registration, schemas, wiring and the contract from plain Go;
+//   - imports: adds the imports that a file lacks;
+//   - trial: builds and runs examples over planned files, under limits;
+//   - journal: changes files atomically and records operations for undo;
+//   - engine: plans, verifies, applies and records what generators return;
+//   - handover: builds and starts the petrock that belongs to a project;
+//   - devserver: the project's own petrock as an MCP server;
+//   - cli: the project's own petrock as a command line.
+//
+// Imports point down: cli → devserver → engine → derive → typecheck → gen.
+package generators
+
+import (
+	"embed"
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/petrock/petrock/generators/gen"
+)
+
+// Files holds the source of this package and of those below it, for new projects.
+//
+//go:embed *.go */*.go devserver/docs/*.md
+var Files embed.FS
+
+// Version is the version of petrock that these generators are of. A project keeps those that
+// it was made with.
+const Version = "0.2.0"
+
+// A step is a call of a tool in a test, and what comes of it.
+type step struct {
+	tool, name string
+	input      *jen.Statement
+	output     *jen.Statement // nil if any will do
+	error      string
+}
+
+// calls is a loop over calls that are made one after the other, with what follows each of them.
+//
+//	for _, step := range []struct {
+//		tool string
+//		mcptest.Example
+//	}{
+//		{"posts_get", mcptest.Example{Name: "get", Input: posts.Get{ID: "id1"}, Output: `{"id":"id1"}`}},
+//	} {
+//		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, step.tool, step.Example) })
+//	}
+func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
+	var rows []jen.Code
+	for _, s := range all {
+		rows = append(rows, jen.Values(jen.Lit(s.tool), jen.Qual(mcptest, "Example").Add(s.example())))
+	}
+	table := jen.Index().Struct(jen.Id("tool").String(), jen.Qual(mcptest, "Example")).Custom(gen.Multiline(), rows...)
+	g.For(jen.List(jen.Id("_"), jen.Id("step")).Op(":=").Range().Add(table)).Block(
+		jen.Id("t").Dot("Run").Call(jen.Id("step").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(append([]jen.Code{
+			jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Id("step").Dot("tool"), jen.Id("step").Dot("Example")),
+		}, then...)...)),
+	)
+}
+
+// checks is a loop over calls of one tool.
+//
+//	for _, example := range []mcptest.Example{
+//		{Name: "two numbers", Input: tools.AddInput{A: 2, B: 3}, Output: tools.AddOutput{Sum: 5}},
+//	} {
+//		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
+//	}
+func checks(g *jen.Group, mcptest string, all []step, call *jen.Statement) {
+	var rows []jen.Code
+	for _, s := range all {
+		rows = append(rows, s.example())
+	}
+	g.For(jen.List(jen.Id("_"), jen.Id("example")).Op(":=").Range().Index().Qual(mcptest, "Example").Custom(gen.Multiline(), rows...)).Block(
+		jen.Id("t").Dot("Run").Call(jen.Id("example").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(call)),
+	)
+}
+
+// checkTool is the call of a tool in such a loop.
+func checkTool(tool string) *jen.Statement {
+	return jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Lit(tool), jen.Id("example"))
+}
+
+// example is the step as an example, in braces.
+func (s step) example() *jen.Statement {
+	set := []jen.Code{gen.KeyValue("Name", jen.Lit(s.name)), gen.KeyValue("Input", s.input)}
+	if s.output != nil {
+		set = append(set, gen.KeyValue("Output", s.output))
+	}
+	if s.error != "" {
+		set = append(set, gen.KeyValue("Error", gen.RawString(s.error)))
+	}
+	return jen.Values(set...)
+}
+
+// listedTest is the test of a component that does something nobody has given an example of. It never runs
+// the function, which may do anything: it looks the component up in a list of the client's.
+func (n named) listedTest(p gen.Project, list string) gen.GoFile {
+	return n.test(p, func(g *jen.Group) {
+		g.For(jen.List(jen.Id("_"), jen.Id("offered")).Op(":=").Range().Id("client").Dot(list).Call()).Block(
+			jen.If(jen.Id("offered").Dot("Name").Op("==").Lit(n.wire)).Block(jen.Return()),
+		)
+		g.Id("t").Dot("Error").Call(jen.Lit(fmt.Sprintf("there is no %s %s", n.kind, n.wire)))
+	})
+}
+
+// refusedTest is the same for a tool that has a property that is required: it leaves that out.
+func (n named) refusedTest(p gen.Project, required string) gen.GoFile {
+	if required == "" {
+		return n.listedTest(p, "Tools")
+	}
+	return n.test(p, func(g *jen.Group) {
+		g.Comment("// What it needs is asked for before the function runs.")
+		g.Id("wrong").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), jen.Map(jen.String()).Any().Values())
+		g.If(jen.Op("!").Id("wrong").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("wrong").Dot("Text").Call(), jen.Lit("invalid arguments"))).Block(
+			jen.Id("t").Dot("Errorf").Call(jen.Lit("without "+required+", "+n.wire+" says %s"), jen.Id("wrong").Dot("Text").Call()),
+		)
+	})
+}
+
+// jenPath is the import path of jennifer, with which generators write Go.
+const jenPath = "github.com/dave/jennifer/jen"
+
+// A recipe is that of the function that a generator is, in the making.
+type recipe struct {
+	*jen.Group
+	p gen.Project
+}
+
+// names makes the names of a component that is in a folder.
+//
+//	// One name makes those that Go, files and people need; the error says what is wrong with it.
+//	name, err := gen.ParseName(in.Name)
+//	if err != nil {
+//		return gen.Draft{}, err
+//	}
+//	…
+//	const dir = "handlers"
+//	imported, pkg := p.Import(dir), p.Package(dir)
+func (r recipe) names(folder string) {
+	r.Comment("// One name makes those that Go, files and people need; the error says what is wrong with it.")
+	r.List(jen.Id("name"), jen.Err()).Op(":=").Qual(r.p.Import("generators/gen"), "ParseName").Call(jen.Id("in").Dot("Name"))
+	r.refuse()
+	r.List(jen.Id("description"), jen.Err()).Op(":=").Qual(r.p.Import("generators/gen"), "Sentence").Call(jen.Id("in").Dot("Description"))
+	r.refuse()
+	r.Const().Id("dir").Op("=").Lit(folder)
+	r.List(jen.Id("imported"), jen.Id("pkg")).Op(":=").List(jen.Id("p").Dot("Import").Call(jen.Id("dir")), jen.Id("p").Dot("Package").Call(jen.Id("dir")))
+	r.Line()
+}
+
+// source writes the component, which is called what in plain words.
+//
+//	// The handler, such as:
+//	//
+//	//	// First is the handler first. Greets somebody.
+//	//	func First() string {
+//	//		return "first"
+//	//	}
+//	file := gen.NewGoFile(imported, pkg)
+//	…
+func (r recipe) source(what string) {
+	r.sketch("The "+what+", such as:",
+		"// First is the "+what+" first. Greets somebody.",
+		"func First() string {",
+		"\treturn \"first\"",
+		"}",
+	)
+	r.Id("file").Op(":=").Qual(r.p.Import("generators/gen"), "NewGoFile").Call(jen.Id("imported"), jen.Id("pkg"))
+	r.Id("file").Dot("Paragraph").Call(jen.Qual("strings", "TrimSpace").Call(
+		the("Go").Op("+").Lit(" is the " + what + " ").Op("+").Add(the("Human")).Op("+").Lit(". ").Op("+").Id("description"),
+	))
+	r.Id("file").Dot("Func").Call().Dot("Id").Call(the("Go")).Dot("Params").Call().Dot("String").Call().
+		Dot("Block").Call(writes("Return", writes("Lit", the("Wire"))))
+	r.List(jen.Id("text"), jen.Err()).Op(":=").Id("file").Dot("Bytes").Call()
+	r.refuse()
+	r.Line()
+}
+
+// test writes the test of the component.
+//
+//	// Its test:
+//	//
+//	//	func TestFirst(t *testing.T) {
+//	//		if got := handlers.First(); got != "first" {
+//	//			t.Errorf("it answers %q", got)
+//	//		}
+//	//	}
+//	test := gen.NewGoFile(imported+"_test", pkg+"_test")
+//	…
+func (r recipe) test(folder string) {
+	r.sketch("Its test:",
+		"func TestFirst(t *testing.T) {",
+		"\tif got := "+folder+".First(); got != \"first\" {",
+		"\t\tt.Errorf(\"it answers %q\", got)",
+		"\t}",
+		"}",
+	)
+	r.Id("test").Op(":=").Qual(r.p.Import("generators/gen"), "NewGoFile").Call(jen.Id("imported").Op("+").Lit("_test"), jen.Id("pkg").Op("+").Lit("_test"))
+	r.Id("test").Dot("ImportName").Call(jen.Id("imported"), jen.Id("pkg"))
+	t := writes("Id", jen.Lit("t")).Dot("Op").Call(jen.Lit("*")).Dot("Qual").Call(jen.Lit("testing"), jen.Lit("T"))
+	calls := writes("Id", jen.Lit("got")).Dot("Op").Call(jen.Lit(":=")).Dot("Qual").Call(jen.Id("imported"), the("Go")).Dot("Call").Call()
+	differs := writes("Id", jen.Lit("got")).Dot("Op").Call(jen.Lit("!=")).Dot("Lit").Call(the("Wire"))
+	says := writes("Id", jen.Lit("t")).Dot("Dot").Call(jen.Lit("Errorf")).Dot("Call").Call(writes("Lit", jen.Lit("it answers %q")), writes("Id", jen.Lit("got")))
+	r.Id("test").Dot("Func").Call().Dot("Id").Call(jen.Lit("Test").Op("+").Add(the("Go"))).Dot("Params").Call(t).Dot("Block").Custom(lines(),
+		writes("If", calls, differs).Dot("Block").Custom(lines(), says),
+	)
+	r.List(jen.Id("tested"), jen.Err()).Op(":=").Id("test").Dot("Bytes").Call()
+	r.refuse()
+	r.Line()
+}
+
+// draft gives back what was made, which is of a kind.
+//
+//	where := path.Join(dir, name.File("handler"))
+//	return gen.Draft{
+//		Kind: "handler",
+//		…
+//	}, nil
+func (r recipe) draft(kind string) {
+	r.Id("where").Op(":=").Qual("path", "Join").Call(jen.Id("dir"), jen.Id("name").Dot("File").Call(jen.Lit(kind)))
+	r.Return(jen.Qual(r.p.Import("generators/gen"), "Draft").Custom(gen.Multiline(),
+		gen.KeyValue("Kind", jen.Lit(kind)),
+		gen.KeyValue("Name", the("Wire")),
+		gen.KeyValue("Files", jen.Index().Qual(r.p.Import("generators/gen"), "File").Custom(gen.Multiline(),
+			jen.Values(gen.KeyValue("Path", jen.Id("where")), gen.KeyValue("Text", jen.Id("text"))),
+			jen.Values(gen.KeyValue("Path", jen.Qual("strings", "TrimSuffix").Call(jen.Id("where"), jen.Lit(".go")).Op("+").Lit("_test.go")), gen.KeyValue("Text", jen.Id("tested"))),
+		)),
+		gen.KeyValue("Next", jen.Index().String().Values(
+			jen.Lit("Write ").Op("+").Add(the("Go")).Op("+").Lit(" in ").Op("+").Id("where").Op("+").Lit("."),
+			jen.Lit("go test ./").Op("+").Id("dir"),
+		)),
+	), jen.Nil())
+}
+
+// refuse gives an error back.
+//
+//	if err != nil {
+//		return gen.Draft{}, err
+//	}
+func (r recipe) refuse() {
+	r.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Qual(r.p.Import("generators/gen"), "Draft").Values(), jen.Err()))
+}
+
+// sketch shows the Go that the next lines write, under a headline.
+func (r recipe) sketch(headline string, text ...string) {
+	r.Comment("// " + headline)
+	r.Comment("//")
+	for _, line := range text {
+		r.Comment("//\t" + line)
+	}
+}
+
+// the calls a method of the component's name: name.Go().
+func the(method string) *jen.Statement { return jen.Id("name").Dot(method).Call() }
+
+// writes calls a function of jennifer: jen.Lit("x").
+func writes(function string, arguments ...jen.Code) *jen.Statement {
+	return jen.Qual(jenPath, function).Call(arguments...)
+}
+
+// lines is a list of arguments that has each of them on a line of its own.
+func lines() jen.Options {
+	return jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
+}

@@ -1,0 +1,387 @@
+package typecheck
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/build"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// askSystem asks the go command for its target system.
+func askSystem(ctx context.Context, dir string) (System, error) {
+	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: dir}, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION", "GOWORK")
+	if err != nil {
+		return System{}, explain(err, errOut)
+	}
+	var env struct{ GOROOT, GOOS, GOARCH, CGO_ENABLED, GOFLAGS, GOVERSION, GOWORK string }
+	if err := json.Unmarshal(out, &env); err != nil {
+		return System{}, fmt.Errorf("reading what go env printed: %w", err)
+	}
+	s := System{Root: env.GOROOT, GOOS: env.GOOS, GOARCH: env.GOARCH, Cgo: env.CGO_ENABLED == "1"}
+	if found := regexp.MustCompile(`go1\.(\d+)`).FindStringSubmatch(env.GOVERSION); found != nil {
+		s.Release, _ = strconv.Atoi(found[1])
+	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return System{}, fmt.Errorf("reading go.mod: %w", err)
+	}
+	s.Local = env.GOWORK != "" && env.GOWORK != "off" || regexp.MustCompile(`=>\s*"?(\.|/|[A-Za-z]:)`).Match(mod)
+	for _, flag := range strings.Fields(env.GOFLAGS) {
+		flag = "-" + strings.TrimLeft(flag, "-")
+		if tags, ok := strings.CutPrefix(flag, "-tags="); ok {
+			s.Tags = strings.Split(tags, ",")
+		}
+		if flag == "-mod=mod" {
+			s.Flags = []string{"-mod=readonly"} // or the go command would write to go.mod
+		}
+	}
+	return s, nil
+}
+
+// A listedExport is what go list prints for a package.
+type listedExport struct {
+	ImportPath string
+	Export     string
+	Standard   bool
+	Module     *struct {
+		Dir     string
+		Version string
+		Replace *struct{ Version string }
+	}
+	Error *struct{ Err string }
+}
+
+// lasts reports whether a package changes only with the version of Go or of its module.
+func (l listedExport) lasts() bool {
+	switch {
+	case l.Standard:
+		return true
+	case l.Module == nil:
+		return false
+	case l.Module.Replace != nil:
+		return l.Module.Replace.Version != ""
+	}
+	return l.Module.Version != ""
+}
+
+// askExports asks the go command for the export data of packages, which it compiles if it has to.
+func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
+	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
+	args = append(append(args, "--"), paths...)
+	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: c.root.Name()}, "go", args...)
+	if err != nil {
+		return explain(err, errOut)
+	}
+	c.known.passing = nil
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var l listedExport
+		err := decoder.Decode(&l)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading what go list printed: %w", err)
+		}
+		c.addAnswer(l)
+	}
+}
+
+// addAnswer adds an answer. An answer that differs from an earlier one invalidates what was read
+// before.
+func (c *ExportCache) addAnswer(l listedExport) {
+	before := c.known.Files[l.ImportPath]
+	delete(c.known.missing, l.ImportPath)
+	if l.Export == "" || c.owns(l) {
+		delete(c.known.Files, l.ImportPath)
+		c.known.missing[l.ImportPath] = "package " + l.ImportPath + " cannot be imported"
+		if l.Error != nil {
+			first, _, _ := strings.Cut(strings.TrimSpace(l.Error.Err), "\n")
+			c.known.missing[l.ImportPath] = first
+		}
+	} else {
+		c.known.Files[l.ImportPath] = l.Export
+		if !l.Standard && (c.known.System.Local || !l.lasts()) {
+			c.known.passing = append(c.known.passing, l.ImportPath)
+		}
+	}
+	if before != "" && before != l.Export {
+		c.known.edition++
+	}
+}
+
+// owns reports whether a package is in the project's module, whether it exists on disk or not.
+func (c *ExportCache) owns(l listedExport) bool {
+	if l.Module == nil {
+		return false
+	}
+	root, err := os.Stat(c.root.Name())
+	if err != nil {
+		return false
+	}
+	dir, err := os.Stat(l.Module.Dir)
+	return err == nil && os.SameFile(root, dir)
+}
+
+// explain adds the output of the go command to its error.
+func explain(err error, words []byte) error {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
+	}
+	return err
+}
+
+// fileName is the file with the answers, below the project's root.
+const (
+	folder   = ".petrock/cache"
+	fileName = folder + "/exports.json"
+)
+
+// An ExportCache finds the export data of packages that one project imports. It caches the answers of
+// the go command, in memory and in the project's .petrock folder. It is not safe for concurrent use.
+type ExportCache struct {
+	root  *os.Root
+	known *answers // nil before the first call
+}
+
+// answers are answers of the go command. Only those about the standard library and the module cache
+// are saved: other packages may change at any time.
+type answers struct {
+	Key     string
+	System  System
+	Files   map[string]string // by import path, the file with its export data
+	missing map[string]string // by import path, why it cannot be imported
+	passing []string          // import paths whose files are valid for one call
+	edition int               // increases when earlier answers become invalid
+}
+
+// A System is the target that packages are built for.
+type System struct {
+	Root         string // GOROOT
+	GOOS, GOARCH string
+	Cgo          bool
+	Tags         []string
+	Release      int      // minor version of Go 1
+	Local        bool     // modules may be local folders, which may change at any time
+	Flags        []string // for the go command
+}
+
+// Equal reports whether two systems build the same files.
+func (s System) Equal(other System) bool { return reflect.DeepEqual(s, other) }
+
+// Context returns the system for package build.
+func (s System) Context() *build.Context {
+	c := build.Default
+	c.GOOS, c.GOARCH, c.CgoEnabled = s.GOOS, s.GOARCH, s.Cgo
+	c.BuildTags = s.Tags
+	c.ReleaseTags = nil
+	for release := 1; release <= s.Release; release++ {
+		c.ReleaseTags = append(c.ReleaseTags, fmt.Sprintf("go1.%d", release))
+	}
+	return &c
+}
+
+// NewExportCache returns a cache for the project in root.
+func NewExportCache(root *os.Root) *ExportCache { return &ExportCache{root: root} }
+
+// System returns the target that the project is built for.
+func (c *ExportCache) System(ctx context.Context) (System, error) {
+	if err := c.refresh(ctx); err != nil {
+		return System{}, err
+	}
+	return c.known.System, nil
+}
+
+// State identifies all that the answers of the go command depend on, except the contents of local
+// modules. It starts no process.
+func (c *ExportCache) State() string { return key(c.root.Name()) }
+
+// Find finds the export data of packages, in addition to those of earlier calls.
+func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error) {
+	if err := c.refresh(ctx); err != nil {
+		return Exports{}, err
+	}
+	var unknown []string
+	for _, path := range paths {
+		if path != "C" && path != "unsafe" && c.known.Files[path] == "" {
+			unknown = append(unknown, path)
+		}
+	}
+	unknown = append(unknown, c.known.passing...)
+	slices.Sort(unknown)
+	unknown = slices.Compact(unknown)
+	if len(unknown) > 0 {
+		if err := c.askExports(ctx, unknown); err != nil {
+			return Exports{}, err
+		}
+		c.save()
+	}
+	return Exports{Edition: c.known.edition, files: maps.Clone(c.known.Files), missing: maps.Clone(c.known.missing)}, nil
+}
+
+// Exports locates export data.
+type Exports struct {
+	Edition int // a change means that everything has to be read again
+	files   map[string]string
+	missing map[string]string
+}
+
+// Open opens the export data of a package.
+func (f Exports) Open(path string) (io.ReadCloser, error) {
+	if file := f.files[path]; file != "" {
+		return os.Open(file)
+	}
+	return nil, errors.New(f.Why(path))
+}
+
+// Has reports whether a package can be imported.
+func (f Exports) Has(path string) bool { return f.files[path] != "" }
+
+// Why explains why a package cannot be imported, as a compiler would.
+func (f Exports) Why(path string) string {
+	if reason := f.missing[path]; reason != "" {
+		return reason
+	}
+	return "package " + path + " is not in this project, its modules or the standard library"
+}
+
+// refresh loads saved answers, and drops those that are no longer valid.
+func (c *ExportCache) refresh(ctx context.Context) error {
+	now := key(c.root.Name())
+	edition := 1
+	if c.known != nil {
+		if c.known.Key == now && c.known.there() {
+			return nil
+		}
+		edition = c.known.edition + 1
+	} else if kept := c.load(); kept != nil && kept.Key == now && kept.there() {
+		kept.edition = edition
+		c.known = kept
+		return nil
+	}
+	system, err := askSystem(ctx, c.root.Name())
+	if err != nil {
+		return err
+	}
+	c.known = &answers{Key: now, System: system, Files: map[string]string{}, missing: map[string]string{}, edition: edition}
+	return nil
+}
+
+// there reports whether the export data still exists: Go trims its build cache.
+func (a *answers) there() bool {
+	for _, file := range a.Files {
+		if _, err := os.Stat(file); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *ExportCache) load() *answers {
+	text, err := c.root.ReadFile(fileName)
+	if err != nil {
+		return nil
+	}
+	kept := &answers{missing: map[string]string{}}
+	if json.Unmarshal(text, kept) != nil || kept.Files == nil {
+		return nil
+	}
+	return kept
+}
+
+// save writes the answers to .petrock if that exists. Errors are ignored: it is a cache.
+func (c *ExportCache) save() {
+	lasting := *c.known
+	lasting.Files = maps.Clone(lasting.Files)
+	for _, path := range lasting.passing {
+		delete(lasting.Files, path)
+	}
+	text, err := json.Marshal(lasting)
+	if err != nil {
+		return
+	}
+	if err := c.root.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return
+	}
+	temporary := fmt.Sprintf("%s.%d", fileName, os.Getpid())
+	if c.root.WriteFile(temporary, text, 0o644) != nil || c.root.Rename(temporary, fileName) != nil {
+		c.root.Remove(temporary)
+	}
+}
+
+// key identifies all that the answers of the go command depend on: the go command, its environment,
+// the modules. It starts no process.
+func key(dir string) string {
+	hash := sha256.New()
+	add := func(name string, text []byte) {
+		fmt.Fprintf(hash, "%s %d\n", name, len(text))
+		hash.Write(text)
+	}
+	program, err := exec.LookPath("go")
+	if err == nil {
+		program, _ = filepath.EvalSymlinks(program)
+	}
+	add("format", []byte("3"))
+	stamp(hash, program)
+	var settings []string
+	for _, setting := range os.Environ() {
+		if strings.HasPrefix(setting, "GO") || strings.HasPrefix(setting, "CGO_") || strings.HasPrefix(setting, "HOME=") || strings.HasPrefix(setting, "XDG_") {
+			settings = append(settings, setting)
+		}
+	}
+	slices.Sort(settings)
+	add("environment", []byte(strings.Join(settings, "\n")))
+	if config, err := os.UserConfigDir(); err == nil {
+		stamp(hash, filepath.Join(config, "go", "env")) // what go env -w has set
+	}
+	if file := os.Getenv("GOENV"); file != "" {
+		stamp(hash, file)
+	}
+	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
+		text, _ := os.ReadFile(filepath.Join(dir, name))
+		add(name, text)
+	}
+	for _, file := range workspaces(dir) {
+		text, _ := os.ReadFile(file)
+		add(file, text)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// stamp adds the size and modification time of a file.
+func stamp(hash io.Writer, file string) {
+	info, err := os.Stat(file)
+	if err != nil {
+		fmt.Fprintf(hash, "no %s\n", file)
+		return
+	}
+	fmt.Fprintf(hash, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
+}
+
+// workspaces returns the go.work files that may apply to a folder.
+func workspaces(dir string) []string {
+	if file := os.Getenv("GOWORK"); file != "" {
+		return []string{file}
+	}
+	var files []string
+	for at := dir; ; at = filepath.Dir(at) {
+		files = append(files, filepath.Join(at, "go.work"))
+		if at == filepath.Dir(at) {
+			return files
+		}
+	}
+}
