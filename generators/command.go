@@ -99,7 +99,7 @@ func (n named) checkMethod(file gen.GoFile) {
 // applyMethod adds what a command does to the state.
 //
 //	// Apply does it, with s, c and e alone: …
-//	func (c Publish) Apply(s *State, e app.Entry) PublishOutput {
+//	func (c Publish) Apply(s *State, e app.Event) PublishOutput {
 //		…
 //	}
 func (n named) applyMethod(p gen.Project, file gen.GoFile, output string) {
@@ -107,7 +107,7 @@ func (n named) applyMethod(p gen.Project, file gen.GoFile, output string) {
 		"Apply does it, by what is in s, c and e alone: it is done again whenever the log is read, and has to come to",
 		"the same. The id of something new is e.ID, and now is e.Time.",
 	)
-	file.Func().Params(jen.Id("c").Id(n.goName)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(p.Import("core/app"), "Entry")).Id(output).BlockFunc(func(g *jen.Group) {
+	file.Func().Params(jen.Id("c").Id(n.goName)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(p.Import("core/app"), "Event")).Id(output).BlockFunc(func(g *jen.Group) {
 		if n.isWritten() {
 			g.Op(n.body.text)
 			return

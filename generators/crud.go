@@ -231,7 +231,7 @@ func (c crud) checks(file gen.GoFile, command, about string, result *jen.Stateme
 // applies adds the method that changes the state, and gives back an item.
 func (c crud) applies(file gen.GoFile, command, about string, body func(*jen.Group)) {
 	file.Comment("// Apply " + about)
-	file.Func().Params(jen.Id("c").Id(command)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(c.p.Import("core/app"), "Entry")).Id(c.typ).BlockFunc(body)
+	file.Func().Params(jen.Id("c").Id(command)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(c.p.Import("core/app"), "Event")).Id(c.typ).BlockFunc(body)
 }
 
 // a is an item with its article: a post.

@@ -96,14 +96,14 @@ func featureTest(p gen.Project, feature string) gen.GoFile {
 	imported := p.Import(featureDir(feature))
 	test := gen.NewGoFile(imported+"_test", feature+"_test")
 	importFeature(p, test, feature)
-	test.ImportName(p.Import("core/apptest"), "apptest")
+	test.ImportName(p.Import("core/app/apptest"), "apptest")
 	test.ImportName(p.Import("core/mcptest"), "mcptest")
 	return test
 }
 
 // serveFeature begins a test with a client of a feature.
 func serveFeature(p gen.Project, g *jen.Group, feature string) {
-	g.Id("client").Op(":=").Qual(p.Import("core/apptest"), "Serve").Call(jen.Id("t"), jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
+	g.Id("client").Op(":=").Qual(p.Import("core/app/apptest"), "Serve").Call(jen.Id("t"), jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
 }
 
 // A source is a Go file in the making, under its name.
@@ -266,7 +266,7 @@ func inFeature(p gen.Project, kind, text, description string) (named, error) {
 // isReserved reports whether a name of Go has a meaning of its own in the package of a feature.
 func isReserved(name string) bool {
 	switch name {
-	case "State", "NewState", "Feature", "Map", "Register", "Entry":
+	case "State", "NewState", "Feature", "Map", "Register", "Event":
 		return true
 	}
 	return false
@@ -308,7 +308,7 @@ func (n named) begin(p gen.Project, draft gen.Draft) (gen.Draft, error) {
 
 // importFeatures tells a test the names of packages that it may import.
 func (n named) importFeatures(p gen.Project, file gen.GoFile) {
-	file.ImportName(p.Import("core/apptest"), "apptest")
+	file.ImportName(p.Import("core/app/apptest"), "apptest")
 	for _, feature := range n.served(p) {
 		importFeature(p, file, feature)
 	}
@@ -371,7 +371,7 @@ func (n named) serve(p gen.Project, g *jen.Group) {
 	for _, feature := range n.served(p) {
 		arguments = append(arguments, jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
 	}
-	g.Id("client").Op(":=").Qual(p.Import("core/apptest"), "Serve").Call(arguments...)
+	g.Id("client").Op(":=").Qual(p.Import("core/app/apptest"), "Serve").Call(arguments...)
 	for _, c := range n.given {
 		g.Id("client").Dot("Given").Call(jen.Lit(c.tool), n.argument(p, c.tool, c.input))
 	}

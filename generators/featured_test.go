@@ -111,7 +111,7 @@ func TestFeatureRefusals(t *testing.T) {
 		{command("posts/new-state"), "something else in a feature"},
 		{command("posts/feature"), "something else in a feature"},
 		{query("posts/map"), "something else in a feature"},
-		{query("posts/entry"), "something else in a feature"},
+		{query("posts/event"), "something else in a feature"},
 		{worker("posts/register"), "something else in a feature"},
 		{command("posts/a_b_c"), "longer words"},
 		{command("users/replay"), "TestReplay"},

@@ -594,7 +594,7 @@ func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
 	file.ImportName(u.p.Import("core/app"), "app")
-	file.ImportName(u.p.Import("core/apptest"), "apptest")
+	file.ImportName(u.p.Import("core/app/apptest"), "apptest")
 	file.Commentf("// An event of version %d of %s is read as a %s.", u.Version, u.Entry, u.Type)
 	file.Func().Id("Test" + u.OldType("")).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
 		want, data := u.expected(imported), jen.Id("data")
@@ -608,7 +608,7 @@ func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 		}
 		g.Id("event").Op(":=").Qual(u.p.Import("core/app"), "Record").Values(
 			gen.KeyValue("Type", jen.Lit(u.Entry)), gen.KeyValue("Version", jen.Lit(u.Version)), gen.KeyValue("Data", data))
-		g.Id("got").Op(":=").Qual(u.p.Import("core/apptest"), "Replayed").Types(jen.Qual(imported, u.Type)).Call(
+		g.Id("got").Op(":=").Qual(u.p.Import("core/app/apptest"), "Replayed").Types(jen.Qual(imported, u.Type)).Call(
 			jen.Id("t"), jen.Id("event"), jen.Qual(imported, "Feature").Call())
 		g.If(jen.Id("want").Op(":=").Add(want), jen.Op("!").Qual("reflect", "DeepEqual").Call(jen.Id("got"), jen.Id("want"))).Block(
 			jen.Id("t").Dot("Errorf").Call(jen.Lit("got %+v, want %+v"), jen.Id("got"), jen.Id("want")),

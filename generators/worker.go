@@ -181,7 +181,7 @@ func commandOf(f *gen.Feature, d duty) (string, error) {
 // duty adds a method.
 //
 //	// OnCreate is called with each posts/create, in the order of the log. …
-//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Entry) error {
+//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error {
 //		…
 //	}
 func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
@@ -198,7 +198,7 @@ func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
 			file.ImportName(p.Import(featureDir(d.feature)), d.feature)
 			command = jen.Qual(p.Import(featureDir(d.feature)), d.command)
 		}
-		params = append(params, jen.Id("c").Add(command), jen.Id("e").Qual(p.Import("core/app"), "Entry"))
+		params = append(params, jen.Id("c").Add(command), jen.Id("e").Qual(p.Import("core/app"), "Event"))
 	}
 	file.Func().Params(jen.Id("w").Op("*").Id(n.goName)).Id(d.method).Params(params...).Error().BlockFunc(func(g *jen.Group) {
 		if n.isWritten() {

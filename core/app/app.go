@@ -8,7 +8,7 @@
 //	type Create struct{ Title string }
 //
 //	func (c Create) Check(ctx context.Context, s *State) error      // why it cannot be done now
-//	func (c Create) Apply(s *State, e app.Entry) CreateOutput       // no clock, no randomness, no I/O
+//	func (c Create) Apply(s *State, e app.Event) CreateOutput       // no clock, no randomness, no I/O
 //
 //	type Get struct{ ID string }
 //
@@ -16,7 +16,7 @@
 //
 //	type Digest struct{ Sent int }
 //
-//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Entry) error
+//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error
 //	func (w *Digest) Every(ctx context.Context) error
 //
 // Replay is strict. An event whose data has an unknown field, lacks one, or has one of another type

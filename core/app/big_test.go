@@ -18,12 +18,12 @@ type Big struct {
 }
 
 func (Big) Check(context.Context, *Seen) error  { return nil }
-func (Big) Apply(s *Seen, _ app.Entry) struct{} { s.look(); return struct{}{} }
+func (Big) Apply(s *Seen, _ app.Event) struct{} { s.look(); return struct{}{} }
 
 // Slow is a worker that does not come to an end.
 type Slow struct{}
 
-func (*Slow) OnBig(ctx context.Context, _ Big, _ app.Entry) error { <-ctx.Done(); return ctx.Err() }
+func (*Slow) OnBig(ctx context.Context, _ Big, _ app.Event) error { <-ctx.Done(); return ctx.Err() }
 
 // Many big entries are not all read before the first is dealt with: not when they are replayed, nor by a worker.
 func TestBigEntries(t *testing.T) {

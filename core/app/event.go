@@ -14,9 +14,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Entry is what applying a command may know of its place in the log. It is the same whenever the
+// An Event is what applying a command may know of its place in the log. It is the same whenever the
 // command is applied: times and the ids of new things come from here, and from nowhere else.
-type Entry struct {
+type Event struct {
 	Seq  int64     `json:"seq"`  // 1, 2, 3, … without a gap
 	ID   string    `json:"id"`   // no other entry has it
 	Time time.Time `json:"time"` // when the command was executed, in UTC, to the microsecond
@@ -24,7 +24,7 @@ type Entry struct {
 
 // A Record is an entry as the log holds it.
 type Record struct {
-	Entry
+	Event
 	Type    string          `json:"type"`    // such as posts/create
 	Version int             `json:"version"` // of what its data looks like
 	Data    json.RawMessage `json:"data"`    // the command

@@ -34,7 +34,7 @@ func (c Create) Check(ctx context.Context, s *Posts) error {
 }
 
 // Apply adds it. It goes by the state, the command and its entry in the log alone.
-func (c Create) Apply(s *Posts, e app.Entry) Post {
+func (c Create) Apply(s *Posts, e app.Event) Post {
 	post := Post{ID: e.ID, Title: c.Title}
 	s.ByID[post.ID] = post
 	return post
@@ -69,7 +69,7 @@ func ExampleOlderOf() {
 	ctx := context.Background()
 	log := app.NewMemory()
 	err := log.Write(ctx, func(tx app.Tx) error {
-		return tx.Append(app.Record{Entry: app.Entry{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: []byte(`{"name":"Hello"}`)})
+		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: []byte(`{"name":"Hello"}`)})
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -379,14 +379,14 @@ func (a *App) try(p *pending) (r Record, err error) {
 		return r, refused{err}
 	}
 	r = Record{
-		Entry:   Entry{a.at + 1, a.o.NewID(), storable(a.o.Now())},
+		Event:   Event{a.at + 1, a.o.NewID(), storable(a.o.Now())},
 		Type:    p.of.entry,
 		Version: p.of.version,
 		Data:    p.data,
 		Key:     p.key,
 	}
 	sound = false
-	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Entry))
+	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))
 	if err != nil {
 		return r, fmt.Errorf("encoding the result of %s: %w", p.of.entry, err)
 	}

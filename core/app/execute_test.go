@@ -260,4 +260,4 @@ func (nested) Check(ctx context.Context, _ *odd) error {
 	_, err := app.Do(ctx, Count{1})
 	return err
 }
-func (nested) Apply(*odd, app.Entry) int { return 0 }
+func (nested) Apply(*odd, app.Event) int { return 0 }

@@ -38,7 +38,7 @@ type Commander[S, Out any] interface {
 
 	// Apply changes the state and gives back what the caller is told. It depends on the state, the command and the
 	// entry alone, so that it does the same whenever it is done again. It has to work on whatever Check lets pass.
-	Apply(s *S, e Entry) Out
+	Apply(s *S, e Event) Out
 }
 
 // An Answerer is a query: a struct whose fields are what is asked. What it gives back may be a part of the
@@ -94,7 +94,7 @@ func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older 
 // A command is one that was decoded.
 type command interface {
 	check(ctx context.Context, state any) error
-	apply(state any, e Entry) any
+	apply(state any, e Event) any
 	value() any
 }
 
@@ -104,7 +104,7 @@ func (t *typedCommand[C, S, Out]) check(ctx context.Context, state any) error {
 	return t.c.Check(ctx, state.(*S))
 }
 
-func (t *typedCommand[C, S, Out]) apply(state any, e Entry) any { return t.c.Apply(state.(*S), e) }
+func (t *typedCommand[C, S, Out]) apply(state any, e Event) any { return t.c.Apply(state.(*S), e) }
 
 func (t *typedCommand[C, S, Out]) value() any { return t.c }
 

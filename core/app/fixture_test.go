@@ -50,7 +50,7 @@ func (c Add) Check(_ context.Context, s *State) error {
 	return nil
 }
 
-func (c Add) Apply(s *State, e app.Entry) *Item {
+func (c Add) Apply(s *State, e app.Event) *Item {
 	item := &Item{ID: e.ID, Name: c.Name + c.unsaid, Made: e.Time, Seq: e.Seq}
 	s.Items[e.ID] = item
 	s.Order = append(s.Order, e.ID)
@@ -63,7 +63,7 @@ type Count struct {
 }
 
 func (c Count) Check(context.Context, *State) error { return nil }
-func (c Count) Apply(s *State, _ app.Entry) int     { s.Total += c.By; return s.Total }
+func (c Count) Apply(s *State, _ app.Event) int     { s.Total += c.By; return s.Total }
 
 // Break breaks in the way it is told, after it has changed something.
 type Break struct {
@@ -78,7 +78,7 @@ func (c Break) Check(_ context.Context, s *State) error {
 	return nil
 }
 
-func (c Break) Apply(s *State, _ app.Entry) any {
+func (c Break) Apply(s *State, _ app.Event) any {
 	s.Total = -2
 	s.Items = nil
 	switch c.How {

@@ -22,7 +22,7 @@ type Mark struct {
 }
 
 func (c Mark) Check(context.Context, *Sparse) error { return nil }
-func (c Mark) Apply(s *Sparse, _ app.Entry) int {
+func (c Mark) Apply(s *Sparse, _ app.Event) int {
 	if s.Marks[c.Word] = true; c.Off {
 		delete(s.Marks, c.Word)
 	}
@@ -59,7 +59,7 @@ func (o Odd) MarshalJSON() ([]byte, error) {
 type poke struct{}
 
 func (poke) Check(context.Context, *Odd) error     { return nil }
-func (poke) Apply(*Odd, app.Entry) json.RawMessage { return json.RawMessage("1") }
+func (poke) Apply(*Odd, app.Event) json.RawMessage { return json.RawMessage("1") }
 
 // A state whose encoding panics has no snapshot, and does no other harm.
 func TestSnapshotPanics(t *testing.T) {

@@ -207,7 +207,7 @@ func TestWatchLease(t *testing.T) {
 // Twofold executes commands of two types, and of one type at once.
 type Twofold struct{ tries int }
 
-func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Entry) error {
+func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Event) error {
 	w.tries++
 	if c.Name != "start" {
 		return nil

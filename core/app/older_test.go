@@ -21,7 +21,7 @@ type Amount struct {
 }
 
 func (c Sum) Check(context.Context, *State) error { return nil }
-func (c Sum) Apply(s *State, _ app.Entry) int     { s.Total += c.Amount.N; return s.Total }
+func (c Sum) Apply(s *State, _ app.Event) int     { s.Total += c.Amount.N; return s.Total }
 
 // SumV1 has the fields of Count, and SumV2 those of Tally.
 type SumV1 struct {
@@ -53,7 +53,7 @@ func record(t *testing.T, m *app.Memory, kind string, version int, data string) 
 	s := m.Share()
 	err := s.Write(t.Context(), func(tx app.Tx) error {
 		seq := last(t, s) + 1
-		return tx.Append(app.Record{Entry: app.Entry{Seq: seq, ID: "id" + string(rune('a'+seq))}, Type: kind, Version: version, Data: json.RawMessage(data)})
+		return tx.Append(app.Record{Event: app.Event{Seq: seq, ID: "id" + string(rune('a'+seq))}, Type: kind, Version: version, Data: json.RawMessage(data)})
 	})
 	if err != nil {
 		t.Fatal(err)

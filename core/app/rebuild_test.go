@@ -68,7 +68,7 @@ type Tag struct {
 }
 
 func (c Tag) Check(context.Context, *Tagged) error { return nil }
-func (c Tag) Apply(s *Tagged, _ app.Entry) []int   { s.Tags = c.Tags; return s.Tags }
+func (c Tag) Apply(s *Tagged, _ app.Event) []int   { s.Tags = c.Tags; return s.Tags }
 
 // Raise raises the first of the list, and breaks if it is told to.
 type Raise struct {
@@ -76,7 +76,7 @@ type Raise struct {
 }
 
 func (c Raise) Check(context.Context, *Tagged) error { return nil }
-func (c Raise) Apply(s *Tagged, _ app.Entry) int {
+func (c Raise) Apply(s *Tagged, _ app.Event) int {
 	s.Tags[0]++
 	if c.Break {
 		panic("it breaks")

@@ -254,7 +254,7 @@ func (a *App) applySome(batch []decoded) (done int, err error) {
 		case d.err != nil:
 			err = a.block(d, d.concerned, d.err)
 		case d.command != nil && d.of.feature.stuck == nil:
-			d.command.apply(d.of.feature.state, d.Entry)
+			d.command.apply(d.of.feature.state, d.Event)
 		}
 		if err != nil {
 			return done, err

@@ -18,7 +18,7 @@ type Tally struct {
 }
 
 func (c Tally) Check(context.Context, *State) error { return nil }
-func (c Tally) Apply(s *State, _ app.Entry) int     { s.Total += c.Amount; return s.Total }
+func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
 // newer is the feature items of another build: count is called tally, add is of version 2, break is gone.
 func newer(maps func(app.Recorded) (app.Recorded, error)) app.Feature {
@@ -219,7 +219,7 @@ type slowCount struct {
 }
 
 func (c slowCount) Check(context.Context, *State) error { return nil }
-func (c slowCount) Apply(s *State, _ app.Entry) int {
+func (c slowCount) Apply(s *State, _ app.Event) int {
 	for until := time.Now().Add(1500 * time.Microsecond); time.Now().Before(until); {
 		s.Total++
 	}
@@ -237,7 +237,7 @@ func TestFeaturesAreChecked(t *testing.T) {
 	zero.Commands[0] = app.CommandOf[Add]("add", 0)
 	follows := items()
 	follows.Workers = []app.Worker{app.WorkerOf("w", func(context.Context) (*odd, error) { return &odd{}, nil },
-		app.On(func(*odd, context.Context, Tally, app.Entry) error { return nil }))}
+		app.On(func(*odd, context.Context, Tally, app.Event) error { return nil }))}
 	same, idle := mailing(&outside{}), items()
 	same.Workers = append(same.Workers, same.Workers[0])
 	idle.Workers = []app.Worker{app.WorkerOf("w", func(context.Context) (*odd, error) { return &odd{}, nil },

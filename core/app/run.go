@@ -208,7 +208,7 @@ func (r *runner) some(ctx context.Context) (more bool, err error) {
 // concerned is the command of an event and what the worker does about it, nil if that is nothing. A
 // worker that follows commands of a feature waits at the event at which the feature is stuck: the
 // error is that one.
-func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Entry) error, err error) {
+func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Event) error, err error) {
 	if err := r.app.rlock(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -245,7 +245,7 @@ func (r *runner) follows(f *feature) bool {
 
 // persist tries an entry until it is done or has to be set aside. That it is tried is saved before, so that
 // an entry which ends the process is not tried forever.
-func (r *runner) persist(ctx context.Context, record Record, c command, do func(any, context.Context, any, Entry) error) error {
+func (r *runner) persist(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
 	for {
 		if r.Trying != record.Seq {
 			r.Trying, r.Tries, r.Error = record.Seq, 0, ""
@@ -302,9 +302,9 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 }
 
 // try has the worker do something about an entry, once. The lease is renewed meanwhile.
-func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Entry) error) error {
+func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
 	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
-	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Entry) })
+	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Event) })
 }
 
 // keyPrefix begins the idempotency keys of the commands that a piece of work executes.

@@ -244,4 +244,4 @@ type hidden struct{ sum int }
 type hide struct{ N int }
 
 func (hide) Check(context.Context, *hidden) error { return nil }
-func (c hide) Apply(s *hidden, _ app.Entry) int   { s.sum += c.N; return s.sum }
+func (c hide) Apply(s *hidden, _ app.Event) int   { s.sum += c.N; return s.sum }

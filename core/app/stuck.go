@@ -155,7 +155,7 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 			return err
 		}
 		id := fmt.Sprintf("%s-%d", amendmentsName, last+1)
-		if err := tx.Append(Record{Entry: Entry{last + 1, id, am.Time}, Type: amendedType, Version: 1, Data: data}); err != nil {
+		if err := tx.Append(Record{Event: Event{last + 1, id, am.Time}, Type: amendedType, Version: 1, Data: data}); err != nil {
 			return err
 		}
 		return tx.Put(amendmentsName, document)

@@ -18,7 +18,7 @@ type CountMore struct {
 }
 
 func (c CountMore) Check(context.Context, *State) error { return nil }
-func (c CountMore) Apply(s *State, _ app.Entry) int     { s.Total += c.By; return s.Total }
+func (c CountMore) Apply(s *State, _ app.Event) int     { s.Total += c.By; return s.Total }
 
 // Explode panics when it is applied with the data of a newer build.
 type Explode struct {
@@ -26,7 +26,7 @@ type Explode struct {
 }
 
 func (c Explode) Check(context.Context, *State) error { return nil }
-func (c Explode) Apply(s *State, _ app.Entry) string {
+func (c Explode) Apply(s *State, _ app.Event) string {
 	if s.Total++; c.How == "new" {
 		panic("exploded")
 	}
@@ -40,7 +40,7 @@ func (CountItems) Check(ctx context.Context, _ *Tagged) error {
 	_, err := app.Ask(ctx, Total{})
 	return err
 }
-func (CountItems) Apply(s *Tagged, _ app.Entry) int { return len(s.Tags) }
+func (CountItems) Apply(s *Tagged, _ app.Event) int { return len(s.Tags) }
 
 // Tags asks for the tags.
 type Tags struct{}
@@ -190,11 +190,11 @@ func TestStuckInABatch(t *testing.T) {
 func tagging(world *outside) []app.Feature {
 	both := builds()
 	begin := func(context.Context) (*Mailer, error) { return &Mailer{world: world}, nil }
-	onTag := func(m *Mailer, ctx context.Context, _ Tag, _ app.Entry) error { return m.world.send(ctx, "tag") }
+	onTag := func(m *Mailer, ctx context.Context, _ Tag, _ app.Event) error { return m.world.send(ctx, "tag") }
 	both[1].Workers = []app.Worker{
 		app.WorkerOf("both", begin, app.FromStart[Mailer](), app.On(onTag),
-			app.On(func(m *Mailer, ctx context.Context, c Count, _ app.Entry) error { return m.world.send(ctx, "count") })),
-		app.WorkerOf("tags", begin, app.FromStart[Mailer](), app.On(func(m *Mailer, ctx context.Context, _ Raise, _ app.Entry) error {
+			app.On(func(m *Mailer, ctx context.Context, c Count, _ app.Event) error { return m.world.send(ctx, "count") })),
+		app.WorkerOf("tags", begin, app.FromStart[Mailer](), app.On(func(m *Mailer, ctx context.Context, _ Raise, _ app.Event) error {
 			_, err := app.Ask(ctx, Total{})
 			return errors.Join(err, m.world.send(ctx, "raise"))
 		})),

@@ -19,7 +19,7 @@ type Worker struct {
 	name    string
 	begin   func(context.Context) (any, error)
 	fields  savedFields
-	on      map[reflect.Type]func(w any, ctx context.Context, c any, e Entry) error
+	on      map[reflect.Type]func(w any, ctx context.Context, c any, e Event) error
 	periods []period
 	start   bool // a new one begins with the first entry
 }
@@ -48,7 +48,7 @@ func WorkerOf[W any](name string, begin func(context.Context) (*W, error), dutie
 	w := Worker{
 		name:  name,
 		begin: func(ctx context.Context) (any, error) { return begin(ctx) },
-		on:    map[reflect.Type]func(any, context.Context, any, Entry) error{},
+		on:    map[reflect.Type]func(any, context.Context, any, Event) error{},
 	}
 	decoder := sync.OnceValue(strictjson.NewExactDecoder[W])
 	w.fields = savedFields{reflect.TypeFor[W](), func(state []byte, made any) error { return decoder().Decode(state, made.(*W)) }}
@@ -62,9 +62,9 @@ func WorkerOf[W any](name string, begin func(context.Context) (*W, error), dutie
 // it fails it is called again, later each time, until the entry is set aside. However often it is called for an entry, the
 // first command of a type that it executes with [Do] is executed once, and so are the second and those after it: who
 // wants another one executed the next time gives that a key, see [WithKey].
-func On[W, C any](f func(*W, context.Context, C, Entry) error) Duty[W] {
+func On[W, C any](f func(*W, context.Context, C, Event) error) Duty[W] {
 	return func(w *Worker) {
-		w.on[reflect.TypeFor[C]()] = func(made any, ctx context.Context, c any, e Entry) error {
+		w.on[reflect.TypeFor[C]()] = func(made any, ctx context.Context, c any, e Event) error {
 			return f(made.(*W), ctx, c.(C), e)
 		}
 	}

@@ -59,7 +59,7 @@ type Mailer struct {
 	world *outside
 }
 
-func (m *Mailer) OnAdd(ctx context.Context, c Add, e app.Entry) error {
+func (m *Mailer) OnAdd(ctx context.Context, c Add, e app.Event) error {
 	if _, err := app.Do(ctx, Count{1}); err != nil {
 		return err
 	}

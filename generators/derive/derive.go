@@ -46,7 +46,7 @@
 //	// Create writes a post.
 //	type Create struct{ … }                                                // a command, whose fields are its input
 //	func (c Create) Check(ctx context.Context, s *State) error             // why it cannot be done
-//	func (c Create) Apply(s *State, e app.Entry) CreateOutput              // does it: no clock, no randomness, no I/O
+//	func (c Create) Apply(s *State, e app.Event) CreateOutput              // does it: no clock, no randomness, no I/O
 //
 //	// Get gives back one post.
 //	type Get struct{ … }                                                   // a query
@@ -55,7 +55,7 @@
 //	// Digest sends a mail for each new post.
 //	type Digest struct{ … }                                                // a worker; its exported fields are kept
 //	func NewDigest(ctx context.Context) (*Digest, error)                   // may be left out, and so may ctx
-//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Entry) error // c may be a command of another feature
+//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error // c may be a command of another feature
 //	func (w *Digest) Every(ctx context.Context) error                      // again and again, with //petrock:every
 //
 //	func Map(r app.Recorded) (app.Recorded, error)                         // what old entries mean; may be left out

@@ -327,7 +327,7 @@ func (f *finder) hasShape(m *types.Func, pkg *types.Package) bool {
 	case "Check":
 		return takesAndGives(s, list{isContext, state}, list{isError})
 	case "Apply":
-		return takesAndGives(s, list{state, f.isApp("Entry")}, list{isAny})
+		return takesAndGives(s, list{state, f.isApp("Event")}, list{isAny})
 	}
 	return takesAndGives(s, list{isContext, state}, list{isAny, isError})
 }
@@ -338,13 +338,13 @@ func wantedOf(name, method string) string {
 	case "Check":
 		return "func (c " + name + ") Check(ctx context.Context, s *State) error"
 	case "Apply":
-		return "func (c " + name + ") Apply(s *State, e app.Entry) T"
+		return "func (c " + name + ") Apply(s *State, e app.Event) T"
 	case "Answer":
 		return "func (q " + name + ") Answer(ctx context.Context, s *State) (T, error)"
 	case "Every":
 		return "func (w *" + name + ") Every(ctx context.Context) error"
 	}
-	return "func (w *" + name + ") " + method + "(ctx context.Context, c T, e app.Entry) error, T being a command"
+	return "func (w *" + name + ") " + method + "(ctx context.Context, c T, e app.Event) error, T being a command"
 }
 
 // version takes in what version the data of a command is.

@@ -3,6 +3,7 @@ package derive
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -38,8 +39,8 @@ func (f *finder) render() ([]byte, error) {
 	}
 	e := emitter{gen.NewGoFile(f.pkg.Path(), f.pkg.Name()), f.Core}
 	e.HeaderComment(typecheck.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
-	for _, name := range []string{"app", "appmcp", "mcp"} {
-		e.ImportName(f.Core+"/"+name, name)
+	for _, name := range []string{"app", "app/appmcp", "mcp"} {
+		e.ImportName(f.Core+"/"+name, path.Base(name))
 	}
 	fragments, err := f.fragments(e)
 	if err != nil {
@@ -223,7 +224,7 @@ func (e emitter) add(c Component) *jen.Statement {
 
 // app and appmcp are names of core's packages for features.
 func (e emitter) app(name string) *jen.Statement    { return jen.Qual(e.core+"/app", name) }
-func (e emitter) appmcp(name string) *jen.Statement { return jen.Qual(e.core+"/appmcp", name) }
+func (e emitter) appmcp(name string) *jen.Statement { return jen.Qual(e.core+"/app/appmcp", name) }
 
 // renderFeature writes what a feature is, and the function that offers its commands and queries.
 //

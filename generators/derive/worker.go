@@ -69,7 +69,7 @@ func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
 // follows checks a method that is called with each command of a type.
 func (f *finder) follows(c *Component, name *ast.Ident, m *types.Func) {
 	pos := f.placeOf(m, name.Pos())
-	if !takesAndGives(m.Signature(), []func(types.Type) bool{isContext, isAny, f.isApp("Entry")}, []func(types.Type) bool{isError}) {
+	if !takesAndGives(m.Signature(), []func(types.Type) bool{isContext, isAny, f.isApp("Event")}, []func(types.Type) bool{isError}) {
 		f.problem(pos, "the method %s of %s is not that of a worker: %s; change it, %s", m.Name(), name.Name, wantedOf(name.Name, m.Name()), orIgnore)
 		return
 	}

@@ -120,7 +120,7 @@ type %[1]s struct{}
 func (c %[1]s) Check(ctx context.Context, s *State) error { return nil }
 
 // Apply does something.
-func (c %[1]s) Apply(s *State, e app.Entry) time.Time { %s }
+func (c %[1]s) Apply(s *State, e app.Event) time.Time { %s }
 `, name, apply)
 }
 

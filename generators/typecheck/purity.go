@@ -177,7 +177,7 @@ func (f *finder) readsLog(method *types.Func) bool {
 // takesEntry reports whether a method has the event as a parameter.
 func (f *finder) takesEntry(s *types.Signature) bool {
 	for v := range s.Params().Variables() {
-		if named, ok := types.Unalias(v.Type()).(*types.Named); ok && named.Obj().Name() == "Entry" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == f.Core+"/app" {
+		if named, ok := types.Unalias(v.Type()).(*types.Named); ok && named.Obj().Name() == "Event" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == f.Core+"/app" {
 			return true
 		}
 	}

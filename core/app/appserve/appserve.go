@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
-	"github.com/petrock/petrock/core/appmcp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
-	"github.com/petrock/petrock/core/appmcp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 )
@@ -34,7 +34,7 @@ func (c create) Check(context.Context, *state) error {
 	return nil
 }
 
-func (c create) Apply(s *state, e app.Entry) string {
+func (c create) Apply(s *state, e app.Event) string {
 	s.Posts = append(s.Posts, c.Title)
 	return e.ID
 }
@@ -44,7 +44,7 @@ type drop struct{}
 
 func (drop) Check(context.Context, *state) error { return nil }
 
-func (drop) Apply(s *state, _ app.Entry) string {
+func (drop) Apply(s *state, _ app.Event) string {
 	s.Posts = s.Posts[1:]
 	return ""
 }
@@ -58,7 +58,7 @@ func (list) Answer(_ context.Context, s *state) (string, error) {
 // digest is a worker that cannot deal with a post called bad.
 type digest struct{}
 
-func (*digest) onCreate(_ context.Context, c create, _ app.Entry) error {
+func (*digest) onCreate(_ context.Context, c create, _ app.Event) error {
 	if c.Title == "bad" {
 		return errors.New("nobody wants to read that")
 	}

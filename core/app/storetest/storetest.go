@@ -54,7 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 // Record is a record for tests, which follows from its number.
 func Record(seq int64) app.Record {
 	return app.Record{
-		Entry: app.Entry{
+		Event: app.Event{
 			Seq:  seq,
 			ID:   fmt.Sprint("id", seq),
 			Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_000_001 * time.Microsecond),

@@ -133,7 +133,7 @@ import (
 	"strings"
 	"testing"
 
-	"hello/core/apptest"
+	"hello/core/app/apptest"
 	"hello/features/notes"
 )
 

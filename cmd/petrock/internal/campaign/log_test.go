@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"hello/core/app"
-	"hello/core/apptest"
+	"hello/core/app/apptest"
 	"hello/features/posts"
 )
 

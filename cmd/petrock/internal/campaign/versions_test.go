@@ -223,7 +223,7 @@ const (
 func (c Place) Check(ctx context.Context, s *State) error { return nil }
 
 // Apply does nothing.
-func (c Place) Apply(s *State, e app.Entry) int { return len(c.Items) }
+func (c Place) Apply(s *State, e app.Event) int { return len(c.Items) }
 `
 	w.write("features/orders/place.go", head+`// An Item is what is ordered.
 type Item struct {

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
 )
 

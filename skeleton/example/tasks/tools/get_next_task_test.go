@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"

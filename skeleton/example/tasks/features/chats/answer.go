@@ -32,7 +32,7 @@ func (c Answer) Check(ctx context.Context, s *State) error {
 }
 
 // Apply answers it.
-func (c Answer) Apply(s *State, e app.Entry) Question {
+func (c Answer) Apply(s *State, e app.Event) Question {
 	question := s.Questions[c.QuestionID]
 	question.answer(c.Answer, c.Agent, e.Time)
 	s.Open = slices.DeleteFunc(s.Open, func(id string) bool { return id == question.ID })

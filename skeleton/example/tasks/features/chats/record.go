@@ -26,7 +26,7 @@ func (c Record) Check(ctx context.Context, s *State) error {
 }
 
 // Apply adds the question. A new conversation has the id of its first question.
-func (c Record) Apply(s *State, e app.Entry) Question {
+func (c Record) Apply(s *State, e app.Event) Question {
 	chat := c.ChatID
 	if chat == "" {
 		chat = e.ID

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/chats"
 )
 

@@ -21,7 +21,7 @@ func (c Create) Check(ctx context.Context, s *State) error {
 }
 
 // Apply adds the task.
-func (c Create) Apply(s *State, e app.Entry) Task {
+func (c Create) Apply(s *State, e app.Event) Task {
 	task := &Task{
 		ID:          e.ID,
 		Seq:         e.Seq,

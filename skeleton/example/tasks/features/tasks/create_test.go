@@ -3,7 +3,7 @@ package tasks_test
 import (
 	"testing"
 
-	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
 )

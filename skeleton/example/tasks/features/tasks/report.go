@@ -37,7 +37,7 @@ func (c Report) Check(ctx context.Context, s *State) error {
 }
 
 // Apply ends the task.
-func (c Report) Apply(s *State, e app.Entry) Task {
+func (c Report) Apply(s *State, e app.Event) Task {
 	task := s.Tasks[c.ID]
 	s.dequeue(task) // it is in the queue if the lease has run out
 	task.Status = TaskStatusDone

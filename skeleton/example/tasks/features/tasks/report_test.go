@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
 )

@@ -27,7 +27,7 @@ func (c Return) Check(ctx context.Context, s *State) error {
 }
 
 // Apply puts it back where it was. Its lease stays, so that a late report is taken until another agent has the task.
-func (c Return) Apply(s *State, e app.Entry) Task {
+func (c Return) Apply(s *State, e app.Event) Task {
 	task := s.Tasks[c.ID]
 	s.dequeue(task)
 	s.enqueue(task)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/appmcp"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/mcp"
 )
 

@@ -29,7 +29,7 @@ type Noted struct {
 
 func (n Note) Check(context.Context, *Tally) error { return nil }
 
-func (n Note) Apply(s *Tally, e app.Entry) Noted {
+func (n Note) Apply(s *Tally, e app.Event) Noted {
 	h := fnv.New64a()
 	h.Write([]byte(n.Name + e.ID + e.Time.String()))
 	s.Count, s.Sum, s.Hash = s.Count+1, s.Sum+n.By, s.Hash*31+h.Sum64()

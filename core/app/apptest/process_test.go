@@ -215,7 +215,7 @@ func TestKilledWriters(t *testing.T) {
 	}
 	for _, n := range answered {
 		if r := byName[n.Name]; r.Seq != n.Seq || r.ID != n.ID {
-			t.Errorf("%+v was answered, and the log has %+v", n, r.Entry)
+			t.Errorf("%+v was answered, and the log has %+v", n, r.Event)
 		}
 	}
 	t.Logf("%d commands answered, %d in the log", len(answered), seq)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/appmcp"
-	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
@@ -45,7 +45,7 @@ func (c create) Check(_ context.Context, s *state) error {
 	return nil
 }
 
-func (c create) Apply(s *state, e app.Entry) createOutput {
+func (c create) Apply(s *state, e app.Event) createOutput {
 	s.Posts[e.ID] = c.Title
 	return createOutput{e.ID, e.Time}
 }
@@ -389,7 +389,7 @@ func TestNewerEvent(t *testing.T) {
 	}
 	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, store, posts()) })
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
-		return tx.Append(app.Record{Entry: app.Entry{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
+		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
-	"github.com/petrock/petrock/core/appmcp"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -318,7 +318,7 @@ func fill(b *testing.B, path string, entries int, command func(seq int) any, kin
 		for seq := first; seq < first+10_000; seq++ {
 			data, err := json.Marshal(command(seq))
 			fatal(b, err)
-			records = append(records, app.Record{Entry: app.Entry{Seq: int64(seq), ID: fmt.Sprintf("%016d", seq), Time: time.Now()}, Type: kind, Version: 1, Data: data})
+			records = append(records, app.Record{Event: app.Event{Seq: int64(seq), ID: fmt.Sprintf("%016d", seq), Time: time.Now()}, Type: kind, Version: 1, Data: data})
 		}
 		fatal(b, s.Write(b.Context(), func(tx app.Tx) error { return tx.Append(records...) }))
 	}
@@ -346,7 +346,7 @@ type Change struct {
 
 func (c Change) Check(context.Context, *Live) error { return nil }
 
-func (c Change) Apply(s *Live, e app.Entry) int {
+func (c Change) Apply(s *Live, e app.Event) int {
 	t := s.Things[c.ID]
 	if t == nil {
 		t = &Thing{ID: c.ID}

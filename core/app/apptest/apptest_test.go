@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/appmcp"
-	"github.com/petrock/petrock/core/apptest"
+	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -36,7 +36,7 @@ func (c add) Check(context.Context, *state) error {
 	return nil
 }
 
-func (c add) Apply(s *state, _ app.Entry) int {
+func (c add) Apply(s *state, _ app.Event) int {
 	s.Sum += c.N
 	if c.Random {
 		outside++
@@ -59,7 +59,7 @@ type double struct {
 	Added map[int64]bool
 }
 
-func (w *double) onAdd(ctx context.Context, c add, e app.Entry) error {
+func (w *double) onAdd(ctx context.Context, c add, e app.Event) error {
 	if w.Added == nil {
 		w.Added = map[int64]bool{}
 	}
@@ -77,7 +77,7 @@ type doubled struct {
 
 func (doubled) Check(context.Context, *state) error { return nil }
 
-func (c doubled) Apply(s *state, _ app.Entry) int {
+func (c doubled) Apply(s *state, _ app.Event) int {
 	s.Doubled += c.N
 	return s.Doubled
 }
@@ -139,7 +139,7 @@ func TestServeOneOfTwo(t *testing.T) {
 	type other struct{}
 	alone := sums()
 	alone.Workers = append(alone.Workers, app.WorkerOf("follows", func(context.Context) (*other, error) { return &other{}, nil },
-		app.On(func(*other, context.Context, other, app.Entry) error { return errors.New("there is none") })))
+		app.On(func(*other, context.Context, other, app.Event) error { return errors.New("there is none") })))
 	client := apptest.Serve(t, alone)
 	client.Given("sums_add", `{"n":2}`)
 	client.Work(t.Context())
