@@ -117,11 +117,6 @@ func (s *Schema) Validate(data []byte) error {
 	if err := strictjson.Check(data); err != nil {
 		return &ValidationError{Problems: []Problem{{Message: "reading JSON: " + err.Error()}}}
 	}
-	return s.ValidateChecked(data)
-}
-
-// ValidateChecked is [Schema.Validate] for data that [strictjson.Check] is known to accept.
-func (s *Schema) ValidateChecked(data []byte) error {
 	v := validation{work: allowance(len(data))}
 	v.check(s.root, bytes.TrimSpace(data), nil)
 	switch {

@@ -41,10 +41,6 @@ func NewExactDecoder[T any]() *Decoder[T] {
 // path, for what does not fit; v may then be filled in part.
 func (d *Decoder[T]) Decode(data []byte, v *T) error { return d.value.Decode(data, v) }
 
-// DecodeChecked is [Decoder.Decode] for data that [Check] is known to accept, such as a part
-// that [Object] has handed out. Its only error is a [*TypeError]. On other input it may panic.
-func (d *Decoder[T]) DecodeChecked(data []byte, v *T) error { return d.value.DecodeChecked(data, v) }
-
 // A ValueDecoder is a [Decoder] for a type that is known at run time alone.
 type ValueDecoder struct {
 	decode decoder
@@ -61,11 +57,6 @@ func (d *ValueDecoder) Decode(data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return err
 	}
-	return d.DecodeChecked(data, v)
-}
-
-// DecodeChecked is [Decoder.DecodeChecked]; v points to a value of the decoder's type.
-func (d *ValueDecoder) DecodeChecked(data []byte, v any) error {
 	_, err := d.decode(data, skipSpace(data, 0), reflect.ValueOf(v).Elem())
 	return err
 }

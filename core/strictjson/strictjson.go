@@ -12,8 +12,7 @@
 // [Decoder] fills a Go value; one from [NewExactDecoder] refuses what it would have to ignore or
 // leave out. All of them read the input in one pass and keep nothing of it.
 //
-// What has been checked need not be checked again: [Members], [Elements] and
-// [Decoder.DecodeChecked] take that for granted and are quicker for it.
+// [Members] and [Elements] walk a value that has been checked already.
 package strictjson
 
 import (
