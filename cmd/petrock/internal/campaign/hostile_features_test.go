@@ -33,7 +33,7 @@ func hostileFeatures() []hostile {
 
 	// Names that no folder, package or client can have, of a feature and of what is in one.
 	for _, name := range []string{"", " ", "a b", `"`, "`", "*/", "a\nb", "a\x00b", "\xff", "..", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, ".git", "_", "-x", "--force", "1a", "a.b", "a-b", "aB", "POSTS",
-		"аdd", "ädd", "\u202eadd", "ſend", long, "func", "type", "go", "import", "string", "error", "nil", "init", "main", "app", "a", "vendor", "internal", "testdata", "con", "com1", "core", "cmd", "tools", "data", "features", "mcp", "context", "time"} {
+		"аdd", "ädd", "\u202eadd", "ſend", long, "func", "type", "go", "import", "string", "error", "nil", "init", "main", "app", "a", "vendor", "internal", "testdata", "con", "com1", "core", "cmd", "tools", "serve", "features", "mcp", "context", "time"} {
 		add(hostile{"feature", input{Name: name}, "*"}, hostile{"feature", input{Name: name, CRUD: true, Fields: title}, "*"})
 		for _, kind := range []string{"command", "query", "worker"} {
 			add(hostile{kind, input{Name: name + "/publish", Every: map[bool]string{true: "5m"}[kind == "worker"]}, "*"})
@@ -47,7 +47,7 @@ func hostileFeatures() []hostile {
 	}
 
 	// Features whose names mean something elsewhere, and are fine here: the program's, the suffixes of files, variables of tests.
-	for _, name := range []string{"hello", "windows", "orders", "client", "first", "fmt"} {
+	for _, name := range []string{"hello", "windows", "orders", "client", "first", "fmt", "data"} {
 		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
 	}
 	add(hostile{"feature", input{Name: "orders"}, "there is a feature orders already"}, hostile{"feature", input{Name: "orders", CRUD: true, Fields: title}, "there is a feature orders already"})
