@@ -128,7 +128,9 @@ func (t crudTests) paged(next int, items ...jen.Code) *jen.Statement {
 //		CreatedAt: apptest.Time(1),
 //	}
 func (t crudTests) item(g *jen.Group, variable string, created, updated int, fields []jen.Code) {
-	at := func(seq int) *jen.Statement { return jen.Qual(t.p.Import("core/app/apptest"), "Time").Call(jen.Lit(seq)) }
+	at := func(seq int) *jen.Statement {
+		return jen.Qual(t.p.Import("core/app/apptest"), "Time").Call(jen.Lit(seq))
+	}
 	set := []jen.Code{gen.KeyValue("ID", jen.Lit(fmt.Sprintf("id%d", created))), gen.KeyValue("Seq", jen.Lit(created))}
 	set = append(set, fields...)
 	set = append(set, gen.KeyValue("CreatedAt", at(created)), gen.KeyValue("UpdatedAt", at(updated)))

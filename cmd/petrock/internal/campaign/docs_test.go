@@ -17,6 +17,7 @@ var block = regexp.MustCompile("(?ms)^```(\\w+) (\\S+)\n(.*?)^```$")
 // What the documentation shows works: each input of a tool can be sent as it is, each Go file can be written, and
 // afterwards all of the project is sound. In between, what a new generator makes can be made in the same conversation.
 func TestDocs(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	before := w.tree()
 	client := w.serve(devserver.Options{})
@@ -46,11 +47,7 @@ func TestDocs(t *testing.T) {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))
-	tested := []string{"test", "./tools", "./resources", "./prompts", "./features/...", "./handlers"}
-	if *long {
-		tested = append(tested, "./internal/...", "./cmd/...")
-	}
-	w.goCommand(tested...)
+	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./internal/...", "./cmd/...")
 	w.formatted(".")
 
 	if err := removeAll(w.path("features/posts/old.go")); err != nil { // nobody generated it, and its feature is undone

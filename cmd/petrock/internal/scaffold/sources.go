@@ -152,8 +152,7 @@ type edit struct {
 	text    string
 }
 
-// moveImports changes the import paths of a Go file. Nothing but those changes, and the
-// order of imports where gofmt wants another.
+// moveImports changes the import paths of a Go file and sorts its imports. The rest stays as it is.
 func moveImports(name string, src []byte, moves []move) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)
@@ -173,11 +172,12 @@ func moveImports(name string, src []byte, moves []move) ([]byte, error) {
 	if len(edits) == 0 {
 		return src, nil
 	}
-	moved, err := format.Source(splice(src, edits))
+	end := fset.Position(file.Decls[len(file.Decls)-1].End()).Offset // of the imports
+	head, err := format.Source(splice(src[:end], edits))
 	if err != nil {
-		return nil, fmt.Errorf("formatting %s: %w", name, err)
+		return nil, fmt.Errorf("format %s: %w", name, err)
 	}
-	return moved, nil
+	return append(bytes.TrimSuffix(head, []byte("\n")), src[end:]...), nil
 }
 
 // setField sets the first string field of this name in the composite literals of a Go file.
