@@ -40,7 +40,7 @@ func hostileFeatures() []hostile {
 		}
 	}
 	for _, name := range []string{"publish", "posts/", "/publish", "posts//publish", "posts/a/b", "posts/..", "posts/../x", "../posts/x", "posts/x.go", "posts/ ", "posts/a b", "posts/a\nb", "posts/ä", "posts/_", "posts/" + long, "posts/a_b_c",
-		"posts/state", "posts/new-state", "posts/feature", "posts/map", "posts/register", "posts/entry", "posts/replay"} {
+		"posts/state", "posts/new-state", "posts/feature", "posts/map", "posts/register", "posts/event", "posts/replay"} {
 		for _, kind := range []string{"command", "query", "worker"} {
 			add(hostile{kind, input{Name: name, Every: map[bool]string{true: "5m"}[kind == "worker"]}, "*"})
 		}
