@@ -51,7 +51,7 @@ var mayImport = []struct {
 	{"generators/cli", []string{"generators", "generators/devserver", "generators/engine", "generators/gen", "generators/handover", "core/..."}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 
-	// The workshop must build while the rest of the project does not.
+	// The project's own petrock must build while the rest of the project does not.
 	{"skeleton/.../cmd/petrock/...", []string{"skeleton/.../cmd/petrock/...", "generators/...", "core/..."}},
 	{"skeleton", nil},
 	{"skeleton/...", []string{"skeleton/...", "core/..."}},

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The official client makes a feature from an empty folder, over stdio alone, and uses it: through the workshop, and through
-// the built server, which is killed and started again.
+// The official client makes a feature from an empty folder, over stdio alone, and calls it through
+// the dev server, and through the built server, which is killed and started again.
 func TestFeature(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
@@ -23,17 +23,17 @@ func TestFeature(t *testing.T) {
 func driveFeature(t *testing.T, version string) {
 	t.Parallel()
 	dir := t.TempDir()
-	workshop := startPetrock(t, dir, version)
-	good(t, workshop, "new_project", map[string]any{"name": "hello"})
-	good(t, workshop, "generate_feature", map[string]any{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
-	good(t, workshop, "generate_query", map[string]any{
+	dev := startPetrock(t, dir, version)
+	good(t, dev, "new_project", map[string]any{"name": "hello"})
+	good(t, dev, "generate_feature", map[string]any{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
+	good(t, dev, "generate_query", map[string]any{
 		"name": "posts/count", "output": []string{"count:int"}, "body": "return CountOutput{Count: len(s.Posts)}, nil",
 		"examples": []any{map[string]any{"tool": "posts_create", "input": map[string]any{"title": "a"}}, map[string]any{"output": map[string]any{"count": 1}}},
 	})
-	program, _ := good(t, workshop, "build", nil)["program"].(string)
+	program, _ := good(t, dev, "build", nil)["program"].(string)
 	through := func(tool string, arguments map[string]any) map[string]any {
 		t.Helper()
-		said := call(t, workshop, "call", map[string]any{"name": tool, "arguments": arguments})
+		said := call(t, dev, "call", map[string]any{"name": tool, "arguments": arguments})
 		var out map[string]any
 		if err := json.Unmarshal([]byte(textOf(t, said)), &out); err != nil || said.IsError {
 			t.Fatalf("%s says %s", tool, textOf(t, said))

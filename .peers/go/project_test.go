@@ -12,7 +12,7 @@ import (
 )
 
 // A project that petrock new has just made serves the official client in both eras, and so does its
-// workshop, started as the project's .mcp.json says, also when the project's own code is broken.
+// dev server, started as the project's .mcp.json says, also when the project's own code is broken.
 func TestNewProject(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")

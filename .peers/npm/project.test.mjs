@@ -1,4 +1,4 @@
-// A project that petrock new has just made: each client starts its server and its workshop as
+// A project that petrock new has just made: each client starts its server and its dev server as
 // the project's configuration says.
 
 import assert from 'node:assert/strict';

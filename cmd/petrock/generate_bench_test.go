@@ -68,7 +68,7 @@ func BenchmarkGenerate(b *testing.B) {
 	b.ReportMetric(median(figures["warm500-ms"])-median(figures["warm10-ms"]), "warm500-warm10-ms")
 }
 
-// BenchmarkGenerateCold reports what the workshop's generate tool takes as a process of its own,
+// BenchmarkGenerateCold reports how long petrock generate tool takes as a process of its own,
 // after an earlier one (cold) and with nothing kept of earlier ones (bare), beside one go build
 // ./tools after one of its files has changed. The figures are medians.
 func BenchmarkGenerateCold(b *testing.B) {
@@ -81,8 +81,8 @@ func BenchmarkGenerateCold(b *testing.B) {
 		for _, p := range projects {
 			generate := func() float64 {
 				in := p.next()
-				took := timed(b, func() error { return p.workshop(append([]string{"generate", "tool", in.Name}, in.Fields...)...) })
-				if err := p.workshop("undo"); err != nil {
+				took := timed(b, func() error { return p.petrock(append([]string{"generate", "tool", in.Name}, in.Fields...)...) })
+				if err := p.petrock("undo"); err != nil {
 					b.Fatal(err)
 				}
 				return took
@@ -106,7 +106,7 @@ func BenchmarkGenerateCold(b *testing.B) {
 }
 
 // BenchmarkGenerateFinished reports what the tool generate_tool takes with a body and two examples, all of it
-// verified, built and run before it is written, in a workshop that is running, beside one go test ./tools after one of
+// verified, built and run before it is written, in a running dev server, next to one go test ./tools after one of
 // its files has changed. The figures are medians.
 func BenchmarkGenerateFinished(b *testing.B) {
 	figures := figures{}
@@ -169,7 +169,7 @@ func BenchmarkSync(b *testing.B) {
 	once := func() {
 		p.remove(".petrock/cache")
 		p.remove("tools/tools_gen.go")
-		took := timed(b, func() error { return p.workshop("sync") })
+		took := timed(b, func() error { return p.petrock("sync") })
 		vetted := p.touchAnd("vet")
 		figures.add(b, "sync-ms", took)
 		figures.add(b, "vet-ms", vetted)
@@ -208,7 +208,7 @@ func timed(b *testing.B, do func() error) float64 {
 	return time.Since(begin).Seconds() * 1e3
 }
 
-// A benchProject is a project with many tools, in sync, with the program of its workshop.
+// A benchProject is a project with many tools, in sync, with its own petrock built.
 type benchProject struct {
 	b       *testing.B
 	dir     string
@@ -247,7 +247,7 @@ func newBenchProject(b *testing.B, size int) *benchProject {
 		b.Fatal(err)
 	}
 	p.run("go", "build", "-o", "bin/", "./cmd/petrock")
-	if err := p.workshop("sync"); err != nil {
+	if err := p.petrock("sync"); err != nil {
 		b.Fatal(err)
 	}
 	p.run("go", "vet", "./...")
@@ -267,8 +267,8 @@ func (p *benchProject) next() generators.ToolInput {
 	return generators.ToolInput{Name: name, Fields: fields[:3+p.names%2], Description: fmt.Sprintf("Looks things up in the catalogue %d.", p.names)}
 }
 
-// workshop runs the program of the workshop.
-func (p *benchProject) workshop(args ...string) error {
+// petrock runs the project's own petrock.
+func (p *benchProject) petrock(args ...string) error {
 	cmd := exec.Command(filepath.Join(p.dir, "bin", "petrock"), args...)
 	cmd.Dir = p.dir
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-// serveMCP serves petrock's own workshop, as petrock mcp does in a folder.
+// serveMCP runs the dev server of petrock mcp in a folder, and returns a client of it.
 func serveMCP(t *testing.T, dir string) *mcptest.Client {
 	t.Helper()
 	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), CanMake: true})

@@ -125,7 +125,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // sound DIR NAME MODULE [CALL ANSWER] builds, vets, tests and formats a project, and talks to its server and
-// its workshop. CALL is what the server is called with, unless that is the tool add.
+// its dev server. CALL is what the server is called with, unless that is the tool add.
 func sound(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 && len(args) != 5 {
 		ts.Fatalf("usage: sound dir name module [call answer]")

@@ -15,7 +15,7 @@ import (
 // interrupt or SIGTERM. Calls in flight then get the grace to finish; a second
 // signal ends the process at once. The error is nil for either end.
 //
-// out is standard output: os.Stdout, or, in a program that imports package quiet, the
+// out is standard output: os.Stdout, or, in a program that imports package stdout, the
 // file that it kept. It carries messages of the protocol alone: from here to the end
 // of the process, whatever else is printed to os.Stdout goes to standard error, and
 // whoever reads os.Stdin finds it empty.

@@ -178,7 +178,7 @@ func TestStrayPrints(t *testing.T) {
 	}
 }
 
-// Without package quiet, what came before the first message is there, a line of
+// Without package stdout, what came before the first message is there, a line of
 // its own, and what comes after it is not.
 func TestPrintsBeforeServing(t *testing.T) {
 	p := start(t, "late")

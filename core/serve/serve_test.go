@@ -122,7 +122,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("it is answered with %d: %s", status, text)
 	}
 	if strings.Contains(text, "generate_tool") {
-		t.Errorf("the workshop is there over HTTP: %s", text)
+		t.Errorf("generators are served over HTTP: %s", text)
 	}
 }
 

@@ -90,7 +90,7 @@ func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 	return first.Operation
 }
 
-// hasTool reports whether the workshop offers a tool.
+// hasTool reports whether the dev server offers a tool.
 func hasTool(client *mcptest.Client, name string) bool {
 	for _, tool := range client.Tools() {
 		if tool.Name == name {

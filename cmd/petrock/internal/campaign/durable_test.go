@@ -87,7 +87,7 @@ func (s *server) end() {
 	}
 }
 
-// caller calls tools of the project through the workshop. What they say is to hold a text.
+// caller calls tools of the project through the dev server. Each result must contain a text.
 func (w *world) caller(client *mcptest.Client) func(tool string, arguments object, says string) {
 	return func(tool string, arguments object, says string) {
 		w.Helper()
@@ -107,11 +107,11 @@ func TestFeaturesLast(t *testing.T) {
 		t.Errorf("it says %+v", made)
 	}
 	program := good[devserver.Built](w, client, "build", nil).Program
-	call("posts_create", object{"title": "from the workshop"}, `"seq":1`)
-	call("posts_list", object{}, "from the workshop")
+	call("posts_create", object{"title": "from the dev server"}, `"seq":1`)
+	call("posts_list", object{}, "from the dev server")
 
 	first := startServer(t, program, w.dir)
-	first.call("posts_list", object{}, "from the workshop")
+	first.call("posts_list", object{}, "from the dev server")
 	first.call("posts_create", object{"title": "one"}, `"seq":2`)
 	second := startServer(t, program, t.TempDir()) // elsewhere, and on the same data
 	second.call("posts_list", object{}, "one")
@@ -127,7 +127,7 @@ func TestFeaturesLast(t *testing.T) {
 	}
 	items := page.Result.StructuredContent.Items
 	first.call("posts_update", object{"id": items[1].ID, "title": "changed"}, `"title":"changed"`)
-	first.call("posts_delete", object{"id": items[0].ID}, `"title":"from the workshop"`)
+	first.call("posts_delete", object{"id": items[0].ID}, `"title":"from the dev server"`)
 	first.call("posts_get", object{"id": items[0].ID}, "there is no post")
 	first.kill()
 	second.call("posts_get", object{"id": items[1].ID}, `"title":"changed"`)

@@ -16,7 +16,7 @@ import (
 func TestGeneratorNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	untried := generators.All() // to build a workshop for each takes too long here
+	untried := generators.All() // building the project's own petrock for each takes too long
 	for i, g := range untried {
 		untried[i].Make = func(p gen.Project, input json.RawMessage) (gen.Draft, error) {
 			draft, err := g.Make(p, input)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// However and whenever the workshop is killed, the next run leaves the project as it was before, or
+// Whenever the project's own petrock is killed, the next run leaves the project as it was before, or
 // as it would have become, and goes on.
 func TestKilled(t *testing.T) {
 	kills := rounds(2, 100)
@@ -44,7 +44,7 @@ func TestKilled(t *testing.T) {
 		if there {
 			args = one(m, []string{"undo"}, []string{"destroy", "tool", "send_mail"})
 		}
-		cmd := w.workshop(args...)
+		cmd := w.petrock(args...)
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said
 		if err := cmd.Start(); err != nil {

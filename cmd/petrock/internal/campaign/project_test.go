@@ -25,8 +25,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// isWorkshop is set in the environment of the test binary when it is to be a project's workshop.
-const isWorkshop = "PETROCK_TEST_WORKSHOP"
+// runPetrock is an environment variable. If it is set, the test binary runs as the project's own petrock.
+const runPetrock = "PETROCK_TEST_CLI"
 
 // What a project is called in these tests.
 const (
@@ -36,7 +36,7 @@ const (
 
 // The tests have no network, and ignore workspaces above a project.
 func TestMain(m *testing.M) {
-	if os.Getenv(isWorkshop) != "" {
+	if os.Getenv(runPetrock) != "" {
 		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout))
 	}
 	debug.SetGCPercent(400) // the tests parse much and keep little
@@ -275,9 +275,9 @@ func (w *world) undo(e *engine.Engine, id string) *engine.Result {
 	return result
 }
 
-// workshop is the project's workshop as a process of its own: the test binary, which is the same
-// program.
-func (w *world) workshop(args ...string) *exec.Cmd {
+// petrock returns a command that runs the project's own petrock. The program is the test binary, whose
+// code is the same.
+func (w *world) petrock(args ...string) *exec.Cmd {
 	w.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -285,14 +285,14 @@ func (w *world) workshop(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), isWorkshop+"=1", "PWD="+w.dir)
+	cmd.Env = append(os.Environ(), runPetrock+"=1", "PWD="+w.dir)
 	return cmd
 }
 
-// run runs the workshop, and returns what it prints and the status that it ends with.
+// run runs the project's own petrock, and returns its output and exit code.
 func (w *world) run(args ...string) (out, errOut string, status int) {
 	w.Helper()
-	cmd := w.workshop(args...)
+	cmd := w.petrock(args...)
 	var first, second bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &first, &second
 	err := cmd.Run()
@@ -322,8 +322,8 @@ func (w *world) sound(e *engine.Engine) {
 	w.fresh(e)
 }
 
-// soundQuickly is the same for what a generation may change. The workshop and what it is made of are
-// left out: no generation changes them, and all that the workshop's own test looks at is whether
+// soundQuickly is the same for what a generation may change. The project's own petrock is left out
+// with its packages: no generation changes them, and its test only checks whether
 // derived files are fresh. With features the program has SQLite in it, which takes seconds to link, so
 // it is compiled and vetted, and not linked and run.
 func (w *world) soundQuickly(e *engine.Engine) {

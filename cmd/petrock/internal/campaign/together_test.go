@@ -34,7 +34,7 @@ func TestTogether(t *testing.T) {
 	var commands []*exec.Cmd
 	for i := range rounds(4, 6) {
 		kind := []string{"tool", "prompt", "tool"}[i%3]
-		commands = append(commands, w.workshop("generate", kind, fmt.Sprintf("made-%d", i), "a"))
+		commands = append(commands, w.petrock("generate", kind, fmt.Sprintf("made-%d", i), "a"))
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
@@ -53,7 +53,7 @@ func TestTogether(t *testing.T) {
 	// Undoing is done in turn, too.
 	commands = nil
 	for _, op := range history.Operations {
-		commands = append(commands, w.workshop("undo", op.ID))
+		commands = append(commands, w.petrock("undo", op.ID))
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
@@ -69,7 +69,7 @@ func TestTogetherSame(t *testing.T) {
 	w := newWorld(t)
 	var commands []*exec.Cmd
 	for i := range 4 {
-		commands = append(commands, w.workshop("generate", "tool", "same", fmt.Sprintf("field%d", i)))
+		commands = append(commands, w.petrock("generate", "tool", "same", fmt.Sprintf("field%d", i)))
 	}
 	made := 0
 	for i, said := range w.together(commands...) {

@@ -1,4 +1,4 @@
-// Late is a server without package quiet: what is printed before it serves reaches the
+// Late is a server without package stdout: what is printed before it serves reaches the
 // client, and nothing after that.
 package main
 

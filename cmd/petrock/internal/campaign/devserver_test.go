@@ -20,7 +20,7 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// serve serves the project's workshop to a client.
+// serve runs the project's dev server, and returns a client of it.
 func (w *world) serve(o devserver.Options) *mcptest.Client {
 	w.Helper()
 	if o.Dir == "" {
@@ -39,7 +39,7 @@ func (w *world) serve(o devserver.Options) *mcptest.Client {
 	return mcptest.Connect(w, server)
 }
 
-// good calls a tool of the workshop that must succeed, and reads what it gives back.
+// good calls a tool of the dev server, which must succeed, and returns its result.
 func good[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
 	w.Helper()
 	result := client.CallTool(tool, arguments)
@@ -64,7 +64,7 @@ func shout() object {
 }
 
 // One call makes a finished tool, which can be called in the same conversation, and undone.
-func TestWorkshopFinishesTool(t *testing.T) {
+func TestDevServerFinishesTool(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	before := w.tree()
@@ -99,8 +99,8 @@ func TestWorkshopFinishesTool(t *testing.T) {
 	w.unchanged(before, "after undo")
 }
 
-// What is wrong with a body is told; the project stays as it is, nothing is left behind, and the workshop goes on.
-func TestWorkshopSurvivesBodies(t *testing.T) {
+// Errors in a body are reported. The project stays unchanged, nothing is left behind, and the dev server keeps running.
+func TestDevServerSurvivesBodies(t *testing.T) {
 	w := newWorld(t)
 	outside := filepath.Join(w.base, "outside", "written.txt")
 	temporary := t.TempDir()
@@ -162,7 +162,7 @@ func quote(text string) string {
 }
 
 // The command line prints the JSON that the tool gives back, however its input came.
-func TestWorkshopSaysWhatTheCommandLineSays(t *testing.T) {
+func TestDevServerMatchesCommandLine(t *testing.T) {
 	needsLong(t)
 	input := shout()
 	text, err := json.Marshal(input)
@@ -221,7 +221,7 @@ func withoutOperation(t *testing.T, text string) string {
 }
 
 // A plan writes what it has shown, once, and only into the project that it was made from.
-func TestWorkshopPlans(t *testing.T) {
+func TestDevServerPlans(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	before := w.tree()
@@ -258,7 +258,7 @@ func TestWorkshopPlans(t *testing.T) {
 
 // While something is verified, the client is told how far it is, and may ask other things or give up; then
 // nothing is written, and the next call works.
-func TestWorkshopCanBeCancelled(t *testing.T) {
+func TestDevServerCanBeCancelled(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	before := w.tree()
@@ -293,8 +293,8 @@ func TestWorkshopCanBeCancelled(t *testing.T) {
 	w.unchanged(before, "after cancelling, having seen "+strings.Join(steps, ", ")+",")
 }
 
-// A workshop reaches projects below where it was started, and nothing else.
-func TestWorkshopIsRooted(t *testing.T) {
+// A dev server reaches only projects below the directory that it was started in.
+func TestDevServerIsRooted(t *testing.T) {
 	w := newWorld(t)
 	other := newWorld(t)
 	if err := os.Symlink(other.dir, filepath.Join(w.base, "link")); err != nil {
@@ -329,7 +329,7 @@ func TestWorkshopIsRooted(t *testing.T) {
 }
 
 // Programs are built to a folder of the project, and to nowhere else that it may be a link to.
-func TestWorkshopBuildsInside(t *testing.T) {
+func TestDevServerBuildsInside(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	outside := w.outside()
@@ -348,7 +348,7 @@ func TestWorkshopBuildsInside(t *testing.T) {
 }
 
 // With --no-exec nothing is run: examples are left to go test, and nothing can be called.
-func TestWorkshopWithoutExec(t *testing.T) {
+func TestDevServerWithoutExec(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	for _, tool := range client.Tools() {
@@ -392,9 +392,9 @@ func TestWorkshopWithoutExec(t *testing.T) {
 	good[engine.Result](w, client, "generate_prompt", object{"name": "other"})
 }
 
-// A generator that was changed after the workshop was started is not the one that the workshop has, also if nothing was
+// The dev server warns if a generator's source has changed since it was started, even if nothing was
 // generated before.
-func TestWorkshopKnowsItsGenerators(t *testing.T) {
+func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	w.replace("generators/prompt.go", " is filled in with.", " is given.")
@@ -408,8 +408,9 @@ func TestWorkshopKnowsItsGenerators(t *testing.T) {
 	}
 }
 
-// What the workshop says of its tools fits the clients that people have.
-func TestWorkshopIntroducesItself(t *testing.T) {
+// Every tool of the dev server has annotations and a description. Instructions, resources and the
+// prompt have content.
+func TestDevServerIntroducesItself(t *testing.T) {
 	client := newWorld(t).serve(devserver.Options{CanMake: true})
 	for _, tool := range client.Tools() {
 		if tool.Annotations == nil || len(tool.Description) < 40 {

@@ -51,16 +51,16 @@ func components() []made {
 	}
 }
 
-// The official client drives petrock's workshop, from an empty folder: it makes a project, lists, plans, applies,
+// The official client drives petrock's dev server, from an empty folder: it makes a project, lists, plans, applies,
 // generates ten components, undoes two of them, builds, and calls the other eight, in one conversation.
-func TestWorkshop(t *testing.T) {
+func TestDevServer(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
-		t.Run(version, func(t *testing.T) { driveWorkshop(t, version) })
+		t.Run(version, func(t *testing.T) { driveDevServer(t, version) })
 	}
 }
 
-func driveWorkshop(t *testing.T, version string) {
+func driveDevServer(t *testing.T, version string) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := startPetrock(t, dir, version)
@@ -159,7 +159,7 @@ func good(t *testing.T, s *mcp.ClientSession, tool string, input map[string]any)
 	return out
 }
 
-// startPetrock starts petrock's own workshop in a folder.
+// startPetrock starts petrock's dev server in a folder.
 func startPetrock(t *testing.T, dir, version string) *mcp.ClientSession {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "petrock")
