@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/schema"
@@ -189,9 +188,9 @@ func (f typedTool) handler() (ToolHandler, error) {
 	}
 	initial := defaults.Interface()
 	isText := f.output() == reflect.TypeFor[string]()
-	decoder := sync.OnceValue(func() *strictjson.ValueDecoder { return strictjson.NewValueDecoder(f.in) })
+	decoder := strictjson.NewValueDecoder(f.in)
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
-		output, err := f.call(ctx, initial, decoder().Decode, arguments)
+		output, err := f.call(ctx, initial, decoder.Decode, arguments)
 		if err != nil {
 			return nil, err
 		}
