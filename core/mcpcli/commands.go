@@ -13,6 +13,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -83,7 +84,7 @@ func progressText(name string, r client.Progress) string {
 		text += fmt.Sprintf(" %v", r.Progress)
 	}
 	if r.Message != "" {
-		text += " " + terminal.Shorten(terminal.Line(r.Message))
+		text += " " + strictjson.Clip(terminal.Line(r.Message), maxShown)
 	}
 	return text
 }

@@ -318,7 +318,7 @@ func mismatch(want string, raw []byte) error {
 }
 
 func unfit(raw []byte, t reflect.Type) error {
-	return &TypeError{Msg: fmt.Sprintf("%s does not fit in %s", cut(raw), t)}
+	return &TypeError{Msg: fmt.Sprintf("%s does not fit in %s", Clip(string(raw), 40), t)}
 }
 
 // typeError gives an error of somebody else's decoding the form of ours.
@@ -344,14 +344,6 @@ func Describe(raw []byte) string {
 		return "null"
 	}
 	return "a number"
-}
-
-func cut(raw []byte) string {
-	const most = 40
-	if len(raw) > most {
-		return string(raw[:most]) + "…"
-	}
-	return string(raw)
 }
 
 // wholeNumber writes a JSON number without point and exponent, exactly: 3e2 as 300,

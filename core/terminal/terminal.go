@@ -87,15 +87,6 @@ func Line(text string) string {
 	return strings.TrimSpace(first)
 }
 
-// Shorten cuts a text to 80 bytes, for messages that quote it.
-func Shorten(text string) string {
-	const limit = 80
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
-}
-
 // PrintJSON prints a value as indented JSON.
 func PrintJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
