@@ -102,7 +102,7 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	case err != nil:
 		return err
 	case o.asJSON:
-		err = cli.PrintJSON(env, result)
+		err = terminal.PrintJSON(env.Out, result)
 	case !o.quiet || o.dryRun:
 		_, err = fmt.Fprint(env.Out, result)
 	}

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,7 +110,7 @@ Exit codes: 0 the project compiles, 1 it does not.`,
 				return err
 			}
 			if c.asJSON {
-				err = PrintJSON(env, status)
+				err = terminal.PrintJSON(env.Out, status)
 			} else {
 				_, err = fmt.Fprint(env.Out, status)
 			}
@@ -136,14 +135,6 @@ func NewVersion() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// PrintJSON prints one value as JSON, for programs to read.
-func PrintJSON(env Env, value any) error {
-	encoder := json.NewEncoder(env.Out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }
 
 // An Env is the world around a command line.
@@ -214,7 +205,7 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 		return status
 	}
 	if said := (*terminal.SaidError)(nil); asJSON && !errors.As(err, &said) {
-		PrintJSON(env, engine.FaultOf(err))
+		terminal.PrintJSON(env.Out, engine.FaultOf(err))
 	}
 	fmt.Fprintf(env.Err, "%s: %v\n", program, err)
 	if status == terminal.Misuse {

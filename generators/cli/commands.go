@@ -78,7 +78,7 @@ func work[T any](ctx context.Context, env Env, c *common, do func(context.Contex
 		return err
 	}
 	if c.asJSON {
-		return PrintJSON(env, result)
+		return terminal.PrintJSON(env.Out, result)
 	}
 	return text(env, result)
 }
