@@ -107,7 +107,7 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 		_, err = fmt.Fprint(env.Out, result)
 	}
 	if err != nil && !o.dryRun {
-		return &terminal.SaidError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
+		return &terminal.ReportedError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
 	}
 	return err
 }

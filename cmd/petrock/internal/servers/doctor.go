@@ -202,7 +202,7 @@ func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
 	if d.OK {
 		return nil
 	}
-	return &terminal.SaidError{Err: errors.New("something is wrong with the servers")}
+	return &terminal.ReportedError{Err: errors.New("something is wrong with the servers")}
 }
 
 // String returns the diagnosis as text.
