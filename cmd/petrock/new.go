@@ -102,12 +102,12 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	case err != nil:
 		return err
 	case o.asJSON:
-		err = cli.PrintJSON(env, result)
+		err = terminal.PrintJSON(env.Out, result)
 	case !o.quiet || o.dryRun:
 		_, err = fmt.Fprint(env.Out, result)
 	}
 	if err != nil && !o.dryRun {
-		return &terminal.SaidError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
+		return &terminal.ReportedError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
 	}
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -244,14 +243,14 @@ type Older struct {
 //
 //	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
 func OlderOf[Old Upgrader[New], New any](version int) Older {
-	decoder := sync.OnceValue(strictjson.NewExactDecoder[Old])
+	decoder := strictjson.NewExactDecoder[Old]()
 	return Older{
 		version: version,
 		kind:    reflect.TypeFor[Old](),
 		next:    reflect.TypeFor[New](),
 		decode: func(data []byte) (any, error) {
 			var old Old
-			err := decoder().Decode(data, &old)
+			err := decoder.Decode(data, &old)
 			return old, err
 		},
 		upgrade: func(old any) any { return old.(Old).Upgrade() },

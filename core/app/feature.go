@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -80,11 +79,11 @@ type Command struct {
 // field that C gains may do without a new version if it is optional: a pointer, omitempty or
 // omitzero.
 func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
-	decoder := sync.OnceValue(strictjson.NewExactDecoder[C])
+	decoder := strictjson.NewExactDecoder[C]()
 	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,
 		func(data []byte) (command, error) {
 			made := &typedCommand[C, S, Out]{}
-			err := decoder().Decode(data, &made.c)
+			err := decoder.Decode(data, &made.c)
 			return made, err
 		},
 		func(value any) command { return &typedCommand[C, S, Out]{value.(C)} },

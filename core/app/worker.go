@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -50,8 +49,8 @@ func WorkerOf[W any](name string, begin func(context.Context) (*W, error), dutie
 		begin: func(ctx context.Context) (any, error) { return begin(ctx) },
 		on:    map[reflect.Type]func(any, context.Context, any, Event) error{},
 	}
-	decoder := sync.OnceValue(strictjson.NewExactDecoder[W])
-	w.fields = savedFields{reflect.TypeFor[W](), func(state []byte, made any) error { return decoder().Decode(state, made.(*W)) }}
+	decoder := strictjson.NewExactDecoder[W]()
+	w.fields = savedFields{reflect.TypeFor[W](), func(state []byte, made any) error { return decoder.Decode(state, made.(*W)) }}
 	for _, duty := range duties {
 		duty(&w)
 	}

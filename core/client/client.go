@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -352,13 +351,7 @@ func (r *streamRoute) close() error {
 }
 
 // short shortens a text of the server for an error or a log message.
-func short(text string) string {
-	const limit = 100
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
-}
+func short(text string) string { return strictjson.Clip(text, 100) }
 
 // unmarshalParams decodes optional params.
 func unmarshalParams(raw json.RawMessage, v any) error {

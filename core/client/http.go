@@ -446,7 +446,7 @@ func errorIn(body []byte) *jsonrpc.Error {
 	if strictjson.First(body) != '{' || strictjson.Check(body) != nil {
 		return nil
 	}
-	raw := member(body, "error")
+	raw := strictjson.Member(body, "error")
 	var e jsonrpc.Error
 	if strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &e) != nil || e.Code == 0 {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -45,21 +44,23 @@ func (c *Client) Tools(ctx context.Context) ([]mcp.Tool, error) {
 	if err != nil || !c.session.Load().stateless() || !c.route.isHTTP() {
 		return all, err
 	}
-	return slices.DeleteFunc(all, func(t mcp.Tool) bool {
+	usable := all[:0]
+	for _, t := range all {
 		headers, err := mcp.HeaderArguments(t.InputSchema)
 		if err != nil {
 			c.o.Logger.Warn("ignoring a tool", "tool", t.Name, "error", err)
-			return true
+			continue
 		}
+		usable = append(usable, t)
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		if headers == nil {
 			delete(c.headers, t.Name)
 		} else {
 			c.headers[t.Name] = headers
 		}
-		return false
-	}), nil
+		c.mu.Unlock()
+	}
+	return usable, nil
 }
 
 // Tool returns the tool with this name, or a [*NotFoundError].

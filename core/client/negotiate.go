@@ -301,9 +301,9 @@ func (c *Client) newIdentity() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode client info: %w", err)
 	}
-	meta := appendMember(nil, metaVersion, strictjson.AppendString(nil, string(mcp.Latest)))
-	meta = appendMember(meta, metaCapabilities, capabilities)
-	return appendMember(meta, metaClientInfo, info), nil
+	meta := strictjson.AppendMember(nil, metaVersion, strictjson.AppendString(nil, string(mcp.Latest)))
+	meta = strictjson.AppendMember(meta, metaCapabilities, capabilities)
+	return strictjson.AppendMember(meta, metaClientInfo, info), nil
 }
 
 // RootsChanged notifies the server that [Options].Roots would now return other roots. In the stateless

@@ -33,11 +33,6 @@ type Command struct {
 	Grace time.Duration
 }
 
-// String is the command line, without quoting.
-func (cmd Command) String() string {
-	return strings.Join(append([]string{cmd.Program}, cmd.Args...), " ")
-}
-
 // Start starts a server as a child process and connects to it. The process runs until [Client.Close];
 // ctx limits connecting only. Some servers that know older revisions only exit when they receive
 // server/discover: Start runs those again, with initialize as the first request.

@@ -62,7 +62,9 @@ type request struct {
 }
 
 // setParam adds a member to the params.
-func (r *request) setParam(key string, value []byte) { r.params = appendMember(r.params, key, value) }
+func (r *request) setParam(key string, value []byte) {
+	r.params = strictjson.AppendMember(r.params, key, value)
+}
 
 // Request sends a request and decodes its result into result: a pointer, a *json.RawMessage for the
 // result as it was sent, or nil. Questions that the server has, in the stateless era, are answered by the
@@ -98,7 +100,7 @@ func (r *request) setParams(params any) error {
 		switch {
 		case string(key) == "_meta" && strictjson.First(value) == '{':
 			return strictjson.Object(value, func(key, value []byte) error {
-				r.meta = appendMember(r.meta, string(key), value)
+				r.meta = strictjson.AppendMember(r.meta, string(key), value)
 				return nil
 			})
 		case string(key) == nameParam(r.method):
@@ -174,7 +176,7 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 
 // resultType returns the resultType of a valid result.
 func resultType(raw json.RawMessage) string {
-	if kind, ok := strictjson.Unquote(member(raw, "resultType")); ok {
+	if kind, ok := strictjson.Unquote(strictjson.Member(raw, "resultType")); ok {
 		return kind
 	}
 	return "complete"
@@ -257,7 +259,7 @@ func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 	case r.params != nil:
 		dst = append(dst, r.params...)
 	case r.name != "":
-		dst = appendMember(dst, nameParam(r.method), strictjson.AppendString(nil, r.name))
+		dst = strictjson.AppendMember(dst, nameParam(r.method), strictjson.AppendString(nil, r.name))
 		if r.arguments != nil {
 			var err error
 			if dst, err = appendArguments(append(dst, `,"arguments":`...), r.arguments); err != nil {
@@ -266,17 +268,17 @@ func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 		}
 	}
 	if r.inputResponses != nil {
-		dst = appendMember(dst, "inputResponses", r.inputResponses)
+		dst = strictjson.AppendMember(dst, "inputResponses", r.inputResponses)
 	}
 	if r.requestState != nil {
-		dst = appendMember(dst, "requestState", r.requestState)
+		dst = strictjson.AppendMember(dst, "requestState", r.requestState)
 	}
 	if r.session.stateless() || r.progressToken != "" || r.meta != nil {
 		meta, err := r.fullMeta()
 		if err != nil {
 			return nil, err
 		}
-		dst = append(appendMember(dst, "_meta", []byte{'{'}), meta...)
+		dst = append(strictjson.AppendMember(dst, "_meta", []byte{'{'}), meta...)
 		dst = append(dst, '}')
 	}
 	return append(dst, '}'), nil
@@ -292,7 +294,7 @@ func (r *request) fullMeta() ([]byte, error) {
 		}
 		meta = append(meta, identity...)
 		if level := r.client.currentLogLevel(); level != "" {
-			meta = appendMember(meta, metaLogLevel, strictjson.AppendString(nil, string(level)))
+			meta = strictjson.AppendMember(meta, metaLogLevel, strictjson.AppendString(nil, string(level)))
 		}
 	}
 	if r.meta != nil {
@@ -302,7 +304,7 @@ func (r *request) fullMeta() ([]byte, error) {
 		meta = append(meta, r.meta...)
 	}
 	if r.progressToken != "" {
-		meta = appendMember(meta, "progressToken", []byte(r.progressToken))
+		meta = strictjson.AppendMember(meta, "progressToken", []byte(r.progressToken))
 	}
 	return meta, nil
 }
@@ -332,27 +334,4 @@ func appendArguments(dst []byte, arguments any) ([]byte, error) {
 		return nil, &argumentsError{fmt.Errorf("must be an object, got %s", strictjson.Describe(dst[start:]))}
 	}
 	return dst, nil
-}
-
-// appendMember appends a member of an object, after a comma unless it is the first.
-func appendMember(dst []byte, key string, value []byte) []byte {
-	if n := len(dst); n > 0 && dst[n-1] != '{' {
-		dst = append(dst, ',')
-	}
-	dst = append(strictjson.AppendString(dst, key), ':')
-	return append(dst, value...)
-}
-
-// member returns a member of a valid JSON object, or nil.
-func member(object json.RawMessage, name string) (value json.RawMessage) {
-	if strictjson.First(object) != '{' {
-		return nil
-	}
-	_ = strictjson.Members(object, func(key, v []byte) error {
-		if string(key) == name {
-			value = v
-		}
-		return nil
-	})
-	return value
 }

@@ -106,7 +106,9 @@ func (c *Client) wantedChanges(s *session) changeFilter {
 	c.mu.Lock()
 	uris := slices.Sorted(maps.Keys(c.subscribed))
 	c.mu.Unlock()
-	notifies := func(kind string) bool { return string(member(s.capabilities[kind], "listChanged")) == "true" }
+	notifies := func(kind string) bool {
+		return string(strictjson.Member(s.capabilities[kind], "listChanged")) == "true"
+	}
 	return changeFilter{
 		Tools:     c.o.ToolsChanged != nil && notifies("tools"),
 		Prompts:   c.o.PromptsChanged != nil && notifies("prompts"),

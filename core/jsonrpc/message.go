@@ -175,14 +175,6 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 	return strictjson.Append(dst, v)
 }
 
-func appendResult(dst []byte, id ID, result any) ([]byte, error) {
-	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
-	dst = append(dst, id.raw...)
-	dst = append(dst, `,"result":`...)
-	dst, err := appendJSON(dst, result)
-	return append(dst, '}'), err
-}
-
 func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if id.IsZero() && nullID {

@@ -217,7 +217,7 @@ func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
 				return fmt.Errorf("%w in revision %s", err, r)
 			}
 		}
-		fields = appendMember(fields, name, raw)
+		fields = strictjson.AppendMember(fields, name, raw)
 		return nil
 	})
 	if err != nil || r >= Revision20251125 {
@@ -282,7 +282,7 @@ func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(appendMember(older[:len(older)-1], "enumNames", encoded), '}'), nil
+	return append(strictjson.AppendMember(older[:len(older)-1], "enumNames", encoded), '}'), nil
 }
 
 // replaceMembers writes an object anew, with what replace makes of each member. An empty key
@@ -291,7 +291,7 @@ func replaceMembers(object json.RawMessage, replace func(key string, value []byt
 	var members []byte
 	err := strictjson.Object(object, func(key, value []byte) error {
 		if key, value := replace(string(key), value); key != "" {
-			members = appendMember(members, key, value)
+			members = strictjson.AppendMember(members, key, value)
 		}
 		return nil
 	})

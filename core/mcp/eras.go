@@ -42,7 +42,7 @@ func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 		case "_meta":
 			meta = value
 		default:
-			rest = appendMember(rest, string(key), value)
+			rest = strictjson.AppendMember(rest, string(key), value)
 		}
 		return nil
 	})
@@ -62,7 +62,7 @@ func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 		if c.cache.Public {
 			scope = "public"
 		}
-		out = appendMember(append(out, ','), "cacheScope", strictjson.AppendString(nil, scope))
+		out = strictjson.AppendMember(append(out, ','), "cacheScope", strictjson.AppendString(nil, scope))
 	}
 	if rest != nil {
 		out = append(append(out, ','), rest...)
@@ -70,7 +70,7 @@ func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 	if meta, err = s.signMeta(meta); err != nil {
 		return nil, fmt.Errorf("the _meta of the result of %s: %w", c.Method, err)
 	}
-	out = appendMember(append(out, ','), "_meta", meta)
+	out = strictjson.AppendMember(append(out, ','), "_meta", meta)
 	return json.RawMessage(append(out, '}')), nil
 }
 
@@ -111,7 +111,7 @@ func (s *Server) signMeta(meta []byte) ([]byte, error) {
 	if meta != nil && meta[0] != 'n' {
 		err := strictjson.Object(meta, func(key, value []byte) error {
 			signed = signed || string(key) == metaServerInfo
-			own = appendMember(own, string(key), value)
+			own = strictjson.AppendMember(own, string(key), value)
 			return nil
 		})
 		if err != nil {
@@ -119,7 +119,7 @@ func (s *Server) signMeta(meta []byte) ([]byte, error) {
 		}
 	}
 	if !signed {
-		own = appendMember(own, metaServerInfo, s.card)
+		own = strictjson.AppendMember(own, metaServerInfo, s.card)
 	}
 	return append(append([]byte{'{'}, own...), '}'), nil
 }

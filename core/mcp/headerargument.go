@@ -39,7 +39,7 @@ func (a HeaderArgument) Text(arguments json.RawMessage) (string, bool) {
 // in returns the argument as JSON, or nil if it is missing.
 func (a HeaderArgument) in(arguments json.RawMessage) json.RawMessage {
 	for _, name := range a.Path {
-		arguments = memberOf(arguments, name)
+		arguments = strictjson.Member(arguments, name)
 	}
 	return arguments
 }
@@ -72,7 +72,7 @@ func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool
 			if !reachable || len(path) == 0 {
 				return errors.New(headerKeyword + " can stand only in properties, and in properties of those")
 			}
-			return f.header(value, memberOf(raw, "type"), path)
+			return f.header(value, strictjson.Member(raw, "type"), path)
 		case "properties":
 			return members(value, func(name string, of json.RawMessage) error {
 				return f.schema(of, append(slices.Clip(path), name), reachable)
@@ -103,7 +103,7 @@ func members(raw json.RawMessage, f func(name string, value json.RawMessage) err
 func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	where := strings.Join(path, ".")
 	name, ok := strictjson.Unquote(raw)
-	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isToken(r) }) {
+	if !ok || !IsHeaderName(name) {
 		return fmt.Errorf("%s of %s: %s is no name of a header", headerKeyword, where, raw)
 	}
 	m := HeaderArgument{Header: textproto.CanonicalMIMEHeaderKey("Mcp-Param-" + name), Path: path}
@@ -121,21 +121,13 @@ func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	return nil
 }
 
-// isToken reports whether a character may stand in the name of a header.
-func isToken(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-}
-
-// memberOf returns a member of an object, or nil.
-func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
-	if strictjson.First(object) != '{' {
-		return nil
-	}
-	_ = strictjson.Members(object, func(key, v []byte) error {
-		if string(key) == name {
-			value = v
+// IsHeaderName reports whether text can be the name of an HTTP header: a token of RFC 9110.
+func IsHeaderName(text string) bool {
+	for _, c := range []byte(text) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
 		}
-		return nil
-	})
-	return value
+	}
+	return text != ""
 }

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/schema"
@@ -259,9 +258,9 @@ func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, e
 
 // textDecoder returns the function that fills an In from values that are text; what is their name.
 func textDecoder[In any](what string) func(map[string]string) (In, error) {
-	decoder := sync.OnceValue(strictjson.NewDecoder[In])
+	decoder := strictjson.NewDecoder[In]()
 	return func(values map[string]string) (in In, err error) {
-		if err := decoder().Decode(textObject(values), &in); err != nil {
+		if err := decoder.Decode(textObject(values), &in); err != nil {
 			return in, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s: %v", what, err)
 		}
 		return in, nil

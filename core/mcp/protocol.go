@@ -303,13 +303,7 @@ func encodable(item listed) error {
 }
 
 // short is what a client sent, for an error that is sent back to it.
-func short(text string) string {
-	const most = 100
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func short(text string) string { return strictjson.Clip(text, 100) }
 
 // checkName holds names to what every client accepts.
 func checkName(name string) error {
@@ -337,7 +331,7 @@ func (o *object) raw(key string, value []byte) {
 	if value == nil {
 		return
 	}
-	*o = appendMember(*o, key, value)
+	*o = strictjson.AppendMember(*o, key, value)
 }
 
 // text adds a member that is a string.
@@ -364,13 +358,4 @@ func (o *object) any(key string, value any) error {
 // appendTo appends the object to dst.
 func (o object) appendTo(dst []byte) []byte {
 	return append(append(append(dst, '{'), o...), '}')
-}
-
-// appendMember appends a member of an object, with a comma before it unless it is the first.
-func appendMember(dst []byte, key string, value []byte) []byte {
-	if n := len(dst); n > 0 && dst[n-1] != ',' && dst[n-1] != '{' {
-		dst = append(dst, ',')
-	}
-	dst = append(strictjson.AppendString(dst, key), ':')
-	return append(dst, value...)
 }

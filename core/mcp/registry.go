@@ -15,7 +15,7 @@ import (
 
 // A registry holds the components of one kind under their names. Lists are in
 // the order of the names, whatever the order of registration.
-type registry[T any] struct {
+type registry[T listed] struct {
 	mu    sync.RWMutex
 	items map[string]T
 	names []string // sorted
@@ -71,7 +71,7 @@ func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 // page returns up to most items from cursor on, and the cursor of the next page, if
 // there is one. A cursor holds the last name of the page before, so that
 // what comes and goes between two pages makes no item appear twice.
-func (r *registry[T]) page(cursor *string, most int) (items []T, next string, err error) {
+func (r *registry[T]) page(cursor *string, most int) (items []listed, next string, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	from := 0
@@ -86,7 +86,7 @@ func (r *registry[T]) page(cursor *string, most int) (items []T, next string, er
 		}
 	}
 	to := min(from+most, len(r.names))
-	items = make([]T, 0, to-from) // never nil: lists are required
+	items = make([]listed, 0, to-from) // never nil: lists are required
 	for _, name := range r.names[from:to] {
 		items = append(items, r.items[name])
 	}
@@ -163,28 +163,30 @@ type listParams struct {
 	Cursor *string `json:"cursor"`
 }
 
-// lister returns the method that lists a registry; field is where in its result the entries are.
-func lister[T listed](s *Server, from *registry[T], field string) func(context.Context, *Call, *listParams) (any, error) {
+// lister returns the method that lists the registry that page is of. The result has the entries in field.
+func (s *Server) lister(
+	field string, page func(cursor *string, most int) ([]listed, string, error),
+) func(context.Context, *Call, *listParams) (any, error) {
 	return func(_ context.Context, c *Call, p *listParams) (any, error) {
-		items, next, err := from.page(p.Cursor, s.pageSize)
+		items, next, err := page(p.Cursor, s.pageSize)
 		if err != nil {
 			return nil, err
 		}
 		c.cache = s.lists
-		return listResult[T]{field, items, next, c.Revision}, nil
+		return listResult{field, items, next, c.Revision}, nil
 	}
 }
 
 // A listResult is one page of a list.
-type listResult[T listed] struct {
+type listResult struct {
 	field    string
-	items    []T
+	items    []listed
 	next     string // the cursor of the next page; "" if this is the last
 	revision Revision
 }
 
 // AppendJSON appends the page as JSON.
-func (l listResult[T]) AppendJSON(dst []byte) ([]byte, error) {
+func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = strictjson.AppendString(append(dst, '{'), l.field)
 	dst = append(dst, ':', '[')
 	for i, item := range l.items {
@@ -205,4 +207,4 @@ func (l listResult[T]) AppendJSON(dst []byte) ([]byte, error) {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (l listResult[T]) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil) }
+func (l listResult) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil) }

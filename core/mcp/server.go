@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -295,14 +296,14 @@ func (s *Server) methodTable() map[string]method {
 		"ping":                     {run: ping, ordered: true, in: handshakeEra},
 		"server/discover":          {run: s.discover, ordered: true, in: statelessEra, cached: true},
 		"subscriptions/listen":     {run: typed(s.listen), ordered: true, in: statelessEra},
-		"tools/list":               {run: typed(lister(s, &s.tools, "tools")), capability: "tools", cached: true},
+		"tools/list":               {run: typed(s.lister("tools", s.tools.page)), capability: "tools", cached: true},
 		"tools/call":               {run: s.callTool, capability: "tools", asks: true},
-		"resources/list":           {run: typed(lister(s, &s.resources, "resources")), capability: "resources", cached: true},
-		"resources/templates/list": {run: typed(lister(s, &s.templates, "resourceTemplates")), capability: "resources", cached: true},
+		"resources/list":           {run: typed(s.lister("resources", s.resources.page)), capability: "resources", cached: true},
+		"resources/templates/list": {run: typed(s.lister("resourceTemplates", s.templates.page)), capability: "resources", cached: true},
 		"resources/read":           {run: typed(s.readResource), capability: "resources", cached: true, asks: true},
 		"resources/subscribe":      {run: typed(s.subscribe), ordered: true, capability: "resources", in: handshakeEra},
 		"resources/unsubscribe":    {run: typed(s.unsubscribe), ordered: true, capability: "resources", in: handshakeEra},
-		"prompts/list":             {run: typed(lister(s, &s.prompts, "prompts")), capability: "prompts", cached: true},
+		"prompts/list":             {run: typed(s.lister("prompts", s.prompts.page)), capability: "prompts", cached: true},
 		"prompts/get":              {run: typed(s.getPrompt), capability: "prompts", asks: true},
 		"completion/complete":      {run: typed(s.completeArgument), capability: "completions"},
 		"logging/setLevel":         {run: typed(s.setLevel), ordered: true, in: handshakeEra},
@@ -313,15 +314,15 @@ func ping(context.Context, *Call) (any, error) { return struct{}{}, nil }
 
 // typed decodes the params of a method for the function that does its work.
 func typed[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
-	decoder := sync.OnceValue(strictjson.NewDecoder[P]) // most methods of a server are never called
+	decoder := strictjson.NewValueDecoder(reflect.TypeFor[P]())
 	return func(ctx context.Context, c *Call) (any, error) {
-		var p P
+		p := new(P)
 		if c.Params != nil {
-			if err := decoder().Decode(c.Params, &p); err != nil {
+			if err := decoder.Decode(c.Params, p); err != nil {
 				return nil, paramsError(c.Method, err)
 			}
 		}
-		return f(ctx, c, &p)
+		return f(ctx, c, p)
 	}
 }
 

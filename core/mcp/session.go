@@ -280,8 +280,8 @@ func (e *StatelessError) Unwrap() error { return e.Err }
 
 // NamesRevision reports whether the params of a request name the revision of the request in their _meta.
 func NamesRevision(params json.RawMessage) bool {
-	meta := memberOf(params, "_meta")
-	return memberOf(meta, metaVersion) != nil
+	meta := strictjson.Member(params, "_meta")
+	return strictjson.Member(meta, metaVersion) != nil
 }
 
 // HasTarget reports whether the params name the target of the call, as a string.

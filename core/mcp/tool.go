@@ -152,7 +152,7 @@ func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
 		if err != nil {
 			return dst, fmt.Errorf("_meta: %w", err)
 		}
-		dst = appendMember(dst, "_meta", meta)
+		dst = strictjson.AppendMember(dst, "_meta", meta)
 	}
 	return append(dst, '}'), nil
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
+// maxShown is how many bytes of a text a message shows.
+const maxShown = 80
+
 // mostInput limits the bytes read from standard input.
 const mostInput = 64 << 20
 
@@ -189,7 +192,7 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 	if slices.Contains(p.kinds, "string") {
 		return strictjson.AppendString(nil, text), nil
 	}
-	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), terminal.Shorten(text))
+	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), strictjson.Clip(text, maxShown))
 }
 
 // pick returns the value of an enum that text means.
@@ -201,7 +204,7 @@ func (p *property) pick(text string) (json.RawMessage, error) {
 		}
 		there = append(there, shownValue(value))
 	}
-	return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), terminal.Shorten(text))
+	return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), strictjson.Clip(text, maxShown))
 }
 
 // kindOf returns the JSON type of a text, or "" if it is not valid JSON.

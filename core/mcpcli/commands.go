@@ -13,6 +13,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -68,7 +69,7 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, words 
 
 // answered marks an error that the server answered with.
 func answered(ctx context.Context, err error) error {
-	if ctx.Err() == nil && terminal.Status(exitStatus(ctx, err)) == terminal.Failed {
+	if ctx.Err() == nil && terminal.ExitCode(exitStatus(ctx, err)) == terminal.ExitFailure {
 		return fmt.Errorf("the server answers: %w", err)
 	}
 	return err
@@ -83,7 +84,7 @@ func progressText(name string, r client.Progress) string {
 		text += fmt.Sprintf(" %v", r.Progress)
 	}
 	if r.Message != "" {
-		text += " " + terminal.Shorten(terminal.Line(r.Message))
+		text += " " + strictjson.Clip(terminal.Line(r.Message), maxShown)
 	}
 	return text
 }
@@ -95,7 +96,7 @@ func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 			return err
 		}
 		if r.IsError {
-			return &terminal.SaidError{Err: errors.New("the tool reports a failure")}
+			return &terminal.ReportedError{Err: errors.New("the tool reports a failure")}
 		}
 		return nil
 	}

@@ -146,7 +146,7 @@ func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin stri
 	if readErr != nil {
 		t.Fatal(readErr)
 	}
-	return result{terminal.Status(err), string(text), errOut.String()}
+	return result{terminal.ExitCode(err), string(text), errOut.String()}
 }
 
 // What is typed is read as the tool's schema has it, checked, and answered; what is wrong is said with the way out.

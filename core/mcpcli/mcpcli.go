@@ -128,7 +128,7 @@ func (f *Flags) Check() error {
 
 // PrintsJSON reports whether to print JSON to out.
 func (f *Flags) PrintsJSON(out *os.File) bool {
-	return f.JSON || !f.Text && !terminal.Watched(out)
+	return f.JSON || !f.Text && !terminal.IsTerminal(out)
 }
 
 // A command is what the commands share while they are made and run.
@@ -235,7 +235,7 @@ func exitStatus(ctx context.Context, err error) error {
 		return &terminal.UsageError{Err: err}
 	}
 	if _, unreached := errors.AsType[*client.ConnectionError](err); unreached {
-		return &terminal.UnreachedError{Err: err}
+		return &terminal.UnreachableError{Err: err}
 	}
 	return err
 }
@@ -254,13 +254,13 @@ func Report(env Env, flags *Flags, do func() error) error {
 	if err != nil && terminal.Plain(err.Error()) != err.Error() {
 		err = &plainError{err}
 	}
-	if _, printed := errors.AsType[*terminal.SaidError](err); err == nil || printed || !flags.PrintsJSON(env.Out) {
+	if _, printed := errors.AsType[*terminal.ReportedError](err); err == nil || printed || !flags.PrintsJSON(env.Out) {
 		return err
 	}
-	if printErr := terminal.PrintJSON(env.Out, Fault{Message: err.Error(), Status: terminal.Status(err)}); printErr != nil {
+	if printErr := terminal.PrintJSON(env.Out, Fault{Message: err.Error(), Status: terminal.ExitCode(err)}); printErr != nil {
 		return errors.Join(err, printErr)
 	}
-	return &terminal.SaidError{Err: err}
+	return &terminal.ReportedError{Err: err}
 }
 
 // A plainError is an error whose text has no control characters.

@@ -27,7 +27,7 @@ type Printer struct {
 
 // NewPrinter returns a printer to env.Out.
 func NewPrinter(env Env, flags *Flags) *Printer {
-	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.Watched(env.Out), dir: env.Dir, base: "output"}
+	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), dir: env.Dir, base: "output"}
 }
 
 // Text prints a text with a line break at the end. On a terminal it leaves out control characters.

@@ -26,7 +26,7 @@ type Asker struct {
 
 // NewAsker returns an asker on standard input and standard error, or nil if one of them is not a terminal.
 func NewAsker(env Env, progress *terminal.Progress) *Asker {
-	if !terminal.Watched(env.In) || !terminal.Watched(env.Err) {
+	if !terminal.IsTerminal(env.In) || !terminal.IsTerminal(env.Err) {
 		return nil
 	}
 	return &Asker{bufio.NewReader(env.In), env.Err, progress}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A guard checks requests before a handler gets them.
@@ -218,12 +219,7 @@ func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter 
 const maxShown = 200
 
 // clip shortens what a client sent.
-func clip(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
-}
+func clip(text string) string { return strictjson.Clip(text, maxShown) }
 
 // clearReadDeadline removes the read deadline of a request once its body has been read: the response may take any time.
 func clearReadDeadline(w http.ResponseWriter, r *http.Request) {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/petrock/petrock/core/mcp"
 )
 
 // An originPolicy decides by the Host and Origin of a request whether it is served.
@@ -189,7 +191,7 @@ func corsParameters(requested []string) string {
 	for _, line := range requested {
 		for name := range strings.SplitSeq(line, ",") {
 			name = strings.TrimSpace(name)
-			if len(name) <= len(corsParameter) || !strings.EqualFold(name[:len(corsParameter)], corsParameter) || !isToken(name) || n == maxParameters {
+			if len(name) <= len(corsParameter) || !strings.EqualFold(name[:len(corsParameter)], corsParameter) || !mcp.IsHeaderName(name) || n == maxParameters {
 				continue
 			}
 			n++
@@ -197,15 +199,4 @@ func corsParameters(requested []string) string {
 		}
 	}
 	return found.String()
-}
-
-// isToken reports whether text is a token of HTTP, as names of headers are.
-func isToken(text string) bool {
-	for _, c := range []byte(text) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return text != ""
 }

@@ -298,22 +298,14 @@ func (p *place) path() strictjson.Path {
 	case p == nil:
 		return ""
 	case p.index < 0:
-		return p.up.path().Key(cut(string(p.key)))
+		return p.up.path().Key(strictjson.Clip(string(p.key), maxShown))
 	}
 	return p.up.path().Index(p.index)
 }
 
 // excerpt is JSON for a message: on one line, and cut where it is long.
 func excerpt(raw []byte) string {
-	return cut(strings.Join(strings.Fields(string(raw)), " "))
-}
-
-// cut shortens a long text, between two characters.
-func cut(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	return strictjson.Clip(strings.Join(strings.Fields(string(raw)), " "), maxShown)
 }
 
 // list joins names for a message, up to a limit.

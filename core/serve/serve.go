@@ -106,11 +106,11 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}
 	}
-	status := terminal.Status(err)
+	status := terminal.ExitCode(err)
 	if err != nil {
 		fmt.Fprintf(errOut, "%s: %v\n", c.Name, err)
 	}
-	if status == terminal.Misuse {
+	if status == terminal.ExitUsage {
 		fmt.Fprintf(errOut, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	}
 	return status
@@ -249,7 +249,7 @@ working directory or around this program.`,
 			if dev {
 				return p.serveDev()
 			}
-			if terminal.Watched(os.Stdin) {
+			if terminal.IsTerminal(os.Stdin) {
 				fmt.Fprintf(p.errOut, "%s speaks MCP here, one JSON message a line. Clients start it; press Ctrl-D to end it.\n", p.Name)
 			}
 			server, end, err := p.open(cmd.Context(), slog.Default())

@@ -10,17 +10,18 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// A Decoder decodes JSON into values of type T. Working out how costs more than
-// doing it, so a decoder is made once and kept. It may be used by several goroutines.
+// A Decoder decodes JSON into values of type T. Keep it: its first use inspects the type, which costs
+// more than decoding. It is safe for concurrent use.
 type Decoder[T any] struct {
-	value ValueDecoder
+	value *ValueDecoder
 }
 
 // NewDecoder returns the decoder for T.
 func NewDecoder[T any]() *Decoder[T] {
-	return &Decoder[T]{*NewValueDecoder(reflect.TypeFor[T]())}
+	return &Decoder[T]{NewValueDecoder(reflect.TypeFor[T]())}
 }
 
 // NewExactDecoder returns a decoder for data that [Marshal] wrote from a T, now or in an earlier
@@ -30,7 +31,7 @@ func NewDecoder[T any]() *Decoder[T] {
 // length. These rules hold at every depth. Types with their own UnmarshalJSON or UnmarshalText
 // decide for themselves. The keys at fault are in the [*TypeError].
 func NewExactDecoder[T any]() *Decoder[T] {
-	return &Decoder[T]{*NewExactValueDecoder(reflect.TypeFor[T]())}
+	return &Decoder[T]{NewExactValueDecoder(reflect.TypeFor[T]())}
 }
 
 // Decode fills v from data, by the rules of encoding/json and its struct tags but
@@ -41,25 +42,33 @@ func NewExactDecoder[T any]() *Decoder[T] {
 // path, for what does not fit; v may then be filled in part.
 func (d *Decoder[T]) Decode(data []byte, v *T) error { return d.value.Decode(data, v) }
 
-// A ValueDecoder is a [Decoder] for a type that is known at run time alone.
+// A ValueDecoder is a [Decoder] for a type that is known only at run time.
 type ValueDecoder struct {
+	to     reflect.Type
+	exact  bool
+	once   sync.Once // sets decode
 	decode decoder
 }
 
 // NewValueDecoder returns the decoder for t.
-func NewValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{newPlans(false).of(t)} }
+func NewValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{to: t} }
 
-// NewExactValueDecoder is [NewExactDecoder] for a type that is known at run time alone.
-func NewExactValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{newPlans(true).of(t)} }
+// NewExactValueDecoder is [NewExactDecoder] for a type that is known only at run time.
+func NewExactValueDecoder(t reflect.Type) *ValueDecoder {
+	return &ValueDecoder{to: t, exact: true}
+}
 
 // Decode is [Decoder.Decode]; v points to a value of the decoder's type.
 func (d *ValueDecoder) Decode(data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return err
 	}
+	d.once.Do(d.inspect)
 	_, err := d.decode(data, skipSpace(data, 0), reflect.ValueOf(v).Elem())
 	return err
 }
+
+func (d *ValueDecoder) inspect() { d.decode = newPlans(d.exact).of(d.to) }
 
 // Unmarshal fills what v, a pointer, points to. It is [Decoder.Decode] with a
 // decoder made for this one call.
@@ -300,7 +309,7 @@ func mismatch(want string, raw []byte) error {
 }
 
 func unfit(raw []byte, t reflect.Type) error {
-	return &TypeError{Msg: fmt.Sprintf("%s does not fit in %s", cut(raw), t)}
+	return &TypeError{Msg: fmt.Sprintf("%s does not fit in %s", Clip(string(raw), 40), t)}
 }
 
 // typeError gives an error of somebody else's decoding the form of ours.
@@ -326,14 +335,6 @@ func Describe(raw []byte) string {
 		return "null"
 	}
 	return "a number"
-}
-
-func cut(raw []byte) string {
-	const most = 40
-	if len(raw) > most {
-		return string(raw[:most]) + "…"
-	}
-	return string(raw)
 }
 
 // wholeNumber writes a JSON number without point and exponent, exactly: 3e2 as 300,

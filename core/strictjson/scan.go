@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math/bits"
 	"unicode/utf8"
@@ -419,6 +420,21 @@ func Members(data []byte, member func(key, value []byte) error) error {
 		return end, member(key, data[at:end])
 	})
 	return err
+}
+
+// Member returns the value of a member of object, or nil if there is none or object is not an
+// object. Like [Members], it requires valid JSON or nil.
+func Member(object []byte, name string) (value json.RawMessage) {
+	if First(object) != '{' {
+		return nil
+	}
+	_ = Members(object, func(key, v []byte) error {
+		if string(key) == name {
+			value = v
+		}
+		return nil
+	})
+	return value
 }
 
 // Elements calls element for each element of the array data in order. What [Members] says

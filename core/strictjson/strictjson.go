@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -267,6 +268,24 @@ func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
+}
+
+// AppendMember appends a member to an object or a list of members, after a comma unless dst is
+// empty or ends with '{' or ','.
+func AppendMember(dst []byte, key string, value []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != ',' && dst[n-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(AppendString(dst, key), ':')
+	return append(dst, value...)
+}
+
+// Clip returns text, or its first limit bytes and "…" if it is longer. Messages that quote input use it.
+func Clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
 // quoteShort is text for an error message: quoted, and cut where it is long.

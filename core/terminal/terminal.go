@@ -1,5 +1,5 @@
-// Package terminal holds what command lines share, whatever they are made with: what wrong
-// usage is, which status a program ends with, and whether anyone is looking.
+// Package terminal holds what command lines share: usage errors, exit codes, text that is safe to
+// print, and progress on a terminal.
 package terminal
 
 import (
@@ -14,64 +14,63 @@ import (
 	"unicode"
 )
 
-// The statuses that a program ends with.
+// Exit codes.
 const (
-	Done      = 0 // it was done
-	Failed    = 1 // it could not be done
-	Misuse    = 2 // it was asked for in a way that cannot be understood
-	Unreached = 3 // whoever was to do it was not reached, or not understood
+	ExitSuccess     = 0
+	ExitFailure     = 1
+	ExitUsage       = 2 // a usage error
+	ExitUnreachable = 3 // the server could not be reached, or did not speak MCP
 )
 
-// A UsageError says that what was typed is wrong: to try again makes no sense before
-// it is corrected.
+// A UsageError reports that the command line is wrong. A retry with the same arguments fails again.
 type UsageError struct{ Err error }
 
-// Error is the text of the error inside.
+// Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error inside.
+// Unwrap returns the underlying error.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Usagef is [fmt.Errorf] for wrong usage.
+// Usagef is [fmt.Errorf] for a [UsageError].
 func Usagef(format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// An UnreachedError says that a server was not reached, or is not to be understood: that it has not answered.
-type UnreachedError struct{ Err error }
+// An UnreachableError reports that a server could not be reached, or did not speak MCP.
+type UnreachableError struct{ Err error }
 
-// Error is the text of the error inside.
-func (e *UnreachedError) Error() string { return e.Err.Error() }
+// Error implements error.
+func (e *UnreachableError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error inside.
-func (e *UnreachedError) Unwrap() error { return e.Err }
+// Unwrap returns the underlying error.
+func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// A SaidError is an error whose facts have been printed already, as the result of a command.
-type SaidError struct{ Err error }
+// A ReportedError is an error that a command has already printed as part of its result.
+type ReportedError struct{ Err error }
 
-// Error is the text of the error inside.
-func (e *SaidError) Error() string { return e.Err.Error() }
+// Error implements error.
+func (e *ReportedError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error inside.
-func (e *SaidError) Unwrap() error { return e.Err }
+// Unwrap returns the underlying error.
+func (e *ReportedError) Unwrap() error { return e.Err }
 
-// Status is what a program that ends with err tells its caller: [Done] for nil, [Misuse]
-// for a [UsageError], [Unreached] for an [UnreachedError], [Failed] for any other error.
-func Status(err error) int {
-	var usage *UsageError
-	var unreached *UnreachedError
-	switch {
-	case err == nil:
-		return Done
-	case errors.As(err, &usage):
-		return Misuse
-	case errors.As(err, &unreached):
-		return Unreached
+// ExitCode returns the exit code for err: [ExitSuccess] for nil, [ExitUsage] for a [UsageError],
+// [ExitUnreachable] for an [UnreachableError], [ExitFailure] for any other error.
+func ExitCode(err error) int {
+	if err == nil {
+		return ExitSuccess
 	}
-	return Failed
+	if _, ok := errors.AsType[*UsageError](err); ok {
+		return ExitUsage
+	}
+	if _, ok := errors.AsType[*UnreachableError](err); ok {
+		return ExitUnreachable
+	}
+	return ExitFailure
 }
 
-// Plain returns text without control characters, except line breaks and tabs, so that it cannot change the state of a terminal.
+// Plain returns text without control characters other than line breaks and tabs, so that it cannot
+// change the state of a terminal.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) {
@@ -87,15 +86,6 @@ func Line(text string) string {
 	return strings.TrimSpace(first)
 }
 
-// Shorten cuts a text to 80 bytes, for messages that quote it.
-func Shorten(text string) string {
-	const limit = 80
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
-}
-
 // PrintJSON prints a value as indented JSON.
 func PrintJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
@@ -104,9 +94,8 @@ func PrintJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Watched reports whether a stream leads to a terminal, where somebody looks on. A pipe,
-// a file, the null device and anything that is no [os.File] are not.
-func Watched(stream any) bool {
+// IsTerminal reports whether stream is an [os.File] that is a terminal. The null device is not.
+func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {
 		return false
@@ -119,25 +108,25 @@ func Watched(stream any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// A Progress shows on a terminal what is being done and for how long. Anywhere else
-// it shows nothing. Its methods may be called by several goroutines.
+// A Progress shows the current step and its duration on a terminal. On other outputs it shows
+// nothing. Its methods are safe for concurrent use.
 type Progress struct {
-	out io.Writer // nil if nobody looks on
+	out io.Writer // nil if it shows nothing
 
 	mu   sync.Mutex
-	stop chan struct{} // ends the step that is shown
-	done chan struct{} // it has ended
+	stop chan struct{} // closed to end the current step
+	done chan struct{} // closed when the step has ended
 }
 
-// NewProgress shows on out what is being done, unless it is to be quiet.
+// NewProgress returns a Progress that writes to out, or shows nothing if quiet is set.
 func NewProgress(out io.Writer, quiet bool) *Progress {
-	if quiet || !Watched(out) {
+	if quiet || !IsTerminal(out) {
 		return &Progress{}
 	}
 	return &Progress{out: out}
 }
 
-// Begin shows the next step.
+// Begin ends the current step and shows the next one.
 func (p *Progress) Begin(what string) {
 	if p.out == nil {
 		return
@@ -153,7 +142,7 @@ func (p *Progress) Begin(what string) {
 	go p.show(what, p.stop, p.done)
 }
 
-// End takes the step away.
+// End erases the current step.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,15 +17,15 @@ func TestStatus(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, terminal.Done},
-		{errors.New("disk full"), terminal.Failed},
-		{usage, terminal.Misuse},
-		{fmt.Errorf("new: %w", usage), terminal.Misuse},
-		{&terminal.UnreachedError{Err: os.ErrDeadlineExceeded}, terminal.Unreached},
-		{&terminal.SaidError{Err: &terminal.UnreachedError{Err: os.ErrDeadlineExceeded}}, terminal.Unreached},
-		{&terminal.SaidError{Err: os.ErrInvalid}, terminal.Failed},
+		{nil, terminal.ExitSuccess},
+		{errors.New("disk full"), terminal.ExitFailure},
+		{usage, terminal.ExitUsage},
+		{fmt.Errorf("new: %w", usage), terminal.ExitUsage},
+		{&terminal.UnreachableError{Err: os.ErrDeadlineExceeded}, terminal.ExitUnreachable},
+		{&terminal.ReportedError{Err: &terminal.UnreachableError{Err: os.ErrDeadlineExceeded}}, terminal.ExitUnreachable},
+		{&terminal.ReportedError{Err: os.ErrInvalid}, terminal.ExitFailure},
 	} {
-		if got := terminal.Status(test.err); got != test.want {
+		if got := terminal.ExitCode(test.err); got != test.want {
 			t.Errorf("Status(%v) is %d, not %d", test.err, got, test.want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestNobodyWatches(t *testing.T) {
 	for name, stream := range map[string]any{
 		"the null device": null, "a file": file, "a pipe": writer, "a buffer": &bytes.Buffer{}, "nothing": nil,
 	} {
-		if terminal.Watched(stream) {
+		if terminal.IsTerminal(stream) {
 			t.Errorf("%s is taken for a terminal", name)
 		}
 	}

@@ -63,7 +63,7 @@ func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.
 		command := client.Command{Program: "go", Args: []string{"run", "./cmd/" + found.Name, "mcp"}, Dir: found.Root, Stderr: stderr}
 		c, err := client.Start(ctx, command, o)
 		if err != nil {
-			return nil, nil, &terminal.UnreachedError{Err: fmt.Errorf("the server %s: %w", found.Name, err)}
+			return nil, nil, &terminal.UnreachableError{Err: fmt.Errorf("the server %s: %w", found.Name, err)}
 		}
 		return c, func() error { c.Close(); return nil }, nil
 	}}, words, nil

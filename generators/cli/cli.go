@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,7 +64,7 @@ the project's server. With --no-exec nothing is run.`,
 		Example: examples(env, "mcp", "mcp --no-exec"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if terminal.Watched(os.Stdin) {
+			if terminal.IsTerminal(os.Stdin) {
 				fmt.Fprintln(env.Err, "petrock speaks MCP here, one JSON message a line. MCP clients start it; end it with Ctrl-D.")
 			}
 			o.Dir, o.Generators = env.Dir, generators.All()
@@ -111,12 +110,12 @@ Exit codes: 0 the project compiles, 1 it does not.`,
 				return err
 			}
 			if c.asJSON {
-				err = PrintJSON(env, status)
+				err = terminal.PrintJSON(env.Out, status)
 			} else {
 				_, err = fmt.Fprint(env.Out, status)
 			}
 			if err == nil && !status.Builds {
-				err = &terminal.SaidError{Err: fmt.Errorf("%s does not compile", status.Name)}
+				err = &terminal.ReportedError{Err: fmt.Errorf("%s does not compile", status.Name)}
 			}
 			return err
 		},
@@ -136,14 +135,6 @@ func NewVersion() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// PrintJSON prints one value as JSON, for programs to read.
-func PrintJSON(env Env, value any) error {
-	encoder := json.NewEncoder(env.Out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }
 
 // An Env is the world around a command line.
@@ -209,15 +200,15 @@ func wantsJSON(cmd *cobra.Command, args []string) bool {
 
 // end says what went wrong, if anything did, and returns the status to end with.
 func end(err error, program, command string, asJSON bool, env Env) int {
-	status := terminal.Status(err)
+	status := terminal.ExitCode(err)
 	if err == nil {
 		return status
 	}
-	if said := (*terminal.SaidError)(nil); asJSON && !errors.As(err, &said) {
-		PrintJSON(env, engine.FaultOf(err))
+	if said := (*terminal.ReportedError)(nil); asJSON && !errors.As(err, &said) {
+		terminal.PrintJSON(env.Out, engine.FaultOf(err))
 	}
 	fmt.Fprintf(env.Err, "%s: %v\n", program, err)
-	if status == terminal.Misuse {
+	if status == terminal.ExitUsage {
 		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", command)
 	}
 	return status

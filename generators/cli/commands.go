@@ -78,7 +78,7 @@ func work[T any](ctx context.Context, env Env, c *common, do func(context.Contex
 		return err
 	}
 	if c.asJSON {
-		return PrintJSON(env, result)
+		return terminal.PrintJSON(env.Out, result)
 	}
 	return text(env, result)
 }
@@ -102,7 +102,7 @@ tools costs a model that reads it. Generators that the project came with are lef
 				return listing, err
 			}, printListing)
 			if err == nil && refused {
-				err = &terminal.SaidError{Err: errors.New("not all packages could be read")}
+				err = &terminal.ReportedError{Err: errors.New("not all packages could be read")}
 			}
 			return err
 		},
@@ -344,11 +344,11 @@ randomness or I/O. Without --check the latter is a warning.`,
 			case err != nil:
 				return err
 			case len(result.Refused) > 0:
-				return &terminal.SaidError{Err: errors.New("not everything could be derived")}
+				return &terminal.ReportedError{Err: errors.New("not everything could be derived")}
 			case check && len(result.Files) > 0:
-				return &terminal.SaidError{Err: fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
+				return &terminal.ReportedError{Err: fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
 			case check && len(result.Impure) > 0:
-				return &terminal.SaidError{Err: errors.New("the state would not be the same when the log is read again")}
+				return &terminal.ReportedError{Err: errors.New("the state would not be the same when the log is read again")}
 			}
 			return nil
 		},

@@ -251,7 +251,7 @@ func FaultOf(err error) *Fault {
 	if known, ok := errors.AsType[*Fault](err); ok {
 		return known
 	}
-	f := &Fault{Message: err.Error(), Status: terminal.Status(err)}
+	f := &Fault{Message: err.Error(), Status: terminal.ExitCode(err)}
 	errors.As(err, &f.Refusal)
 	return f
 }

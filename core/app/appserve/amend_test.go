@@ -23,7 +23,7 @@ func TestAmendmentIsTried(t *testing.T) {
 			add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
-			if terminal.Status(err) != terminal.Failed || !strings.HasPrefix(err.Error(), "with this, event ") || !strings.Contains(err.Error(), "with --force it is recorded all the same") {
+			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this, event ") || !strings.Contains(err.Error(), "with --force it is recorded all the same") {
 				t.Errorf("it says %v", err)
 			}
 			if strings.Contains(err.Error(), "NAME log") {
@@ -62,7 +62,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("it says\n%s", out)
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
-		if terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "entry "+seq+" is read as it was recorded: there is nothing to take back") {
+		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "entry "+seq+" is read as it was recorded: there is nothing to take back") {
 			t.Errorf("once more it says %v", err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestRestoreIsTried(t *testing.T) {
 	dir := filled(t, "a")
 	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 	must(t, dir, "log", "skip", "2", "--reason", "never used")
-	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
+	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("it says %v", err)
 	}
 	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "nothing to take back") {

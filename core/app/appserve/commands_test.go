@@ -34,7 +34,7 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest":                         "or --all",
 		"workers retry posts/digest 1 --all":                 "or --all",
 	} {
-		if _, err := run(t, dir, strings.Fields(line)...); terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), want) {
+		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s says %v", line, err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestUsage(t *testing.T) {
 		"backup " + dir:                              "is there already",
 		"backup " + filepath.Join(dir, "no", "file"): "there is no folder",
 	} {
-		if _, err := run(t, dir, strings.Fields(line)...); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), want) {
+		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s says %v", line, err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 			editSnapshot(t, dir, `["a","b"]`, `["a","c"]`, test.sealed)
 			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
 				out, err := run(t, dir, args...)
-				if terminal.Status(err) != terminal.Failed || err.Error() != "wrong snapshots: posts; to replace them, run weather replay --snapshot" {
+				if terminal.ExitCode(err) != terminal.ExitFailure || err.Error() != "wrong snapshots: posts; to replace them, run weather replay --snapshot" {
 					t.Errorf("%v: %v", args, err)
 				}
 				if len(args) == 1 && !strings.Contains(out, test.says) {
@@ -250,7 +250,7 @@ func TestTruncatedLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"replay", "log", "workers"} {
-		if _, err := run(t, dir, line); terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
+		if _, err := run(t, dir, line); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
 			t.Errorf("%s says %v", line, err)
 		}
 	}

@@ -67,7 +67,7 @@ It works while servers run, and when an entry cannot be applied: log skip, log m
 // print writes the entries to out.
 func (v logView) print(ctx context.Context, store app.Store, out io.Writer) error {
 	lines := bufio.NewWriter(out)
-	write := v.writer(lines, terminal.Watched(out))
+	write := v.writer(lines, terminal.IsTerminal(out))
 	after, count := v.after, int64(0)
 	for {
 		stamp, err := store.Stamp(ctx)

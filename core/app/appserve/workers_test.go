@@ -53,7 +53,7 @@ func TestWorkers(t *testing.T) {
 		}
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
-	if terminal.Status(err) != terminal.Failed || !strings.Contains(err.Error(), "has not set entry 7 aside") || !strings.HasPrefix(out, "posts/digest tries entry 2 again") {
+	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set entry 7 aside") || !strings.HasPrefix(out, "posts/digest tries entry 2 again") {
 		t.Errorf("it says %s, %v", out, err)
 	}
 	removed(t, dir)

@@ -74,20 +74,20 @@ func TestOff(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {
 		gate, _, err := serve(t, args...).Gate(resource, slog.Default())
-		if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "--oauth-issuer") || !strings.Contains(err.Error(), "MY_NOTES_OAUTH_ISSUER") {
+		if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "--oauth-issuer") || !strings.Contains(err.Error(), "MY_NOTES_OAUTH_ISSUER") {
 			t.Errorf("%v gives %v and %v", args, gate, err)
 		}
 	}
 	gate, _, err := serve(t, "--oauth-issuer", "https://login.example.com").Gate("", slog.Default())
-	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "--public-url") {
+	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "--public-url") {
 		t.Errorf("an address that is not known gives %v and %v", gate, err)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource, slog.Default())
-	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), "https") {
+	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "https") {
 		t.Errorf("an issuer without https gives %v and %v", gate, err)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource, slog.Default())
-	if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), `"127.0.0.1:9191"; it has to be a whole URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
+	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), `"127.0.0.1:9191"; it has to be a whole URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
 		t.Errorf("an issuer without a scheme gives %v and %v", gate, err)
 	}
 }
@@ -112,7 +112,7 @@ func TestSaysNothing(t *testing.T) {
 				t.Setenv(test.name, "")
 			}
 			gate, _, err := serve(t, test.args...).Gate(resource, slog.Default())
-			if gate != nil || terminal.Status(err) != terminal.Misuse || !strings.Contains(err.Error(), test.says) {
+			if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("it gives %v and %v", gate, err)
 			}
 		})

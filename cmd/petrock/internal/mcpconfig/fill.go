@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -198,7 +199,7 @@ func (f *filling) address() {
 		value = strings.Trim(value, " \t")
 		switch {
 		case !ok, value == "" && f.source.client.sparse:
-		case !isToken(name):
+		case !mcp.IsHeaderName(name):
 			f.wrong(field, errors.New("this is no name of a header; it may have letters, digits and dashes"))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			f.wrong(field, errors.New("the value has a line break or another control character in it; take it out of the variable"))
@@ -208,16 +209,6 @@ func (f *filling) address() {
 			f.server.Header.Set(name, value)
 		}
 	}
-}
-
-// isToken reports whether text can be the name of a header.
-func isToken(text string) bool {
-	for _, c := range []byte(text) {
-		if !isNameByte(c) && !strings.ContainsRune("!#$%&'*+-.^`|~", rune(c)) {
-			return false
-		}
-	}
-	return text != ""
 }
 
 // An Input is something that .vscode/mcp.json has people asked for, by ${input:ID}.

@@ -53,7 +53,7 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 		switch {
 		case offer.err != nil:
 			silent = append(silent, name)
-			object[offer.server] = mcpcli.Fault{Message: offer.err.Error(), Status: terminal.Unreached}
+			object[offer.server] = mcpcli.Fault{Message: offer.err.Error(), Status: terminal.ExitUnreachable}
 			fmt.Fprintf(t.env.Err, "%s: %s\n", name, terminal.Plain(offer.err.Error()))
 		case asJSON:
 			object[offer.server] = map[string]any{"tools": append([]mcp.Tool{}, offer.tools...)}
@@ -79,7 +79,7 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 		return nil
 	}
 	slices.Sort(silent)
-	return &terminal.SaidError{Err: &terminal.UnreachedError{Err: fmt.Errorf("servers that did not answer: %s; %s doctor says more", strings.Join(silent, ", "), t.env.Program)}}
+	return &terminal.ReportedError{Err: &terminal.UnreachableError{Err: fmt.Errorf("servers that did not answer: %s; %s doctor says more", strings.Join(silent, ", "), t.env.Program)}}
 }
 
 // An offer is the tools of one server, or why they are not known.

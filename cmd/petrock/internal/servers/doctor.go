@@ -22,8 +22,12 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 )
+
+// maxShown is how many bytes of a text a message shows.
+const maxShown = 80
 
 func newDoctor(env mcpcli.Env) *cobra.Command {
 	t, flags := &target{env: env}, &mcpcli.Flags{}
@@ -198,7 +202,7 @@ func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
 	if d.OK {
 		return nil
 	}
-	return &terminal.SaidError{Err: errors.New("something is wrong with the servers")}
+	return &terminal.ReportedError{Err: errors.New("something is wrong with the servers")}
 }
 
 // String returns the diagnosis as text.
@@ -392,19 +396,19 @@ func (c *checkup) look(ctx context.Context, client *client.Client) {
 	for _, t := range tools {
 		switch {
 		case slices.Contains(c.names, t.Name):
-			c.wrong("two of its tools are called %q; clients can call one of them at most", terminal.Shorten(t.Name))
+			c.wrong("two of its tools are called %q; clients can call one of them at most", strictjson.Clip(t.Name, maxShown))
 		case !good.MatchString(t.Name):
-			c.wrong("clients refuse a tool called %q: a name is of 1 to 64 letters, digits, _ and -; give it another in the server", terminal.Shorten(t.Name))
+			c.wrong("clients refuse a tool called %q: a name is of 1 to 64 letters, digits, _ and -; give it another in the server", strictjson.Clip(t.Name, maxShown))
 		}
 		c.names = append(c.names, t.Name)
 		if _, err := schema.Compile(string(t.InputSchema)); err != nil {
-			c.note("the input schema of %s cannot be read here, so that what it is given is checked by the server alone: %v", terminal.Shorten(t.Name), err)
+			c.note("the input schema of %s cannot be read here, so that what it is given is checked by the server alone: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 		if t.OutputSchema == nil {
 			continue
 		}
 		if _, err := schema.Compile(string(t.OutputSchema)); err != nil {
-			c.note("the output schema of %s cannot be read here: %v", terminal.Shorten(t.Name), err)
+			c.note("the output schema of %s cannot be read here: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 	}
 	for _, name := range slices.Concat(c.server.DisabledTools, c.server.EnabledTools) {
@@ -468,7 +472,7 @@ func (c *complaints) WithGroup(string) slog.Handler { return c }
 func (c *complaints) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool {
-		text += fmt.Sprintf("; %s: %s", a.Key, terminal.Shorten(a.Value.String()))
+		text += fmt.Sprintf("; %s: %s", a.Key, strictjson.Clip(a.Value.String(), maxShown))
 		return true
 	})
 	c.mu.Lock()

@@ -205,7 +205,7 @@ func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o client
 	if server.Kind == mcpconfig.Stdio && server.Err == nil {
 		err = fmt.Errorf("the server %s: %w", terminal.Plain(server.Name), err)
 	}
-	return nil, &terminal.UnreachedError{Err: err}
+	return nil, &terminal.UnreachableError{Err: err}
 }
 
 // dial starts the server's program, or calls its URL. The headers of the configuration take precedence over --header. Without o.ConnectTimeout,

@@ -123,7 +123,7 @@ func do(ctx context.Context, t *testing.T, dir string, args ...string) result {
 	if readErr != nil {
 		t.Fatal(readErr)
 	}
-	return result{terminal.Status(err), string(text), errOut.String()}
+	return result{terminal.ExitCode(err), string(text), errOut.String()}
 }
 
 func write(t *testing.T, dir, name, text string) string {
