@@ -135,9 +135,9 @@ func settled(t *testing.T, dir, action, when string) string {
 func TestInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
-	stride := 7
-	if testing.Short() {
-		stride = 23
+	stride := 23
+	if *long {
+		stride = 3
 	}
 	for first := 0; ; first += stride {
 		for second := 0; ; second++ {

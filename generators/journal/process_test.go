@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "kill 100 processes instead of 3")
+	long = flag.Bool("long", false, "kill 100 processes instead of 3, and recoveries at more steps")
 	seed = flag.Uint64("seed", 1, "of everything that is random")
 )
 
