@@ -14,6 +14,7 @@ import (
 // A generator of a project's own may be called as its components are, whatever that means to Go, to
 // files or to what is written; or what is wrong with the name is said.
 func TestGeneratorNames(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	untried := generators.All() // building the project's own petrock for each takes too long
@@ -119,7 +120,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 // What a generator of a project's own makes is judged like what the others make.
 func TestGeneratorDrafts(t *testing.T) {
 	t.Parallel()
-	for _, test := range pick(t, 4, []struct {
+	for _, test := range pick(t, 2, []struct {
 		file, text string
 		refused    string // is in the error; empty if it is written
 	}{

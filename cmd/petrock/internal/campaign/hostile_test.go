@@ -219,7 +219,7 @@ func (w *world) touched() tree {
 // A file that is there is in the way, however its name is written.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
-	for _, test := range pick(t, 8, []struct {
+	for _, test := range pick(t, 3, []struct {
 		what    string
 		prepare func(w *world)
 		kind    string

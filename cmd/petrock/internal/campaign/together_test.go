@@ -65,6 +65,7 @@ func TestTogether(t *testing.T) {
 
 // Of several that want the same name, one gets it.
 func TestTogetherSame(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	var commands []*exec.Cmd

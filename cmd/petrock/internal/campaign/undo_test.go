@@ -20,7 +20,7 @@ func TestUndo(t *testing.T) {
 		id     string // of the generation
 	}
 	const edit = "\n// What a user has added.\n"
-	for _, test := range pick(t, 8, []struct {
+	for _, test := range pick(t, 4, []struct {
 		what string
 		do   func(s state)
 	}{
