@@ -202,7 +202,7 @@ func (p *served) failed(err error) error {
 	return fmt.Errorf("%s: %w (while %s); %s", p.server.name, err, p.doing, p.stderr)
 }
 
-// stop ends the server as whoever runs it does, and returns what became of it.
+// stop ends the server with SIGTERM, and returns how its process ended.
 func (p *served) stop() (*os.ProcessState, error) {
 	signalErr := p.cmd.Process.Signal(syscall.SIGTERM)
 	io.Copy(io.Discard, p.lines)

@@ -121,7 +121,7 @@ func checkAnswer(line []byte, id int) error {
 	result := answer.Result
 	switch {
 	case err != nil:
-		return fmt.Errorf("an answer that is no JSON: %w: %s", err, line)
+		return fmt.Errorf("answer is not valid JSON: %w: %s", err, line)
 	case answer.ID == nil || *answer.ID != id:
 		return fmt.Errorf("an answer with another id than %d: %s", id, line)
 	case answer.Error != nil || result.IsError:
@@ -146,7 +146,7 @@ func checkList(line []byte, tools int) error {
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(line, &answer); err != nil {
-		return fmt.Errorf("a list of tools that is no JSON: %w: %s", err, line)
+		return fmt.Errorf("list of tools is not valid JSON: %w: %s", err, line)
 	}
 	if got := len(answer.Result.Tools); got != tools {
 		return fmt.Errorf("a list of %d tools instead of %d: %s", got, tools, line)

@@ -246,8 +246,8 @@ func workspace(to *destination, files []scaffold.File, without []module.Version)
 	return work.String(), nil
 }
 
-// unused are the modules of which a go.sum has the go.mod alone: somebody names them, and
-// nothing is taken from them.
+// unused returns the modules of which go.sum lists only the go.mod: the build needs none of their
+// packages.
 func unused(goSum []byte) []module.Version {
 	used := map[string]bool{}
 	var named []module.Version
@@ -293,7 +293,7 @@ type Result struct {
 	Petrock  string   `json:"petrock"`
 	Programs []string `json:"programs"` // folders, from the root
 	Files    []File   `json:"files"`
-	Git      *Git     `json:"git,omitempty"` // nil if nobody asked for it
+	Git      *Git     `json:"git,omitempty"` // nil with --no-git
 	Notes    []string `json:"notes,omitempty"`
 	Next     []string `json:"next"` // commands to type
 	Seconds  Seconds  `json:"seconds"`

@@ -242,7 +242,7 @@ func (in Input) Variable() string {
 	}, in.ID)
 }
 
-// ErrUnasked says that an input is wanted, and nobody is there to answer. A client asks for it.
+// ErrUnasked is the error of an input that a client asks its user for, where no user can be asked.
 var ErrUnasked = errors.New("there is nobody to ask")
 
 // An answerKey is the input that an answer is for.
