@@ -88,7 +88,7 @@ func TestLearnRefusesWrongAnswers(t *testing.T) {
 		{`{\"sum\":5.5}`, `5`, "as text"},
 		{`"structuredContent"`, `"isError":true,"structuredContent"`, "an error"},
 		{`"result":`, `"error":{"code":1},"result":`, "an error"},
-		{`}}}`, `}}`, "no JSON"},
+		{`}}}`, `}}`, "not valid JSON"},
 	} {
 		line := strings.Replace(rightAnswer, test.old, test.new, 1)
 		_, err := learn([]byte(line), firstID)
