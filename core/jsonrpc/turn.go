@@ -22,7 +22,7 @@ import (
 // A request that must be handled in order keeps the turn until its handler returns. If that takes long, the answers that are
 // held back for a common write are sent meanwhile.
 //
-// A user of this package that knows which handlers are slow calls Release for them at once, so that the next request does not
+// A [Pace] learns which handlers are quick. It releases the requests of all others at once, so that the next message does not
 // have to wait for the timer.
 
 // What has become of the turn to read that a request began with.
@@ -102,6 +102,50 @@ func (c *Conn) keepsTooLong(r *Request) {
 		r.Release()
 	} else if c.lines != nil {
 		c.lines.endBurst()
+	}
+}
+
+// A Pace remembers whether a handler has been quick lately. A quick handler keeps the turn, which is the fastest way. The
+// requests of any other one are released before it is called. A quick handler that turns slow delays the next message once,
+// by keepTurn, and has to prove itself again. The zero value is the pace of a handler that has not been called yet.
+type Pace struct {
+	quick atomic.Uint32 // quick calls in a row, up to provenAfter
+	calls atomic.Uint32 // since the handler has been a quick one
+}
+
+const (
+	// quickCall is the longest duration of a call that is not worth a goroutine of its own.
+	quickCall = 20 * time.Microsecond
+	// provenAfter is how many quick calls in a row make a handler a quick one.
+	provenAfter = 3
+	// timedEvery is how many calls of a quick handler there are for each one that is timed: reading the clock costs as much
+	// as decoding small arguments. turnTimer notices a call that takes very long anyway.
+	timedEvery = 16
+)
+
+// Begin is called right before the handler. Its result is for End.
+func (p *Pace) Begin(r *Request) (began time.Time) {
+	if r.responder != nil {
+		return time.Time{} // other requests do not wait for this one
+	}
+	if p.quick.Load() < provenAfter {
+		r.Release()
+		return time.Now()
+	}
+	if p.calls.Add(1)%timedEvery == 0 {
+		return time.Now()
+	}
+	return time.Time{}
+}
+
+// End is called right after the handler, with the result of Begin.
+func (p *Pace) End(r *Request, began time.Time) {
+	switch {
+	case r.responder != nil, began.IsZero() && !r.Released():
+	case began.IsZero() || time.Since(began) > quickCall:
+		p.quick.Store(0)
+	case p.quick.Load() < provenAfter:
+		p.quick.Add(1)
 	}
 }
 

@@ -94,7 +94,7 @@ func (p Prompt) forRevision(r Revision) Prompt {
 type prompt struct {
 	Prompt
 	descriptions
-	pace
+	pace     jsonrpc.Pace
 	names    []string   // of the arguments
 	input    *textInput // nil if there is no schema
 	handler  PromptHandler
@@ -145,9 +145,9 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
 	}
-	began := found.pace.begin(c)
+	began := found.pace.Begin(c.req)
 	result, err := found.handler(ctx, p.Arguments)
-	found.pace.end(c, began)
+	found.pace.End(c.req, began)
 	if result == nil {
 		result = &PromptResult{}
 	}

@@ -142,7 +142,7 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 type resource struct {
 	Resource
 	descriptions
-	pace
+	pace    jsonrpc.Pace
 	handler ResourceHandler
 }
 
@@ -150,7 +150,7 @@ type resource struct {
 type template struct {
 	ResourceTemplate
 	descriptions
-	pace
+	pace     jsonrpc.Pace
 	uri      *uriTemplate
 	input    *textInput // nil if there is no schema
 	handler  ResourceHandler
@@ -221,7 +221,7 @@ type readable struct {
 	variables map[string]string // of the template; nil if it is none
 	mimeType  string            // of contents that do not say theirs
 	cache     Cache
-	pace      *pace
+	pace      *jsonrpc.Pace
 }
 
 type readResult struct {
@@ -237,9 +237,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		return nil, err
 	}
 	c.cache = found.cache
-	began := found.pace.begin(c)
+	began := found.pace.Begin(c.req)
 	contents, err := found.handler(ctx, *p.URI, found.variables)
-	found.pace.end(c, began)
+	found.pace.End(c.req, began)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(*p.URI)
 	}

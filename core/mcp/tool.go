@@ -245,7 +245,7 @@ func (r *ToolResult) render(c *Call) (any, error) {
 type tool struct {
 	Tool
 	descriptions
-	pace
+	pace            jsonrpc.Pace
 	input, output   *schema.Schema // output is nil if none is declared
 	headerArguments []HeaderArgument
 	handler         ToolHandler
@@ -306,9 +306,9 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if err := t.input.Validate(c.arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
-	began := t.pace.begin(c)
+	began := t.pace.Begin(c.req)
 	result, err := t.handler(ctx, c.arguments)
-	t.pace.end(c, began)
+	t.pace.End(c.req, began)
 	switch {
 	case err != nil && isProtocolError(err):
 		return nil, err
