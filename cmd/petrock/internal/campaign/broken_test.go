@@ -47,6 +47,7 @@ func (w *world) registers(file string, texts ...string) {
 
 // What is wrong in one package is no reason to leave another alone, and no tool is lost on the way.
 func TestBrokenElsewhere(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
 		text := faults()[what]
@@ -123,6 +124,7 @@ func TestBrokenHere(t *testing.T) {
 // A package beside tools that is broken is in nobody's way as long as no tool exposes what it lacks,
 // and is not repaired or made worse.
 func TestBrokenImported(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	use := `package tools
 
@@ -186,6 +188,7 @@ func Use(ctx context.Context, in UseInput) (UseOutput, error) { return UseOutput
 
 // The program that ships may be broken while tools are made.
 func TestBrokenProgram(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
 		text := faults()[what]

@@ -222,6 +222,7 @@ func withoutOperation(t *testing.T, text string) string {
 
 // A plan writes what it has shown, once, and only into the project that it was made from.
 func TestDevServerPlans(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	before := w.tree()

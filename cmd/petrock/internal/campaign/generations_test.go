@@ -14,7 +14,7 @@ import (
 // step, and in the end it is what it was at the beginning, to the last byte.
 func TestGenerations(t *testing.T) {
 	t.Parallel()
-	generations := rounds(2, 200)
+	generations := rounds(1, 200)
 	t.Logf("%d generations with seed %d", generations, *seed)
 	m := newMaker(*seed)
 	w := newWorld(t)
@@ -115,10 +115,11 @@ func (w *world) keeps(e *engine.Engine, operation string, builders []made) {
 
 // The same words make the same bytes, in whatever project and however often.
 func TestSameAgain(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	t.Logf("seed %d", *seed)
 	var trees []tree
-	for range rounds(2, 3) {
+	for range 3 {
 		m := newMaker(*seed)
 		w := newWorld(t)
 		e := w.engine()

@@ -120,7 +120,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 // What a generator of a project's own makes is judged like what the others make.
 func TestGeneratorDrafts(t *testing.T) {
 	t.Parallel()
-	for _, test := range pick(t, 2, []struct {
+	for _, test := range pick(t, 1, []struct {
 		file, text string
 		refused    string // is in the error; empty if it is written
 	}{

@@ -141,7 +141,7 @@ func TestHostileInput(t *testing.T) {
 	w := newWorld(t)
 	all := hostiles()
 	if !*long { // the others depend on what was generated before them
-		all = pick(t, 60, slices.DeleteFunc(all, func(h hostile) bool { return h.refused != "*" }))
+		all = pick(t, 30, slices.DeleteFunc(all, func(h hostile) bool { return h.refused != "*" }))
 	}
 	w.tried(w.takes(all))
 }
@@ -219,7 +219,7 @@ func (w *world) touched() tree {
 // A file that is there is in the way, however its name is written.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
-	for _, test := range pick(t, 3, []struct {
+	for _, test := range pick(t, 2, []struct {
 		what    string
 		prepare func(w *world)
 		kind    string

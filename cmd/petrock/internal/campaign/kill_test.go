@@ -13,7 +13,7 @@ import (
 // Whenever the project's own petrock is killed, the next run leaves the project as it was before, or
 // as it would have become, and goes on.
 func TestKilled(t *testing.T) {
-	kills := rounds(2, 100)
+	kills := rounds(1, 100)
 	t.Logf("%d kills with seed %d", kills, *seed)
 	m := newMaker(*seed)
 	w := newWorld(t)

@@ -20,7 +20,7 @@ func TestUndo(t *testing.T) {
 		id     string // of the generation
 	}
 	const edit = "\n// What a user has added.\n"
-	for _, test := range pick(t, 4, []struct {
+	for _, test := range pick(t, 2, []struct {
 		what string
 		do   func(s state)
 	}{
@@ -353,7 +353,7 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := w.tree()
-	for _, test := range pick(t, 4, []struct {
+	for _, test := range pick(t, 2, []struct {
 		args    []string
 		status  int
 		refusal bool // there is one in the JSON

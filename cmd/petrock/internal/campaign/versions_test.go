@@ -173,6 +173,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 
 // A command that is destroyed and generated again with other fields would misread its events.
 func TestRegeneratedCommands(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "notes", CRUD: true, Fields: []string{"title:string:1..50"}})
