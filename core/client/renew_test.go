@@ -12,12 +12,13 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 // The client waits between retries even if the server asks for no delay.
 func TestHTTPClientResumesSlowly(t *testing.T) {
 	var asked atomic.Int32
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodGet {
 			return false
 		}
@@ -39,7 +40,7 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 	for _, stuck := range []string{`"initialize"`, `"notifications/initialized"`} {
 		t.Run(stuck, func(t *testing.T) {
 			var forgets atomic.Bool
-			url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+			url := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 				body, _ := io.ReadAll(r.Body)
 				r.Body = io.NopCloser(bytes.NewReader(body))
 				switch {
@@ -58,14 +59,14 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 			forgets.Store(true)
 			first := make(chan error, 1)
 			go func() {
-				_, err := c.CallTool(context.Background(), "add", addInput{1, 2})
+				_, err := c.CallTool(context.Background(), "add", fixture.AddInput{A: 1, B: 2})
 				first <- err
 			}()
 			time.Sleep(50 * time.Millisecond)
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			began := time.Now()
-			if _, err := c.CallTool(ctx, "add", addInput{1, 2}); err == nil || time.Since(began) > 400*time.Millisecond {
+			if _, err := c.CallTool(ctx, "add", fixture.AddInput{A: 1, B: 2}); err == nil || time.Since(began) > 400*time.Millisecond {
 				t.Errorf("who has little time waits %v: %v", time.Since(began), err)
 			}
 			select {
@@ -87,7 +88,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 	const events = "id: 1\nretry: 1\ndata:\n\n"
 	for _, trouble := range []string{"the session is forgotten", "the events are forgotten", "the stream is still there", "nobody is there"} {
 		t.Run(trouble, func(t *testing.T) {
-			server := newFixture(t, mcp.Options{})
+			server := fixture.New(t, mcp.Options{})
 			var first, forgotten atomic.Value
 			var refused atomic.Int32
 			subscribed := make(chan struct{})
@@ -146,7 +147,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 // If the server refuses notifications/initialized, the client deletes the session.
 func TestHTTPClientLeavesSession(t *testing.T) {
 	var begun, ended atomic.Int32
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		switch {
@@ -171,7 +172,7 @@ func TestHTTPClientLeavesSession(t *testing.T) {
 // A call that times out is cancelled at the server, even if the client closes right after.
 func TestHTTPClientGivesUpAndEnds(t *testing.T) {
 	told := make(chan struct{}, 1)
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if strings.Contains(string(body), "notifications/cancelled") {
@@ -196,7 +197,7 @@ func TestHTTPClientGivesUpAndEnds(t *testing.T) {
 // A server that hangs delays neither cancelled calls nor Close.
 func TestHTTPClientLeavesHungServer(t *testing.T) {
 	var hangs atomic.Bool
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(_ http.ResponseWriter, r *http.Request) bool {
 		if hangs.Load() {
 			<-r.Context().Done()
 		}
@@ -207,12 +208,12 @@ func TestHTTPClientLeavesHungServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if _, err := c.CallTool(ctx, "add", addInput{1, 2}); err == nil || time.Since(began) > 500*time.Millisecond {
+	if _, err := c.CallTool(ctx, "add", fixture.AddInput{A: 1, B: 2}); err == nil || time.Since(began) > 500*time.Millisecond {
 		t.Errorf("who has little time waits %v: %v", time.Since(began), err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := c.CallTool(context.Background(), "add", addInput{1, 2})
+		_, err := c.CallTool(context.Background(), "add", fixture.AddInput{A: 1, B: 2})
 		ended <- err
 	}()
 	time.Sleep(20 * time.Millisecond)

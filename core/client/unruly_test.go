@@ -16,6 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 // behaviorVariable makes the test binary a server. Its value is the behavior.
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "good":
 		server := mcp.NewServer(mcp.Implementation{Name: "good", Version: "1"}, mcp.Options{})
-		err := server.AddTool(mcp.Tool{Name: "nothing"}, doNothing)
+		err := server.AddTool(mcp.Tool{Name: "nothing"}, fixture.Nothing)
 		if err == nil {
 			err = server.ServeStdio(context.Background(), os.Stdout)
 		}

@@ -12,14 +12,15 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 func adders(t testing.TB, n int) *mcp.Server {
 	s := newServer(mcp.Options{})
 	for i := range n {
-		tool := addTool()
+		tool := fixture.AddTool()
 		tool.Name = fmt.Sprintf("add%d", i)
-		if err := mcp.AddTool(s, tool, add); err != nil {
+		if err := mcp.AddTool(s, tool, fixture.Add); err != nil {
 			t.Fatal(err)
 		}
 	}
