@@ -56,6 +56,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 // made of functions of Go types, a section "only" names the revisions to play, and a section "also" those to play besides as a client without a handshake: requests that do not
 // say so themselves get the _meta that they need.
 func TestTranscripts(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/transcripts/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)
