@@ -26,6 +26,7 @@ func startShell(t *testing.T, script string, c Command) *process {
 }
 
 func TestProcess(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +49,7 @@ func TestProcess(t *testing.T) {
 
 // Only the end of a long standard error is kept.
 func TestProcessStderr(t *testing.T) {
+	t.Parallel()
 	p := startShell(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done`, Command{})
 	<-p.exited
 	p.close()
@@ -57,12 +59,14 @@ func TestProcessStderr(t *testing.T) {
 }
 
 func TestProcessClose(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ script, state string }{
 		"closed input": {`cat`, "exit status 0"},
 		"SIGTERM":      {`trap 'exit 5' TERM; while :; do sleep 0.01; done`, "exit status 5"},
 		"SIGKILL":      {`trap '' TERM; while :; do sleep 0.01; done`, "signal: killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := startShell(t, test.script, Command{})
 			if p.exitState() != "" {
 				t.Errorf("exited early: %s", p.exitState())
@@ -81,6 +85,7 @@ func TestProcessClose(t *testing.T) {
 
 // A signal also ends the children of a process.
 func TestProcessCloseChildren(t *testing.T) {
+	t.Parallel()
 	p := startShell(t, `sleep 100 & echo $!; trap '' TERM; while :; do sleep 0.01; done`, Command{})
 	line := make([]byte, 20)
 	n, err := p.out.Read(line)

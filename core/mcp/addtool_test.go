@@ -30,7 +30,6 @@ const (
 
 // A schema that does not fit its Go type, or that cannot be inferred, is refused before anyone calls.
 func TestTypedAddRefuses(t *testing.T) {
-	t.Parallel()
 	type texts struct {
 		ID string `json:"id"`
 	}
@@ -123,7 +122,6 @@ func TestTypedAddRefuses(t *testing.T) {
 // In a derived file, a schema that does not fit means that the file is stale. The error names it, and
 // the command that derives it again.
 func TestStaleDerivedCode(t *testing.T) {
-	t.Parallel()
 	s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})
 	type query struct {
 		Label string `json:"label,omitempty"`

@@ -39,7 +39,6 @@ func askingServer(t *testing.T, o mcp.Options, ask func(context.Context) (string
 
 // No answer takes more than its own call down, and none that is no answer counts as one.
 func TestOddAnswers(t *testing.T) {
-	t.Parallel()
 	form := func() mcp.Question {
 		return &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`)}
 	}
@@ -91,7 +90,6 @@ func (panics) MarshalJSON() ([]byte, error) { panic("no way") }
 
 // A question that panics ends the call and nothing else.
 func TestAskPanics(t *testing.T) {
-	t.Parallel()
 	for _, r := range askingRevisions() {
 		s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
 			return "", mcp.Ask(ctx, &mcp.Sampling{MaxTokens: 1, Metadata: mcp.Meta{"x": panics{}}, Messages: []mcp.SamplingMessage{{Content: []mcp.Content{mcp.Text{}}}}})
@@ -105,7 +103,6 @@ func TestAskPanics(t *testing.T) {
 
 // A hook may ask, and may call the handler twice.
 func TestHookAsks(t *testing.T) {
-	t.Parallel()
 	for _, r := range askingRevisions() {
 		t.Run(string(r), func(t *testing.T) {
 			hook := func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -139,7 +136,6 @@ func TestHookAsks(t *testing.T) {
 
 // What a hook makes of a result has to be an object in every revision.
 func TestHookResults(t *testing.T) {
-	t.Parallel()
 	for _, r := range askingRevisions() {
 		for _, bad := range []any{"x", []int{1}, 7} {
 			s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -166,7 +162,6 @@ func TestHookResults(t *testing.T) {
 
 // A question that cannot be asked leaves its key for another.
 func TestAskInstead(t *testing.T) {
-	t.Parallel()
 	for _, r := range askingRevisions() {
 		s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
 			err := mcp.Ask(ctx, &mcp.URLElicitation{Key: "login", URL: "https://example.org"})
@@ -187,7 +182,6 @@ func TestAskInstead(t *testing.T) {
 
 // Several goroutines of a handler may ask, and all of them are asked in one round.
 func TestAskFromManyGoroutines(t *testing.T) {
-	t.Parallel()
 	for _, r := range askingRevisions() {
 		var runs atomic.Int32
 		s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
@@ -211,7 +205,6 @@ func TestAskFromManyGoroutines(t *testing.T) {
 
 // When nobody waits any more, nobody is asked.
 func TestAskTooLate(t *testing.T) {
-	t.Parallel()
 	for _, r := range askingRevisions() {
 		later := make(chan context.Context, 1)
 		s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
@@ -238,7 +231,6 @@ func TestAskTooLate(t *testing.T) {
 
 // A state is used up by the handler that it comes to, and by nothing on the way there.
 func TestStateSurvivesRefusals(t *testing.T) {
-	t.Parallel()
 	refuse := false
 	s := askingServer(t, mcp.Options{Hook: func(ctx context.Context, _ *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		if refuse {
@@ -282,7 +274,6 @@ func TestStateSurvivesRefusals(t *testing.T) {
 // Answers that would not fit into the next message are refused while that can be said; answers
 // to nothing that was asked are not carried along.
 func TestStateSize(t *testing.T) {
-	t.Parallel()
 	s := askingServer(t, mcp.Options{MaxMessage: 10_000}, func(ctx context.Context) (string, error) {
 		for i := range 5 {
 			if err := mcp.Ask(ctx, &mcp.Elicitation{Key: fmt.Sprint("k", i), Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}); err != nil {
@@ -306,7 +297,6 @@ func TestStateSize(t *testing.T) {
 
 // Questions of the model's own making are put in the form that clients expect.
 func TestSamplingWithTools(t *testing.T) {
-	t.Parallel()
 	var got string
 	s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
 		q := &mcp.Sampling{MaxTokens: 1, Tools: []mcp.Tool{{Name: "add"}}, Messages: []mcp.SamplingMessage{{Role: mcp.RoleAssistant, Content: []mcp.Content{mcp.ToolUse{ID: "1", Name: "add"}}}}}
@@ -336,7 +326,6 @@ func TestSamplingWithTools(t *testing.T) {
 
 // slog writes a repeated key twice; the client is sent the last.
 func TestLogOfRepeatedKeys(t *testing.T) {
-	t.Parallel()
 	s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
 		mcp.Logger(ctx).With("id", 1).Info("m", "id", 2, "big", int64(9007199254740993))
 		return "", nil
@@ -362,7 +351,6 @@ func TestLogOfRepeatedKeys(t *testing.T) {
 
 // A listen ends with its result when the server does, however little grace there is.
 func TestListenEndsWithItsResult(t *testing.T) {
-	t.Parallel()
 	for range 30 {
 		s := newServer(mcp.Options{Grace: -1, Tools: true})
 		ctx, stop := context.WithCancel(t.Context())
@@ -385,7 +373,6 @@ func TestListenEndsWithItsResult(t *testing.T) {
 // A state that has been used is refused as often as a hook tries, also if it was still good when
 // the call came.
 func TestHookCannotReplay(t *testing.T) {
-	t.Parallel()
 	const n = 2
 	var both sync.WaitGroup
 	both.Add(n)

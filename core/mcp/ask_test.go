@@ -47,7 +47,6 @@ func nameForm() *mcp.Elicitation {
 
 // The same handlers ask tools', prompts' and resources' clients in both eras.
 func TestAskInEveryEra(t *testing.T) {
-	t.Parallel()
 	runs := 0
 	s := newServer(mcp.Options{})
 	ask := func(ctx context.Context) (string, error) {
@@ -103,7 +102,6 @@ func TestAskInEveryEra(t *testing.T) {
 
 // What is wrong with a question is told to the handler, before anyone is asked.
 func TestAskRefuses(t *testing.T) {
-	t.Parallel()
 	message := []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.Content{mcp.Text{Text: "x"}}}}
 	tests := []struct {
 		name     string
@@ -142,7 +140,6 @@ func TestAskRefuses(t *testing.T) {
 }
 
 func TestAskOutsideOfACall(t *testing.T) {
-	t.Parallel()
 	if err := mcp.Ask(context.Background(), nameForm()); err == nil {
 		t.Error("nobody could be asked, and there was no error")
 	}
@@ -150,7 +147,6 @@ func TestAskOutsideOfACall(t *testing.T) {
 
 // Completion cannot end with questions, so there is nothing to be asked in it without a session.
 func TestAskWhereThereAreNoQuestions(t *testing.T) {
-	t.Parallel()
 	s := newServer(mcp.Options{})
 	err := errors.Join(
 		s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }),
@@ -174,7 +170,6 @@ func TestAskWhereThereAreNoQuestions(t *testing.T) {
 
 // A state is good once, also when several try at the very same time.
 func TestStateIsUsedOnce(t *testing.T) {
-	t.Parallel()
 	s := newServer(mcp.Options{})
 	if err := s.AddTool(mcp.Tool{Name: "ask"}, fixture.Handler(func(ctx context.Context) (string, error) { return "done", mcp.Ask(ctx, &mcp.RootList{Key: "dirs"}) })); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,6 @@ func stateCall(params string) *Call {
 
 // A state is used once. If too many have been used, all that were given before count as expired.
 func TestStateUsedOnce(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newStateKeeper(nil)
 		c := stateCall(`{"name":"a"}`)
@@ -62,7 +61,6 @@ func TestStateUsedOnce(t *testing.T) {
 
 // Large numbers that look the same as floating-point numbers are different ones.
 func TestStateTellsNumbersApart(t *testing.T) {
-	t.Parallel()
 	k := newStateKeeper(nil)
 	state, err := k.seal(stateCall(`{"name":"delete","arguments":{"id":9007199254740993}}`), nil, nil)
 	if err != nil {
@@ -75,7 +73,6 @@ func TestStateTellsNumbersApart(t *testing.T) {
 
 // Another server, or the same one started again, gave a state that this one does not know.
 func TestStateOfAnotherServer(t *testing.T) {
-	t.Parallel()
 	c := stateCall(`{}`)
 	state, err := newStateKeeper(nil).seal(c, nil, nil)
 	if err != nil {
@@ -114,7 +111,6 @@ func FuzzState(f *testing.F) {
 
 // The time that a state is good for is counted from its own making.
 func TestStateLife(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newStateKeeper(nil)
 		c := stateCall(`{}`)
@@ -131,7 +127,6 @@ func TestStateLife(t *testing.T) {
 
 // A key of no bytes is one that everybody knows: it stands for none.
 func TestStateKeyEmpty(t *testing.T) {
-	t.Parallel()
 	if k, other := newStateKeeper([]byte{}), newStateKeeper([]byte{}); k.sign("x") == other.sign("x") {
 		t.Error("two servers without a key sign alike")
 	}
@@ -139,7 +134,6 @@ func TestStateKeyEmpty(t *testing.T) {
 
 // A process that has the same key takes the state of another, once, and from the same caller alone.
 func TestStateOfAnother(t *testing.T) {
-	t.Parallel()
 	key := []byte("the key of both of them")
 	maker, other := newStateKeeper(key), newStateKeeper(key)
 	c := stateCall(`{"name":"x"}`)

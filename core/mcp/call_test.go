@@ -19,7 +19,6 @@ import (
 
 // Progress stops with its call, however it ends and whoever still tries to report it.
 func TestProgressAfterTheEnd(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{})
 		var left context.Context
@@ -69,7 +68,6 @@ func (l late) MarshalJSON() ([]byte, error) {
 
 // Once a handler has returned, its answer is on its way, and progress would come too late.
 func TestProgressAfterTheResult(t *testing.T) {
-	t.Parallel()
 	s := newServer(mcp.Options{})
 	err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		mcp.Progress(ctx, 1, 0, "")
@@ -90,7 +88,6 @@ func TestProgressAfterTheResult(t *testing.T) {
 // A call's logger needs no context, and goes to the server's log by the server's rules and
 // to the client by the client's.
 func TestLogger(t *testing.T) {
-	t.Parallel()
 	var log strings.Builder
 	s := newServer(mcp.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	err := s.AddTool(mcp.Tool{Name: "log"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -128,7 +125,6 @@ func TestLogger(t *testing.T) {
 
 // What a handler appends to its arguments, and what a hook puts in the place of params, does no harm.
 func TestParamsAreTheCalls(t *testing.T) {
-	t.Parallel()
 	var params string
 	s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		if c.Method == "tools/list" {
@@ -162,7 +158,6 @@ func (crooked) MarshalJSON() ([]byte, error) { return []byte(`{"x":1,"x":2}`), n
 
 // An output that is no JSON that a client would take is not sent, whatever the schema allows.
 func TestOutputThatIsNotStrict(t *testing.T) {
-	t.Parallel()
 	work := func(context.Context, struct{}) (crooked, error) { return crooked{}, nil }
 	for _, schema := range []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{"type":"object"}`)} {
 		s := newServer(mcp.Options{})
@@ -179,7 +174,6 @@ func TestOutputThatIsNotStrict(t *testing.T) {
 
 // A handler may return the same result again and again: nothing is written to it.
 func TestSharedResult(t *testing.T) {
-	t.Parallel()
 	shared := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":1}`)}
 	s := newServer(mcp.Options{})
 	err := s.AddTool(mcp.Tool{Name: "work", OutputSchema: json.RawMessage(fixture.AddOutputSchema)}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {

@@ -17,7 +17,6 @@ import (
 // A tool that has been quick and turns slow keeps nobody waiting for long: what comes behind it
 // is answered within the time that it takes to notice, and it can be cancelled.
 func TestQuickToolTurnsSlow(t *testing.T) {
-	t.Parallel()
 	ways := map[string]func(ctx context.Context){
 		"never looks at its context":  func(context.Context) { time.Sleep(time.Second) },
 		"waits for its context":       func(ctx context.Context) { <-ctx.Done() },
@@ -81,7 +80,6 @@ func await(f func()) {
 
 // A slow tool runs beside others from its first call on, and so do many of them.
 func TestSlowToolsRunTogether(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{})
 		err := s.AddTool(mcp.Tool{Name: "nap"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {

@@ -30,7 +30,6 @@ func newServer(o mcp.Options) *mcp.Server {
 
 // What a server has nothing of it does not declare, and its methods are unknown.
 func TestOnlyWhatIsOffered(t *testing.T) {
-	t.Parallel()
 	prompt := func(schema string) func(*mcp.Server) error {
 		return func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{
@@ -78,7 +77,6 @@ func TestOnlyWhatIsOffered(t *testing.T) {
 }
 
 func TestAddRefuses(t *testing.T) {
-	t.Parallel()
 	read := func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) { return nil, nil }
 	get := func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }
 	tests := []struct {
@@ -144,7 +142,6 @@ func TestAddRefuses(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	t.Parallel()
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	if !s.RemoveTool("add") || s.RemoveTool("add") {
 		t.Error("RemoveTool does not tell what was there")
@@ -169,7 +166,6 @@ func TestRemove(t *testing.T) {
 
 // What the server provides is in the contexts of all calls, beside what they have themselves.
 func TestProvide(t *testing.T) {
-	t.Parallel()
 	type key string
 	hook := func(ctx context.Context, _ *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		return next(context.WithValue(ctx, key("b"), "of the hook"))
@@ -196,7 +192,6 @@ func TestProvide(t *testing.T) {
 
 // The hook sees every call, in and out, and what it puts into the context is there.
 func TestHook(t *testing.T) {
-	t.Parallel()
 	type key struct{}
 	var mu sync.Mutex
 	var seen []string
@@ -253,7 +248,6 @@ func TestHook(t *testing.T) {
 
 // What a hook returns in place of a result is rendered as a result is.
 func TestHookAnswers(t *testing.T) {
-	t.Parallel()
 	var targets []string
 	s := fixture.New(t, mcp.Options{Logger: quietLogger(), Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		if call.Target != "" {
@@ -292,7 +286,6 @@ func TestHookAnswers(t *testing.T) {
 
 // What a client was not told of in the handshake does not exist for it.
 func TestOffersHoldForASession(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
 		early := mcptest.Connect(t, s)
@@ -316,7 +309,6 @@ func TestOffersHoldForASession(t *testing.T) {
 
 // However long it takes to register things one after the other, it is one burst.
 func TestBurst(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
 		c := mcptest.Connect(t, s)
@@ -349,7 +341,6 @@ func TestBurst(t *testing.T) {
 
 // A session tells its handlers who is at the other end.
 func TestSession(t *testing.T) {
-	t.Parallel()
 	s := newServer(mcp.Options{})
 	var session *mcp.Session
 	err := s.AddTool(mcp.Tool{Name: "who"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -375,7 +366,6 @@ func TestSession(t *testing.T) {
 
 // One server, several sessions: each hears of changes, and each in its own revision.
 func TestSessionsBesideEachOther(t *testing.T) {
-	t.Parallel()
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	old := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
 	young := mcptest.Connect(t, s)
@@ -397,7 +387,6 @@ func TestSessionsBesideEachOther(t *testing.T) {
 
 // Registering and calling at the same time is safe; the race detector is the judge.
 func TestConcurrentUse(t *testing.T) {
-	t.Parallel()
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	var wg sync.WaitGroup
 	for i := range 4 {

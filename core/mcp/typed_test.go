@@ -18,7 +18,6 @@ func addFunc[In, Out any](f func(context.Context, In) (Out, error)) func(*mcp.Se
 
 // What functions of Go types return, and what clients are sent.
 func TestAddTool(t *testing.T) {
-	t.Parallel()
 	type point struct {
 		X int8 `json:"x,omitempty"`
 	}
@@ -81,7 +80,6 @@ type defaultsInput struct {
 
 // Fields that the caller leaves out have their defaults, whether the schema is inferred or given.
 func TestAddToolDefaults(t *testing.T) {
-	t.Parallel()
 	const given = `{"type":"object","properties":{"size":{"type":"integer","default":9},"sort":{"default":"name"},"deep":{"type":"object","properties":{"on":{"type":"boolean","default":true},"at":{}}}}}`
 	echo := func(_ context.Context, in defaultsInput) (defaultsInput, error) {
 		defer func() { in.Size = -1 }()
@@ -102,7 +100,6 @@ func TestAddToolDefaults(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
-	t.Parallel()
 	result := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":3,"SUM":4}`)}
 	var out fixture.AddOutput
 	if err := result.Decode(&out); err != nil || out.Sum != 3 {

@@ -17,7 +17,6 @@ func addPromptFunc[In any, Out mcp.PromptOutput](f func(context.Context, In) (Ou
 
 // What functions of Go types return for a prompt, and what clients are sent.
 func TestAddPrompt(t *testing.T) {
-	t.Parallel()
 	messages := []mcp.PromptMessage{{Role: mcp.RoleAssistant, Content: mcp.Text{Text: "a"}}}
 	whole := mcp.PromptResult{Description: "d", Messages: messages}
 	type in struct{}
@@ -44,7 +43,6 @@ func TestAddPrompt(t *testing.T) {
 
 // The arguments of a prompt are the fields of its input.
 func TestAddPromptArguments(t *testing.T) {
-	t.Parallel()
 	type in struct {
 		Code  string `json:"code" schema:"min=3,description='What to review, as it is'"`
 		Style style  `json:"style,omitempty" schema:"enum=brief|brutal"`
@@ -79,7 +77,6 @@ func TestAddPromptArguments(t *testing.T) {
 
 // Who is set to complete an argument does it, and not the schema.
 func TestCompleterBeforeChoices(t *testing.T) {
-	t.Parallel()
 	s := newServer(mcp.Options{})
 	addTyped(t, s)
 	err := s.CompletePrompt("review", func(context.Context, string, string, map[string]string) ([]string, error) {

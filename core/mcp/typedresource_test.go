@@ -24,7 +24,6 @@ func addResourceOf[Out any](out Out, err error) func(*mcp.Server) error {
 
 // What functions of Go types return for a resource, and what clients are sent.
 func TestAddResource(t *testing.T) {
-	t.Parallel()
 	one := mcp.ResourceContents{URI: "a://b", Text: "own"}
 	type contents = []mcp.ResourceContents
 	tests := []struct {
@@ -65,7 +64,6 @@ func TestAddResource(t *testing.T) {
 
 // The variables of a template are the fields of the input.
 func TestAddResourceTemplate(t *testing.T) {
-	t.Parallel()
 	client := mcptest.Serve(t, func(s *mcp.Server) error {
 		return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{URITemplate: "a://{id}{?kind,day}", Name: "note"}, func(_ context.Context, in struct {
 			ID   string    `json:"id" schema:"pattern='^[a-z]+$'"`
@@ -92,7 +90,6 @@ func TestAddResourceTemplate(t *testing.T) {
 
 // What cannot be read cannot be followed either.
 func TestSubscribeChecksVariables(t *testing.T) {
-	t.Parallel()
 	s := newServer(mcp.Options{})
 	addTyped(t, s)
 	c := mcptest.Connect(t, s)
