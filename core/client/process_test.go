@@ -59,14 +59,12 @@ func TestProcessStderr(t *testing.T) {
 }
 
 func TestProcessClose(t *testing.T) {
-	t.Parallel()
 	for name, test := range map[string]struct{ script, state string }{
 		"closed input": {`cat`, "exit status 0"},
 		"SIGTERM":      {`trap 'exit 5' TERM; while :; do sleep 0.01; done`, "exit status 5"},
 		"SIGKILL":      {`trap '' TERM; while :; do sleep 0.01; done`, "signal: killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := startShell(t, test.script, Command{})
 			if p.exitState() != "" {
 				t.Errorf("exited early: %s", p.exitState())
@@ -85,7 +83,6 @@ func TestProcessClose(t *testing.T) {
 
 // A signal also ends the children of a process.
 func TestProcessCloseChildren(t *testing.T) {
-	t.Parallel()
 	p := startShell(t, `sleep 100 & echo $!; trap '' TERM; while :; do sleep 0.01; done`, Command{})
 	line := make([]byte, 20)
 	n, err := p.out.Read(line)

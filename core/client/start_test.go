@@ -48,7 +48,6 @@ func TestProcessTalksNonsense(t *testing.T) {
 
 // The error of a call without a valid answer says why, and does not affect the next call.
 func TestProcessAnswersBadly(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		rule, want string
 		lives      bool
@@ -61,7 +60,6 @@ func TestProcessAnswersBadly(t *testing.T) {
 		{"leaves", "calling tools/call: the server exited (exit status 0)", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			t.Parallel()
 			c := startUnruly(t, test.rule, client.Options{})
 			var options []client.CallOption
 			if test.rule == "never" || test.rule == "late" {
@@ -118,8 +116,12 @@ func TestProcessDoesNotServe(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
+			timeout := time.Second // so that the server is seen to exit or to print
+			if rule == "silent" {
+				timeout = 300 * time.Millisecond
+			}
 			var connection *client.ConnectionError
-			_, err := client.Start(t.Context(), testServer(t, rule), client.Options{ConnectTimeout: 300 * time.Millisecond})
+			_, err := client.Start(t.Context(), testServer(t, rule), client.Options{ConnectTimeout: timeout})
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), want) {
 				t.Errorf("it says: %v", err)
 			}

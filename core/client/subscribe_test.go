@@ -54,7 +54,6 @@ func ack(r listened) string {
 
 // Concurrent subscriptions are all in effect in the end.
 func TestClientSubscribesAtOnce(t *testing.T) {
-	t.Parallel()
 	var mu sync.Mutex
 	open := map[string][]string{}
 	url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
