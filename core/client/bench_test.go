@@ -9,12 +9,13 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
 // BenchmarkClientCall includes the cost of the server, which runs in the same process.
 func BenchmarkClientCall(b *testing.B) {
-	server := newFixture(b, mcp.Options{})
+	server := fixture.New(b, mcp.Options{})
 	web := httptest.NewServer(mcphttp.NewHandler(server, mcphttp.Options{}))
 	defer web.Close()
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {

@@ -14,6 +14,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
@@ -60,9 +61,10 @@ func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, 
 	}
 }
 
-func fixture(t *testing.T) *mcp.Server {
-	s := newFixture(t, mcp.Options{PageSize: 2, Instructions: "Add."})
-	for name, handler := range askingTools() {
+// newServer returns a server with one of everything, and with tools that ask the client.
+func newServer(t *testing.T) *mcp.Server {
+	s := fixture.New(t, mcp.Options{PageSize: 2, Instructions: "Add."})
+	for name, handler := range fixture.AskingTools() {
 		if err := s.AddTool(mcp.Tool{Name: name}, handler); err != nil {
 			t.Fatal(err)
 		}
@@ -72,13 +74,14 @@ func fixture(t *testing.T) *mcp.Server {
 
 // Listing tools, finding one by name, and calling it.
 func TestClientCalls(t *testing.T) {
-	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		tools, err := c.Tools(t.Context())
-		if err != nil || len(tools) != len(fixtureTools())+len(askingTools())+1 {
+		want := len(fixture.Tools()) + len(fixture.AskingTools()) + 4 // add, counts, lies and order
+		if err != nil || len(tools) != want {
 			t.Fatalf("%d tools, %v", len(tools), err)
 		}
 		tool, err := c.Tool(t.Context(), "add")
-		if err != nil || string(tool.InputSchema) != addInputSchema {
+		if err != nil || string(tool.InputSchema) != fixture.AddInputSchema {
 			t.Errorf("add is %+v, %v", tool, err)
 		}
 		result, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2})
@@ -104,7 +107,7 @@ func TestClientCalls(t *testing.T) {
 
 // The failure of a tool is a result; an error of the protocol is an error.
 func TestClientErrors(t *testing.T) {
-	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		if result, err := c.CallTool(t.Context(), "fails", nil); err != nil || !result.IsError || result.Text() != "no luck today" {
 			t.Errorf("fails gives %+v, %v", result, err)
 		}
@@ -129,7 +132,7 @@ func TestClientErrors(t *testing.T) {
 }
 
 func TestClientContent(t *testing.T) {
-	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		result, err := c.CallTool(t.Context(), "shows", nil)
 		if err != nil || len(result.Content) != 5 {
 			t.Fatalf("shows gives %+v, %v", result, err)
@@ -145,7 +148,7 @@ func TestClientContent(t *testing.T) {
 }
 
 func TestClientResources(t *testing.T) {
-	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		resources, err := c.Resources(t.Context())
 		if err != nil || len(resources) != 4 {
 			t.Errorf("resources: %v, %v", resources, err)
@@ -176,7 +179,7 @@ func TestClientResources(t *testing.T) {
 }
 
 func TestClientPrompts(t *testing.T) {
-	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		prompts, err := c.Prompts(t.Context())
 		if err != nil || len(prompts) != 2 || !prompts[0].Arguments[0].Required {
 			t.Errorf("prompts: %+v, %v", prompts, err)
@@ -211,7 +214,7 @@ func TestClientOfLittle(t *testing.T) {
 }
 
 func TestClientProgress(t *testing.T) {
-	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		var seen []float64
 		result, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress/p.Total) }))
 		if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[0 0.5 1]" {
@@ -223,7 +226,7 @@ func TestClientProgress(t *testing.T) {
 func TestClientLogs(t *testing.T) {
 	logged := make(chan string, 10)
 	o := client.Options{LogLevel: mcp.LevelInfo, Log: func(_ context.Context, m client.LogMessage) { logged <- string(m.Level) }}
-	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, o, func(t *testing.T, c *client.Client) {
 		if _, err := c.CallTool(t.Context(), "logs", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -244,10 +247,12 @@ func TestClientLogs(t *testing.T) {
 
 // When the context of a call ends, the context of the tool ends too.
 func TestClientCancels(t *testing.T) {
-	stopped := make(chan struct{}, 1)
+	t.Parallel()
+	entered, stopped := make(chan struct{}, 10), make(chan struct{}, 10)
 	slow := func(t *testing.T) *mcp.Server {
 		s := mcp.NewServer(mcp.Implementation{Name: "slow", Version: "1"}, mcp.Options{})
 		err := s.AddTool(mcp.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			entered <- struct{}{}
 			<-ctx.Done()
 			stopped <- struct{}{}
 			return nil, ctx.Err()
@@ -258,18 +263,32 @@ func TestClientCancels(t *testing.T) {
 		return s
 	}
 	everywhere(t, slow, client.Options{}, func(t *testing.T, c *client.Client) {
-		why := errors.New("enough")
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, why)
-		defer cancel()
-		if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, why) {
-			t.Errorf("the call ends with %v", err)
+		// A call may end before it reaches the tool. Then another one gets more time.
+		untilEntered := func(call func(timeout time.Duration)) {
+			for timeout := 20 * time.Millisecond; ; timeout *= 2 {
+				call(timeout)
+				select {
+				case <-entered:
+					<-stopped
+					return
+				default:
+				}
+			}
 		}
-		<-stopped
-		var late *jsonrpc.TimeoutError
-		if _, err := c.CallTool(t.Context(), "wait", nil, client.Within(20*time.Millisecond, 0)); !errors.As(err, &late) || late.After != 20*time.Millisecond {
-			t.Errorf("the call ends with %v", err)
-		}
-		<-stopped
+		untilEntered(func(timeout time.Duration) {
+			why := errors.New("enough")
+			ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, why)
+			defer cancel()
+			if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, why) {
+				t.Errorf("the call ends with %v", err)
+			}
+		})
+		untilEntered(func(timeout time.Duration) {
+			var late *jsonrpc.TimeoutError
+			if _, err := c.CallTool(t.Context(), "wait", nil, client.Within(timeout, 0)); !errors.As(err, &late) || late.After != timeout {
+				t.Errorf("the call ends with %v", err)
+			}
+		})
 	})
 }
 
@@ -355,7 +374,7 @@ func TestInProcess(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := client.InProcess(ctx, newFixture(t, mcp.Options{}), client.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := client.InProcess(ctx, fixture.New(t, mcp.Options{}), client.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with an ended context: %v", err)
 	}
 }
@@ -363,7 +382,7 @@ func TestInProcess(t *testing.T) {
 func TestClientIsToldOfChanges(t *testing.T) {
 	var server *mcp.Server
 	made := func(t *testing.T) *mcp.Server {
-		server = fixture(t)
+		server = newServer(t)
 		return server
 	}
 	told := make(chan string, 10)
@@ -430,7 +449,7 @@ func TestClientAnswers(t *testing.T) {
 		},
 		Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///srv", Name: "srv"}}, nil },
 	}
-	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, o, func(t *testing.T, c *client.Client) {
 		r := c.Revision()
 		for _, test := range []struct {
 			tool, want string
@@ -467,7 +486,7 @@ func TestClientDeclines(t *testing.T) {
 		},
 		Roots: func(context.Context) ([]mcp.Root, error) { return nil, errors.New("none of your business") },
 	}
-	everywhere(t, fixture, o, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, o, func(t *testing.T, c *client.Client) {
 		if c.Revision() >= mcp.Revision20250618 {
 			if result, err := c.CallTool(t.Context(), "ask", nil); err != nil || !strings.HasPrefix(result.Text(), "decline") {
 				t.Errorf("ask gives %+v, %v", result, err)
@@ -484,12 +503,12 @@ func TestClientDeclines(t *testing.T) {
 
 // Concurrent calls each get their own result.
 func TestClientManyAtOnce(t *testing.T) {
-	everywhere(t, fixture, client.Options{}, func(t *testing.T, c *client.Client) {
+	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		errs := make(chan error)
 		for n := range 32 {
 			go func() {
 				for i := range 10 {
-					result, err := c.CallTool(t.Context(), "add", addInput{float64(n), float64(i)})
+					result, err := c.CallTool(t.Context(), "add", fixture.AddInput{A: float64(n), B: float64(i)})
 					if want := fmt.Sprintf(`{"sum":%d}`, n+i); err == nil && result.Text() != want {
 						err = fmt.Errorf("%s, want %s", result.Text(), want)
 					}
@@ -510,7 +529,6 @@ func TestClientManyAtOnce(t *testing.T) {
 }
 
 func TestClientOfNoServer(t *testing.T) {
-	t.Parallel()
 	if _, err := client.Dial(t.Context(), "not an address", client.Options{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
 		t.Errorf("%v", err)
 	}

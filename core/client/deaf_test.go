@@ -13,9 +13,11 @@ import (
 
 // If the server does not read its input, calls still end with their timeout or context.
 func TestProcessDoesNotRead(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"little": 1 << 10, "some": 20 << 10, "much": 600 << 10} {
 		t.Run(name, func(t *testing.T) {
-			c := startUnruly(t, "deaf", client.Options{Timeout: 100 * time.Millisecond})
+			t.Parallel()
+			c := startUnruly(t, "deaf", client.Options{})
 			arguments := map[string]string{"text": strings.Repeat("x", size)}
 			began := time.Now()
 			var all sync.WaitGroup
@@ -26,7 +28,7 @@ func TestProcessDoesNotRead(t *testing.T) {
 						ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 					}
 					defer cancel()
-					if _, err := c.CallTool(ctx, "any", arguments); !errors.Is(err, context.DeadlineExceeded) {
+					if _, err := c.CallTool(ctx, "any", arguments, client.Within(100*time.Millisecond, 0)); !errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("a call ends with %v", err)
 					}
 				})

@@ -7,7 +7,11 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
+
+// add is the function of the tool.
+var add = fixture.Add
 
 // A client of a program that serves MCP over its standard input and output.
 func ExampleStart() {

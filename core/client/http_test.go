@@ -18,6 +18,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
@@ -46,7 +47,7 @@ func dial(t *testing.T, url string, o client.Options) *client.Client {
 
 func expectSum(t *testing.T, c *client.Client) {
 	t.Helper()
-	result, err := c.CallTool(t.Context(), "add", addInput{1, 2})
+	result, err := c.CallTool(t.Context(), "add", fixture.AddInput{A: 1, B: 2})
 	if err != nil || result.Text() != `{"sum":3}` {
 		t.Errorf("add gives %+v, %v", result, err)
 	}
@@ -55,7 +56,7 @@ func expectSum(t *testing.T, c *client.Client) {
 // If the server has lost the session, the client begins another one and subscribes again.
 func TestHTTPClientLosesSession(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
-		server := newFixture(t, mcp.Options{})
+		server := fixture.New(t, mcp.Options{})
 		var forgotten sync.Map
 		last := atomic.Value{}
 		url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
@@ -96,7 +97,7 @@ func TestHTTPClientLosesSession(t *testing.T) {
 // A stream that was cut is resumed after its last event.
 func TestHTTPClientResumes(t *testing.T) {
 	t.Parallel()
-	server := newFixture(t, mcp.Options{})
+	server := fixture.New(t, mcp.Options{})
 	err := server.AddTool(mcp.Tool{Name: "steps"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		for i := range 5 {
 			mcp.Progress(ctx, float64(i+1), 5, "")
@@ -168,7 +169,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 // The client retries as Retry-After says.
 func TestHTTPClientComesAgain(t *testing.T) {
 	var refused atomic.Int32
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		if refused.Add(1)%2 == 0 {
 			return false
 		}
@@ -182,7 +183,7 @@ func TestHTTPClientComesAgain(t *testing.T) {
 func TestHTTPClientTokens(t *testing.T) {
 	var valid atomic.Int32
 	valid.Store(1)
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Header.Get("Authorization") == fmt.Sprintf("Bearer t%d", valid.Load()) && r.Header.Get("X-Team") == "blue" {
 			return false
 		}
@@ -219,7 +220,7 @@ func TestHTTPClientTokens(t *testing.T) {
 
 // An API key is not sent to another host.
 func TestHTTPClientRedirects(t *testing.T) {
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/old" {
 			http.Redirect(w, r, "/mcp", http.StatusTemporaryRedirect)
 			return true
@@ -228,7 +229,7 @@ func TestHTTPClientRedirects(t *testing.T) {
 	})
 	expectSum(t, dial(t, url+"/old", client.Options{}))
 
-	elsewhere := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	elsewhere := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		http.Redirect(w, r, url+"/mcp", http.StatusTemporaryRedirect)
 		return true
 	})
@@ -239,9 +240,9 @@ func TestHTTPClientRedirects(t *testing.T) {
 
 // Headers repeat arguments once the tool is known. A tool that breaks the rules for x-mcp-header is ignored.
 func TestHTTPClientHeaders(t *testing.T) {
-	server := newFixture(t, mcp.Options{})
+	server := fixture.New(t, mcp.Options{})
 	schema := `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}`
-	if err := server.AddTool(mcp.Tool{Name: "route", InputSchema: json.RawMessage(schema)}, doNothing); err != nil {
+	if err := server.AddTool(mcp.Tool{Name: "route", InputSchema: json.RawMessage(schema)}, fixture.Nothing); err != nil {
 		t.Fatal(err)
 	}
 	var seen atomic.Pointer[http.Header]
@@ -350,7 +351,7 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 				return nil
 			},
 		}
-		c := dial(t, sseServer(t, fixture(t)), o)
+		c := dial(t, sseServer(t, newServer(t)), o)
 		expectSum(t, c)
 		if c.Revision() != mcp.LatestHandshake {
 			t.Errorf("it speaks %s", c.Revision())
@@ -378,7 +379,7 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 
 // With HTTP+SSE, calls fail when the stream ends.
 func TestHTTPClientLosesStream(t *testing.T) {
-	url := sseServer(t, fixture(t))
+	url := sseServer(t, newServer(t))
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	carrier := &ending{transport, make(chan struct{})}
 	c := dial(t, url, client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})

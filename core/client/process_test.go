@@ -26,6 +26,7 @@ func startShell(t *testing.T, script string, c Command) *process {
 }
 
 func TestProcess(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +49,7 @@ func TestProcess(t *testing.T) {
 
 // Only the end of a long standard error is kept.
 func TestProcessStderr(t *testing.T) {
+	t.Parallel()
 	p := startShell(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done`, Command{})
 	<-p.exited
 	p.close()

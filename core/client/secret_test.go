@@ -7,11 +7,12 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 // Errors do not have the secret parts of a URL.
 func TestHTTPClientKeepsSecrets(t *testing.T) {
-	elsewhere := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	elsewhere := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		switch r.URL.Path {
 		case "/redirects":
 			http.Redirect(w, r, "https://hidden1@example.com/mcp?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
@@ -37,7 +38,7 @@ func TestHTTPClientKeepsSecrets(t *testing.T) {
 
 // The user and password of a URL are sent.
 func TestHTTPClientOfANamedUser(t *testing.T) {
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		if name, password, _ := r.BasicAuth(); name == "ann" && password == "secret" {
 			return false
 		}
@@ -51,7 +52,7 @@ func TestHTTPClientOfANamedUser(t *testing.T) {
 
 // If a program has replaced http.DefaultTransport, the client uses the replacement.
 func TestHTTPClientOfAnotherTransport(t *testing.T) {
-	url := serveWith(t, newFixture(t, mcp.Options{}), func(http.ResponseWriter, *http.Request) bool { return false })
+	url := serveWith(t, fixture.New(t, mcp.Options{}), func(http.ResponseWriter, *http.Request) bool { return false })
 	usual := http.DefaultTransport
 	defer func() { http.DefaultTransport = usual }()
 	http.DefaultTransport = &cutter{RoundTripper: usual}

@@ -12,11 +12,12 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 // A notification function may call the client, although the response arrives over the same stream.
 func TestSSEHandlersCall(t *testing.T) {
-	server := fixture(t)
+	server := newServer(t)
 	asked := make(chan error, 1)
 	ready := make(chan *client.Client, 1)
 	c := dial(t, sseServer(t, server), client.Options{SSE: true, ToolsChanged: func(ctx context.Context) {
@@ -25,7 +26,7 @@ func TestSSEHandlersCall(t *testing.T) {
 		asked <- err
 	}})
 	ready <- c
-	if err := server.AddTool(mcp.Tool{Name: "another"}, doNothing); err != nil {
+	if err := server.AddTool(mcp.Tool{Name: "another"}, fixture.Nothing); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -40,7 +41,7 @@ func TestSSEHandlersCall(t *testing.T) {
 
 // A call that is never answered ends with a timeout.
 func TestSSETimesOut(t *testing.T) {
-	c := dial(t, sseServer(t, fixture(t)), client.Options{SSE: true})
+	c := dial(t, sseServer(t, newServer(t)), client.Options{SSE: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var late *jsonrpc.TimeoutError

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/client"
@@ -29,8 +31,10 @@ func startUnruly(t *testing.T, rule string, o client.Options) *client.Client {
 
 // Invalid messages of the server do not affect a call.
 func TestProcessTalksNonsense(t *testing.T) {
+	t.Parallel()
 	for _, rule := range []string{"garbage", "twice", "others", "unknown"} {
 		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
 			c := startUnruly(t, rule, client.Options{MaxMessage: 1 << 16})
 			for range 3 {
 				result, err := c.CallTool(t.Context(), "any", nil)
@@ -78,6 +82,7 @@ func TestProcessAnswersBadly(t *testing.T) {
 
 // All calls end with the server.
 func TestProcessDies(t *testing.T) {
+	t.Parallel()
 	c := startUnruly(t, "never", client.Options{})
 	errs := make(chan error)
 	for range 10 {
@@ -110,8 +115,13 @@ func TestProcessDoesNotServe(t *testing.T) {
 		"babbles": `what is not MCP; logs belong on standard error: "Welcome to the server"`,
 	} {
 		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			timeout := time.Second // so that the server is seen to exit or to print
+			if rule == "silent" {
+				timeout = 300 * time.Millisecond
+			}
 			var connection *client.ConnectionError
-			_, err := client.Start(t.Context(), testServer(t, rule), client.Options{ConnectTimeout: 300 * time.Millisecond})
+			_, err := client.Start(t.Context(), testServer(t, rule), client.Options{ConnectTimeout: timeout})
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), want) {
 				t.Errorf("it says: %v", err)
 			}
@@ -119,10 +129,10 @@ func TestProcessDoesNotServe(t *testing.T) {
 	}
 }
 
-// Servers without server/discover refuse it, exit, or never answer.
+// Servers without server/discover refuse it or exit.
 func TestProcessOfAnOlderRevision(t *testing.T) {
 	t.Parallel()
-	for _, rule := range []string{"older", "mute", "fine"} {
+	for _, rule := range []string{"older", "fine"} {
 		t.Run(rule, func(t *testing.T) {
 			c := startUnruly(t, rule, client.Options{})
 			if c.Revision() != mcp.Revision20250618 || c.Server().Name != "unruly" {
@@ -136,6 +146,37 @@ func TestProcessOfAnOlderRevision(t *testing.T) {
 	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.LatestHandshake}); err == nil || !strings.Contains(err.Error(), "revision 2025-06-18, want 2025-11-25") {
 		t.Errorf("another revision: %v", err)
 	}
+}
+
+// If a server never answers server/discover, the client sends initialize after three seconds.
+func TestServerIgnoresDiscover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := jsonrpc.Pipe()
+		go func() {
+			for {
+				raw, err := theirs.Receive()
+				if err != nil {
+					return
+				}
+				var m message
+				if json.Unmarshal(raw, &m) == nil && m.Method == "initialize" {
+					theirs.Send(fmt.Appendf(nil, initialized, m.ID))
+				}
+			}
+		}()
+		began := time.Now()
+		c, err := client.Over(t.Context(), ours, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if c.Revision() != mcp.Revision20250618 || c.Server().Name != "unruly" {
+			t.Errorf("it speaks %s", c.Revision())
+		}
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("it connects after %v", took)
+		}
+	})
 }
 
 // Close ends the process of a server in any case.

@@ -22,7 +22,7 @@ const (
 	maxResumes      = 5                      // failures in a row, for the stream of a request
 	openTimeout     = 2 * time.Second        // for the stream of a session to open
 	drainTimeout    = 500 * time.Millisecond // for a stream to end after the response
-	deliveryTimeout = 20 * time.Millisecond  // for a notification, before the next one is delivered
+	deliveryTimeout = 20 * time.Millisecond  // for a function of Options, until it is overtaken
 )
 
 // An eventStream is the response to a request or, without an id, the stream of a session.
@@ -98,16 +98,17 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
 			return m, nil
 		}
-		e.h.c.receive(ctx, m, outlet{e.h.c, func(ctx context.Context, msg []byte) error {
+		e.h.c.receive(ctx, m, outlet{c: e.h.c, post: func(ctx context.Context, msg []byte) error {
 			return e.h.postOneWay(ctx, e.session, "", msg)
 		}})
 	}
 }
 
-// receive handles a message that came over HTTP. Requests of the server run concurrently and end with
-// ctx. Notifications are handled in order; a slow one is overtaken after deliveryTimeout, because it may
-// wait for a later message.
-func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Responder) {
+// receive handles a message that came over HTTP. Requests of the server run concurrently and end
+// with ctx. Notifications are handled in order. A function of [Options] that takes longer than
+// deliveryTimeout is overtaken, because it may wait for a later message. The client's own part, such
+// as an acknowledgement, is never overtaken.
+func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out outlet) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		c.o.Logger.Warn("the server sent an invalid message", "error", m.Fault())
@@ -117,10 +118,16 @@ func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out jsonrpc.Re
 		c.conn.Receive(ctx, m, out)
 	default:
 		handled := make(chan struct{})
+		out.mayTakeLong = make(chan struct{}, 1)
 		go func() {
 			defer close(handled)
 			c.conn.Receive(ctx, m, out)
 		}()
+		select {
+		case <-handled:
+			return
+		case <-out.mayTakeLong:
+		}
 		timer := time.NewTimer(deliveryTimeout)
 		defer timer.Stop()
 		select {
@@ -264,6 +271,9 @@ func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, er
 type outlet struct {
 	c    *Client
 	post func(ctx context.Context, msg []byte) error
+
+	// mayTakeLong receives when a function of Options is about to be called. It is nil for requests.
+	mayTakeLong chan struct{}
 }
 
 func (o outlet) Send(msg []byte) error { return o.post(o.c.life, msg) }
@@ -359,7 +369,7 @@ func (r *sseRoute) read(ctx context.Context, resp *http.Response, events *jsonrp
 		}
 		m := new(jsonrpc.Message)
 		m.Parse(event.Data)
-		r.c.receive(ctx, m, outlet{r.c, r.postOneWay})
+		r.c.receive(ctx, m, outlet{c: r.c, post: r.postOneWay})
 	}
 }
 

@@ -123,3 +123,18 @@ func TestClientListensAgain(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// A result that follows an acknowledgement does not overtake it, even if handling the
+// acknowledgement takes long.
+func TestClientHandlesAcknowledgementFirst(t *testing.T) {
+	t.Parallel()
+	url := listenServer(t, func(r listened, say func(string), ctx context.Context) {
+		say(ack(r) + "\n\ndata: " + fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID))
+	})
+	c := dial(t, url, client.Options{Notification: func(context.Context, string, json.RawMessage) {
+		time.Sleep(100 * time.Millisecond)
+	}})
+	if err := c.Subscribe(t.Context(), "note://a"); err != nil {
+		t.Error(err)
+	}
+}

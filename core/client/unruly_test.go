@@ -16,6 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 // behaviorVariable makes the test binary a server. Its value is the behavior.
@@ -24,10 +25,10 @@ const behaviorVariable = "PETROCK_TEST_SERVER"
 func TestMain(m *testing.M) {
 	switch behavior := os.Getenv(behaviorVariable); behavior {
 	case "":
-		os.Exit(m.Run())
+		os.Exit(fixture.Run(m))
 	case "good":
 		server := mcp.NewServer(mcp.Implementation{Name: "good", Version: "1"}, mcp.Options{})
-		err := server.AddTool(mcp.Tool{Name: "nothing"}, doNothing)
+		err := server.AddTool(mcp.Tool{Name: "nothing"}, fixture.Nothing)
 		if err == nil {
 			err = server.ServeStdio(context.Background(), os.Stdout)
 		}
@@ -47,7 +48,12 @@ func testServer(t *testing.T, behavior string) client.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client.Command{Program: program, Env: map[string]string{behaviorVariable: behavior}, Grace: 300 * time.Millisecond}
+	grace := 300 * time.Millisecond
+	switch behavior {
+	case "silent", "babbles", "deaf", "stubborn", "lingers", "children": // they use it up
+		grace = 100 * time.Millisecond
+	}
+	return client.Command{Program: program, Env: map[string]string{behaviorVariable: behavior}, Grace: grace}
 }
 
 type lockedBuffer struct {
@@ -71,6 +77,9 @@ type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 }
+
+// initialized is the response to initialize. It formats the id of the request.
+const initialized = `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"unruly","version":"1"}}}`
 
 // serveUnruly is a server that breaks one rule of the protocol.
 func serveUnruly(rule string) {
@@ -124,12 +133,9 @@ func answerUnruly(rule string, m message) bool {
 			fmt.Fprintln(os.Stderr, "expected initialize")
 			os.Exit(1)
 		}
-		if rule == "mute" {
-			return true
-		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no method"}}`+"\n", m.ID)
 	case "initialize":
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"unruly","version":"1"}}}`+"\n", m.ID)
+		fmt.Printf(initialized+"\n", m.ID)
 	case "tools/call":
 		if rule == "deaf" {
 			time.Sleep(time.Hour)

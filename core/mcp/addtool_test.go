@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/schema"
 )
 
@@ -183,7 +184,7 @@ func BenchmarkAddTool(b *testing.B) {
 		name string
 		add  func(*mcp.Server) error
 	}{
-		{"JSON", func(s *mcp.Server) error { return s.AddTool(derived, nothing) }},
+		{"JSON", func(s *mcp.Server) error { return s.AddTool(derived, fixture.Nothing) }},
 		{"given", func(s *mcp.Server) error { return mcp.AddTool(s, derived, find) }},
 		{"inferred", func(s *mcp.Server) error { return mcp.AddTool(s, bare, find) }},
 	} {

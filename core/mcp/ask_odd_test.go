@@ -14,6 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -30,7 +31,7 @@ func oddClient(t *testing.T, s *mcp.Server, r mcp.Revision, answer string) *mcpt
 
 func askingServer(t *testing.T, o mcp.Options, ask func(context.Context) (string, error)) *mcp.Server {
 	s := newServer(o)
-	if err := s.AddTool(mcp.Tool{Name: "ask"}, tool(ask)); err != nil {
+	if err := s.AddTool(mcp.Tool{Name: "ask"}, fixture.Handler(ask)); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -66,7 +67,7 @@ func TestAskInEveryEra(t *testing.T) {
 	}
 	const want = "Ann, cancel, file:///a, a subject"
 	if err := errors.Join(
-		s.AddTool(mcp.Tool{Name: "ask"}, tool(ask)),
+		s.AddTool(mcp.Tool{Name: "ask"}, fixture.Handler(ask)),
 		s.AddPrompt(mcp.Prompt{Name: "ask"}, func(ctx context.Context, _ map[string]string) (*mcp.PromptResult, error) {
 			text, err := ask(ctx)
 			return &mcp.PromptResult{Description: text}, err
@@ -127,7 +128,7 @@ func TestAskRefuses(t *testing.T) {
 		for _, r := range askingRevisions() {
 			t.Run(test.name+"/"+string(r), func(t *testing.T) {
 				s := newServer(mcp.Options{})
-				if err := s.AddTool(mcp.Tool{Name: "ask"}, tool(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, test.question) })); err != nil {
+				if err := s.AddTool(mcp.Tool{Name: "ask"}, fixture.Handler(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, test.question) })); err != nil {
 					t.Fatal(err)
 				}
 				if got := answering(t, s, r).CallTool("ask", nil); !got.IsError || !strings.Contains(got.Text(), test.want) {
@@ -170,7 +171,7 @@ func TestAskWhereThereAreNoQuestions(t *testing.T) {
 // A state is good once, also when several try at the very same time.
 func TestStateIsUsedOnce(t *testing.T) {
 	s := newServer(mcp.Options{})
-	if err := s.AddTool(mcp.Tool{Name: "ask"}, tool(func(ctx context.Context) (string, error) { return "done", mcp.Ask(ctx, &mcp.RootList{Key: "dirs"}) })); err != nil {
+	if err := s.AddTool(mcp.Tool{Name: "ask"}, fixture.Handler(func(ctx context.Context) (string, error) { return "done", mcp.Ask(ctx, &mcp.RootList{Key: "dirs"}) })); err != nil {
 		t.Fatal(err)
 	}
 	client := connectRaw(t, s)

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,14 +13,15 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 func adders(t testing.TB, n int) *mcp.Server {
 	s := newServer(mcp.Options{})
 	for i := range n {
-		tool := addTool()
+		tool := fixture.AddTool()
 		tool.Name = fmt.Sprintf("add%d", i)
-		if err := mcp.AddTool(s, tool, add); err != nil {
+		if err := mcp.AddTool(s, tool, fixture.Add); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,9 +134,13 @@ func TestLongConversation(t *testing.T) {
 		return m.HeapAlloc, runtime.NumGoroutine()
 	}
 	calls := 0
+	call := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add3","arguments":{"a":1,"b":2},"_meta":{"progressToken":1}}}`)
 	talk := func(until int) {
 		for ; calls < until; calls++ {
-			client.ask(t, []byte(`{"name":"add3","arguments":{"a":1,"b":2},"_meta":{"progressToken":1}}`))
+			client.send(t, call)
+			if answer := client.receive(t); !bytes.Contains(answer, []byte(`"structuredContent":{"sum":3}`)) {
+				t.Fatalf("call %d is answered by %s", calls, answer)
+			}
 		}
 	}
 	talk(1_000)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -175,7 +176,7 @@ func TestOutputThatIsNotStrict(t *testing.T) {
 func TestSharedResult(t *testing.T) {
 	shared := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":1}`)}
 	s := newServer(mcp.Options{})
-	err := s.AddTool(mcp.Tool{Name: "work", OutputSchema: json.RawMessage(addOutputSchema)}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+	err := s.AddTool(mcp.Tool{Name: "work", OutputSchema: json.RawMessage(fixture.AddOutputSchema)}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 		return shared, nil
 	})
 	if err != nil {

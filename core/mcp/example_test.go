@@ -12,8 +12,12 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
+
+// add is the function of the tool.
+var add = fixture.Add
 
 // newAdder returns a server with the tool add.
 func newAdder() *mcp.Server {

@@ -106,6 +106,7 @@ func TestSlowToolsRunTogether(t *testing.T) {
 
 // More requests than there may be in flight are refused, and what is needed to get out of that is not.
 func TestTooManyInFlight(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{})
 		err := s.AddTool(mcp.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -44,7 +45,7 @@ func TestOnlyWhatIsOffered(t *testing.T) {
 		refused []string // methods
 	}{
 		{"nothing", mcp.Options{}, nil, []string{"logging"}, []string{"tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete"}},
-		{"a tool", mcp.Options{}, func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "t"}, nothing) }, []string{"logging", "tools"}, []string{"resources/list", "prompts/list", "completion/complete"}},
+		{"a tool", mcp.Options{}, func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "t"}, fixture.Nothing) }, []string{"logging", "tools"}, []string{"resources/list", "prompts/list", "completion/complete"}},
 		{"a prompt with choices", mcp.Options{}, prompt(`{"enum":["x"]}`), []string{"logging", "prompts", "completions"}, []string{"tools/list"}},
 		{"a prompt without", mcp.Options{}, prompt(`{"minLength":1}`), []string{"logging", "prompts"}, []string{"completion/complete"}},
 		{"to come", mcp.Options{Tools: true, Resources: true, Prompts: true}, nil, []string{"logging", "tools", "resources", "prompts"}, []string{"completion/complete"}},
@@ -83,24 +84,24 @@ func TestAddRefuses(t *testing.T) {
 		add  func(*mcp.Server) error
 		want string
 	}{
-		{"no name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{}, nothing) }, `add tool : name must have 1 to 128 characters, got 0`},
-		{"long name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: strings.Repeat("x", 129)}, nothing) }, "name must have 1 to 128 characters, got 129"},
-		{"odd name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a/b"}, nothing) }, `add tool a/b: name must consist of letters, digits, '_', '-' and '.', got '/'`},
+		{"no name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{}, fixture.Nothing) }, `add tool : name must have 1 to 128 characters, got 0`},
+		{"long name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: strings.Repeat("x", 129)}, fixture.Nothing) }, "name must have 1 to 128 characters, got 129"},
+		{"odd name", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a/b"}, fixture.Nothing) }, `add tool a/b: name must consist of letters, digits, '_', '-' and '.', got '/'`},
 		{"no handler", func(s *mcp.Server) error { return s.AddTool(mcp.Tool{Name: "a"}, nil) }, `add tool a: has no handler`},
 		{"broken schema", func(s *mcp.Server) error {
-			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"object","required":"x"}`)}, nothing)
+			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"object","required":"x"}`)}, fixture.Nothing)
 		}, `add tool a: input schema: `},
 		{"schema of no object", func(s *mcp.Server) error {
-			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"string"}`)}, nothing)
+			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"string"}`)}, fixture.Nothing)
 		}, `add tool a: input schema: must say "type":"object" at its root`},
 		{"broken output schema", func(s *mcp.Server) error {
-			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"objekt"}`)}, nothing)
+			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"objekt"}`)}, fixture.Nothing)
 		}, `add tool a: output schema: `},
 		{"what cannot be sent", func(s *mcp.Server) error {
-			return s.AddTool(mcp.Tool{Name: "a", Meta: mcp.Meta{"f": func() {}}}, nothing)
+			return s.AddTool(mcp.Tool{Name: "a", Meta: mcp.Meta{"f": func() {}}}, fixture.Nothing)
 		}, `add tool a: cannot be sent to clients: json: unsupported type: func()`},
 		{"the same tool twice", func(s *mcp.Server) error {
-			return errors.Join(s.AddTool(mcp.Tool{Name: "a"}, nothing), s.AddTool(mcp.Tool{Name: "a"}, nothing))
+			return errors.Join(s.AddTool(mcp.Tool{Name: "a"}, fixture.Nothing), s.AddTool(mcp.Tool{Name: "a"}, fixture.Nothing))
 		}, `add tool a: already exists; remove it first to replace it`},
 		{"resource without scheme", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "x", Name: "x"}, read) }, `add resource x: URI: must begin with a scheme`},
 		{"resource with a broken address", func(s *mcp.Server) error { return s.AddResource(mcp.Resource{URI: "a://%zz", Name: "x"}, read) }, `add resource a://%zz: URI: `},
@@ -141,7 +142,7 @@ func TestAddRefuses(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	s := newFixture(t, mcp.Options{Logger: quietLogger()})
+	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	if !s.RemoveTool("add") || s.RemoveTool("add") {
 		t.Error("RemoveTool does not tell what was there")
 	}
@@ -154,7 +155,7 @@ func TestRemove(t *testing.T) {
 	if !s.RemovePrompt("plain") || s.RemovePrompt("plain") {
 		t.Error("RemovePrompt does not tell what was there")
 	}
-	if err := mcp.AddTool(s, addTool(), add); err != nil {
+	if err := mcp.AddTool(s, fixture.AddTool(), fixture.Add); err != nil {
 		t.Errorf("adding again what was removed: %v", err)
 	}
 	c := mcptest.Connect(t, s)
@@ -213,7 +214,7 @@ func TestHook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	add("forbidden", nothing)
+	add("forbidden", fixture.Nothing)
 	add("asks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		return mcp.TextResult(ctx.Value(key{}).(string) + " " + mcp.CallFrom(ctx).Target + " " + string(mcp.CallFrom(ctx).Meta)), nil
 	})
@@ -248,7 +249,7 @@ func TestHook(t *testing.T) {
 // What a hook returns in place of a result is rendered as a result is.
 func TestHookAnswers(t *testing.T) {
 	var targets []string
-	s := newFixture(t, mcp.Options{Logger: quietLogger(), Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+	s := fixture.New(t, mcp.Options{Logger: quietLogger(), Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		if call.Target != "" {
 			targets = append(targets, call.Target)
 		}
@@ -289,7 +290,7 @@ func TestOffersHoldForASession(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
 		early := mcptest.Connect(t, s)
 		get := func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }
-		if err := errors.Join(s.AddPrompt(mcp.Prompt{Name: "p"}, get), s.AddTool(mcp.Tool{Name: "t"}, nothing)); err != nil {
+		if err := errors.Join(s.AddPrompt(mcp.Prompt{Name: "p"}, get), s.AddTool(mcp.Tool{Name: "t"}, fixture.Nothing)); err != nil {
 			t.Fatal(err)
 		}
 		early.Next("notifications/tools/list_changed")
@@ -312,7 +313,7 @@ func TestBurst(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
 		c := mcptest.Connect(t, s)
 		for i := range 30 {
-			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i)}, nothing); err != nil {
+			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i)}, fixture.Nothing); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -325,7 +326,7 @@ func TestBurst(t *testing.T) {
 		// A server that never comes to rest still tells of it.
 		for i := range 100 {
 			s.RemoveTool(fmt.Sprint("t", i%30))
-			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i%30)}, nothing); err != nil {
+			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i%30)}, fixture.Nothing); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -365,7 +366,7 @@ func TestSession(t *testing.T) {
 
 // One server, several sessions: each hears of changes, and each in its own revision.
 func TestSessionsBesideEachOther(t *testing.T) {
-	s := newFixture(t, mcp.Options{Logger: quietLogger()})
+	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	old := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
 	young := mcptest.Connect(t, s)
 	if tools := old.Tools(); tools[0].Title != "" || tools[0].OutputSchema != nil {
@@ -386,7 +387,7 @@ func TestSessionsBesideEachOther(t *testing.T) {
 
 // Registering and calling at the same time is safe; the race detector is the judge.
 func TestConcurrentUse(t *testing.T) {
-	s := newFixture(t, mcp.Options{Logger: quietLogger()})
+	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	var wg sync.WaitGroup
 	for i := range 4 {
 		c := mcptest.Connect(t, s)
@@ -402,7 +403,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			name := string(rune('a' + i))
 			for range 50 {
-				if err := s.AddTool(mcp.Tool{Name: name}, nothing); err != nil {
+				if err := s.AddTool(mcp.Tool{Name: name}, fixture.Nothing); err != nil {
 					t.Error(err)
 				}
 				s.ResourceUpdated("note://readme")

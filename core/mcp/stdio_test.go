@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 const handshake = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
@@ -31,26 +34,40 @@ type process struct {
 	stderr *lockedBuffer
 }
 
-// programs is where the programs of testdata are built, once for all tests.
-var programs = sync.OnceValues(func() (string, error) {
+// buildPrograms starts to build the programs of testdata, once for all tests. It returns a function
+// that waits for the build and returns its directory.
+var buildPrograms = sync.OnceValue(func() func() (string, error) {
 	dir, err := os.MkdirTemp("", "petrock-mcp")
 	if err != nil {
-		return "", err
+		return func() (string, error) { return "", err }
 	}
 	built = dir
-	out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/noisy", "./testdata/late").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("building the programs of testdata: %w\n%s", err, out)
-	}
-	return dir, err
+	var out bytes.Buffer
+	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/noisy", "./testdata/late")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Start()
+	return sync.OnceValues(func() (string, error) {
+		if err == nil {
+			err = cmd.Wait()
+		}
+		if err != nil {
+			err = fmt.Errorf("build the programs of testdata: %w\n%s", err, out.String())
+		}
+		return dir, err
+	})
 })
 
-// built is the folder to remove when all tests are done, if any.
+// built is the directory to remove after all tests, if any.
 var built string
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	flag.Parse()
+	if flag.Lookup("test.run").Value.String() == "" {
+		buildPrograms() // in parallel with the first tests
+	}
+	code := fixture.Run(m)
 	if built != "" {
+		_, _ = buildPrograms()() // the tests that need it have reported its error
 		os.RemoveAll(built)
 	}
 	os.Exit(code)
@@ -59,7 +76,7 @@ func TestMain(m *testing.M) {
 // command is a program of testdata, ready to be started.
 func command(t *testing.T, program string) *exec.Cmd {
 	t.Helper()
-	dir, err := programs()
+	dir, err := buildPrograms()()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +169,7 @@ func (b *lockedBuffer) String() string {
 // A program that prints from init, from main, from a goroutine, from a tool, through the
 // descriptor and from a child process has a conversation in which none of it is seen.
 func TestStrayPrints(t *testing.T) {
+	t.Parallel()
 	p := start(t, "noisy")
 	p.send(handshake)
 	if id, line := p.next(); id != `"init"` {
@@ -181,6 +199,7 @@ func TestStrayPrints(t *testing.T) {
 // Without package stdout, what came before the first message is there, a line of
 // its own, and what comes after it is not.
 func TestPrintsBeforeServing(t *testing.T) {
+	t.Parallel()
 	p := start(t, "late")
 	if !p.out.Scan() || p.out.Text() != "late: a line from main" {
 		t.Fatalf("the first line is %q", p.out.Text())
@@ -197,9 +216,10 @@ func TestPrintsBeforeServing(t *testing.T) {
 	p.wait(10 * time.Second)
 }
 
-// The ways in which a process ends: all of them cleanly, with the calls in flight
-// answered if they end within the grace of two seconds.
+// The process exits cleanly in each of these ways. Calls in flight are answered if they end within
+// the grace period, which is 600 ms.
 func TestEndOfProcess(t *testing.T) {
+	t.Parallel()
 	ends := map[string]func(*process){
 		"EOF": func(p *process) { p.in.Close() },
 	}
@@ -208,7 +228,7 @@ func TestEndOfProcess(t *testing.T) {
 		ends["SIGINT"] = func(p *process) { p.cmd.Process.Signal(syscall.SIGINT) }
 		ends["EOF, then SIGTERM"] = func(p *process) {
 			p.in.Close()
-			time.AfterFunc(700*time.Millisecond, func() { p.cmd.Process.Signal(syscall.SIGTERM) })
+			time.AfterFunc(300*time.Millisecond, func() { p.cmd.Process.Signal(syscall.SIGTERM) })
 		}
 	}
 	for name, end := range ends {
@@ -238,6 +258,7 @@ func TestEndOfProcess(t *testing.T) {
 
 // A second signal is for those who do not want to wait.
 func TestSecondSignal(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("windows has no such signals")
 	}
@@ -271,6 +292,7 @@ func TestSecondSignal(t *testing.T) {
 // A client that goes away without a word, standard error included, does not kill
 // the process half-way: it notices, and ends by itself.
 func TestClientVanishes(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "noisy")
 	in, err := cmd.StdinPipe()
 	if err != nil {

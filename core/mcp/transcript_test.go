@@ -24,6 +24,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
 // update rewrites the expected sides of the transcripts: go test ./core/mcp -run Transcripts -update.
@@ -55,6 +56,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 // made of functions of Go types, a section "only" names the revisions to play, and a section "also" those to play besides as a client without a handshake: requests that do not
 // say so themselves get the _meta that they need.
 func TestTranscripts(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/transcripts/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)
@@ -144,13 +146,13 @@ type play struct {
 
 func newPlay(t *testing.T, pageSize string, asking bool) *play {
 	size, _ := strconv.Atoi(strings.TrimSpace(pageSize))
-	p := &play{t: t, server: newFixture(t, mcp.Options{
+	p := &play{t: t, server: fixture.New(t, mcp.Options{
 		PageSize:     size,
 		Instructions: "Add before you subtract.",
 		Logger:       slog.New(slog.DiscardHandler),
 	}), ended: make(chan error, 1)}
 	if asking {
-		for name, handler := range askingTools() {
+		for name, handler := range fixture.AskingTools() {
 			if err := p.server.AddTool(mcp.Tool{Name: name}, handler); err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +218,7 @@ func (p *play) step(line string) {
 		}
 		time.Sleep(d)
 	case "@add":
-		if err := p.server.AddTool(mcp.Tool{Name: argument}, nothing); err != nil {
+		if err := p.server.AddTool(mcp.Tool{Name: argument}, fixture.Nothing); err != nil {
 			p.t.Fatal(err)
 		}
 	case "@remove":

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -100,7 +101,7 @@ func TestAddToolDefaults(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	result := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":3,"SUM":4}`)}
-	var out addOutput
+	var out fixture.AddOutput
 	if err := result.Decode(&out); err != nil || out.Sum != 3 {
 		t.Errorf("got %+v, %v", out, err)
 	}
@@ -120,11 +121,11 @@ func FuzzCallTool(f *testing.F) {
 	f.Add([]byte(`{"name":"add","arguments":{"a":1,"b":2},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/logLevel":"info"}}`))
 	f.Add([]byte(`{"name":"add","inputResponses":{"k":{"action":"accept"}},"requestState":"a.b","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`))
 	ran := false
-	var in addInput
+	var in fixture.AddInput
 	s := newServer(mcp.Options{})
-	err := mcp.AddTool(s, addTool(), func(ctx context.Context, got addInput) (addOutput, error) {
+	err := mcp.AddTool(s, fixture.AddTool(), func(ctx context.Context, got fixture.AddInput) (fixture.AddOutput, error) {
 		ran, in = true, got
-		return add(ctx, got)
+		return fixture.Add(ctx, got)
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -39,7 +40,7 @@ func TestAddResource(t *testing.T) {
 		{"pointer to contents", addResourceOf(&one, nil), "", contents{one}, ""},
 		{"no contents", addResourceOf((*mcp.ResourceContents)(nil), nil), "", nil, `no resource "a://a"`},
 		{"several", addResourceOf(contents{one, one}, nil), "", contents{one, one}, ""},
-		{"struct", addResourceOf(addOutput{3}, nil), "application/json", contents{{URI: "a://a", MIMEType: "application/json", Text: `{"sum":3}`}}, ""},
+		{"struct", addResourceOf(fixture.AddOutput{Sum: 3}, nil), "application/json", contents{{URI: "a://a", MIMEType: "application/json", Text: `{"sum":3}`}}, ""},
 		{"JSON", addResourceOf(json.RawMessage(`["<"]`), nil), "application/json", contents{{URI: "a://a", MIMEType: "application/json", Text: `["<"]`}}, ""},
 		{"not encodable", addResourceOf(func() {}, nil), "application/json", nil, "encode contents: json: unsupported type: func()"},
 		{"error", addResourceOf("x", jsonrpc.Errorf(-7, "no")), "text/plain", nil, "no"},

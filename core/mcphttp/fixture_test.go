@@ -8,24 +8,10 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
-type addInput struct {
-	A float64 `json:"a"`
-	B float64 `json:"b"`
-}
-
-type addOutput struct {
-	Sum float64 `json:"sum"`
-}
-
-func add(_ context.Context, in addInput) (addOutput, error) {
-	return addOutput{in.A + in.B}, nil
-}
-
 func addTool() mcp.Tool { return mcp.Tool{Name: "add", Description: "Adds two numbers."} }
-
-func nothing(context.Context, json.RawMessage) (*mcp.ToolResult, error) { return nil, nil }
 
 func quietLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
@@ -46,7 +32,7 @@ func newFixture(t testing.TB, o mcp.Options) *mcp.Server {
 			t.Fatal(err)
 		}
 	}
-	must(mcp.AddTool(s, addTool(), add))
+	must(mcp.AddTool(s, addTool(), fixture.Add))
 	must(s.AddTool(mcp.Tool{Name: "greets"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 		return mcp.TextResult("hello"), nil
 	}))
@@ -64,16 +50,6 @@ func newFixture(t testing.TB, o mcp.Options) *mcp.Server {
 	must(s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name"}}}, func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }))
 	must(s.CompletePrompt("greet", func(context.Context, string, string, map[string]string) ([]string, error) { return nil, nil }))
 	return s
-}
-
-func tool(f func(context.Context) (string, error)) mcp.ToolHandler {
-	return func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
-		text, err := f(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return mcp.TextResult(text), nil
-	}
 }
 
 func nameForm() *mcp.Elicitation {

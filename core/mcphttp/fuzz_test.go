@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
@@ -61,10 +62,10 @@ func FuzzHTTP(f *testing.F) {
 func fuzzedHandler(t *testing.T) (*mcphttp.Handler, string) {
 	t.Helper()
 	s := newServer(mcp.Options{Logger: quietLogger()})
-	if err := mcp.AddTool(s, addTool(), add); err != nil {
+	if err := mcp.AddTool(s, addTool(), fixture.Add); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)}, nothing); err != nil {
+	if err := s.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)}, fixture.Nothing); err != nil {
 		t.Fatal(err)
 	}
 	h := mcphttp.NewHandler(s, mcphttp.Options{MaxBody: 1 << 16})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
@@ -165,23 +166,23 @@ func TestHTTPEras(t *testing.T) {
 }
 
 func TestHTTPStatus(t *testing.T) {
-	fixture := newFixture(t, mcp.Options{Logger: quietLogger()})
-	if err := fixture.AddTool(mcp.Tool{Name: "scoped", Scopes: []string{"notes:read", "notes:write"}}, nothing); err != nil {
+	server := newFixture(t, mcp.Options{Logger: quietLogger()})
+	if err := server.AddTool(mcp.Tool{Name: "scoped", Scopes: []string{"notes:read", "notes:write"}}, fixture.Nothing); err != nil {
 		t.Fatal(err)
 	}
 	secret := func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
 		return []mcp.ResourceContents{{Text: "secret"}}, nil
 	}
 	if err := errors.Join(
-		fixture.AddResource(mcp.Resource{URI: "scoped://one", Name: "one", Scopes: []string{"notes:read", "notes:write"}}, secret),
-		fixture.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "scoped://all/{id}", Name: "all", Scopes: []string{"notes:read", "notes:write"}}, secret),
+		server.AddResource(mcp.Resource{URI: "scoped://one", Name: "one", Scopes: []string{"notes:read", "notes:write"}}, secret),
+		server.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "scoped://all/{id}", Name: "all", Scopes: []string{"notes:read", "notes:write"}}, secret),
 	); err != nil {
 		t.Fatal(err)
 	}
-	if err := fixture.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}`)}, nothing); err != nil {
+	if err := server.AddTool(mcp.Tool{Name: "routed", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}`)}, fixture.Nothing); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, fixture, mcphttp.Options{MaxBody: 4096, Challenge: func(scopes []string) string { return `Bearer scope="` + strings.Join(scopes, " ") + `"` }})
+	s := newSite(t, server, mcphttp.Options{MaxBody: 4096, Challenge: func(scopes []string) string { return `Bearer scope="` + strings.Join(scopes, " ") + `"` }})
 	session := s.begin(mcp.LatestHandshake)
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	request := func(method, params string) string {
@@ -342,7 +343,7 @@ func TestHTTPStreamsEndWithCredentials(t *testing.T) {
 // Every answer that is no stream says how long it is, whoever counted it.
 func TestHTTPLength(t *testing.T) {
 	text := ""
-	s := newSite(t, offering(t, mcp.Options{}, "says", tool(func(context.Context) (string, error) { return text, nil })), mcphttp.Options{})
+	s := newSite(t, offering(t, mcp.Options{}, "says", fixture.Handler(func(context.Context) (string, error) { return text, nil })), mcphttp.Options{})
 	id := s.begin(mcp.LatestHandshake)
 	for _, n := range []int{0, 1, 1900, 1950, 2000, 2047, 2048, 2049, 5000, 100_000} {
 		text = strings.Repeat("x", n)
@@ -355,7 +356,7 @@ func TestHTTPLength(t *testing.T) {
 
 // A call knows what its client says of itself, in either era, if it says something.
 func TestCallClient(t *testing.T) {
-	s := newSite(t, offering(t, mcp.Options{}, "who", tool(func(ctx context.Context) (string, error) {
+	s := newSite(t, offering(t, mcp.Options{}, "who", fixture.Handler(func(ctx context.Context) (string, error) {
 		c := mcp.CallFrom(ctx).Client()
 		return fmt.Sprintf("[%s %s]", c.Name, c.Version), nil
 	})), mcphttp.Options{})

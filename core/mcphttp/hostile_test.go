@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
@@ -199,7 +200,7 @@ func TestHTTPInitializeStream(t *testing.T) {
 	s := newSite(t, offering(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		mcp.Progress(ctx, 1, 0, "")
 		return next(ctx)
-	}}, "x", nothing), mcphttp.Options{})
+	}}, "x", fixture.Nothing), mcphttp.Options{})
 	a := s.do("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","_meta":{"progressToken":1}}}`)
 	if a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("Mcp-Session-Id") == "" || !strings.Contains(a.body, `"serverInfo"`) {
 		t.Errorf("it gives %v %s", a.Header, a.body)
@@ -223,7 +224,7 @@ func (m *moment) Value(key any) any {
 // A session that begins while the server ends does not outlive it.
 func TestHTTPBeginsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{Client: func(*http.Request) string { return "" }})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{Client: func(*http.Request) string { return "" }})
 		ended := make(chan error, 1)
 		ctx := &moment{t.Context(), func() { // it has its place, and cannot be found yet
 			go func() { ended <- h.Shutdown(t.Context()) }()
@@ -242,7 +243,7 @@ func TestHTTPBeginsAtTheEnd(t *testing.T) {
 // A session that a request has found does not end for being idle: a request finds it or does not.
 func TestHTTPFoundAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{SessionIdle: time.Minute})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{SessionIdle: time.Minute})
 		id := meet(t, h, mcp.LatestHandshake)
 		ctx := &moment{t.Context(), func() { time.Sleep(10 * time.Minute) }}
 		if w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, id)); w.Code != 404 && !strings.Contains(w.Body.String(), `"tools":[`) {
@@ -255,7 +256,7 @@ func TestHTTPFoundAtTheEnd(t *testing.T) {
 // A session is kept for as long as is said after its last use, and not much longer.
 func TestHTTPIdleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", nothing), mcphttp.Options{SessionIdle: time.Minute})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{SessionIdle: time.Minute})
 		for _, test := range []struct {
 			after time.Duration
 			want  int
@@ -283,7 +284,7 @@ func TestHTTPIdleTime(t *testing.T) {
 // A call that waits for its client does not keep a session that the client has left.
 func TestHTTPLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "asks", tool(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })), mcphttp.Options{SessionIdle: time.Minute})
+		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "asks", fixture.Handler(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })), mcphttp.Options{SessionIdle: time.Minute})
 		id := meet(t, h, mcp.LatestHandshake)
 		ctx, leave := context.WithCancel(t.Context())
 		over := false
@@ -310,7 +311,7 @@ func TestHTTPLeftAlone(t *testing.T) {
 // A message goes over one stream: one whose place was taken is sent nothing more.
 func TestHTTPDisplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := offering(t, mcp.Options{}, "x", nothing)
+		server := offering(t, mcp.Options{}, "x", fixture.Nothing)
 		h := mcphttp.NewHandler(server, mcphttp.Options{KeepAlive: time.Hour})
 		id := meet(t, h, mcp.LatestHandshake)
 		first, second := newScreen(), newScreen()
@@ -332,7 +333,7 @@ func TestHTTPDisplaced(t *testing.T) {
 
 // A request that is refused does not take the place of a reader.
 func TestHTTPRefusedReader(t *testing.T) {
-	server := offering(t, mcp.Options{}, "x", nothing)
+	server := offering(t, mcp.Options{}, "x", fixture.Nothing)
 	s := newSite(t, server, mcphttp.Options{})
 	id := s.begin(mcp.LatestHandshake)
 	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)

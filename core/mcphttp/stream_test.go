@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
@@ -49,7 +50,7 @@ func streaming(t *testing.T) (s *mcp.Server, step chan struct{}) {
 		}
 		return mcp.TextResult("high water"), ctx.Err()
 	})
-	add("asks", tool(func(ctx context.Context) (string, error) {
+	add("asks", fixture.Handler(func(ctx context.Context) (string, error) {
 		q := nameForm()
 		if err := mcp.Ask(ctx, q); err != nil {
 			return "", err

@@ -7,6 +7,7 @@ import (
 )
 
 func TestAction(t *testing.T) {
+	t.Parallel()
 	text, other, empty := []byte("a\n"), []byte("b\n"), []byte{}
 	for _, c := range []struct {
 		before, after []byte
@@ -34,6 +35,7 @@ func TestAction(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		data []byte
 		want string
@@ -49,6 +51,7 @@ func TestHash(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
+	t.Parallel()
 	files := []journal.Change{{Path: "b", Mode: 1}, {Path: "a/b"}, {Path: "b", Mode: 2}, {Path: "a"}}
 	journal.SortChanges(files)
 	got := ""

@@ -16,6 +16,7 @@ import (
 )
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	const numbers = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n"
 	for _, c := range []struct{ name, path, before, after, want string }{
 		{"new", "a.go", "-", "one\ntwo\n", "--- /dev/null\n+++ b/a.go\n@@ -0,0 +1,2 @@\n+one\n+two\n"},
@@ -169,6 +170,7 @@ func FuzzDiff(f *testing.F) {
 // The texts have few words, so that lines repeat, and some are large, so that all ways of comparing
 // are taken.
 func TestDiffIsRight(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(600) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		size := 1 + random.IntN(12)
@@ -214,6 +216,7 @@ func texts(random *rand.Rand, size, words int) (before, after string) {
 
 // A few changed lines of many are found as such, and many take no time.
 func TestLargeDiff(t *testing.T) {
+	t.Parallel()
 	const size = 10_000
 	var plain, few, every, other, moved, same strings.Builder
 	for i := range size {
@@ -259,6 +262,7 @@ func TestLargeDiff(t *testing.T) {
 
 // Git takes the diffs as they are.
 func TestGitApply(t *testing.T) {
+	t.Parallel()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("git is not here; TestDiffIsRight applies diffs without it")

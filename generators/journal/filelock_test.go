@@ -13,6 +13,7 @@ import (
 )
 
 func TestOneAtATime(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := journal.TryLock(path)
 	if err != nil {
@@ -39,6 +40,7 @@ func TestOneAtATime(t *testing.T) {
 
 // The file is removed with each release, and still never two hold the lock.
 func TestRemovedFilesLockNobodyIn(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	var holders, taken atomic.Int32
 	var group sync.WaitGroup
@@ -70,6 +72,7 @@ func TestRemovedFilesLockNobodyIn(t *testing.T) {
 
 // A link in the lock's place makes no file elsewhere.
 func TestNoLink(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows opens what a link leads to")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,18 @@ func at(step int, count *int, act func() error) journal.Options {
 }
 
 func kill() error { panic(killed{}) }
+
+// someSteps returns the first step to interrupt and the distance to the next one. The first is
+// chosen by -seed. With -long it is every step.
+func someSteps(t *testing.T, distance int) (first, stride int) {
+	t.Helper()
+	if *long {
+		return 0, 1
+	}
+	first = rand.New(rand.NewPCG(*seed, 0)).IntN(distance)
+	t.Logf("one step in %d, from step %d on, with seed %d", distance, first, *seed)
+	return first, distance
+}
 
 // run opens a project and changes it. What is done when a step kills it is left as it is.
 func run(t *testing.T, dir string, o journal.Options, action string, before, after tree) (err error, dead bool) {
@@ -57,9 +70,10 @@ func run(t *testing.T, dir string, o journal.Options, action string, before, aft
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
+	first, stride := someSteps(t, 11)
 	for _, action := range []string{"generate", ""} {
 		outcomes := map[string]int{}
-		for step := 0; ; step++ {
+		for step := first; ; step += stride {
 			dir := before.write(t)
 			count := 0
 			err, dead := run(t, dir, at(step, &count, kill), action, before, after)
@@ -139,8 +153,9 @@ func TestInterruptedTwice(t *testing.T) {
 	if *long {
 		stride = 3
 	}
+	from, next := someSteps(t, 11)
 	for first := 0; ; first += stride {
-		for second := 0; ; second++ {
+		for second := from; ; second += next {
 			dir := before.write(t)
 			count := 0
 			if _, dead := run(t, dir, at(first, &count, kill), "generate", before, after); !dead {
@@ -162,7 +177,8 @@ func TestInterruptedTwice(t *testing.T) {
 func TestStepFails(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
-	for step := 0; ; step++ {
+	first, stride := someSteps(t, 11)
+	for step := first; ; step += stride {
 		dir := before.write(t)
 		count := 0
 		err, _ := run(t, dir, at(step, &count, func() error { return syscall.ENOSPC }), "generate", before, after)
@@ -198,7 +214,8 @@ func TestAllStepsFail(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
 	stuck := 0
-	for step := 0; ; step++ {
+	first, stride := someSteps(t, 11)
+	for step := first; ; step += stride {
 		dir := before.write(t)
 		count := 0
 		err, _ := run(t, dir, journal.WithStep(func(string, string) error {
@@ -235,6 +252,7 @@ func TestAllStepsFail(t *testing.T) {
 
 // Somebody puts a folder where a file is to be, at the last moment.
 func TestInTheWay(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	j, err := journal.Open(t.Context(), dir, journal.WithStep(func(what, path string) error {
@@ -258,6 +276,7 @@ func TestInTheWay(t *testing.T) {
 
 // Somebody edits a file after all were checked.
 func TestEditedAtTheLastMoment(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	err, _ := run(t, dir, journal.WithStep(func(what, path string) error {

@@ -158,6 +158,7 @@ func tidy(t *testing.T, dir string) {
 }
 
 func TestApply(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
@@ -223,6 +224,7 @@ func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []journal.C
 
 // Without an action nothing is recorded; without files, all else is.
 func TestNoRecord(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
@@ -247,6 +249,7 @@ func TestNoRecord(t *testing.T) {
 }
 
 func TestState(t *testing.T) {
+	t.Parallel()
 	dir := tree{"go.mod": " module x\n"}.write(t)
 	j := open(t, dir)
 	if _, err := j.Root().Stat("go.mod"); err != nil {
@@ -272,6 +275,7 @@ func TestState(t *testing.T) {
 }
 
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	j := open(t, dir)
 	second, err := journal.Open(t.Context(), dir, journal.Options{Waiting: func() { j.Close() }})
@@ -283,6 +287,7 @@ func TestWaiting(t *testing.T) {
 
 // What is in .petrock can be lost or changed, and what is said then names it.
 func TestDamaged(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
@@ -335,6 +340,7 @@ func TestDamaged(t *testing.T) {
 
 // Numbers of more than four digits come after the others.
 func TestManyOperations(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	j := open(t, dir)
 	for _, id := range []string{"9999-aaaaaa", "10000-aaaaaa"} {
@@ -371,6 +377,7 @@ func BenchmarkApply(b *testing.B) {
 
 // Permissions are kept as they are, whatever the process would give a new file.
 func TestMode(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such permissions")
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "kill 100 processes instead of 3, and recoveries at more steps")
+	long = flag.Bool("long", false, "kill 100 processes instead of 3, and interrupt operations at every step")
 	seed = flag.Uint64("seed", 1, "of everything that is random")
 )
 
@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch task {
 	case "":
+		raiseParallel()
 		os.Exit(m.Run())
 	case "swing":
 		err = swing(dir)
@@ -40,6 +41,19 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// raiseParallel runs more tests in parallel than there are cores, unless the flag -parallel says
+// otherwise: they wait for the disk.
+func raiseParallel() {
+	flag.Parse()
+	isSet := false
+	flag.Visit(func(f *flag.Flag) { isSet = isSet || f.Name == "test.parallel" })
+	if !isSet {
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
 	}
 }
 
@@ -78,6 +92,7 @@ func swing(dir string) error {
 
 // However often and whenever a process is killed, the files are all as before or all as after.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	random := rand.New(rand.NewPCG(*seed, 0))
@@ -160,6 +175,7 @@ func count(dir string, times int) error {
 
 // Processes and goroutines take turns: nobody reads what another is about to change.
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	dir := tree{"number": " 0"}.write(t)
 	var all []*exec.Cmd
 	for range 2 {

@@ -30,6 +30,7 @@ func half(t *testing.T) (dir string) {
 
 // An order of steps in which the files that others refer to are there first and go last.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	var steps []string
@@ -48,6 +49,7 @@ func TestOrder(t *testing.T) {
 
 // What somebody has edited since is left alone, and all else is put back.
 func TestEditedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"tools/add.go":        "mine\n", // was done already
 		"a_gen.go":            "mine\n", // was still to be done
@@ -102,6 +104,7 @@ func TestEditedMeanwhile(t *testing.T) {
 
 // Without what files are to hold, they are put back; without what they held, they stay.
 func TestLostObjects(t *testing.T) {
+	t.Parallel()
 	before, _ := trees()
 	dir := half(t)
 	objects, err := filepath.Glob(filepath.Join(dir, ".petrock", "objects", "*"))
@@ -129,6 +132,7 @@ func TestLostObjects(t *testing.T) {
 
 // What tells of an interrupted operation is not believed if it cannot have been written by one.
 func TestForgedPending(t *testing.T) {
+	t.Parallel()
 	hash := strings.Repeat("0", 64)
 	for text, say := range map[string]string{
 		`{`: "unexpected end of JSON input; it tells of an operation that was interrupted: see that the project's files are as you want them, then remove it",

@@ -20,6 +20,7 @@ func link(t *testing.T, to, at string) {
 
 // Nothing is written through a path that leads where no operation may write.
 func TestPaths(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	before := tree{
 		"go.mod":          " module x\n",
@@ -112,6 +113,7 @@ func TestPaths(t *testing.T) {
 
 // Files of one change must go together.
 func TestTogether(t *testing.T) {
+	t.Parallel()
 	dir := tree{"a": " 1"}.write(t)
 	j := open(t, dir)
 	for _, c := range []struct {
@@ -147,6 +149,7 @@ func TestTogether(t *testing.T) {
 
 // All files that changed meanwhile are named at once, and nothing is written.
 func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	now := tree{}
@@ -187,6 +190,7 @@ func TestChangedMeanwhile(t *testing.T) {
 
 // What is in the place of .petrock, or of something in it, leads nowhere else.
 func TestForeignState(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{".petrock", ".petrock/objects", ".petrock/operations", ".petrock/lock"} {
 		outside := t.TempDir()
 		dir := tree{"go.mod": " module x\n"}.write(t)

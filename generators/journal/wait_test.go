@@ -14,6 +14,7 @@ import (
 )
 
 func TestWait(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	synctest.Test(t, func(t *testing.T) {
 		held, err := journal.WaitLock(t.Context(), path, nil)
@@ -58,6 +59,7 @@ func TestWait(t *testing.T) {
 
 // All who wait have their turn, and never two at once.
 func TestWaitTurns(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	var group sync.WaitGroup
 	var holders, count atomic.Int32

@@ -17,7 +17,7 @@ import (
 func main() {
 	out := os.NewFile(stdout.FD(), "stdout")
 	fmt.Println("noisy: a line from main")
-	server := mcp.NewServer(mcp.Implementation{Name: "noisy", Version: "1"}, mcp.Options{Grace: 2 * time.Second})
+	server := mcp.NewServer(mcp.Implementation{Name: "noisy", Version: "1"}, mcp.Options{Grace: 600 * time.Millisecond})
 	tools := map[string]mcp.ToolHandler{
 		"talk": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 			chatty.Talk()
@@ -26,7 +26,7 @@ func main() {
 		},
 		// nap ends in time to be answered, sleep does not, and stubborn does not listen.
 		"nap": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
-			time.Sleep(500 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			return mcp.TextResult("rested"), nil
 		},
 		"sleep": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
