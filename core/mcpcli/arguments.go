@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/schema"
@@ -86,6 +87,9 @@ func (in *input) read(words []string, stdin io.Reader) (*values, error) {
 		if word == "-" {
 			object = true
 			continue
+		}
+		if !utf8.ValidString(word) { // JSON cannot hold it
+			return nil, fmt.Errorf("argument %q is not valid UTF-8", word)
 		}
 		name, text, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
