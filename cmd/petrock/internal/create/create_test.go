@@ -96,6 +96,11 @@ func TestFinished(t *testing.T) {
 	base, _ := world(t)
 	options := create.Options{Answers: scaffold.Answers{Name: "hello", Module: "hello"}, Dir: ".", Base: base, NoGit: true}
 	interruptMove(t, base, options)
+	other := options
+	other.Answers.Module, other.Base = "example.com/another", t.TempDir()
+	if err := os.CopyFS(other.Base, os.DirFS(base)); err != nil {
+		t.Fatal(err)
+	}
 	result, err := create.Run(t.Context(), scaffold.Embedded(), options)
 	if err != nil || len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "whole now") {
 		t.Fatalf("it says %+v, %v", result, err)
@@ -106,11 +111,7 @@ func TestFinished(t *testing.T) {
 		}
 	}
 
-	base, _ = world(t)
-	options.Base = base
-	interruptMove(t, base, options)
-	options.Answers.Module = "example.com/another"
-	if _, err := create.Run(t.Context(), scaffold.Embedded(), options); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run had begun") {
+	if _, err := create.Run(t.Context(), scaffold.Embedded(), other); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run had begun") {
 		t.Errorf("of another project, it says %v", err)
 	}
 }
