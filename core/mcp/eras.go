@@ -319,7 +319,7 @@ func (c *Call) introduce(intro *introduction) error {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", metaVersion, strictjson.Describe(intro.version))
 	}
 	if Revision(version) != Latest {
-		return unsupported(version)
+		return UnsupportedError(version)
 	}
 	if intro.capabilities == nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", metaCapabilities)
@@ -350,8 +350,8 @@ func (c *Call) readLevel(raw []byte) error {
 	return nil
 }
 
-// unsupported is the error for a revision that requests cannot name.
-func unsupported(version string) error {
+// UnsupportedError returns the error for a request that names a revision which requests cannot name.
+func UnsupportedError(version string) error {
 	data, err := strictjson.Marshal(struct {
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`

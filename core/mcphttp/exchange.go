@@ -288,7 +288,7 @@ func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
 	e.session, e.fresh = s, true
 	defer e.leave()
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
-	if s.State() == mcp.Created {
-		h.dismiss(s) // initialize failed
+	if s.State() == mcp.Created && s.leave() { // initialize failed
+		h.endNow(s)
 	}
 }

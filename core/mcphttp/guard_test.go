@@ -81,7 +81,7 @@ func elsewhere() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 8181} }
 // open returns a door to an echo.
 func open(t testing.TB, addr net.Addr, o ServeOptions) *guard {
 	t.Helper()
-	d, err := newGuard(echo{}, o.withDefaults(), addr)
+	d, err := newGuard(echo{}, o.WithDefaults(), addr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,6 +96,22 @@ type fixedHeaders struct {
 // NewHandler returns a handler that serves s until its Shutdown.
 func NewHandler(s *mcp.Server, o Options) *Handler {
 	o.MaxBody = orDefault(o.MaxBody, int64(s.MaxMessage()))
+	o = o.WithDefaults()
+	return &Handler{
+		server:    s,
+		o:         o,
+		stateless: s.NewStatelessSession(),
+		buffers:   sync.Pool{New: func() any { return new([]byte) }},
+		headers:   fixedHeaders{[]string{"application/json"}, []string{"text/event-stream"}, []string{"no-cache"}, []string{"no"}},
+		sessions:  make(map[string]*session),
+		clients:   make(map[string]int),
+	}
+}
+
+// WithDefaults returns o with the defaults of all fields that are not set. MaxBody becomes the default
+// of [mcp.Options].MaxMessage.
+func (o Options) WithDefaults() Options {
+	o.MaxBody = orDefault(o.MaxBody, jsonrpc.DefaultMaxMessage)
 	o.MaxSessions = orDefault(o.MaxSessions, 10_000)
 	o.MaxSessionsEach = orDefault(o.MaxSessionsEach, 1_000)
 	o.MaxCalls = orDefault(o.MaxCalls, 1_000)
@@ -106,15 +122,7 @@ func NewHandler(s *mcp.Server, o Options) *Handler {
 	if o.Client == nil {
 		o.Client = directClient
 	}
-	return &Handler{
-		server:    s,
-		o:         o,
-		stateless: s.NewStatelessSession(),
-		buffers:   sync.Pool{New: func() any { return new([]byte) }},
-		headers:   fixedHeaders{[]string{"application/json"}, []string{"text/event-stream"}, []string{"no-cache"}, []string{"no"}},
-		sessions:  make(map[string]*session),
-		clients:   make(map[string]int),
-	}
+	return o
 }
 
 // orDefault returns n, or the default if n is not positive.
@@ -174,7 +182,9 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { h.stateless.Close(ctx.Done()) })
 	for _, s := range sessions {
-		all.Go(func() { h.leave(s, ctx.Done()) })
+		if s.leave() {
+			all.Go(func() { h.end(s, ctx.Done()) })
+		}
 	}
 	all.Wait()
 	for h.calls.Load() > 0 { // the last bytes of responses are being written
@@ -304,10 +314,9 @@ func (h *Handler) tooLarge() string {
 // route decides how a message is served. A request that names its revision, in a header or in its _meta, is stateless;
 // any other belongs to a session.
 func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
-	version, sole := single(e.r.Header["Mcp-Protocol-Version"])
-	id, soleID := single(e.r.Header["Mcp-Session-Id"])
-	if !sole || !soleID {
-		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(mcp.HeaderMismatch, "MCP-Protocol-Version and Mcp-Session-Id may be sent once"))
+	version, id, err := sessionHeaders(e.r.Header)
+	if err != nil {
+		h.refuse(e.w, http.StatusBadRequest, m.ID(), err)
 		return
 	}
 	e.version = version
@@ -332,6 +341,17 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	default:
 		h.serveInSession(e, m, id)
 	}
+}
+
+// sessionHeaders returns the values of MCP-Protocol-Version and Mcp-Session-Id, or "" for those that are
+// missing.
+func sessionHeaders(header http.Header) (version, id string, err *jsonrpc.Error) {
+	version, sole := single(header["Mcp-Protocol-Version"])
+	id, soleID := single(header["Mcp-Session-Id"])
+	if !sole || !soleID {
+		return "", "", jsonrpc.Errorf(mcp.HeaderMismatch, "MCP-Protocol-Version and Mcp-Session-Id may be sent once")
+	}
+	return version, id, nil
 }
 
 // single returns the value of a header, or "" if it is missing. It reports false if it was sent several times.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,8 @@ func (e *exchange) CheckRequest(c *mcp.Call, version string) error {
 	switch {
 	case e.version == "":
 		return jsonrpc.Errorf(mcp.HeaderMismatch, "a request of this revision needs the header MCP-Protocol-Version: %s", mcp.Latest)
+	case version == "" && !slices.Contains(mcp.Revisions(), mcp.Revision(e.version)):
+		return mcp.UnsupportedError(e.version)
 	case version == "":
 		return nil // the session says that the request names no revision
 	case e.version != version:

@@ -26,7 +26,7 @@ type Service interface {
 // ends all streams and returns nil. Its errors are an [*OptionError], an [*UnprotectedError], or those of package net.
 // Signals are the caller's.
 func Serve(ctx context.Context, h Service, o ServeOptions) error {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	listener := o.Listener
 	if listener == nil {
 		if err := o.Check(); err != nil {
@@ -44,7 +44,7 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 		return err
 	}
 	if !IsLoopback(addr) && !o.BehindProxy && len(o.Gates) == 0 {
-		return &UnprotectedError{o.Addr}
+		return &UnprotectedError{addr.String()}
 	}
 	server := newHTTPServer(ctx, g, o)
 	failed := make(chan error, 1)
@@ -171,11 +171,12 @@ func (e *UnprotectedError) Error() string {
 
 // Check returns an [*OptionError] for options that Serve would refuse before it listens.
 func (o ServeOptions) Check() error {
-	_, err := newGuard(nil, o.withDefaults(), nil)
+	_, err := newGuard(nil, o.WithDefaults(), nil)
 	return err
 }
 
-func (o ServeOptions) withDefaults() ServeOptions {
+// WithDefaults returns o with the defaults of all fields that are not set.
+func (o ServeOptions) WithDefaults() ServeOptions {
 	if o.Addr == "" {
 		o.Addr = DefaultAddr
 	}

@@ -47,7 +47,7 @@ func TestRefusedAtStart(t *testing.T) {
 		options ServeOptions
 		says    string
 	}{
-		{ServeOptions{Addr: ":0"}, "listen on :0: other machines could connect without authentication"},
+		{ServeOptions{Addr: ":0"}, ": other machines could connect without authentication"},
 		{ServeOptions{Addr: "0.0.0.0:0"}, "without authentication"},
 		{ServeOptions{Addr: "[::]:0"}, "without authentication"},
 		{ServeOptions{Addr: taken.Addr().String()}, "address already in use"},
@@ -192,4 +192,16 @@ func (b *safeBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
+}
+
+// The error names the address of the listener, also if the caller has made it.
+func TestUnprotectedListener(t *testing.T) {
+	listener, err := Listen(t.Context(), "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Serve(t.Context(), nil, ServeOptions{Listener: listener})
+	if unprotected, ok := errors.AsType[*UnprotectedError](err); !ok || unprotected.Addr != listener.Addr().String() {
+		t.Errorf("listening on %s gives %v", listener.Addr(), err)
+	}
 }

@@ -103,14 +103,11 @@ func (h *Handler) register(s *session) bool {
 	return true
 }
 
-// leave ends a session, unless another goroutine does. Its calls may go on until hurry is closed.
-func (h *Handler) leave(s *session, hurry <-chan struct{}) {
-	if s.leaving.CompareAndSwap(false, true) {
-		h.end(s, hurry)
-	}
-}
+// leave marks a session as ended: requests no longer find it. It reports true to its first caller, who
+// must end the session.
+func (s *session) leave() bool { return s.leaving.CompareAndSwap(false, true) }
 
-// end ends a session whose leaving is set.
+// end ends a session. Its calls may go on until hurry is closed.
 func (h *Handler) end(s *session, hurry <-chan struct{}) {
 	s.Close(hurry)
 	s.streams.finishAll()
@@ -120,14 +117,7 @@ func (h *Handler) end(s *session, hurry <-chan struct{}) {
 	h.givePlace(s.client)
 }
 
-// dismiss ends a session at once. Requests no longer find it.
-func (h *Handler) dismiss(s *session) {
-	if s.leaving.CompareAndSwap(false, true) {
-		h.endNow(s)
-	}
-}
-
-// endNow is end without waiting for it.
+// endNow ends a session and cancels its calls. It does not wait for them.
 func (h *Handler) endNow(s *session) {
 	now := make(chan struct{})
 	close(now)
@@ -163,7 +153,7 @@ func (h *Handler) sweep() {
 		}
 		if s.seen > before {
 			s.streams.forget(before)
-		} else if s.leaving.CompareAndSwap(false, true) {
+		} else if s.leave() {
 			idle = append(idle, s)
 		}
 	}
@@ -180,7 +170,9 @@ func (h *Handler) sweep() {
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 	if s := h.named(w, r); s != nil {
 		defer s.release()
-		h.dismiss(s)
+		if s.leave() {
+			h.endNow(s)
+		}
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
@@ -217,13 +209,17 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 
 // named finds the session of a GET or a DELETE, or refuses the request.
 func (h *Handler) named(w http.ResponseWriter, r *http.Request) *session {
-	id, sole := single(r.Header["Mcp-Session-Id"])
-	if id == "" || !sole {
+	version, id, err := sessionHeaders(r.Header)
+	if err != nil {
+		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, err)
+		return nil
+	}
+	if id == "" {
 		w.Header().Set("Allow", "POST")
 		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id only POST is allowed"))
 		return nil
 	}
-	if version, sole := single(r.Header["Mcp-Protocol-Version"]); version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) || !sole {
+	if version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) {
 		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q has no sessions", clip(version)))
 		return nil
 	}

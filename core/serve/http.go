@@ -28,8 +28,8 @@ import (
 // An httpServer is the command serve.
 type httpServer struct {
 	*program
-	web       mcphttp.ServeOptions
-	mcp       mcphttp.Options
+	listen    mcphttp.ServeOptions
+	handler   mcphttp.Options
 	publicURL string
 	verbose   bool
 	ways      []string // how to configure the authenticators that are not in use
@@ -89,28 +89,28 @@ func (s *httpServer) flags(cmd *cobra.Command) {
 	if s.KeysRequired {
 		proxy = "a proxy handles TLS: allow any address; keys are still required"
 	}
-	s.web.MaxHeader, s.mcp.MaxBody, s.mcp.ReplayBuffer = 64<<10, 1<<20, 256<<10
+	s.listen, s.handler = mcphttp.ServeOptions{}.WithDefaults(), mcphttp.Options{}.WithDefaults()
 	flags := cmd.Flags()
-	flags.StringVar(&s.web.Addr, "addr", s.Addr, "address to listen on; port 0 is any free port")
-	flags.BoolVar(&s.web.BehindProxy, "behind-proxy", false, proxy)
+	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 is any free port")
+	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, proxy)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
-	flags.StringArrayVar(&s.web.Origins, "allow-origin", nil, "further origin whose pages may call, or * for all; may be repeated")
-	flags.StringArrayVar(&s.web.Hosts, "allow-host", nil, "further host name to accept on a loopback address; may be repeated")
-	flags.BoolVar(&s.web.Health, "healthz", false, "answer 200 at /healthz, without authentication")
+	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "further origin whose pages may call, or * for all; may be repeated")
+	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "further host name to accept on a loopback address; may be repeated")
+	flags.BoolVar(&s.listen.Health, "healthz", false, "answer 200 at /healthz, without authentication")
 	flags.BoolVar(&s.verbose, "verbose", false, "log each request with status and duration, but without its content")
-	flags.Var(newSizeFlag(&s.mcp.MaxBody), "max-body", "size limit of a message, such as 4MiB")
-	flags.Var(newSizeFlag(&s.web.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
-	flags.DurationVar(&s.web.HeaderTimeout, "header-timeout", 10*time.Second, "time limit for reading the headers of a request")
-	flags.DurationVar(&s.web.BodyTimeout, "body-timeout", 30*time.Second, "time limit for reading the body of a request")
-	flags.DurationVar(&s.mcp.WriteTimeout, "write-timeout", 30*time.Second, "time limit for a client to accept part of a response")
-	flags.DurationVar(&s.web.Idle, "idle-timeout", 2*time.Minute, "how long to keep a connection without requests")
-	flags.DurationVar(&s.mcp.SessionIdle, "session-idle", 30*time.Minute, "how long to keep a session that its client does not use")
-	flags.IntVar(&s.mcp.MaxSessions, "max-sessions", 10_000, "limit of sessions")
-	flags.IntVar(&s.mcp.MaxSessionsEach, "max-sessions-each", 1_000, "limit of sessions of one client")
-	flags.IntVar(&s.mcp.MaxCalls, "max-calls", 1_000, "limit of calls in flight")
-	flags.Var(newSizeFlag(&s.mcp.ReplayBuffer), "replay-buffer", "how much of a session to keep for a client that reconnects, such as 1MiB")
-	flags.DurationVar(&s.mcp.KeepAlive, "keep-alive", 15*time.Second, "interval of comments on a quiet stream")
-	flags.DurationVar(&s.web.Grace, "grace", 10*time.Second, "how long calls in flight may go on after a signal to stop")
+	flags.Var(newSizeFlag(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
+	flags.Var(newSizeFlag(&s.listen.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
+	flags.DurationVar(&s.listen.HeaderTimeout, "header-timeout", s.listen.HeaderTimeout, "time limit for reading the headers of a request")
+	flags.DurationVar(&s.listen.BodyTimeout, "body-timeout", s.listen.BodyTimeout, "time limit for reading the body of a request")
+	flags.DurationVar(&s.handler.WriteTimeout, "write-timeout", s.handler.WriteTimeout, "time limit for a client to accept part of a response")
+	flags.DurationVar(&s.listen.Idle, "idle-timeout", s.listen.Idle, "how long to keep a connection without requests")
+	flags.DurationVar(&s.handler.SessionIdle, "session-idle", s.handler.SessionIdle, "how long to keep a session that its client does not use")
+	flags.IntVar(&s.handler.MaxSessions, "max-sessions", s.handler.MaxSessions, "limit of sessions")
+	flags.IntVar(&s.handler.MaxSessionsEach, "max-sessions-each", s.handler.MaxSessionsEach, "limit of sessions of one client")
+	flags.IntVar(&s.handler.MaxCalls, "max-calls", s.handler.MaxCalls, "limit of calls in flight")
+	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "how much of a session to keep for a client that reconnects, such as 1MiB")
+	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of comments on a quiet stream")
+	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may go on after a signal to stop; 0 cancels them at once")
 }
 
 // run serves until an interrupt or SIGTERM.
@@ -121,37 +121,37 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	if err := s.addKeys(); err != nil {
 		return err
 	}
-	listener, err := mcphttp.Listen(ctx, s.web.Addr)
+	listener, err := mcphttp.Listen(ctx, s.listen.Addr)
 	if err != nil {
 		return s.explain(err)
 	}
 	defer listener.Close()
-	s.web.Listener = listener
+	s.listen.Listener = listener
 	level := slog.LevelInfo
 	if s.verbose {
 		level = slog.LevelDebug
 	}
-	s.web.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+	s.listen.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
 	if err := s.addGates(listener.Addr()); err != nil {
 		return err
 	}
-	server, end, err := s.open(ctx, s.web.Logger)
+	server, end, err := s.open(ctx, s.listen.Logger)
 	if err != nil {
 		return err
 	}
-	s.web.Ready = func(addr net.Addr) {
+	s.listen.Ready = func(addr net.Addr) {
 		for _, line := range s.announce(addr, server.ToolScopes()) {
 			fmt.Fprintf(errOut, "%s: %s\n", s.Name, line)
 		}
 	}
-	if s.web.BehindProxy {
-		s.mcp.Client = mcphttp.ForwardedClient
+	if s.listen.BehindProxy {
+		s.handler.Client = mcphttp.ForwardedClient
 	}
 
 	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(until, stop) // a second signal ends the process
-	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.mcp), s.web)), end())
+	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
 }
 
 // check returns a usage error for wrong flags.
@@ -160,24 +160,29 @@ func (s *httpServer) check() error {
 		name  string
 		value int64
 	}{
-		{"max-sessions", int64(s.mcp.MaxSessions)}, {"max-sessions-each", int64(s.mcp.MaxSessionsEach)}, {"max-calls", int64(s.mcp.MaxCalls)},
-		{"session-idle", int64(s.mcp.SessionIdle)}, {"keep-alive", int64(s.mcp.KeepAlive)}, {"write-timeout", int64(s.mcp.WriteTimeout)},
-		{"header-timeout", int64(s.web.HeaderTimeout)}, {"body-timeout", int64(s.web.BodyTimeout)}, {"idle-timeout", int64(s.web.Idle)},
-		{"grace", int64(s.web.Grace)},
+		{"max-sessions", int64(s.handler.MaxSessions)}, {"max-sessions-each", int64(s.handler.MaxSessionsEach)}, {"max-calls", int64(s.handler.MaxCalls)},
+		{"session-idle", int64(s.handler.SessionIdle)}, {"keep-alive", int64(s.handler.KeepAlive)}, {"write-timeout", int64(s.handler.WriteTimeout)},
+		{"header-timeout", int64(s.listen.HeaderTimeout)}, {"body-timeout", int64(s.listen.BodyTimeout)}, {"idle-timeout", int64(s.listen.Idle)},
 	} {
-		if flag.value < 0 {
-			return terminal.Usagef("--%s must not be negative", flag.name)
+		if flag.value <= 0 {
+			return terminal.Usagef("--%s must be more than 0", flag.name)
 		}
 	}
-	s.web.Remedy = remedy
+	switch {
+	case s.listen.Grace < 0:
+		return terminal.Usagef("--grace must not be negative")
+	case s.listen.Grace == 0:
+		s.listen.Grace = time.Nanosecond // 0 would be the default
+	}
+	s.listen.Remedy = remedy
 	if s.publicURL != "" {
 		host, err := hostOf(s.publicURL)
 		if err != nil {
 			return &terminal.UsageError{Err: err}
 		}
-		s.web.Hosts = append(s.web.Hosts, host)
+		s.listen.Hosts = append(s.listen.Hosts, host)
 	}
-	if err := s.web.Check(); err != nil {
+	if err := s.listen.Check(); err != nil {
 		return &terminal.UsageError{Err: s.explain(err)}
 	}
 	return nil
@@ -253,7 +258,7 @@ func (s *httpServer) addKeys() error {
 	case err != nil:
 		return fmt.Errorf("%s: %w; unset it to serve without keys", s.keyVariable(), err)
 	}
-	s.web.Gates = append(s.web.Gates, gate)
+	s.listen.Gates = append(s.listen.Gates, gate)
 	return nil
 }
 
@@ -268,7 +273,7 @@ func (s *httpServer) addGates(addr net.Addr) error {
 		if !ok {
 			continue
 		}
-		gate, pages, err := authenticator.Gate(resource, s.web.Logger)
+		gate, pages, err := authenticator.Gate(resource, s.listen.Logger)
 		if err != nil {
 			return err
 		}
@@ -276,12 +281,12 @@ func (s *httpServer) addGates(addr net.Addr) error {
 			s.ways = append(s.ways, authenticator.Way())
 			continue
 		}
-		s.web.Gates = append(s.web.Gates, gate)
-		s.mcp.Challenge = func(scopes []string) string { return gate.Challenge("insufficient_scope", scopes) }
-		if s.web.Extra == nil {
-			s.web.Extra = map[string]http.Handler{}
+		s.listen.Gates = append(s.listen.Gates, gate)
+		s.handler.Challenge = func(scopes []string) string { return gate.Challenge("insufficient_scope", scopes) }
+		if s.listen.Extra == nil {
+			s.listen.Extra = map[string]http.Handler{}
 		}
-		maps.Copy(s.web.Extra, pages)
+		maps.Copy(s.listen.Extra, pages)
 	}
 	return nil
 }
@@ -305,15 +310,15 @@ func (s *httpServer) announce(addr net.Addr, scopes map[string][]string) []strin
 // callers says who may call.
 func (s *httpServer) callers() string {
 	switch {
-	case len(s.web.Gates) > 0:
+	case len(s.listen.Gates) > 0:
 		var wants []string
-		for _, gate := range s.web.Gates {
+		for _, gate := range s.listen.Gates {
 			wants = append(wants, gate.Wants())
 		}
 		return "callers must send " + strings.Join(wants, ", or ")
-	case s.web.BehindProxy:
+	case s.listen.BehindProxy:
 		return "everyone may call; the proxy authenticates callers"
-	case slices.Contains(s.web.Origins, "*"):
+	case slices.Contains(s.listen.Origins, "*"):
 		return "every program of this machine and every web page open on it may call; set " + s.keyVariable() + " to require a key"
 	}
 	return "every program of this machine may call; set " + s.keyVariable() + " to require a key"
@@ -322,7 +327,7 @@ func (s *httpServer) callers() string {
 // uncheckedScopes names the tools whose scopes nothing checks because callers are not authenticated.
 func (s *httpServer) uncheckedScopes(scopes map[string][]string) string {
 	maps.DeleteFunc(scopes, func(_ string, needed []string) bool { return len(needed) == 0 })
-	if len(s.web.Gates) > 0 || len(scopes) == 0 {
+	if len(s.listen.Gates) > 0 || len(scopes) == 0 {
 		return ""
 	}
 	return "scopes are not checked, because callers are not authenticated: " + strings.Join(slices.Sorted(maps.Keys(scopes)), ", ")
@@ -385,8 +390,8 @@ func parseSize(text string) (int64, error) {
 		return 0, errors.New("too large")
 	case err != nil:
 		return 0, errors.New("a size is a number of bytes, such as 1048576, 64KiB or 1MiB")
-	case n < 0:
-		return 0, errors.New("a size must not be negative")
+	case n <= 0:
+		return 0, errors.New("a size must be more than 0")
 	}
 	return bytes, nil
 }

@@ -11,6 +11,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcphttp"
@@ -167,7 +170,7 @@ func TestBadKeys(t *testing.T) {
 func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
 	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {
-		s := &httpServer{program: newProgram(keyed(), nil, nil), web: options}
+		s := &httpServer{program: newProgram(keyed(), nil, nil), listen: options}
 		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), keyVariable+" is not set") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
 			t.Errorf("without a key: %v", err)
 		}
@@ -180,8 +183,8 @@ func TestKeysRequired(t *testing.T) {
 		}
 	}
 	t.Setenv(keyVariable, "0123456789abcdef")
-	if s := (&httpServer{program: newProgram(keyed(), nil, nil)}); s.addKeys() != nil || len(s.web.Gates) != 1 {
-		t.Errorf("with a key there are %d gates", len(s.web.Gates))
+	if s := (&httpServer{program: newProgram(keyed(), nil, nil)}); s.addKeys() != nil || len(s.listen.Gates) != 1 {
+		t.Errorf("with a key there are %d gates", len(s.listen.Gates))
 	}
 }
 
@@ -274,14 +277,14 @@ func TestGatekeeper(t *testing.T) {
 			if err == nil && test.says != "" || err != nil && (test.says == "" || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("it says %v", err)
 			}
-			if asked != test.asked || len(s.web.Gates) != test.gates || len(s.web.Extra) != test.gates {
-				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.web.Gates), len(s.web.Extra))
+			if asked != test.asked || len(s.listen.Gates) != test.gates || len(s.listen.Extra) != test.gates {
+				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.listen.Gates), len(s.listen.Extra))
 			}
 			if said := strings.Join(s.announce(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
 				t.Errorf("at the start it says:\n%s", said)
 			}
-			if test.gates > 0 && !strings.Contains(s.mcp.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
-				t.Errorf("who lacks a scope is told %s", s.mcp.Challenge([]string{"a"}))
+			if test.gates > 0 && !strings.Contains(s.handler.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
+				t.Errorf("who lacks a scope is told %s", s.handler.Challenge([]string{"a"}))
 			}
 		})
 	}
@@ -294,7 +297,7 @@ func TestAnnounce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: mcphttp.ServeOptions{Gates: []auth.Gate{gate}}}
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), listen: mcphttp.ServeOptions{Gates: []auth.Gate{gate}}}
 	for _, test := range []struct {
 		serving *httpServer
 		ip      string
@@ -316,11 +319,26 @@ func TestAnnounce(t *testing.T) {
 func TestUnasked(t *testing.T) {
 	withoutKeys(t)
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
-	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), web: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
+	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), listen: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
 	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
 		t.Errorf("it says %q", got)
 	}
 	if got := open.uncheckedScopes(map[string][]string{"add": nil}) + closed.uncheckedScopes(scoped); got != "" {
 		t.Errorf("it says %q", got)
+	}
+}
+
+// --grace 0 is no grace period, although 0 is the default in package mcphttp.
+func TestNoGrace(t *testing.T) {
+	for flag, want := range map[string]time.Duration{"--grace=0": time.Nanosecond, "--grace=1s": time.Second, "--healthz": 10 * time.Second} {
+		s := &httpServer{program: newProgram(hello(), nil, nil)}
+		cmd := new(cobra.Command)
+		s.flags(cmd)
+		if err := cmd.ParseFlags([]string{flag}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.check(); err != nil || s.listen.Grace != want {
+			t.Errorf("%s is a grace period of %v, not %v: %v", flag, s.listen.Grace, want, err)
+		}
 	}
 }

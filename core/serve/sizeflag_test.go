@@ -11,7 +11,7 @@ func TestSizeFlag(t *testing.T) {
 		want int64
 		says string // the error
 	}{
-		{"0", 0, ""},
+		{"0", 0, "more than 0"},
 		{"1048576", 1 << 20, ""},
 		{"64KiB", 64 << 10, ""},
 		{"1mib", 1 << 20, ""},
@@ -20,8 +20,8 @@ func TestSizeFlag(t *testing.T) {
 		{"KiB", 0, "such as"},
 		{"1MB", 0, "1MiB"},
 		{"1.5MiB", 0, "such as"},
-		{"-1", 0, "negative"},
-		{"-1KiB", 0, "negative"},
+		{"-1", 0, "more than 0"},
+		{"-1KiB", 0, "more than 0"},
 		{"9223372036854775807KiB", 0, "too large"},
 		{"99999999999999999999", 0, "too large"},
 	} {
