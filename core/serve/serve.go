@@ -273,7 +273,11 @@ func (p *program) serveDev() error {
 	if err := os.Chdir(root); err != nil {
 		return fmt.Errorf("mcp --dev: %w", err)
 	}
-	if err := become(p.out, "go", "run", "./cmd/petrock", "mcp"); err != nil {
+	code, err := terminal.Exec(p.out, "go", "run", "./cmd/petrock", "mcp")
+	if err == nil && code != 0 {
+		err = fmt.Errorf("exit code %d", code)
+	}
+	if err != nil {
 		return fmt.Errorf("run go run ./cmd/petrock mcp in %s: %w; mcp --dev needs Go, see https://go.dev/dl", root, err)
 	}
 	return nil

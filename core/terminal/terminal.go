@@ -1,5 +1,5 @@
 // Package terminal holds what command lines share: usage errors, exit codes, text that is safe to
-// print, and progress on a terminal.
+// print, progress on a terminal, and running another program in place of this one.
 package terminal
 
 import (

@@ -37,7 +37,7 @@ func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) 
 	executable, err := handover.Build(ctx, to.project.Root, to.program)
 	progress.End()
 	if err == nil {
-		status, err = handover.Exec(executable, args)
+		status, err = terminal.Exec(env.Out, executable, args...)
 	}
 	switch {
 	case err == nil:

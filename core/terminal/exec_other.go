@@ -1,0 +1,20 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package terminal
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
+
+// Exec runs a program with out as its standard output, and returns its exit code.
+func Exec(out *os.File, program string, args ...string) (exitCode int, err error) {
+	cmd := exec.Command(program, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, os.Stderr
+	err = cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}

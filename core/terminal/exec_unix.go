@@ -1,0 +1,53 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package terminal
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/petrock/petrock/core/stdfd"
+)
+
+// Exec replaces this process by a program, with out as its standard output. It returns only if that
+// fails. It searches PATH for a program without a slash. It does not use package os/exec, which would
+// make every server one percent larger.
+func Exec(out *os.File, program string, args ...string) (exitCode int, err error) {
+	if fd := int(out.Fd()); fd != syscall.Stdout {
+		if err := stdfd.Replace(syscall.Stdout, fd); err != nil {
+			return 0, err
+		}
+	}
+	return 0, &os.PathError{Op: "exec", Path: program, Err: execFirst(candidates(program), append([]string{program}, args...))}
+}
+
+// candidates returns the paths where a program may be.
+func candidates(program string) []string {
+	if strings.Contains(program, "/") {
+		return []string{program}
+	}
+	var paths []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if filepath.IsAbs(dir) {
+			paths = append(paths, filepath.Join(dir, program))
+		}
+	}
+	return paths
+}
+
+// execFirst replaces this process by the first of the paths that is a program.
+func execFirst(paths, args []string) error {
+	failed := syscall.ENOENT
+	for _, path := range paths {
+		switch err := syscall.Exec(path, args, os.Environ()); err {
+		case syscall.ENOENT, syscall.ENOTDIR:
+		case syscall.EACCES: // a directory, or a file that must not be executed
+			failed = syscall.EACCES
+		default:
+			return err
+		}
+	}
+	return failed
+}
