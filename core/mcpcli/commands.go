@@ -145,12 +145,22 @@ func (s Shape) Args(many bool) cobra.PositionalArgs {
 		}
 		switch {
 		case s != NoWords && n == 0:
-			return fmt.Errorf("%s needs a name: %s", cmd.Name(), cmd.Use)
+			return fmt.Errorf("%s needs a %s: usage: %s", cmd.Name(), firstRequired(cmd.Use), cmd.Use)
 		case s != NameWords && n > server+int(s):
-			return fmt.Errorf("unexpected argument %q: usage: %s", args[n-1], cmd.Use)
+			return unexpectedArgument(cmd, args[n-1])
 		}
 		return nil
 	}
+}
+
+// firstRequired returns the first word of a usage line, after the command, that is not in brackets.
+func firstRequired(use string) string {
+	for _, word := range strings.Fields(use)[1:] {
+		if !strings.HasPrefix(word, "[") {
+			return word
+		}
+	}
+	return ""
 }
 
 // A list is a kind of list that a server has.

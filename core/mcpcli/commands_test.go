@@ -181,7 +181,7 @@ func TestCall(t *testing.T) {
 		{"structured", "", 0, "b: a://b\n{\n  \"a\"", ""},
 		{"--timeout|5s|echo|text=hi", "", 0, `{"text":"hi"}`, ""},
 
-		{"", "", 2, "", "needs a name"},
+		{"", "", 2, "", "call needs a TOOL"},
 		{"nothing", "", 2, "", "it has echo, fail, image, none, open, refuse, refused, slow, structured"},
 		{"echo", "", 2, "", "text=string  What to say"},
 		{"echo|text=x|n=three", "", 2, "", "n: must be a whole number, got \"three\""},

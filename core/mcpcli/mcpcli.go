@@ -1,6 +1,8 @@
 // Package mcpcli makes the commands that call an MCP server from a terminal: tools, call, resources, read, prompts and prompt. A
 // server uses them to call itself, and petrock uses them to call any server: a [Target] says which.
 //
+// [Strict] makes any command line refuse unknown commands and arguments.
+//
 // Output is text on a terminal, and JSON anywhere else or with --json. Control characters in text from a server never reach the
 // terminal, and files that a server sends are never written outside the output folder.
 //

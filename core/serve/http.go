@@ -42,7 +42,6 @@ func (p *program) newServe() *cobra.Command {
 		Short:   "Serve MCP over HTTP",
 		Long:    s.long(),
 		Example: s.examples(),
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), p.errOut) },
 	}
 	s.flags(cmd)

@@ -101,6 +101,7 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetArgs(args)
+	mcpcli.Strict(root)
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
@@ -146,10 +147,8 @@ func (p *program) newRoot() *cobra.Command {
 			"Clients start it with: " + p.Name + " mcp\n" +
 			"It serves HTTP with:   " + p.Name + " serve\n" +
 			"Call its tools with:   " + p.Name + " call",
-		Args:          cobra.NoArgs,
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(p.newMCP(), p.newServe(), p.newVersion())
 	root.AddCommand(p.newCalls()...)
@@ -163,7 +162,6 @@ func (p *program) newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %s\n", p.Name, p.Version, runtime.Version())
 			return err
@@ -244,7 +242,6 @@ func (p *program) newMCP() *cobra.Command {
 With --dev, serve the project's own petrock instead, whose tools generate code. It needs the project's source, around the
 working directory or around this program.`,
 		Example: "  " + p.Name + " mcp\n  " + p.Name + " mcp --dev",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dev {
 				return p.serveDev()

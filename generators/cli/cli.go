@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
@@ -62,7 +63,6 @@ their own before anything is written: with limits on time, memory and output, an
 can do that, without the right to write anywhere but to a temporary folder. The tool call runs
 the project's server. With --no-exec nothing is run.`,
 		Example: examples(env, "mcp", "mcp --no-exec"),
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.IsTerminal(os.Stdin) {
 				fmt.Fprintln(env.Err, "petrock speaks MCP here, one JSON message a line. MCP clients start it; end it with Ctrl-D.")
@@ -98,7 +98,6 @@ derived files are up to date, and that core and generators are exactly petrock's
 
 Exit codes: 0 the project compiles, 1 it does not.`,
 		Example: examples(env, "status", "status --json"),
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tools, err := devserver.New(devserver.Options{Dir: Inside(env.Dir, c.dir), Generators: generators.All()})
 			if err != nil {
@@ -129,7 +128,6 @@ func NewVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "petrock %s %s\n", generators.Version, runtime.Version())
 			return err
@@ -175,9 +173,7 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	root.SetArgs(args)
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(args...)
-	answerUnknown(root)
+	mcpcli.Strict(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}
@@ -212,29 +208,6 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", command)
 	}
 	return status
-}
-
-// answerUnknown makes commands that only hold others, and help, refuse what they do not know: cobra
-// would print help and end as if all were well.
-func answerUnknown(cmd *cobra.Command) {
-	for _, sub := range cmd.Commands() {
-		answerUnknown(sub)
-		if sub.Name() == "help" && !cmd.HasParent() {
-			sub.Args = knownTopic
-		}
-	}
-	if !cmd.Runnable() {
-		cmd.Args = cobra.NoArgs
-		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	}
-}
-
-// knownTopic refuses to help with what is not there.
-func knownTopic(help *cobra.Command, args []string) error {
-	if found, rest, err := help.Root().Find(args); err != nil || found == nil || len(rest) > 0 {
-		return fmt.Errorf("there is no command %q to help with", strings.Join(args, " "))
-	}
-	return nil
 }
 
 // printResult says what was done. Of a dry run it prints the differences alone, for other programs

@@ -92,7 +92,6 @@ func newList(env Env) *cobra.Command {
 tools costs a model that reads it. Generators that the project came with are left out; generate
 --help has all of them. It ends with 1 if a package could not be read.`,
 		Example:           examples(env, "list", "list --json"),
-		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			refused := false
@@ -135,7 +134,6 @@ func newHistory(env Env) *cobra.Command {
 		Long: `List the operations of this clone of the project, the oldest first. What was done elsewhere
 is in version control, not here.`,
 		Example:           examples(env, "history", "history --json"),
-		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.History, error) {
@@ -325,7 +323,6 @@ files; the others are derived. Exit code 1 then. With --check nothing is written
 something is stale, if stored events would no longer be read, or if a command is applied with the clock,
 randomness or I/O. Without --check the latter is a warning.`,
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
-		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var result *engine.Result

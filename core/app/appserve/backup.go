@@ -84,7 +84,6 @@ worker runs.
 Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged or differs from the log.
 With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.with(cmd.Context(), func(store *sqlite.Store) error {
 				report, err := d.replay(cmd.Context(), store, snapshot)

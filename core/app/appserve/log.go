@@ -44,7 +44,6 @@ terminal the data is shortened; log show prints all of it.
 
 It works while servers run, and when an entry cannot be applied: log skip, log map and log restore amend such an entry.`,
 		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --json | jq .type", "log show 17"),
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.after < 0 || v.limit < 0 {
 				return terminal.Usagef("--after and --limit are numbers from 0 on")

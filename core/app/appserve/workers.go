@@ -35,7 +35,6 @@ worker whose type has changed.
 
 A worker that has run on the data, but is not in this program, was renamed or removed.`,
 		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all", "workers reset posts/digest"),
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.with(cmd.Context(), func(store *sqlite.Store) error {
 				all, err := d.shownWorkers(cmd.Context(), store)
