@@ -221,3 +221,8 @@ func (g *keyGate) Wants() string { return "a key as X-Api-Token or as Authorizat
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
+
+// IsScope reports whether a text is a scope as RFC 6749 defines it.
+func IsScope(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
+}

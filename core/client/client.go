@@ -113,9 +113,9 @@ type Client struct {
 	headers    map[string][]mcp.HeaderArgument // by tool
 	subscribed map[string]bool                 // URIs of resources
 	logLevel   mcp.Level
-	listener   *listener     // in the stateless era; nil if there is none
-	listening  chan struct{} // a lock for changing listener
-	acks       map[string]chan<- struct{}
+	listener   *listener            // in the stateless era; nil if there is none
+	listening  chan struct{}        // a lock for changing listener
+	listeners  map[string]*listener // whose requests are in flight, by request id
 }
 
 // A session is the outcome of the handshake or, in the stateless era, of server/discover.
@@ -152,6 +152,9 @@ type route interface {
 
 	// explain adds to an error of the connection what the route knows about its cause.
 	explain(err error) error
+
+	// onInvalid is called with data that is neither a valid message nor the answer to a request.
+	onInvalid(raw []byte, err *jsonrpc.Error)
 
 	// isHTTP reports whether requests have headers and are cancelled by closing their responses.
 	isHTTP() bool
@@ -214,7 +217,7 @@ func newClient(o Options) *Client {
 		inProgress: map[string]*request{},
 		headers:    map[string][]mcp.HeaderArgument{},
 		subscribed: map[string]bool{},
-		acks:       map[string]chan<- struct{}{},
+		listeners:  map[string]*listener{},
 	}
 	c.identity = sync.OnceValues(c.newIdentity)
 	c.life, c.endLife = context.WithCancel(context.Background())
@@ -232,15 +235,11 @@ func (c *Client) connect(ctx context.Context, t jsonrpc.Transport, r route) (*Cl
 }
 
 func (c *Client) connOptions() jsonrpc.Options {
-	stray := func(_ []byte, err *jsonrpc.Error) {
-		c.o.Logger.Warn("the server sent an invalid message", "error", err)
-	}
-	if r, ok := c.route.(interface {
-		onStray(raw []byte, err *jsonrpc.Error)
-	}); ok {
-		stray = r.onStray
-	}
-	return jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, OnInvalid: stray}
+	return jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, OnInvalid: c.route.onInvalid}
+}
+
+func (c *Client) logInvalid(err *jsonrpc.Error) {
+	c.o.Logger.Warn("the server sent an invalid message", "error", err)
 }
 
 // negotiated returns c after it has begun a session. If that fails, it closes c.
@@ -250,6 +249,9 @@ func (c *Client) negotiated(ctx context.Context) (*Client, error) {
 	defer cancel()
 	if err := c.negotiate(ctx); err != nil {
 		err = c.wrapError(err)
+		if serverError(err) != nil && c.route.isHTTP() {
+			err = c.route.explain(err)
+		}
 		c.Close()
 		return nil, err
 	}
@@ -335,6 +337,8 @@ func (r *streamRoute) end(*session) {}
 func (r *streamRoute) isLost(error) bool { return false }
 
 func (r *streamRoute) explain(err error) error { return err }
+
+func (r *streamRoute) onInvalid(_ []byte, err *jsonrpc.Error) { r.c.logInvalid(err) }
 
 func (r *streamRoute) isHTTP() bool { return false }
 

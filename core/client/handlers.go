@@ -164,7 +164,7 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 			return err
 		}
 		if !c.conn.Cancel(p.RequestID) {
-			c.endListener(p.RequestID)
+			c.endListen(p.RequestID)
 		}
 	case "notifications/subscriptions/acknowledged":
 		var p struct {

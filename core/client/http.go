@@ -120,6 +120,8 @@ func redactURL(address string) string {
 	return scheme + "//" + rest[strings.LastIndexByte(host, '@')+1:]
 }
 
+func (h *httpRoute) onInvalid(_ []byte, err *jsonrpc.Error) { h.c.logInvalid(err) }
+
 func (h *httpRoute) isHTTP() bool { return true }
 
 func (h *httpRoute) explain(err error) error {
@@ -463,9 +465,12 @@ func mediaType(resp *http.Response) string {
 	return kind
 }
 
+// maxTrusted is the largest Content-Length for which memory is allocated before the body arrives.
+const maxTrusted = 64 << 10
+
 // readBody reads a body of at most limit bytes.
 func readBody(resp *http.Response, limit int) ([]byte, error) {
-	if n := resp.ContentLength; n >= 0 && n <= int64(limit) {
+	if n := resp.ContentLength; n >= 0 && n <= int64(min(limit, maxTrusted)) {
 		body := make([]byte, n)
 		_, err := io.ReadFull(resp.Body, body)
 		return body, err

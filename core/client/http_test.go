@@ -415,3 +415,17 @@ func (e *ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// The error of a wrong URL names the URL, and says once what the server answers.
+func TestDialWrongURL(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"%s does not exist"}}`, r.URL.Path)
+	}))
+	defer web.Close()
+	_, err := client.Dial(t.Context(), web.URL+"/wrong", client.Options{})
+	if want := web.URL + "/wrong: calling initialize: HTTP status 404 (Not Found): /wrong does not exist"; err == nil || err.Error() != want {
+		t.Errorf("it says %v", err)
+	}
+}

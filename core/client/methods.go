@@ -30,7 +30,7 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, optio
 	if err := result.UnmarshalJSON(raw); err != nil { // strictjson.Unmarshal would cost more than the rest of the call
 		return nil, &ConnectionError{fmt.Errorf("read the result of tools/call: %w", err)}
 	}
-	delete(result.Meta, metaServerInfo) // see Server
+	delete(result.Meta, mcp.MetaServerInfo) // see Server
 	if len(result.Meta) == 0 {
 		result.Meta = nil
 	}

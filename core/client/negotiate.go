@@ -95,7 +95,7 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 		}
 		s, err := c.initialize(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%w (before that, server/discover: %v)", err, first.err)
+			return nil, joinAttempts(first.err, err)
 		}
 		return s, nil
 	case <-timer.C:
@@ -108,6 +108,17 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 		}
 	}
 	return first.session, first.err
+}
+
+// joinAttempts returns the error of initialize after one of server/discover. It leaves out the first if
+// the server has refused both requests for the same reason.
+func joinAttempts(discover, initialize error) error {
+	before, _ := errors.AsType[*HTTPError](discover)
+	after, _ := errors.AsType[*HTTPError](initialize)
+	if before != nil && after != nil && before.Error() == after.Error() {
+		return initialize
+	}
+	return fmt.Errorf("%w (before that, %v)", initialize, discover)
 }
 
 // mayBeOlder reports whether an error of server/discover may come from a server that does not know that
@@ -282,15 +293,6 @@ func (c *Client) capabilities(r mcp.Revision) ([]byte, error) {
 	return strictjson.Marshal(all)
 }
 
-// Keys of _meta in the stateless era.
-const (
-	metaVersion      = "io.modelcontextprotocol/protocolVersion"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
-	metaLogLevel     = "io.modelcontextprotocol/logLevel"
-	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
-)
-
 // newIdentity returns the members of _meta that every request has in the stateless era.
 func (c *Client) newIdentity() ([]byte, error) {
 	capabilities, err := c.capabilities(mcp.Latest)
@@ -301,9 +303,9 @@ func (c *Client) newIdentity() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode client info: %w", err)
 	}
-	meta := strictjson.AppendMember(nil, metaVersion, strictjson.AppendString(nil, string(mcp.Latest)))
-	meta = strictjson.AppendMember(meta, metaCapabilities, capabilities)
-	return strictjson.AppendMember(meta, metaClientInfo, info), nil
+	meta := strictjson.AppendMember(nil, mcp.MetaVersion, strictjson.AppendString(nil, string(mcp.Latest)))
+	meta = strictjson.AppendMember(meta, mcp.MetaCapabilities, capabilities)
+	return strictjson.AppendMember(meta, mcp.MetaClientInfo, info), nil
 }
 
 // RootsChanged notifies the server that [Options].Roots would now return other roots. In the stateless

@@ -78,8 +78,8 @@ func (e *earlyExitError) Error() string { return e.err.Error() }
 
 func (e *earlyExitError) Unwrap() error { return e.err }
 
-// onStray logs a line of standard output that is not a message, and keeps the first one.
-func (r *processRoute) onStray(raw []byte, err *jsonrpc.Error) {
+// onInvalid logs a line of standard output that is not a message, and keeps the first one.
+func (r *processRoute) onInvalid(raw []byte, err *jsonrpc.Error) {
 	text := short(string(raw))
 	r.c.o.Logger.Warn("the server wrote a line that is not a message to its standard output", "error", err, "text", text)
 	r.mu.Lock()

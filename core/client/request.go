@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -218,6 +219,8 @@ const cancelDelay = 200 * time.Millisecond
 func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
 	late, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
 	switch {
+	case errors.Is(err, errEndedByServer):
+		return
 	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.revision == "", c.life.Err() != nil:
 		return
 	case s.stateless() && c.route.isHTTP():
@@ -294,7 +297,7 @@ func (r *request) fullMeta() ([]byte, error) {
 		}
 		meta = append(meta, identity...)
 		if level := r.client.currentLogLevel(); level != "" {
-			meta = strictjson.AppendMember(meta, metaLogLevel, strictjson.AppendString(nil, string(level)))
+			meta = strictjson.AppendMember(meta, mcp.MetaLogLevel, strictjson.AppendString(nil, string(level)))
 		}
 	}
 	if r.meta != nil {

@@ -76,25 +76,25 @@ func drain(body io.ReadCloser, cancel func()) {
 
 // read handles the messages of a stream. It returns the response to the request, if it comes.
 func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, error) {
-	events := jsonrpc.NewEvents(body, e.h.c.o.MaxMessage)
+	events := newEventReader(body, e.h.c.o.MaxMessage)
 	defer func() {
-		if events.LastID != "" {
-			e.lastEventID = events.LastID
+		if events.lastID != "" {
+			e.lastEventID = events.lastID
 		}
-		if events.Retry > 0 {
-			e.retry = events.Retry
+		if events.retry > 0 {
+			e.retry = events.retry
 		}
 	}()
 	for {
-		event, err := events.Next()
+		event, err := events.next()
 		if err != nil {
 			return nil, err
 		}
-		if len(event.Data) == 0 || event.Name != "message" {
+		if len(event.data) == 0 || event.name != "message" {
 			continue
 		}
 		m := new(jsonrpc.Message)
-		m.Parse(event.Data)
+		m.Parse(event.data)
 		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
 			return m, nil
 		}
@@ -111,7 +111,7 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out outlet) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
-		c.o.Logger.Warn("the server sent an invalid message", "error", m.Fault())
+		c.logInvalid(m.Fault())
 	case m.IsRequest() || m.IsBatch():
 		go c.conn.Receive(ctx, m, out)
 	case m.IsResponse():
@@ -326,13 +326,13 @@ func (r *sseRoute) open(ctx context.Context) error {
 		end()
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	events := jsonrpc.NewEvents(resp.Body, r.c.o.MaxMessage)
-	event, err := events.Next()
-	if err == nil && event.Name != "endpoint" {
+	events := newEventReader(resp.Body, r.c.o.MaxMessage)
+	event, err := events.next()
+	if err == nil && event.name != "endpoint" {
 		err = errors.New("the stream does not begin with an endpoint event")
 	}
 	if err == nil {
-		r.postURL, err = r.resolve(string(event.Data))
+		r.postURL, err = r.resolve(string(event.data))
 	}
 	if err != nil || !stop() {
 		end()
@@ -353,10 +353,10 @@ func (r *sseRoute) resolve(endpoint string) (*url.URL, error) {
 }
 
 // read handles messages until the stream ends, which ends the connection.
-func (r *sseRoute) read(ctx context.Context, resp *http.Response, events *jsonrpc.Events) {
+func (r *sseRoute) read(ctx context.Context, resp *http.Response, events *eventReader) {
 	defer resp.Body.Close()
 	for {
-		event, err := events.Next()
+		event, err := events.next()
 		if err != nil {
 			r.mu.Lock()
 			r.err = fmt.Errorf("the stream ended: %w", err)
@@ -364,11 +364,11 @@ func (r *sseRoute) read(ctx context.Context, resp *http.Response, events *jsonrp
 			r.c.conn.Abandon()
 			return
 		}
-		if len(event.Data) == 0 || event.Name != "message" {
+		if len(event.data) == 0 || event.name != "message" {
 			continue
 		}
 		m := new(jsonrpc.Message)
-		m.Parse(event.Data)
+		m.Parse(event.data)
 		r.c.receive(ctx, m, outlet{c: r.c, post: r.postOneWay})
 	}
 }

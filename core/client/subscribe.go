@@ -85,10 +85,14 @@ func (c *Client) currentLogLevel() mcp.Level {
 // A listener is a request subscriptions/listen of the stateless era. The server sends notifications about
 // changes until it ends.
 type listener struct {
-	end     context.CancelFunc
-	id      jsonrpc.ID
-	current chan struct{} // closed when it is the client's listener
+	end          context.CancelFunc      // for good
+	endRequest   context.CancelCauseFunc // it is then restored
+	acknowledged chan struct{}           // closed when the server has acknowledged it
+	current      chan struct{}           // closed when it is the client's listener
 }
+
+// errEndedByServer says that the server has ended subscriptions/listen with notifications/cancelled.
+var errEndedByServer = errors.New("the server cancelled it")
 
 // ackTimeout is how long a server may take to acknowledge subscriptions/listen.
 const ackTimeout = 5 * time.Second
@@ -165,22 +169,24 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 		return nil, err
 	}
 	life, end := context.WithCancel(c.life)
-	l := &listener{end: end, current: make(chan struct{})}
+	requestLife, endRequest := context.WithCancelCause(life)
+	l := &listener{end: end, endRequest: endRequest, acknowledged: make(chan struct{}), current: make(chan struct{})}
 	ended := make(chan error, 1)
-	acknowledged := make(chan struct{})
 	r := &request{method: "subscriptions/listen"}
 	r.setParam("notifications", raw)
-	r.onID = func(id jsonrpc.ID) {
+	id := ""
+	r.onID = func(requestID jsonrpc.ID) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		l.id = id
-		c.acks[id.String()] = acknowledged
+		id = requestID.String()
+		c.listeners[id] = l
 	}
 	go func() {
-		_, err := c.sendOnce(life, s, r)
+		_, err := c.sendOnce(requestLife, s, r)
 		c.mu.Lock()
-		delete(c.acks, l.id.String())
+		delete(c.listeners, id)
 		c.mu.Unlock()
+		endRequest(nil)
 		ended <- err
 		select {
 		case <-l.current:
@@ -191,11 +197,11 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 	timer := time.NewTimer(ackTimeout)
 	defer timer.Stop()
 	select {
-	case <-acknowledged:
+	case <-l.acknowledged:
 		return l, nil
 	case err = <-ended:
 		select {
-		case <-acknowledged:
+		case <-l.acknowledged:
 			return l, nil // and ended since
 		default:
 		}
@@ -215,19 +221,23 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 func (c *Client) acknowledge(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ack, ok := c.acks[id.String()]; ok {
-		close(ack)
-		delete(c.acks, id.String())
+	l, ok := c.listeners[id.String()]
+	if !ok {
+		return
+	}
+	select {
+	case <-l.acknowledged:
+	default:
+		close(l.acknowledged)
 	}
 }
 
-// endListener ends the listener with this request id, which the server has cancelled.
-func (c *Client) endListener(id jsonrpc.ID) {
+// endListen ends the request subscriptions/listen with this id, which the server has cancelled.
+func (c *Client) endListen(id jsonrpc.ID) {
 	c.mu.Lock()
-	l := c.listener
-	c.mu.Unlock()
-	if l != nil && l.id == id {
-		l.end()
+	defer c.mu.Unlock()
+	if l, ok := c.listeners[id.String()]; ok {
+		l.endRequest(errEndedByServer)
 	}
 }
 

@@ -7,12 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // listened is a request of revision 2026-07-28.
@@ -137,4 +140,50 @@ func TestClientHandlesAcknowledgementFirst(t *testing.T) {
 	if err := c.Subscribe(t.Context(), "note://a"); err != nil {
 		t.Error(err)
 	}
+}
+
+// If the server ends subscriptions/listen with notifications/cancelled, which it may over stdio, the
+// client sends it again, and does not send the cancellation back.
+func TestClientListensAgainAfterCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := jsonrpc.Pipe()
+		var methods []string
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			defer theirs.Close()
+			say := func(format string, args ...any) { theirs.Send([]byte(fmt.Sprintf(format, args...))) }
+			for {
+				msg, err := theirs.Receive()
+				if err != nil {
+					return
+				}
+				var r listened
+				json.Unmarshal(msg, &r)
+				methods = append(methods, r.Method)
+				switch r.Method {
+				case "server/discover":
+					say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":{"subscribe":true}}}}`, r.ID)
+				case "subscriptions/listen":
+					say("%s", ack(r))
+					if len(methods) < 4 {
+						say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, r.ID)
+					}
+				}
+			}
+		}()
+		c, err := client.Over(t.Context(), ours, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Subscribe(t.Context(), "note://a"); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		c.Close()
+		<-served
+		if got := strings.Join(methods, " "); got != "server/discover subscriptions/listen subscriptions/listen subscriptions/listen" {
+			t.Errorf("the client sends %s", got)
+		}
+	})
 }

@@ -60,14 +60,14 @@ type introduction struct {
 	responses, state                   json.RawMessage
 }
 
-// The keys of those members.
+// Keys of _meta in revision 2026-07-28.
 const (
 	metaPrefix       = "io.modelcontextprotocol/"
-	metaVersion      = metaPrefix + "protocolVersion"
-	metaCapabilities = metaPrefix + "clientCapabilities"
-	metaClientInfo   = metaPrefix + "clientInfo"
-	metaLogLevel     = metaPrefix + "logLevel"
-	metaServerInfo   = metaPrefix + "serverInfo"
+	MetaVersion      = metaPrefix + "protocolVersion"
+	MetaCapabilities = metaPrefix + "clientCapabilities"
+	MetaClientInfo   = metaPrefix + "clientInfo"
+	MetaLogLevel     = metaPrefix + "logLevel"
+	MetaServerInfo   = metaPrefix + "serverInfo"
 )
 
 // A Hook stands around every call: it may look at it, refuse it, give next a
@@ -191,13 +191,13 @@ func (c *Call) readMeta(intro *introduction) error {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or a whole number, got %s", strictjson.Describe(value))
 			}
 			c.progress = &progress{token: token}
-		case metaVersion:
+		case MetaVersion:
 			intro.version = value
-		case metaCapabilities:
+		case MetaCapabilities:
 			intro.capabilities = value
-		case metaClientInfo:
+		case MetaClientInfo:
 			intro.info = value
-		case metaLogLevel:
+		case MetaLogLevel:
 			intro.level = value
 		}
 		return nil

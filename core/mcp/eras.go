@@ -89,7 +89,7 @@ func (r signedResult) AppendJSON(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	dst[open] = ','
-	dst = append(dst[:len(dst)-1], `,"_meta":{"`+metaServerInfo+`":`...)
+	dst = append(dst[:len(dst)-1], `,"_meta":{"`+MetaServerInfo+`":`...)
 	dst = append(dst, r.by.card...)
 	return append(dst, "}}"...), nil
 }
@@ -110,7 +110,7 @@ func (s *Server) signMeta(meta []byte) ([]byte, error) {
 	signed := false
 	if meta != nil && meta[0] != 'n' {
 		err := strictjson.Object(meta, func(key, value []byte) error {
-			signed = signed || string(key) == metaServerInfo
+			signed = signed || string(key) == MetaServerInfo
 			own = strictjson.AppendMember(own, string(key), value)
 			return nil
 		})
@@ -119,7 +119,7 @@ func (s *Server) signMeta(meta []byte) ([]byte, error) {
 		}
 	}
 	if !signed {
-		own = strictjson.AppendMember(own, metaServerInfo, s.card)
+		own = strictjson.AppendMember(own, MetaServerInfo, s.card)
 	}
 	return append(append([]byte{'{'}, own...), '}'), nil
 }
@@ -153,7 +153,7 @@ func (s *Session) refuse(name string, m method, known bool) error {
 	case strings.HasPrefix(name, "notifications/"):
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification: send it without an id", name)
 	case state == Created:
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s came before the handshake: send initialize first, then notifications/initialized; or name the revision with every request, as %q and %q in params._meta", name, metaVersion, metaCapabilities)
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s came before the handshake: send initialize first, then notifications/initialized; or name the revision with every request, as %q and %q in params._meta", name, MetaVersion, MetaCapabilities)
 	case state == Initializing:
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too early: send notifications/initialized first", name)
 	case !known:
@@ -313,23 +313,23 @@ func (c *Call) introduce(intro *introduction) error {
 		}
 	}
 	if intro.version == nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; a session begins with initialize instead", metaVersion, metaCapabilities)
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; a session begins with initialize instead", MetaVersion, MetaCapabilities)
 	}
 	if !ok {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", metaVersion, strictjson.Describe(intro.version))
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", MetaVersion, strictjson.Describe(intro.version))
 	}
 	if Revision(version) != Latest {
 		return UnsupportedError(version)
 	}
 	if intro.capabilities == nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", metaCapabilities)
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", MetaCapabilities)
 	}
 	if strictjson.First(intro.capabilities) != '{' {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", metaCapabilities, strictjson.Describe(intro.capabilities))
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(intro.capabilities))
 	}
 	if intro.info != nil {
 		if err := checkInfo(intro.info); err != nil {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", metaClientInfo, err)
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
 		}
 	}
 	c.info, c.capable = intro.info, intro.capabilities
@@ -344,7 +344,7 @@ func (c *Call) readLevel(raw []byte) error {
 	text, _ := strictjson.Unquote(raw)
 	level := Level(text)
 	if !slices.Contains(Levels(), level) {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; there are: %q", metaLogLevel, Levels())
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; there are: %q", MetaLogLevel, Levels())
 	}
 	c.level = &level
 	return nil
@@ -391,6 +391,6 @@ type discoverResult struct {
 
 func (s *Server) discover(_ context.Context, c *Call) (any, error) {
 	c.cache = s.lists
-	who := Meta{metaServerInfo: s.info} // all of it; other results only say its name
+	who := Meta{MetaServerInfo: s.info} // all of it; other results only say its name
 	return discoverResult{who, Revisions(), s.capabilities(), s.instructions}, nil
 }

@@ -281,7 +281,7 @@ func (e *StatelessError) Unwrap() error { return e.Err }
 // NamesRevision reports whether the params of a request name the revision of the request in their _meta.
 func NamesRevision(params json.RawMessage) bool {
 	meta := strictjson.Member(params, "_meta")
-	return strictjson.Member(meta, metaVersion) != nil
+	return strictjson.Member(meta, MetaVersion) != nil
 }
 
 // HasTarget reports whether the params name the target of the call, as a string.

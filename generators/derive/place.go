@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -298,7 +299,7 @@ func (f *finder) scopes(c *Component, d directive) {
 		switch {
 		case strings.Contains(word, ","):
 			f.problem(d.pos, "%q is no scope; those of //petrock:scopes have spaces between them, and no commas", word)
-		case !isScope(word):
+		case !auth.IsScope(word):
 			f.problem(d.pos, "%q is no scope; printable characters of ASCII make one, but for quotes and backslashes", word)
 		case slices.Contains(c.scopes, word):
 			f.problem(d.pos, "the scope %q stands there twice; leave one", word)
@@ -306,11 +307,6 @@ func (f *finder) scopes(c *Component, d directive) {
 			c.scopes = append(c.scopes, word)
 		}
 	}
-}
-
-// isScope reports whether a word is a scope, as RFC 6749 has it.
-func isScope(word string) bool {
-	return !strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
 // lostScopes finds directives for scopes that no component of a file has: what somebody thinks to be closed would be open. The bodies of

@@ -72,7 +72,7 @@ func New(o Options) (*Gate, error) {
 		return nil, fmt.Errorf("clocks cannot differ by %v; give a leeway of 0 or more", o.Leeway)
 	}
 	for _, scope := range slices.Concat(o.Scopes, o.Required) {
-		if !isScope(scope) {
+		if !auth.IsScope(scope) {
 			return nil, fmt.Errorf("%q is no scope: printable characters of ASCII make one, but for spaces, quotes and backslashes", scope)
 		}
 	}
@@ -120,11 +120,6 @@ func checkURL(what, text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%s is %q; it has to begin with https, as anybody on the way could change what is read there; http is for this machine alone", what, text)
 	}
 	return u, nil
-}
-
-// isScope reports whether a text is a scope, as RFC 6749 has it.
-func isScope(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
 // maxToken is how long a token may be.
@@ -216,7 +211,7 @@ const insufficient = "insufficient_scope"
 func (g *Gate) Challenge(why string, scopes []string) string {
 	need := slices.Clone(g.required)
 	for _, scope := range scopes {
-		if isScope(scope) && !slices.Contains(need, scope) {
+		if auth.IsScope(scope) && !slices.Contains(need, scope) {
 			need = append(need, scope)
 		}
 	}

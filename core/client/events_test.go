@@ -1,4 +1,4 @@
-package jsonrpc
+package client
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 )
 
 // readAll reads all events of a stream, as "name:data@id".
-func readAll(r io.Reader, most int) (all []string, e *Events, err error) {
-	e = NewEvents(r, most)
+func readAll(r io.Reader, max int) (all []string, e *eventReader, err error) {
+	e = newEventReader(r, max)
 	for {
-		event, err := e.Next()
+		event, err := e.next()
 		if err != nil {
 			return all, e, err
 		}
-		all = append(all, fmt.Sprintf("%s:%s@%s", event.Name, event.Data, e.LastID))
+		all = append(all, fmt.Sprintf("%s:%s@%s", event.name, event.data, e.lastID))
 	}
 }
 
@@ -43,7 +43,7 @@ func TestEvents(t *testing.T) {
 		{"", ""},
 	} {
 		for _, reader := range []io.Reader{strings.NewReader(test.stream), iotest.OneByteReader(strings.NewReader(test.stream))} {
-			all, _, err := readAll(reader, 0)
+			all, _, err := readAll(reader, 1<<20)
 			if got := strings.Join(all, "|"); got != test.want || !errors.Is(err, io.EOF) {
 				t.Errorf("%.60q gives %.60q, %v", test.stream, got, err)
 			}
@@ -52,13 +52,13 @@ func TestEvents(t *testing.T) {
 }
 
 func TestEventsKeepTheirPlace(t *testing.T) {
-	_, e, _ := readAll(strings.NewReader("id: 1\nretry: 250\ndata: a\n\nid: 2\ndata: cut"), 0)
-	if e.LastID != "1" || e.Retry != 250*time.Millisecond {
-		t.Errorf("the last is %q, to wait for %v", e.LastID, e.Retry)
+	_, e, _ := readAll(strings.NewReader("id: 1\nretry: 250\ndata: a\n\nid: 2\ndata: cut"), 1<<20)
+	if e.lastID != "1" || e.retry != 250*time.Millisecond {
+		t.Errorf("the last is %q, to wait for %v", e.lastID, e.retry)
 	}
-	_, e, _ = readAll(strings.NewReader("retry: soon\nretry: -1\nretry: 99999999999999\n\n"), 0)
-	if e.Retry != 0 {
-		t.Errorf("it waits %v", e.Retry)
+	_, e, _ = readAll(strings.NewReader("retry: soon\nretry: -1\nretry: 99999999999999\n\n"), 1<<20)
+	if e.retry != 0 {
+		t.Errorf("it waits %v", e.retry)
 	}
 }
 
@@ -70,23 +70,23 @@ func TestEventsTooLarge(t *testing.T) {
 	}
 }
 
-// Whatever comes, it is the same however it comes, and no event holds more than it may.
+// Events do not depend on how the stream is divided into reads.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte("id: 1\nevent: message\ndata: {}\n\n"))
 	f.Add([]byte("data: a\r\ndata: b\r\n\r\n: c\n\n"))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		at, e, err := readAll(bytes.NewReader(stream), 1000)
 		bit, e2, err2 := readAll(iotest.OneByteReader(bytes.NewReader(stream)), 1000)
-		if strings.Join(at, "|") != strings.Join(bit, "|") || e.LastID != e2.LastID || e.Retry != e2.Retry || (err == io.EOF) != (err2 == io.EOF) {
+		if strings.Join(at, "|") != strings.Join(bit, "|") || e.lastID != e2.lastID || e.retry != e2.retry || (err == io.EOF) != (err2 == io.EOF) {
 			t.Fatalf("%q: %q, %v and %q, %v", stream, at, err, bit, err2)
 		}
 	})
 }
 
-// What keeps a stream alive is not part of the next event.
+// Comments that keep a stream alive do not count towards the size of the next event.
 func TestEventsAfterComments(t *testing.T) {
-	events := NewEvents(strings.NewReader(strings.Repeat(": still here\n\n", 100)+"data: x\n\n"), 100)
-	if event, err := events.Next(); err != nil || string(event.Data) != "x" {
-		t.Errorf("%q, %v", event.Data, err)
+	events := newEventReader(strings.NewReader(strings.Repeat(": still here\n\n", 100)+"data: x\n\n"), 100)
+	if event, err := events.next(); err != nil || string(event.data) != "x" {
+		t.Errorf("%q, %v", event.data, err)
 	}
 }
