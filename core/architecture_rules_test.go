@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +27,46 @@ func importsPointDown(t tree) []string {
 				broken = append(broken, f.at(imp.pos, "%s must not import %s; move what you need further down, or hand it in as a value or an interface", f.dir(), dir))
 			}
 		}
+	}
+	return broken
+}
+
+// docListsPackages compares the list in core/doc.go with the packages of core, and their order with
+// their imports.
+func docListsPackages(t tree) []string {
+	var listed, broken []string
+	entry := regexp.MustCompile(`(?m)^//   - ([a-z/]+): `)
+	packages := map[string]bool{}
+	imports := map[string][]string{}
+	for _, f := range t.sources() {
+		if f.path == "core/doc.go" {
+			for _, match := range entry.FindAllStringSubmatch(string(f.src), -1) {
+				listed = append(listed, "core/"+match[1])
+			}
+		}
+		if f.dir() == "core" || !matches("core/...", f.dir()) {
+			continue
+		}
+		packages[f.dir()] = true
+		for _, imp := range f.imports() {
+			if dir, ok := t.ours(imp.path); ok {
+				imports[f.dir()] = append(imports[f.dir()], dir)
+			}
+		}
+	}
+	for i, dir := range listed {
+		if !packages[dir] {
+			broken = append(broken, fmt.Sprintf("core/doc.go lists %s, which does not exist", dir))
+		}
+		delete(packages, dir)
+		for _, imported := range imports[dir] {
+			if slices.Contains(listed[i:], imported) {
+				broken = append(broken, fmt.Sprintf("core/doc.go lists %s above %s, which it imports", dir, imported))
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		broken = append(broken, fmt.Sprintf("core/doc.go does not list %s", dir))
 	}
 	return broken
 }

@@ -52,6 +52,20 @@ var ruleCases = []struct {
 		},
 	},
 	{
+		rule: "core/doc.go lists the packages", name: "another list",
+		files: map[string]string{
+			"core/doc.go":        "// Package core holds these:\n//\n//   - web: HTTP\n//   - mcp: MCP\n//   - schema: schemas\npackage core\n",
+			"core/mcp/a.go":      `package mcp; import _ "example.com/m/core/schema"`,
+			"core/schema/a.go":   `package schema`,
+			"core/auth/key/a.go": `package key`,
+		},
+		want: []string{
+			"core/doc.go lists core/web, which does not exist",
+			"core/doc.go lists core/mcp above core/schema, which it imports",
+			"core/doc.go does not list core/auth/key",
+		},
+	},
+	{
 		rule: "imports point down", name: "good",
 		files: map[string]string{
 			"core/mcp/a.go":                     `package mcp; import _ "example.com/m/core/jsonrpc"`,

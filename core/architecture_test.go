@@ -112,6 +112,7 @@ var rules = []struct {
 	{"imports point down", importsPointDown},
 	{"tests of core stay in core", testsOfCoreStayInCore},
 	{"core imports the standard library alone", coreImportsStandardLibrary},
+	{"core/doc.go lists the packages", docListsPackages},
 	{"cobra stays in command lines", cobraStaysInCommandLines},
 	{"refused imports", refusedImports},
 	{"jsonrpc has no word of MCP", jsonrpcHasNoWordOfMCP},

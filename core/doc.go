@@ -1,27 +1,27 @@
-// Package core holds all that a generated server runs on.
+// Package core holds the packages that a server runs on. It has no code of its own.
 //
-// There is nothing in core itself; its packages are:
+//   - strictjson: read and write JSON exactly
+//   - jsonrpc: JSON-RPC 2.0: messages, framing, connections; knows nothing of MCP
+//   - schema: JSON Schema: values, validation, schemas of Go types
+//   - stdfd: move standard descriptors, before package os is initialised
+//   - terminal: what command lines share: usage errors, exit codes, progress
+//   - project: the folder of a server's source, and its petrock.json
+//   - auth: authenticate callers over HTTP: identities, gates, API keys
+//   - auth/token: authenticate callers by OAuth bearer tokens
+//   - mcp: MCP: the types of the protocol, the server, stdio
+//   - mcphttp: serve MCP over streamable HTTP
+//   - client: the MCP client, for child processes, HTTP and servers in this process
+//   - mcptest: a client for tests
+//   - mcpcli: the commands that call a server: tools, call, read, prompt and so on
+//   - serve/stdout: reserve standard output for the protocol while a program starts
+//   - serve: the command line of a server
+//   - auth/oauth: the flags --oauth-… of the command serve
+//   - app: event-sourced features: commands, queries, workers, the event log
+//   - app/sqlite: the event log in a SQLite file
+//   - app/storetest: the tests that every store of events must pass
+//   - app/appmcp: offer features to MCP clients, as tools and resources
+//   - app/appserve: the commands and flags of features: log, workers, replay, backup
+//   - app/apptest: test features as a client sees them
 //
-//   - strictjson: reads JSON exactly;
-//   - jsonrpc: JSON-RPC 2.0, no word of MCP: messages, framing, the connection;
-//   - schema: JSON Schema, values and validation;
-//   - mcp: MCP, no byte framing: protocol types, the server, stdio, streamable HTTP;
-//   - client: the MCP client: processes, HTTP, servers in the same process;
-//   - serve: the command line of a server;
-//   - mcpcli: the commands that call a server in a terminal;
-//   - auth: who calls over HTTP, and whether they may come in;
-//   - web: a server on HTTP: listening, hosts and origins, limits, the end;
-//   - stdfd: moves standard descriptors out of the way, for mcp and serve/stdout;
-//   - serve/stdout: reserves standard output for the protocol while a program starts;
-//   - terminal: what command lines share: usage, statuses, who looks on;
-//   - project: the folder that the source lives in, and its petrock.json;
-//   - mcptest: an in-memory client for tests.
-//
-// Arrows point down only:
-//
-//	mcptest → mcp → jsonrpc, schema → strictjson → standard library
-//	serve → mcpcli → client → mcp
-//	          mcp, serve/stdout → stdfd → standard library
-//	          web, mcp → auth → standard library
-//	          terminal, project → standard library
+// A package imports only packages above it in this list.
 package core
