@@ -120,7 +120,7 @@ func (t crudTests) paged(next int, items ...jen.Code) *jen.Statement {
 	return jen.Qual(t.path(), "ListOutput").Values(set...)
 }
 
-// item adds a variable that holds an item, by the entries that created it and changed it last.
+// item adds a variable that holds an item, by the events that created it and changed it last.
 //
 //	first := posts.Post{
 //		ID:        "id1",

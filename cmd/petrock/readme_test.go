@@ -76,8 +76,8 @@ func testDocuments(t *testing.T, project string) {
 		}
 		for _, command := range commands {
 			out := shell(t, project, command, "")
-			if strings.Contains(command, "tools/call") && !strings.Contains(out, `"structuredContent":{"sum":5}`) {
-				t.Errorf("%s has a conversation that ends with\n%s", name, out)
+			if strings.Contains(command, "call add a=2 b=3") && !strings.Contains(out, `"sum": 5`) {
+				t.Errorf("a call in %s prints\n%s", name, out)
 			}
 		}
 		for _, part := range strings.Split(text, "`")[1:] {

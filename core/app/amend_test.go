@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// The last amendment of an entry counts, also if the clock was set back since the one before.
+// The last amendment of an event counts, also if the clock was set back since the one before.
 func TestAmendedTwice(t *testing.T) {
 	m := app.NewMemory()
 	running := open(t, m.Share())
@@ -71,6 +71,6 @@ func TestAmendedWhileWriting(t *testing.T) {
 	}
 	read = 0
 	if got := execute(t, a, Count{1}); got != "50" || read > 10 {
-		t.Errorf("the result is %s, and %d entries were read within the write", got, read)
+		t.Errorf("the result is %s, and %d events were read within the write", got, read)
 	}
 }

@@ -62,14 +62,14 @@ type Options struct {
 	NewID   func() string    // nil means random ones
 
 	// Progress is called once a second while the log is replayed, beginning with the first second, with the number
-	// of entries done; nil means that it is logged.
+	// of events done; nil means that it is logged.
 	Progress func(done int64)
 
 	// Fingerprint is that of the code. Only snapshots with the same one are used. Empty means that of the
 	// running program: a program that was built of other source has another.
 	Fingerprint string
 
-	NoSnapshot bool // do not begin with a snapshot, but with the first entry
+	NoSnapshot bool // do not begin with a snapshot, but with the first event
 
 	// Partial says that some features of the program are left out, as in tests. Workers that follow their commands
 	// have nothing to follow.
@@ -78,7 +78,7 @@ type Options struct {
 	// Idle says that no worker is to begin here, as for those who only look. Run is not called.
 	Idle bool
 
-	// Tries is how often a worker tries an entry before it is set aside; 0 means 6. Backoff is how long it waits
+	// Tries is how often a worker tries an event before it is set aside; 0 means 6. Backoff is how long it waits
 	// after a try that failed, the first being 1; nil means half a second, and four times longer each time: three
 	// minutes in all.
 	Tries   int
@@ -104,13 +104,13 @@ type App struct {
 
 	making atomic.Bool // the states are made again, for which who writes does not wait
 
-	// mu guards the states, which are those after the entry at: commands change them while they hold it, until they are
+	// mu guards the states, which are those after the event at: commands change them while they hold it, until they are
 	// durable, and queries read them.
 	mu         sync.RWMutex
 	at         int64
-	lastID     string // of the entry at
+	lastID     string // of the event at
 	stamp      int64  // of the store, when it was last caught up with
-	stale      bool   // the states are those of no entry, and have to be made again
+	stale      bool   // the states are those of no event, and have to be made again
 	behind     bool   // they were not made again to the end: the stamp says nothing
 	amendments map[int64]Amendment
 }
@@ -119,8 +119,8 @@ type App struct {
 type feature struct {
 	Feature
 	state    any
-	from     int64 // entries up to here are in the state, which began as a snapshot
-	snapshot int64 // the entry after which there is a snapshot in the store
+	from     int64 // events up to here are in the state, which began as a snapshot
+	snapshot int64 // the event after which there is a snapshot in the store
 
 	// stuck is set, in a running process, at the first event that cannot be applied to the state.
 	// From then on the state is frozen, and commands and queries are answered with this error.
@@ -130,9 +130,9 @@ type feature struct {
 // A commandType is a type of commands, and the feature that it is of.
 type commandType struct {
 	Command
-	entry    string // the name in the log
-	feature  *feature
-	upgrades map[int]upgrade // by the older version
+	eventType string // the name in the log
+	feature   *feature
+	upgrades  map[int]upgrade // by the older version
 }
 
 // Open replays the log of a store. An event that cannot be applied is a [*StuckError]. The app
@@ -226,12 +226,12 @@ func (a *App) add(f *feature) error {
 		switch {
 		case c.state != f.State.kind:
 			return fmt.Errorf("command %s is about %v, and the state is %v", c.name, c.state, f.State.kind)
-		case a.types[made.entry] != nil || a.commands[c.kind] != nil:
+		case a.types[made.eventType] != nil || a.commands[c.kind] != nil:
 			return fmt.Errorf("command %s is there twice", c.name)
 		case c.version < 1:
 			return fmt.Errorf("command %s has the version %d; they begin with 1", c.name, c.version)
 		}
-		a.types[made.entry], a.commands[c.kind] = made, made
+		a.types[made.eventType], a.commands[c.kind] = made, made
 	}
 	for _, q := range f.Queries {
 		if q.state != f.State.kind {
@@ -297,18 +297,18 @@ type work struct {
 const workPrefix = "work/"
 
 // key is the idempotency key of the worker's next command: the same when the work is done again.
-func (w *work) key(entry string, data []byte) string {
+func (w *work) key(of string, data []byte) string {
 	if w.byData {
 		sum := sha256.Sum256(data)
-		entry += "/" + hex.EncodeToString(sum[:8])
+		of += "/" + hex.EncodeToString(sum[:8])
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done == nil {
 		w.done = map[string]int{}
 	}
-	w.done[entry]++
-	return w.prefix + entry + "/" + strconv.Itoa(w.done[entry])
+	w.done[of]++
+	return w.prefix + of + "/" + strconv.Itoa(w.done[of])
 }
 
 func scopeOf(ctx context.Context) scope {
@@ -324,7 +324,7 @@ func (s scope) with(ctx context.Context) context.Context {
 func With(ctx context.Context, a *App) context.Context { return scope{app: a}.with(ctx) }
 
 // Now is the time for who has a context that leads to the app, such as a worker; in tests it is that of the log. Apply has no
-// context, and goes by the time of its entry.
+// context, and goes by the time of its event.
 func Now(ctx context.Context) time.Time {
 	if s := scopeOf(ctx); s.app != nil {
 		return s.app.o.Now()

@@ -77,7 +77,7 @@ func TestCheckAmendment(t *testing.T) {
 	execute(t, a, Count{1})
 	execute(t, a, Add{Name: "a"})
 	execute(t, a, Count{2})
-	fresh := newer(func(r app.Recorded) (app.Recorded, error) {
+	fresh := newer(func(r app.Payload) (app.Payload, error) {
 		if r.Type == "items/count" {
 			return mapAll(r)
 		}
@@ -102,7 +102,7 @@ func TestCheckAmendment(t *testing.T) {
 		}
 	}
 	if n := last(t, m); n != 3 {
-		t.Errorf("something was recorded: the log has %d entries", n)
+		t.Errorf("something was recorded: the log has %d events", n)
 	}
 }
 

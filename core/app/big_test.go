@@ -25,8 +25,8 @@ type Slow struct{}
 
 func (*Slow) OnBig(ctx context.Context, _ Big, _ app.Event) error { <-ctx.Done(); return ctx.Err() }
 
-// Many big entries are not all read before the first is dealt with: not when they are replayed, nor by a worker.
-func TestBigEntries(t *testing.T) {
+// Many big events are not all read before the first is dealt with: not when they are replayed, nor by a worker.
+func TestBigEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := func(look func()) app.Feature {
 			return app.Feature{
@@ -50,7 +50,7 @@ func TestBigEntries(t *testing.T) {
 			}
 		}))
 		if ahead > 150 {
-			t.Errorf("%d entries are read before the first is applied", ahead)
+			t.Errorf("%d events are read before the first is applied", ahead)
 		}
 		s.read = 0
 		ctx, cancel := context.WithCancel(t.Context())
@@ -58,7 +58,7 @@ func TestBigEntries(t *testing.T) {
 		go func() { defer close(done); b.Run(ctx) }()
 		synctest.Wait()
 		if s.read > 50 {
-			t.Errorf("%d entries are read before the first is worked on", s.read)
+			t.Errorf("%d events are read before the first is worked on", s.read)
 		}
 		cancel()
 		<-done

@@ -13,92 +13,93 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Event is what applying a command may know of its place in the log. It is the same whenever the
-// command is applied: times and the ids of new things come from here, and from nowhere else.
+// An Event is the part of an event that Apply and workers get besides the command: its place in the
+// log, its id and its time. It is the same whenever the command is applied, so Apply takes times and
+// the ids of new items from here only. See [Record] for the whole event.
 type Event struct {
 	Seq  int64     `json:"seq"`  // 1, 2, 3, … without a gap
-	ID   string    `json:"id"`   // no other entry has it
+	ID   string    `json:"id"`   // unique in the log
 	Time time.Time `json:"time"` // when the command was executed, in UTC, to the microsecond
 }
 
-// A Record is an entry as the log holds it.
+// A Record is a whole event, as the store holds it.
 type Record struct {
 	Event
 	Type    string          `json:"type"`    // such as posts/create
-	Version int             `json:"version"` // of what its data looks like
+	Version int             `json:"version"` // of the command, whose fields Data has
 	Data    json.RawMessage `json:"data"`    // the command
 
-	Key    string          `json:"key,omitempty"`    // of idempotency; no other record has it
-	Result json.RawMessage `json:"result,omitempty"` // what came of it, if it has a key
+	Key    string          `json:"key,omitempty"`    // idempotency key, unique in the log
+	Result json.RawMessage `json:"result,omitempty"` // what Apply returned, if there is a key
 }
 
-// A Recorded is an event that no command reads as it is: its command was renamed or removed, or its
-// version has no type. See [Feature.Map].
-type Recorded struct {
+// A Payload is the part of a [Record] that says which command to apply. [Feature.Map] replaces it if
+// no command can read it.
+type Payload struct {
 	Type    string
 	Version int
 	Data    json.RawMessage
 }
 
-// A decoded is a record as it is to be applied.
+// A decoded is a record with the command that replay applies for it.
 type decoded struct {
 	Record
 	of      *commandType // nil if there is nothing to apply
 	command command      // nil too if the data was not read
 	err     error        // why it cannot be applied
 
-	concerned *feature // the feature that cannot go on because of err; nil if this build does not have it
+	concerned *feature // the feature that err stops; nil if this build does not have it
 }
 
-// decode finds the command of an event. It reads the data unless the state has the event in it already.
+// decode finds the command of a record. It reads the data only if the event is not in the state yet.
 func (a *App) decode(r Record) decoded {
-	d, meant := a.meaning(r)
+	d, p := a.resolve(r)
 	if d.of != nil && r.Seq > d.of.feature.from {
-		d.read(meant)
+		d.read(p)
 	}
 	return d
 }
 
-// read reads the data of an event that has a command.
-func (d *decoded) read(meant Recorded) {
+// read reads the data of a record that has a command.
+func (d *decoded) read(p Payload) {
 	defer func() {
-		if p := recover(); p != nil { // in UnmarshalJSON or Upgrade
-			d.command, d.err, d.concerned = nil, panicked(p), d.of.feature
+		if caught := recover(); caught != nil { // in UnmarshalJSON or Upgrade
+			d.command, d.err, d.concerned = nil, panicked(caught), d.of.feature
 		}
 	}()
 	var err error
-	if d.command, err = d.of.read(meant); err != nil {
-		d.err, d.concerned = blameMap(d.Record, meant, err), d.of.feature
+	if d.command, err = d.of.read(p); err != nil {
+		d.err, d.concerned = blameMap(d.Record, p, err), d.of.feature
 	}
 }
 
-// meaning finds the command of an event, nil if there is none to apply, and the data that it is to
-// read.
-func (a *App) meaning(r Record) (d decoded, meant Recorded) {
+// resolve finds the command of a record, nil if there is none to apply, and the payload that the
+// command reads: that of the record, or of its amendment, or what Map returned.
+func (a *App) resolve(r Record) (d decoded, p Payload) {
 	d.Record = r
-	meant = Recorded{r.Type, r.Version, r.Data}
+	p = Payload{r.Type, r.Version, r.Data}
 	if strings.HasPrefix(r.Type, ownTypes+"/") {
-		return d, meant
+		return d, p
 	}
 	amendment, amended := a.amendments[r.Seq]
 	if amendment.Skip {
-		return d, meant
+		return d, p
 	}
 	if amended {
-		meant = Recorded{amendment.Type, amendment.Version, amendment.Data}
+		p = Payload{amendment.Type, amendment.Version, amendment.Data}
 	}
-	if d.of, d.err = a.known(&meant); d.err != nil {
-		d.concerned = a.concerned(meant.Type, d.err)
+	if d.of, d.err = a.commandOf(&p); d.err != nil {
+		d.concerned = a.concerned(p.Type, d.err)
 		if d.concerned == nil && !amended {
-			d.concerned = a.concerned(r.Type, d.err) // its Map leads nowhere
+			d.concerned = a.concerned(r.Type, d.err) // its Map returned the type of another feature
 		}
-		d.err = blameMap(r, meant, d.err)
+		d.err = blameMap(r, p, d.err)
 	}
-	return d, meant
+	return d, p
 }
 
-// concerned is the feature of an event that has no command: that of its type, or else the one whose
-// Map has failed.
+// concerned returns the feature of an event that has no command: the feature of its type, or else the
+// one whose Map failed.
 func (a *App) concerned(eventType string, err error) *feature {
 	name, _, _ := strings.Cut(eventType, "/")
 	for _, f := range a.features {
@@ -120,58 +121,63 @@ type mapError struct {
 
 func (e *mapError) Unwrap() error { return e.error }
 
-// blameMap changes the error of an event that was mapped, and then could not be read.
-func blameMap(r Record, meant Recorded, err error) error {
+// blameMap changes the error of an event that was mapped or amended, and then could not be read.
+func blameMap(r Record, p Payload, err error) error {
 	unreadable, ok := errors.AsType[*unreadableError](err)
-	if !ok || meant.Type == r.Type && meant.Version == r.Version && bytes.Equal(meant.Data, r.Data) {
+	if !ok || p.Type == r.Type && p.Version == r.Version && bytes.Equal(p.Data, r.Data) {
 		return err
 	}
 	return &unreadableError{
-		text:   fmt.Sprintf("was mapped to %s, version %d, and %s", meant.Type, meant.Version, unreadable.text),
+		text:   fmt.Sprintf("was mapped to %s, version %d, and %s", p.Type, p.Version, unreadable.text),
 		remedy: "fix func Map, or the amendment of the event",
 		err:    unreadable.err,
 	}
 }
 
-// known finds the command of a record, and changes that to what stands for it now. It is nil if nothing does.
-func (a *App) known(r *Recorded) (*commandType, error) {
-	const most = 100 // a record that is mapped so often is mapped in a circle
-	original := *r
-	for range most {
-		of := a.types[r.Type]
+// commandOf finds the command that reads a payload, and replaces the payload by what Map returns
+// until there is one. It returns nil if Map drops the event.
+func (a *App) commandOf(p *Payload) (*commandType, error) {
+	const maxMaps = 100 // more must be a cycle
+	original := *p
+	for range maxMaps {
+		of := a.types[p.Type]
 		switch {
-		case of != nil && of.knows(r.Version):
+		case of != nil && of.knows(p.Version):
 			return of, nil
-		case of != nil && of.version < r.Version:
-			return nil, &unreadableError{text: fmt.Sprintf("is newer than this build, which knows %s up to version %d", r.Type, of.version), remedy: "run the newer build"}
+		case of != nil && of.version < p.Version:
+			return nil, &unreadableError{
+				text:   fmt.Sprintf("is newer than this build, which knows %s up to version %d", p.Type, of.version),
+				remedy: "run the newer build",
+			}
 		}
-		before := *r
-		if err := a.mapped(r); errors.Is(err, ErrDrop) {
+		before := *p
+		if err := a.mapPayload(p); errors.Is(err, ErrDrop) {
 			return nil, nil
 		} else if err != nil {
 			return nil, &unreadableError{text: "is refused by func Map", err: err}
 		}
 		switch {
-		case r.Type != before.Type || r.Version != before.Version:
+		case p.Type != before.Type || p.Version != before.Version:
 		case of != nil:
 			return nil, &unreadableError{
-				text:   fmt.Sprintf("has no type: %s is at version %d, and nothing reads version %d", r.Type, of.version, r.Version),
-				remedy: fmt.Sprintf("read it in code:  a type with the fields of version %d and func Upgrade, or func Map in the package of the feature", r.Version),
+				text:   fmt.Sprintf("has no type: %s is at version %d, and nothing reads version %d", p.Type, of.version, p.Version),
+				remedy: fmt.Sprintf("read it in code:  a type with the fields of version %d and func Upgrade, or func Map in the package of the feature", p.Version),
 			}
 		default:
 			return nil, &unreadableError{
-				text:   fmt.Sprintf("has no command: %s was removed or renamed, or is newer than this build", r.Type),
+				text:   fmt.Sprintf("has no command: %s was removed or renamed, or is newer than this build", p.Type),
 				remedy: "read it in code:  func Map in the package of the feature returns the event that replaces it, or app.ErrDrop",
 			}
 		}
 	}
-	*r = original
+	*p = original
 	return nil, &unreadableError{text: "is mapped in a circle by func Map", remedy: "fix func Map: it has to return an event that a command reads"}
 }
 
-// mapped asks the features what stands for a record: the one that it is of first.
-func (a *App) mapped(r *Recorded) error {
-	own, _, _ := strings.Cut(r.Type, "/")
+// mapPayload replaces a payload by what the first feature returns whose Map knows it. The feature of
+// its type is asked first.
+func (a *App) mapPayload(p *Payload) error {
+	own, _, _ := strings.Cut(p.Type, "/")
 	order := slices.Clone(a.features)
 	slices.SortStableFunc(order, func(f, g *feature) int {
 		switch {
@@ -186,36 +192,36 @@ func (a *App) mapped(r *Recorded) error {
 		if f.Map == nil {
 			continue
 		}
-		now, err := f.mapped(*r)
+		mapped, err := f.callMap(*p)
 		if err != nil {
 			return &mapError{f, err}
 		}
-		if now.Type != r.Type || now.Version != r.Version {
-			*r = now
+		if mapped.Type != p.Type || mapped.Version != p.Version {
+			*p = mapped
 			return nil
 		}
 	}
 	return nil
 }
 
-// mapped calls Map.
-func (f *feature) mapped(r Recorded) (now Recorded, err error) {
+// callMap calls Map, and returns a panic of it as an error.
+func (f *feature) callMap(p Payload) (mapped Payload, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
+		if caught := recover(); caught != nil {
+			err = panicked(caught)
 		}
 	}()
-	return f.Map(r)
+	return f.Map(p)
 }
 
-// Command returns the command that an event stands for, in the version that this program writes; nil if the event is dropped. It does
-// not apply it.
+// Command returns the command that a record decodes to, in the version that this program writes. It
+// returns nil if the event is dropped or skipped. It does not apply the command.
 func (a *App) Command(r Record) (any, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	d, meant := a.meaning(r)
+	d, p := a.resolve(r)
 	if d.err == nil && d.of != nil {
-		d.read(meant)
+		d.read(p)
 	}
 	if d.err != nil || d.of == nil {
 		return nil, d.err
@@ -293,16 +299,16 @@ func (c Command) upgrades() (map[int]upgrade, error) {
 }
 
 // read decodes an event of the command, of any version that it knows.
-func (t *commandType) read(r Recorded) (command, error) {
-	if r.Version == t.version {
-		made, err := t.decode(r.Data)
+func (t *commandType) read(p Payload) (command, error) {
+	if p.Version == t.version {
+		made, err := t.decode(p.Data)
 		if err != nil {
 			return nil, t.misfit(t.kind, err)
 		}
 		return made, nil
 	}
-	u := t.upgrades[r.Version]
-	value, err := u.decode(r.Data)
+	u := t.upgrades[p.Version]
+	value, err := u.decode(p.Data)
 	if err != nil {
 		return nil, t.misfit(u.kind, err)
 	}

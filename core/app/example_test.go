@@ -33,7 +33,7 @@ func (c Create) Check(ctx context.Context, s *Posts) error {
 	return nil
 }
 
-// Apply adds it. It goes by the state, the command and its entry in the log alone.
+// Apply adds it. It goes by the state, the command and its event alone.
 func (c Create) Apply(s *Posts, e app.Event) Post {
 	post := Post{ID: e.ID, Title: c.Title}
 	s.ByID[post.ID] = post

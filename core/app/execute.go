@@ -116,15 +116,15 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	}
 	in := scopeOf(ctx)
 	if in.inside {
-		return nil, fmt.Errorf("%s cannot be executed within a check or a query; do it in a worker", of.entry)
+		return nil, fmt.Errorf("%s cannot be executed within a check or a query; do it in a worker", of.eventType)
 	}
 	data, err := strictjson.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the command %s: %w", of.entry, err)
+		return nil, fmt.Errorf("encoding the command %s: %w", of.eventType, err)
 	}
 	p := &pending{ctx: ctx, of: of, data: data, wake: make(chan struct{}, 1)}
 	if p.command, err = of.decode(data); err != nil {
-		return nil, fmt.Errorf("reading the command %s back from its JSON: %w", of.entry, err)
+		return nil, fmt.Errorf("reading the command %s back from its JSON: %w", of.eventType, err)
 	}
 	if keyed, ok := c.(Keyed); ok {
 		p.key = keyed.IdempotencyKey()
@@ -132,7 +132,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
 		p.key = key
 	} else if in.work != nil && p.key == "" {
-		p.key, p.loose = in.work.key(of.entry, data), true
+		p.key, p.loose = in.work.key(of.eventType, data), true
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.loose {
 		return nil, fmt.Errorf("the idempotency key %q begins with %s, as those of workers do; take another one", p.key, workPrefix)
@@ -350,8 +350,8 @@ func (a *App) executed(tx Tx, p *pending, records []Record) (bool, error) {
 	switch {
 	case !found:
 		return false, nil
-	case before.Type != p.of.entry || !p.loose && string(before.Data) != string(p.data):
-		p.err = fmt.Errorf("the idempotency key %q was used for another command, entry %d (%s); take a new one", p.key, before.Seq, before.Type)
+	case before.Type != p.of.eventType || !p.loose && string(before.Data) != string(p.data):
+		p.err = fmt.Errorf("the idempotency key %q was used for another command, event %d (%s); take a new one", p.key, before.Seq, before.Type)
 	default:
 		p.result = before.Result
 	}
@@ -363,7 +363,7 @@ func (a *App) try(p *pending) (r Record, err error) {
 	sound := true // nothing was changed so far
 	defer func() {
 		if caught := recover(); caught != nil {
-			err = fmt.Errorf("%s: %w", p.of.entry, panicked(caught))
+			err = fmt.Errorf("%s: %w", p.of.eventType, panicked(caught))
 			sound = false
 		}
 		a.stale = a.stale || !sound
@@ -380,7 +380,7 @@ func (a *App) try(p *pending) (r Record, err error) {
 	}
 	r = Record{
 		Event:   Event{a.at + 1, a.o.NewID(), storable(a.o.Now())},
-		Type:    p.of.entry,
+		Type:    p.of.eventType,
 		Version: p.of.version,
 		Data:    p.data,
 		Key:     p.key,
@@ -388,7 +388,7 @@ func (a *App) try(p *pending) (r Record, err error) {
 	sound = false
 	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))
 	if err != nil {
-		return r, fmt.Errorf("encoding the result of %s: %w", p.of.entry, err)
+		return r, fmt.Errorf("encoding the result of %s: %w", p.of.eventType, err)
 	}
 	sound = true
 	if p.result = result; p.key != "" {

@@ -26,7 +26,7 @@ func TestExecute(t *testing.T) {
 		t.Errorf("the second has %v", err)
 	}
 	if n := last(t, m); n != 1 {
-		t.Errorf("the log has %d entries", n)
+		t.Errorf("the log has %d events", n)
 	}
 	if live, again := dump(t, a), replayed(t, m); live != again {
 		t.Errorf("replayed: %s\nlive:     %s", again, live)
@@ -40,7 +40,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// What breaks leaves no entry, and no trace in the state; those beside it are not concerned.
+// What breaks leaves no event, and no trace in the state; those beside it are not concerned.
 func TestNothingBricks(t *testing.T) {
 	for _, how := range []string{"check", "apply", "encode"} {
 		t.Run(how, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestNothingBricks(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 			if n := last(t, m); n != 2 {
-				t.Errorf("the log has %d entries", n)
+				t.Errorf("the log has %d events", n)
 			}
 			if after := dump(t, a); after != before {
 				t.Errorf("the state was\n%s\nand is\n%s", before, after)
@@ -163,7 +163,7 @@ func TestKeys(t *testing.T) {
 	}
 	group.Wait()
 	if n := last(t, m); n != 2 {
-		t.Errorf("the log has %d entries", n)
+		t.Errorf("the log has %d events", n)
 	}
 	if _, err := app.Execute(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
 		t.Error("a key may have any length")

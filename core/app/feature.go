@@ -24,7 +24,7 @@ type Feature struct {
 	// older version, the same event if it does not know it, or [ErrDrop] to ignore it. It is asked
 	// about the events of its own feature first, then about those that no other feature knows. It
 	// may be nil.
-	Map func(Recorded) (Recorded, error)
+	Map func(Payload) (Payload, error)
 }
 
 // ErrDrop is what [Feature.Map] returns for a record that means nothing any more.
@@ -36,7 +36,7 @@ type Commander[S, Out any] interface {
 	Check(ctx context.Context, s *S) error
 
 	// Apply changes the state and gives back what the caller is told. It depends on the state, the command and the
-	// entry alone, so that it does the same whenever it is done again. It has to work on whatever Check lets pass.
+	// event alone, so that it does the same whenever it is done again. It has to work on whatever Check lets pass.
 	Apply(s *S, e Event) Out
 }
 
@@ -187,7 +187,7 @@ func (a *App) rlock(ctx context.Context) error {
 	}
 }
 
-// sound reports whether the states are those after an entry with which they were caught up. a.mu is locked.
+// sound reports whether the states are those after an event with which they were caught up. a.mu is locked.
 func (a *App) sound() bool { return !a.stale && !a.behind }
 
 // refresh makes states again that are not sound.

@@ -22,8 +22,8 @@ const (
 
 // A standing is how a worker stands, as the store keeps it.
 type standing struct {
-	Position int64           `json:"position"`         // all entries up to it are done
-	Trying   int64           `json:"trying,omitempty"` // the entry that was begun and is not done
+	Position int64           `json:"position"`         // all events up to it are done
+	Trying   int64           `json:"trying,omitempty"` // the event that was begun and is not done
 	Tries    int             `json:"tries,omitempty"`  // how often it was begun
 	Error    string          `json:"error,omitempty"`  // what became of that
 	Ticked   []time.Time     `json:"ticked,omitempty"` // when each period was last done

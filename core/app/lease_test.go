@@ -42,7 +42,7 @@ func TestWorkerCannotBeMade(t *testing.T) {
 	}
 }
 
-// A lease is kept while entries come all the time with which the worker has nothing to do.
+// A lease is kept while events come all the time with which the worker has nothing to do.
 func TestLeaseWhileBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, worlds := app.NewMemory(), []*outside{{}, {}}
@@ -97,7 +97,7 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// An entry that kills its process does so once for each time that somebody has it tried again.
+// An event that kills its process does so once for each time that somebody has it tried again.
 func TestRetryKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
@@ -199,7 +199,7 @@ func TestWatchLease(t *testing.T) {
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(time.Second)
 		if told.Load() == 0 {
-			t.Error("they are not told of an entry")
+			t.Error("they are not told of an event")
 		}
 	})
 }

@@ -103,7 +103,7 @@ func TestMapToOlder(t *testing.T) {
 }
 
 func mappingBump(f app.Feature) app.Feature {
-	f.Map = func(r app.Recorded) (app.Recorded, error) {
+	f.Map = func(r app.Payload) (app.Payload, error) {
 		if r.Type == "items/bump" {
 			r.Type = "items/count"
 		}

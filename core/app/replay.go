@@ -115,7 +115,7 @@ func (f *feature) begin() (err error) {
 	return nil
 }
 
-// begun is the entry after which the log has to be read, if the states are as begin has left them.
+// begun is the event after which the log has to be read, if the states are as begin has left them.
 func (a *App) begun() int64 {
 	if len(a.features) == 0 {
 		return 0
@@ -214,7 +214,7 @@ func (a *App) progress(done int64) {
 		a.o.Progress(done)
 		return
 	}
-	a.o.Logger.Info("replaying the log", "entries", done)
+	a.o.Logger.Info("replaying the log", "events", done)
 }
 
 // apply applies decoded events. While the app opens, the first event that cannot be applied is the
@@ -248,7 +248,7 @@ func (a *App) applySome(batch []decoded) (done int, err error) {
 		d := &batch[done]
 		switch {
 		case d.Seq != a.at+1:
-			return done, fmt.Errorf("reading the log: after entry %d comes entry %d; the log is damaged: bring back a backup of it", a.at, d.Seq)
+			return done, fmt.Errorf("reading the log: after event %d comes event %d; the log is damaged: bring back a backup of it", a.at, d.Seq)
 		case d.Type == amendedType:
 			err = a.knowsAmendment(d)
 		case d.err != nil:

@@ -21,7 +21,7 @@ func (c Tally) Check(context.Context, *State) error { return nil }
 func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
 // newer is the feature items of another build: count is called tally, add is of version 2, break is gone.
-func newer(maps func(app.Recorded) (app.Recorded, error)) app.Feature {
+func newer(maps func(app.Payload) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
 		State:    app.StateOf(newState),
@@ -31,10 +31,10 @@ func newer(maps func(app.Recorded) (app.Recorded, error)) app.Feature {
 	}
 }
 
-func mapAll(r app.Recorded) (app.Recorded, error) {
+func mapAll(r app.Payload) (app.Payload, error) {
 	switch {
 	case r.Type == "items/count":
-		return app.Recorded{Type: "items/tally", Version: 1, Data: json.RawMessage(strings.Replace(string(r.Data), "by", "amount", 1))}, nil
+		return app.Payload{Type: "items/tally", Version: 1, Data: json.RawMessage(strings.Replace(string(r.Data), "by", "amount", 1))}, nil
 	case r.Type == "items/add" && r.Version == 1:
 		r.Version = 2
 	case r.Type == "items/break":
@@ -58,21 +58,21 @@ func TestMap(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		maps func(app.Recorded) (app.Recorded, error)
+		maps func(app.Payload) (app.Payload, error)
 		says string
 	}{
 		{"no map", nil, "event 1 of the log (items/count, version 1, 20"},
-		{"map of less", func(r app.Recorded) (app.Recorded, error) {
+		{"map of less", func(r app.Payload) (app.Payload, error) {
 			if r.Type == "items/count" {
 				return mapAll(r)
 			}
 			return r, nil
 		}, "items/add is at version 2, and nothing reads version 1"},
-		{"map in a circle", func(r app.Recorded) (app.Recorded, error) { r.Type += "x"; return r, nil }, "is mapped in a circle"},
-		{"map that fails", func(r app.Recorded) (app.Recorded, error) { return r, errors.New("what is this?") }, "is refused by func Map: what is this?"},
-		{"map that panics", func(r app.Recorded) (app.Recorded, error) { panic("oh") }, "panic: oh (replay_test.go:"},
-		{"map to rubbish", func(r app.Recorded) (app.Recorded, error) {
-			return app.Recorded{Type: "items/tally", Version: 1, Data: []byte(`{"amount":"x"}`)}, nil
+		{"map in a circle", func(r app.Payload) (app.Payload, error) { r.Type += "x"; return r, nil }, "is mapped in a circle"},
+		{"map that fails", func(r app.Payload) (app.Payload, error) { return r, errors.New("what is this?") }, "is refused by func Map: what is this?"},
+		{"map that panics", func(r app.Payload) (app.Payload, error) { panic("oh") }, "panic: oh (replay_test.go:"},
+		{"map to rubbish", func(r app.Payload) (app.Payload, error) {
+			return app.Payload{Type: "items/tally", Version: 1, Data: []byte(`{"amount":"x"}`)}, nil
 		}, "was mapped to items/tally, version 1, and does not fit app_test.Tally: amount: must be"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	}
 	execute(t, fresh, Tally{100})
 	if n := last(t, m); n != 3 {
-		t.Errorf("the log has %d entries", n)
+		t.Errorf("the log has %d events", n)
 	}
 	for _, am := range []app.Amendment{
 		{Seq: 2, Type: "items/count", Data: json.RawMessage(`{"by":10}`), Reason: "the same"},
@@ -120,7 +120,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 		t.Errorf("the old build has the total %d", n)
 	}
 	if n := total(t, fresh); n != 11 {
-		t.Errorf("the new build, which had applied entry 3, has the total %d", n)
+		t.Errorf("the new build, which had applied event 3, has the total %d", n)
 	}
 	execute(t, old, Count{1000})
 	if n := total(t, fresh); n != 1011 {
@@ -137,19 +137,19 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	}
 }
 
-// An entry that panics when it is applied again stops the start, and is left out once somebody says so.
+// An event that panics when it is applied again stops the start, and is left out once somebody says so.
 func TestPanicAtReplay(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)
 	execute(t, a, Count{1})
 	execute(t, a, Break{"later"})
 	changed := items()
-	changed.Map = func(r app.Recorded) (app.Recorded, error) {
-		return app.Recorded{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
+	changed.Map = func(r app.Payload) (app.Payload, error) {
+		return app.Payload{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
 	}
 	changed.Commands = append(changed.Commands[:2:2], app.CommandOf[Break]("break", 2))
-	changed.Map = func(r app.Recorded) (app.Recorded, error) {
-		return app.Recorded{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
+	changed.Map = func(r app.Payload) (app.Payload, error) {
+		return app.Payload{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
 	}
 	_, err := app.Open(t.Context(), m.Share(), quiet(), changed)
 	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {

@@ -169,7 +169,7 @@ func (r *runner) all(ctx context.Context) error {
 	return nil
 }
 
-// some goes through the next entries, and reports whether there may be more. It does not read on while the worker
+// some goes through the next events, and reports whether there may be more. It does not read on while the worker
 // works, which may take long.
 func (r *runner) some(ctx context.Context) (more bool, err error) {
 	const most = 256
@@ -213,11 +213,11 @@ func (r *runner) concerned(ctx context.Context, record Record) (c command, do fu
 		return nil, nil, err
 	}
 	defer r.app.mu.RUnlock()
-	d, meant := r.app.meaning(record)
+	d, p := r.app.resolve(record)
 	of := d.concerned
 	if d.of != nil {
 		if of = d.of.feature; r.worker.on[d.of.kind] != nil {
-			d.read(meant)
+			d.read(p)
 		}
 	}
 	switch {
@@ -243,8 +243,8 @@ func (r *runner) follows(f *feature) bool {
 	return false
 }
 
-// persist tries an entry until it is done or has to be set aside. That it is tried is saved before, so that
-// an entry which ends the process is not tried forever.
+// persist tries an event until it is done or has to be set aside. That it is tried is saved before, so that
+// an event which ends the process is not tried forever.
 func (r *runner) persist(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
 	for {
 		if r.Trying != record.Seq {
@@ -274,7 +274,7 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 			r.Tries-- // it waits for a feature that it needs
 			return err
 		}
-		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "entry", record.Seq, "try", r.Tries, "error", err)
+		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "event", record.Seq, "try", r.Tries, "error", err)
 		if r.Tries >= r.app.o.Tries {
 			continue
 		}
@@ -301,7 +301,7 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// try has the worker do something about an entry, once. The lease is renewed meanwhile.
+// try has the worker do something about an event, once. The lease is renewed meanwhile.
 func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
 	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Event) })
@@ -388,17 +388,17 @@ func (r *runner) encode() (err error) {
 	return nil
 }
 
-// ended is said of an entry that nothing else is known of.
+// ended is said of an event that nothing else is known of.
 const ended = "the process ended while it was tried"
 
-// setAside gives up an entry, for people to look at, and goes on with the next.
+// setAside gives up an event, for people to look at, and goes on with the next.
 func (r *runner) setAside(ctx context.Context, record Record) error {
 	text := r.Error
 	if text == "" {
 		text = ended
 	}
 	aside := SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text}
-	r.app.o.Logger.Error("a worker sets an entry aside", "worker", r.name, "entry", record.Seq, "error", text)
+	r.app.o.Logger.Error("a worker sets an event aside", "worker", r.name, "event", record.Seq, "error", text)
 	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
 	return r.keepWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
 }

@@ -22,8 +22,8 @@ import (
 // A snapshotHead is the first line of a snapshot. The state follows as JSON on the second line, and
 // the checksum of both on the third.
 type snapshotHead struct {
-	Seq         int64     `json:"seq"` // of the last entry that is in it
-	ID          string    `json:"id"`  // of that entry
+	Seq         int64     `json:"seq"` // of the last event that is in it
+	ID          string    `json:"id"`  // of that event
 	Fingerprint string    `json:"fingerprint"`
 	Amended     string    `json:"amended"` // which amendments are in it
 	Time        time.Time `json:"time"`
@@ -105,13 +105,13 @@ func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text [
 		case head.Fingerprint != a.fingerprint():
 			return head, nil, fmt.Errorf("it is of another build, %s", head.Fingerprint)
 		case r.Seq != head.Seq || r.ID != head.ID:
-			return head, nil, fmt.Errorf("it is of another log: its entry %d is %s, and not %s", head.Seq, head.ID, r.ID)
+			return head, nil, fmt.Errorf("it is of another log: its event %d is %s, and not %s", head.Seq, head.ID, r.ID)
 		case head.Amended != a.amended(head.Seq):
 			return head, nil, errUnused
 		}
 		return head, text, nil
 	}
-	return head, nil, fmt.Errorf("it is of another log, which had an entry %d", head.Seq)
+	return head, nil, fmt.Errorf("it is of another log, which had an event %d", head.Seq)
 }
 
 // checksum is that of the bytes of a snapshot.
@@ -120,7 +120,7 @@ func checksum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// amended tells the amendments of the first entries from others.
+// amended tells the amendments of the first events from others.
 func (a *App) amended(seq int64) string {
 	concerned := map[int64]Amendment{}
 	for at, am := range a.amendments {
@@ -190,7 +190,7 @@ func (a *App) Snapshot(ctx context.Context) error {
 func (a *App) snapshot(ctx context.Context, f *feature) error {
 	head, text, err := a.written(ctx, f)
 	if err != nil || head.ID == "" {
-		return err // it has no entry, began with a snapshot just now, or is stuck
+		return err // it has no event, began with a snapshot just now, or is stuck
 	}
 	line, err := strictjson.Marshal(head)
 	if err != nil {

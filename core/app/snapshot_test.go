@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// withFingerprint opens the log as a program with that fingerprint would, and counts how many entries it applies.
+// withFingerprint opens the log as a program with that fingerprint would, and counts how many events it applies.
 func withFingerprint(t *testing.T, m *app.Memory, fingerprint string) (*app.App, int) {
 	t.Helper()
 	o := quiet()
@@ -55,7 +55,7 @@ func TestSnapshot(t *testing.T) {
 	execute(t, a, Count{1})
 	same, read := withFingerprint(t, m, "same")
 	if read > 2 || dump(t, same) != dump(t, a) || dump(t, same) != replayed(t, m) {
-		t.Errorf("it has read %d entries, and has the state\n%s\nnot\n%s", read, dump(t, same), dump(t, a))
+		t.Errorf("it has read %d events, and has the state\n%s\nnot\n%s", read, dump(t, same), dump(t, a))
 	}
 	execute(t, same, Count{1})
 	if n := total(t, a); n != 102 {
@@ -63,22 +63,22 @@ func TestSnapshot(t *testing.T) {
 	}
 	other, read := withFingerprint(t, m, "other")
 	if read != 103 || dump(t, other) != dump(t, a) {
-		t.Errorf("other code has read %d entries, and has the state\n%s\nnot\n%s", read, dump(t, other), dump(t, a))
+		t.Errorf("other code has read %d events, and has the state\n%s\nnot\n%s", read, dump(t, other), dump(t, a))
 	}
 
-	// What is amended in the first entries is in no snapshot of before.
+	// What is amended in the first events is in no snapshot of before.
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 5, Skip: true, Reason: "never mind"}); err != nil {
 		t.Fatal(err)
 	}
 	amended, read := withFingerprint(t, m, "same")
 	if n := total(t, amended); read < 100 || n != 101 || total(t, a) != n {
-		t.Errorf("it has read %d entries, and the total is %d", read, n)
+		t.Errorf("it has read %d events, and the total is %d", read, n)
 	}
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if again, read := withFingerprint(t, m, "same"); read > 2 || dump(t, again) != dump(t, a) {
-		t.Errorf("it has read %d entries", read)
+		t.Errorf("it has read %d events", read)
 	}
 	status, err := a.Status(t.Context())
 	if err != nil || status.Features[0].Snapshot != 104 || status.Seq != 104 {

@@ -13,7 +13,7 @@ import (
 
 // A Status is what there is of an app.
 type Status struct {
-	Seq      int64           `json:"seq"` // of the last entry
+	Seq      int64           `json:"seq"` // of the last event
 	Features []FeatureStatus `json:"features"`
 }
 
@@ -23,7 +23,7 @@ type FeatureStatus struct {
 	Commands []string `json:"commands"`
 	Queries  []string `json:"queries"`
 	Workers  []string `json:"workers"`
-	Snapshot int64    `json:"snapshot"`         // the entry after which there is one; 0 if there is none
+	Snapshot int64    `json:"snapshot"`         // the event after which there is one; 0 if there is none
 	Unkept   string   `json:"unkept,omitempty"` // why there can be none
 	Stuck    string   `json:"stuck,omitempty"`  // why it answers no calls in this process
 }
@@ -80,17 +80,17 @@ func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 // A WorkerStatus is how a worker stands.
 type WorkerStatus struct {
 	Name     string     `json:"name"`              // such as posts/digest
-	Position int64      `json:"position"`          // all entries up to it are done
+	Position int64      `json:"position"`          // all events up to it are done
 	Behind   int64      `json:"behind"`            // how many are not
 	Process  string     `json:"process,omitempty"` // the one that runs it, as HOST:PID:…; empty if none does
-	Trying   int64      `json:"trying,omitempty"`  // the entry that it works on, or has failed on
+	Trying   int64      `json:"trying,omitempty"`  // the event that it works on, or has failed on
 	Tries    int        `json:"tries,omitempty"`   // how often
 	Error    string     `json:"error,omitempty"`   // the last one
 	Ticked   time.Time  `json:"ticked,omitzero"`   // when it last worked by the clock
 	Aside    []SetAside `json:"aside"`             // what it has failed on for good
 }
 
-// A SetAside is an entry on which a worker has failed for good. See [Retry].
+// A SetAside is an event on which a worker has failed for good. See [Retry].
 type SetAside struct {
 	Seq   int64     `json:"seq"`
 	Time  time.Time `json:"time"` // of the last try
@@ -164,7 +164,7 @@ func asides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
 	return all, nil
 }
 
-// Retry has a worker try an entry again that it has set aside. The process that runs it does so soon.
+// Retry has a worker try an event again that it has set aside. The process that runs it does so soon.
 func Retry(ctx context.Context, s Store, worker string, seq int64) error {
 	return s.Write(ctx, func(tx Tx) error {
 		aside, err := tx.Get(asideName(worker, seq))
@@ -172,7 +172,7 @@ func Retry(ctx context.Context, s Store, worker string, seq int64) error {
 			return err
 		}
 		if aside == nil {
-			return fmt.Errorf("the worker %s has not set entry %d aside", worker, seq)
+			return fmt.Errorf("the worker %s has not set event %d aside", worker, seq)
 		}
 		return tx.Put(retryName(worker, seq), []byte("true"))
 	})

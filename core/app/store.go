@@ -228,9 +228,9 @@ func (tx *memoryTx) Append(records ...Record) error {
 		switch {
 		case err != nil:
 		case r.Seq < next, used:
-			err = fmt.Errorf("entry %d: %w", r.Seq, ErrTaken)
+			err = fmt.Errorf("event %d: %w", r.Seq, ErrTaken)
 		case r.Seq > next:
-			err = fmt.Errorf("entry %d does not follow entry %d", r.Seq, next-1)
+			err = fmt.Errorf("event %d does not follow event %d", r.Seq, next-1)
 		}
 		if err != nil {
 			tx.log = before

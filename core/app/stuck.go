@@ -88,7 +88,7 @@ func (e *unreadableError) Unwrap() error { return e.err }
 func (t *commandType) misfit(kind reflect.Type, err error) error {
 	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
 	if kind == t.kind {
-		remedy = "if the command changed:  petrock generate version " + t.entry
+		remedy = "if the command changed:  petrock generate version " + t.eventType
 		if fields, ok := errors.AsType[*strictjson.TypeError](err); ok && fields.Path == "" && len(fields.Unknown) == 1 && len(fields.Missing) == 1 {
 			remedy += " --rename " + fields.Unknown[0] + "=" + fields.Missing[0]
 		}
@@ -118,7 +118,7 @@ type Amendment struct {
 // [Store] that no [App] of this process has.
 func Amend(ctx context.Context, s Store, am Amendment) error {
 	if am.Reason == "" {
-		return fmt.Errorf("an amendment of entry %d needs a reason, for those who wonder later", am.Seq)
+		return fmt.Errorf("an amendment of event %d needs a reason, for those who wonder later", am.Seq)
 	}
 	if am.Time.IsZero() {
 		am.Time = time.Now()
@@ -163,7 +163,7 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 }
 
 // CheckAmendment tries an amendment without recording it. The error says why it would make things worse: replaying would get
-// stuck at the amended entry, or at one to which it comes without the amendment.
+// stuck at the amended event, or at one to which it comes without the amendment.
 func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feature) error {
 	without, err := stuckReplay(ctx, s, features)
 	if err != nil {
@@ -232,7 +232,7 @@ func find(tx Tx, seq int64) (found Record, last int64, err error) {
 		last = r.Seq
 	}
 	if found.Seq != seq || seq < 1 {
-		return found, 0, fmt.Errorf("the log has no entry %d", seq)
+		return found, 0, fmt.Errorf("the log has no event %d", seq)
 	}
 	return found, last, nil
 }

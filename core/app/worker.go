@@ -20,7 +20,7 @@ type Worker struct {
 	fields  savedFields
 	on      map[reflect.Type]func(w any, ctx context.Context, c any, e Event) error
 	periods []period
-	start   bool // a new one begins with the first entry
+	start   bool // a new one begins with the first event
 }
 
 // A period is what a worker does by the clock.
@@ -58,7 +58,7 @@ func WorkerOf[W any](name string, begin func(context.Context) (*W, error), dutie
 }
 
 // On has a worker called with each command of a type, of any feature, in the order of the log, at least once. If
-// it fails it is called again, later each time, until the entry is set aside. However often it is called for an entry, the
+// it fails it is called again, later each time, until the event is set aside. However often it is called for an event, the
 // first command of a type that it executes with [Do] is executed once, and so are the second and those after it: who
 // wants another one executed the next time gives that a key, see [WithKey].
 func On[W, C any](f func(*W, context.Context, C, Event) error) Duty[W] {
@@ -80,7 +80,7 @@ func Every[W any](interval time.Duration, f func(*W, context.Context) error) Dut
 	}
 }
 
-// FromStart has a worker that is new begin with the first entry of the log.
+// FromStart has a worker that is new begin with the first event of the log.
 func FromStart[W any]() Duty[W] { return func(w *Worker) { w.start = true } }
 
 // tick does what is due by the clock.
@@ -170,7 +170,7 @@ func (a *App) WorkOnce(ctx context.Context) error {
 	return nil
 }
 
-// once goes through all entries that there are. The first error ends it.
+// once goes through all events that there are. The first error ends it.
 func (r *runner) once(ctx context.Context) error {
 	var records []Record
 	for record, err := range r.app.store.Records(ctx, r.Position) {
@@ -185,14 +185,14 @@ func (r *runner) once(ctx context.Context) error {
 			err = r.try(ctx, record, c, do)
 		}
 		if err != nil {
-			return fmt.Errorf("entry %d: %w", record.Seq, err)
+			return fmt.Errorf("event %d: %w", record.Seq, err)
 		}
 		r.Position = record.Seq
 	}
 	return r.keep(ctx)
 }
 
-// again tries the entries once more that somebody has asked for.
+// again tries the events once more that somebody has asked for.
 func (r *runner) again(ctx context.Context) error {
 	prefix := strings.TrimSuffix(retryName(r.name, 0), fmt.Sprintf("%019d", 0))
 	names, err := r.app.store.Names(ctx, prefix)
@@ -211,7 +211,7 @@ func (r *runner) again(ctx context.Context) error {
 	return nil
 }
 
-// retry tries an entry once more. What asks for it is taken away before, so that an entry which ends the process does
+// retry tries an event once more. What asks for it is taken away before, so that an event which ends the process does
 // so once.
 func (r *runner) retry(ctx context.Context, asked string, seq int64) error {
 	var before []byte
@@ -245,7 +245,7 @@ func (r *runner) retry(ctx context.Context, asked string, seq int64) error {
 	})
 }
 
-// tryOld tries an entry that was set aside.
+// tryOld tries an event that was set aside.
 func (r *runner) tryOld(ctx context.Context, seq int64) error {
 	for record, err := range r.app.store.Records(ctx, seq-1) {
 		if err != nil {
@@ -257,5 +257,5 @@ func (r *runner) tryOld(ctx context.Context, seq int64) error {
 		}
 		return r.try(ctx, record, c, do)
 	}
-	return fmt.Errorf("the log has no entry %d", seq)
+	return fmt.Errorf("the log has no event %d", seq)
 }

@@ -113,7 +113,7 @@ func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
 	return all[0]
 }
 
-// A worker does each entry once if all goes well, goes on where it was, and keeps its fields.
+// A worker does each event once if all goes well, goes on where it was, and keeps its fields.
 func TestWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}
@@ -180,7 +180,7 @@ func TestWorkerTriesAgain(t *testing.T) {
 	})
 }
 
-// An entry that always fails is set aside after some tries, shown, and tried again when somebody asks for it.
+// An event that always fails is set aside after some tries, shown, and tried again when somebody asks for it.
 func TestWorkerSetsAside(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"error": func() error { return errors.New("no such address") },
@@ -228,7 +228,7 @@ func TestWorkerSetsAside(t *testing.T) {
 	}
 }
 
-// A process that dies in the middle of an entry leaves it to the next, which tries it again; one that always kills its process is
+// A process that dies in the middle of an event leaves it to the next, which tries it again; one that always kills its process is
 // set aside too.
 func TestWorkerDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -58,9 +58,9 @@
 //	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error // c may be a command of another feature
 //	func (w *Digest) Every(ctx context.Context) error                      // again and again, with //petrock:every
 //
-//	func Map(r app.Recorded) (app.Recorded, error)                         // what old entries mean; may be left out
+//	func Map(p app.Payload) (app.Payload, error)                           // replaces or drops old events; optional
 //
-// The command Create of posts is the tool posts_create, and its entries in the log are posts/create. A
+// The command Create of posts is the tool posts_create, and its events are of the type posts/create. A
 // type is what the methods that it declares make it; those of what it embeds fill in what it lacks. All
 // other types and functions are the package's own business. What is nearly a part of a feature is an
 // error. Directives, in the doc comments of the types:
@@ -157,7 +157,7 @@ type Component struct {
 	scopes    []string // what a caller must be allowed
 	version   int      // of a command
 	duties    []duty   // of a worker
-	fromStart bool     // a worker begins with the first entry of the log
+	fromStart bool     // a worker begins with the first event of the log
 	completer string   // the function, or Type.Method, that completes its arguments
 
 	stored contract.Shape // of a command: what its events hold

@@ -351,7 +351,7 @@ func wantedOf(name, method string) string {
 func (f *finder) version(c *Component, d directive) {
 	n, err := strconv.Atoi(d.text)
 	if err != nil || n < 1 {
-		f.problem(d.pos, "%q is no version, which is a number: 1 if nothing is said, and one more whenever older entries mean something else", d.text)
+		f.problem(d.pos, "%q is no version, which is a number: 1 if nothing is said, and one more whenever older events mean something else", d.text)
 		return
 	}
 	c.version = n
@@ -376,7 +376,7 @@ func (f *finder) state(name string) {
 	case begin == nil:
 		f.problem(object.Pos(), "nothing says how State begins; write func NewState() *State, which makes its maps")
 	case begin.Signature().TypeParams() != nil || !takesAndGives(begin.Signature(), nil, []func(types.Type) bool{isStateOf(f.pkg)}):
-		f.problem(begin.Pos(), "NewState is called before the first entry of the log is read, and has to be func NewState() *State")
+		f.problem(begin.Pos(), "NewState is called before the first event of the log is read, and has to be func NewState() *State")
 	}
 	f.lasting(named, object.Pos())
 	at := f.fset.PositionFor(object.Pos(), false)
@@ -395,7 +395,7 @@ func isStruct(t types.Type) bool {
 	return ok
 }
 
-// mapping checks the function that says what old entries mean, if there is one.
+// mapping checks the function that replaces or drops old events, if there is one.
 func (f *finder) mapping() {
 	object := f.pkg.Scope().Lookup(mapFunc)
 	function, ok := object.(*types.Func)
@@ -403,8 +403,8 @@ func (f *finder) mapping() {
 		return
 	}
 	type list = []func(types.Type) bool
-	if !ok || function.Signature().TypeParams() != nil || !takesAndGives(function.Signature(), list{f.isApp("Recorded")}, list{f.isApp("Recorded"), isError}) {
-		f.problem(object.Pos(), "Map is asked what old entries mean, and has to be func Map(r app.Recorded) (app.Recorded, error); change it, or call it otherwise, or put //petrock:ignore into its doc comment")
+	if !ok || function.Signature().TypeParams() != nil || !takesAndGives(function.Signature(), list{f.isApp("Payload")}, list{f.isApp("Payload"), isError}) {
+		f.problem(object.Pos(), "Map replaces or drops old events, and has to be func Map(p app.Payload) (app.Payload, error); change it, or call it otherwise, or put //petrock:ignore into its doc comment")
 		return
 	}
 	f.found.maps = true

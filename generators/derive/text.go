@@ -171,7 +171,7 @@ func (f *finder) direct(c *Component, found []directive) {
 		case "from":
 			c.fromStart = d.text == "start"
 			if d.text != "start" && d.text != "" {
-				f.problem(d.pos, "%q is nothing that a worker begins with; write //petrock:from start, so that it follows the log from its first entry, or leave it out, and it follows what comes after it was first started", d.text)
+				f.problem(d.pos, "%q is nothing that a worker begins with; write //petrock:from start, so that it follows the log from its first event, or leave it out, and it follows what comes after it was first started", d.text)
 			}
 		case "internal":
 			c.Internal = true

@@ -369,12 +369,12 @@ func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
 	}
 	return fmt.Sprintf(`A log that has events %s stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
     // Map drops the events of removed commands.
-    func Map(r app.Recorded) (app.Recorded, error) {
-        switch r.Type {
+    func Map(p app.Payload) (app.Payload, error) {
+        switch p.Type {
         case %s:
-            return r, app.ErrDrop // or return the event that replaces it
+            return p, app.ErrDrop // or return the event that replaces it
         }
-        return r, nil
+        return p, nil
     }`, events, skip, dir, strings.Join(quoted, ", "))
 }
 

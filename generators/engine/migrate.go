@@ -78,7 +78,7 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit gen.Edit) (*gen
 	return m.made, m.result(ctx)
 }
 
-// recordedCommand finds the command that an entry of the event log is of.
+// recordedCommand finds the command of an event type, such as posts/create.
 func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Component, error) {
 	feature, _, ok := strings.Cut(entry, "/")
 	place := derive.FeatureIn(path.Join(derive.Features, feature))

@@ -167,15 +167,15 @@ func (f *finder) readsLog(method *types.Func) bool {
 	s := method.Signature()
 	switch method.Name() {
 	case "Apply":
-		return f.takesEntry(s)
+		return f.takesEvent(s)
 	case "Upgrade":
 		return s.Params().Len() == 0 && s.Results().Len() == 1
 	}
 	return false
 }
 
-// takesEntry reports whether a method has the event as a parameter.
-func (f *finder) takesEntry(s *types.Signature) bool {
+// takesEvent reports whether a method has the event as a parameter.
+func (f *finder) takesEvent(s *types.Signature) bool {
 	for v := range s.Params().Variables() {
 		if named, ok := types.Unalias(v.Type()).(*types.Named); ok && named.Obj().Name() == "Event" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == f.Core+"/app" {
 			return true
@@ -392,7 +392,7 @@ func (w walker) called(e *ast.SelectorExpr) {
 
 // What to do instead.
 const (
-	useEntry   = "use e.Time and e.ID, which the entry keeps"
+	useEvent   = "use e.Time and e.ID, which the event keeps"
 	useWorker  = "let a worker do it, which follows the log"
 	useSorted  = "go through the keys in order: slices.Sorted(maps.Keys(m))"
 	useState   = "keep it in the state"
@@ -409,12 +409,12 @@ type impureRule struct {
 // impureRules returns the rules. The first that matches counts; one without a remedy allows.
 func impureRules() []impureRule {
 	return []impureRule{
-		{"time", []string{"Now", "Since", "Until"}, useEntry},
+		{"time", []string{"Now", "Since", "Until"}, useEvent},
 		{"time", []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Sleep", "Tick"}, useWorker},
 		{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: machines have zones of their own"},
-		{"math/rand/...", nil, useEntry + ", or let the caller send it as a field of the command"},
-		{"crypto/rand", nil, useEntry + ", or let the caller send it as a field of the command"},
-		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEntry}, // SQLite brings it along
+		{"math/rand/...", nil, useEvent + ", or let the caller send it as a field of the command"},
+		{"crypto/rand", nil, useEvent + ", or let the caller send it as a field of the command"},
+		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEvent}, // SQLite brings it along
 		{"hash/maphash", nil, "use a hash that is the same everywhere, such as hash/fnv"},
 		{"os/...", nil, useCommand},
 		{"io/fs", nil, useCommand},

@@ -137,7 +137,7 @@ func registerResources(s *mcp.Server, a *app.App, store app.Store, scopes []stri
 			Description: "The commands that were executed, oldest first, a page at a time; next is the address of what follows.",
 		}, readLog(store)),
 		s.AddResourceTemplate(mcp.ResourceTemplate{
-			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an entry", MIMEType: asJSON, Scopes: scopes,
+			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an event", MIMEType: asJSON, Scopes: scopes,
 			Description: "The commands that were executed after the one with the sequence number after (0 if left out), at most limit of them (100 if left out, never more than 1000, and fewer if they are big).",
 		}, readLog(store)),
 		mcp.AddResource(s, mcp.Resource{
@@ -159,7 +159,7 @@ type workersPage struct {
 	Workers []app.WorkerStatus `json:"workers"`
 }
 
-// How many entries a page of the log has, and after how many bytes there are no more.
+// How many events a page of the log has, and after how many bytes there are no more.
 const (
 	usualPage = 100
 	mostOnOne = 1000
@@ -168,12 +168,12 @@ const (
 
 // A logPage is a part of the log.
 type logPage struct {
-	Entries []app.Record `json:"entries"`
-	Last    int64        `json:"last"` // the last entry of the whole log
-	Next    string       `json:"next"` // the address of what follows, now or later
+	Events []app.Record `json:"events"`
+	Last   int64        `json:"last"` // the last event of the whole log
+	Next   string       `json:"next"` // the address of what follows, now or later
 }
 
-// readLog reads pages of the log of a store, and so also entries that the app cannot apply.
+// readLog reads pages of the log of a store, and so also events that the app cannot apply.
 func readLog(store app.Store) mcp.ResourceHandler {
 	return func(ctx context.Context, uri string, variables map[string]string) ([]mcp.ResourceContents, error) {
 		page, err := readPage(ctx, store, uri, variables)
@@ -201,15 +201,15 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 	if err != nil {
 		return nil, err
 	}
-	page := &logPage{Entries: []app.Record{}}
+	page := &logPage{Events: []app.Record{}}
 	bytes := 0
 	for record, err := range store.Records(ctx, after) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the log: %w", err)
 		}
-		page.Entries = append(page.Entries, record)
+		page.Events = append(page.Events, record)
 		after = record.Seq
-		if bytes += len(record.Data) + len(record.Result); int64(len(page.Entries)) == limit || bytes > mostBytes {
+		if bytes += len(record.Data) + len(record.Result); int64(len(page.Events)) == limit || bytes > mostBytes {
 			break
 		}
 	}

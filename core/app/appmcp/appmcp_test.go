@@ -162,16 +162,16 @@ func TestKey(t *testing.T) {
 			t.Errorf("the key %v says %v", key, err)
 		}
 	}
-	if page := readLog(t, client, "app://log"); len(page.Entries) != 1 {
-		t.Errorf("the log has %+v", page.Entries)
+	if page := readLog(t, client, "app://log"); len(page.Events) != 1 {
+		t.Errorf("the log has %+v", page.Events)
 	}
 }
 
 // A page is what the resource shows.
 type page struct {
-	Entries []app.Record
-	Last    int64
-	Next    string
+	Events []app.Record
+	Last   int64
+	Next   string
 }
 
 func readLog(t *testing.T, client *apptest.Client, uri string) (p page) {
@@ -188,7 +188,7 @@ func readLog(t *testing.T, client *apptest.Client, uri string) (p page) {
 
 func TestLog(t *testing.T) {
 	client := apptest.Serve(t, posts())
-	if p := readLog(t, client, "app://log"); p.Entries == nil || len(p.Entries) != 0 || p.Last != 0 || p.Next != "app://log?after=0" {
+	if p := readLog(t, client, "app://log"); p.Events == nil || len(p.Events) != 0 || p.Last != 0 || p.Next != "app://log?after=0" {
 		t.Errorf("the empty log is %+v", p)
 	}
 	for i := range 130 {
@@ -205,12 +205,12 @@ func TestLog(t *testing.T) {
 		{"app://log?limit=1000", 1, 130, "app://log?after=130&limit=1000"},
 	} {
 		p := readLog(t, client, test.uri)
-		if n := len(p.Entries); n == 0 || p.Entries[0].Seq != test.first || p.Entries[n-1].Seq != test.last || p.Last != 130 || p.Next != test.next {
-			t.Errorf("%s has %d entries, of %d, and next is %s", test.uri, n, p.Last, p.Next)
+		if n := len(p.Events); n == 0 || p.Events[0].Seq != test.first || p.Events[n-1].Seq != test.last || p.Last != 130 || p.Next != test.next {
+			t.Errorf("%s has %d events, of %d, and next is %s", test.uri, n, p.Last, p.Next)
 		}
 	}
-	if entry := readLog(t, client, "app://log?after=129").Entries[0]; entry.Type != "posts/create" || entry.Version != 1 || string(entry.Data) != `{"title":"post 129"}` || entry.ID != "id130" {
-		t.Errorf("the last entry is %+v", entry)
+	if event := readLog(t, client, "app://log?after=129").Events[0]; event.Type != "posts/create" || event.Version != 1 || string(event.Data) != `{"title":"post 129"}` || event.ID != "id130" {
+		t.Errorf("the last event is %+v", event)
 	}
 	for uri, want := range map[string]string{
 		"app://log?after=x":           `after must be a whole number from 0 on, got "x"`,
@@ -228,14 +228,14 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A page of big entries is shorter, so that a client can take it in.
+// A page of big events is shorter, so that a client can take it in.
 func TestBigLog(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	for i := range 5 {
 		client.Given("posts_create", fmt.Sprintf(`{"title":"%d%s"}`, i, strings.Repeat("x", 400_000)))
 	}
-	if p := readLog(t, client, "app://log"); len(p.Entries) != 3 || p.Last != 5 || p.Next != "app://log?after=3" {
-		t.Errorf("the page has %d entries, and next is %s", len(p.Entries), p.Next)
+	if p := readLog(t, client, "app://log"); len(p.Events) != 3 || p.Last != 5 || p.Next != "app://log?after=3" {
+		t.Errorf("the page has %d events, and next is %s", len(p.Events), p.Next)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // What would make a log worse is refused, and recorded only by force.
 func TestAmendmentIsTried(t *testing.T) {
 	for _, line := range []string{
-		"log skip 1 --reason x", // which entry 2 needs
+		"log skip 1 --reason x", // which event 2 needs
 		"log map 3 --type posts/writ --reason x",
 		"log map 1 --type posts/creat --reason x",
 		"log map 3 --type posts/create --version 7 --reason x",
@@ -42,7 +42,7 @@ func TestAmendmentIsTried(t *testing.T) {
 	}
 }
 
-// What was said of an entry can be taken back, and the log shows all of it.
+// What was said of an event can be taken back, and the log shows all of it.
 func TestRestore(t *testing.T) {
 	dir := filled(t, "a", "<b>")
 	must(t, dir, "log", "skip", "2", "--reason", "two\nlines")
@@ -55,24 +55,24 @@ func TestRestore(t *testing.T) {
 	wantLog(t, dir,
 		`posts/create {"title":"a"} (read as posts/drop: wrong)`,
 		`posts/create {"title":"<b>"} (skipped: two�lines)`,
-		`app/amended entry 2 is skipped: two�lines`,
-		`app/amended entry 1 is read as posts/drop: wrong`)
+		`app/amended event 2 is skipped: two�lines`,
+		`app/amended event 1 is read as posts/drop: wrong`)
 	for _, seq := range []string{"1", "2"} {
-		if out := must(t, dir, "log", "restore", seq, "--reason", "right"); !strings.Contains(out, "Entry "+seq+", posts/create, is read as it was recorded from now on.") {
+		if out := must(t, dir, "log", "restore", seq, "--reason", "right"); !strings.Contains(out, "Event "+seq+", posts/create, is read as it was recorded from now on.") {
 			t.Errorf("it says\n%s", out)
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
-		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "entry "+seq+" is read as it was recorded: there is nothing to take back") {
+		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" is read as it was recorded: there is nothing to take back") {
 			t.Errorf("once more it says %v", err)
 		}
 	}
 	wantLog(t, dir,
 		`posts/create {"title":"a"} (restored: right)`,
 		`posts/create {"title":"<b>"} (restored: right)`,
-		`app/amended entry 2 is skipped: two�lines`,
-		`app/amended entry 1 is read as posts/drop: wrong`,
-		`app/amended entry 1 is read as posts/create: right`,
-		`app/amended entry 2 is read as posts/create: right`)
+		`app/amended event 2 is skipped: two�lines`,
+		`app/amended event 1 is read as posts/drop: wrong`,
+		`app/amended event 1 is read as posts/create: right`,
+		`app/amended event 2 is read as posts/create: right`)
 	client, end := serve(t, dir)
 	defer end()
 	if got := client.CallTool("posts_list", nil).Text(); got != "a, <b>" {
@@ -89,7 +89,7 @@ func TestRestoreIsTried(t *testing.T) {
 		t.Errorf("it says %v", err)
 	}
 	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "nothing to take back") {
-		t.Errorf("of an entry that was not amended it says %v", err)
+		t.Errorf("of an event that was not amended it says %v", err)
 	}
 	must(t, dir, "replay")
 	must(t, dir, "log", "restore", "2", "--reason", "x", "--force")
@@ -115,11 +115,11 @@ func TestLogAmendment(t *testing.T) {
 	must(t, dir, "log", "skip", "2", "--reason", "never <used>")
 	var got []*app.Amendment
 	for line := range strings.Lines(must(t, dir, "log", "--json")) {
-		var entry struct{ Amendment *app.Amendment }
-		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+		var event struct{ Amendment *app.Amendment }
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, entry.Amendment)
+		got = append(got, event.Amendment)
 	}
 	if len(got) != 3 || got[0] != nil || got[2] != nil || got[1] == nil || !got[1].Skip || got[1].Reason != "never <used>" {
 		t.Errorf("the amendments are %v", got)

@@ -86,11 +86,11 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	if err := appmcp.Register(s, a, store, d.features...); err != nil {
 		return nil, err
 	}
-	entries, err := store.Last(ctx)
+	events, err := store.Last(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the log: %w", err)
 	}
-	log.Info("data", "folder", dir, "entries", entries)
+	log.Info("data", "folder", dir, "events", events)
 	return a.Run, nil
 }
 
@@ -153,7 +153,7 @@ func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	return store, nil
 }
 
-// find returns one entry of the event log.
+// find returns an event of the log.
 func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
 	for record, err := range store.Records(ctx, seq-1) {
 		if err != nil {
@@ -164,7 +164,7 @@ func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
 		}
 		break
 	}
-	return app.Record{}, fmt.Errorf("the log has no entry %d", seq)
+	return app.Record{}, fmt.Errorf("the log has no event %d", seq)
 }
 
 // variable returns the environment variable for the data folder.
@@ -224,20 +224,20 @@ func userData(system string, getenv func(string) string, home func() (string, er
 	return filepath.Join(dir, below), nil
 }
 
-// amendedType is the type of entries that amend others.
+// amendedType is the type of events that amend others.
 const amendedType = "app/amended"
 
-// shown returns an entry with its amendment.
-func shown(r app.Record, amendments map[int64]app.Amendment) shownEntry {
-	e := shownEntry{Record: r}
+// shown returns an event with its amendment.
+func shown(r app.Record, amendments map[int64]app.Amendment) shownEvent {
+	e := shownEvent{Record: r}
 	if am, ok := amendments[r.Seq]; ok {
 		e.Amendment = &am
 	}
 	return e
 }
 
-// mark describes the amendment of an entry, for the end of its line.
-func (e shownEntry) mark() string {
+// mark describes the amendment of an event, for the end of its line.
+func (e shownEvent) mark() string {
 	if e.Amendment == nil {
 		return ""
 	}
@@ -248,16 +248,16 @@ func (e shownEntry) mark() string {
 	return fmt.Sprintf("  (%s: %s)", how, short(e.Amendment.Reason, 300))
 }
 
-// text returns the data of an entry for the table, or a description of an amendment.
-func (e shownEntry) text() string {
+// text returns the data of an event for the table, or a description of an amendment.
+func (e shownEvent) text() string {
 	var am app.Amendment
 	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
 		return string(e.Data)
 	}
-	return fmt.Sprintf("entry %d is %s: %s", am.Seq, meaning(am), short(am.Reason, 300))
+	return fmt.Sprintf("event %d is %s: %s", am.Seq, meaning(am), short(am.Reason, 300))
 }
 
-// meaning describes in a few words how an amended entry is read.
+// meaning describes in a few words how an amended event is read.
 func meaning(am app.Amendment) string {
 	if am.Skip {
 		return "skipped"

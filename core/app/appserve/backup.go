@@ -65,7 +65,7 @@ func free(file string) error {
 
 // A replayReport is the result of a replay.
 type replayReport struct {
-	Entries   int64               `json:"entries"`
+	Events    int64               `json:"events"`
 	Seconds   float64             `json:"seconds"`
 	PerSecond float64             `json:"perSecond"`
 	Snapshots []app.SnapshotCheck `json:"snapshots"` // those that were there before
@@ -112,7 +112,7 @@ func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (repl
 		return replayReport{}, err
 	}
 	took := max(time.Since(began), time.Microsecond)
-	entries, err := store.Last(ctx)
+	events, err := store.Last(ctx)
 	if err != nil {
 		return replayReport{}, fmt.Errorf("reading the log: %w", err)
 	}
@@ -121,7 +121,7 @@ func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (repl
 			return replayReport{}, fmt.Errorf("taking snapshots: %w", err)
 		}
 	}
-	return replayReport{entries, took.Seconds(), float64(entries) / took.Seconds(), checks, snapshot}, nil
+	return replayReport{events, took.Seconds(), float64(events) / took.Seconds(), checks, snapshot}, nil
 }
 
 // wrongSnapshots returns an error for wrong snapshots that were not replaced.
@@ -140,11 +140,11 @@ func (d *Data) wrongSnapshots(r replayReport) error {
 
 // print writes the report as text.
 func (r replayReport) print(out io.Writer) error {
-	entries := "entries"
-	if r.Entries == 1 {
-		entries = "entry"
+	events := "events"
+	if r.Events == 1 {
+		events = "event"
 	}
-	text := fmt.Sprintf("%d %s in %.3g seconds, %.0f a second.\n", r.Entries, entries, r.Seconds, r.PerSecond)
+	text := fmt.Sprintf("%d %s in %.3g seconds, %.0f a second.\n", r.Events, events, r.Seconds, r.PerSecond)
 	for _, s := range r.Snapshots {
 		switch s.Result {
 		case app.SnapshotNone:

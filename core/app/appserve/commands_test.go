@@ -22,15 +22,15 @@ import (
 func TestUsage(t *testing.T) {
 	dir := filled(t, "a")
 	for line, want := range map[string]string{
-		"log show x":                    "not the number of an entry",
-		"log show 0":                    "not the number of an entry",
+		"log show x":                    "not the number of an event",
+		"log show 0":                    "not the number of an event",
 		"log --after -1":                "from 0 on",
 		"log skip 1":                    "needs --reason",
 		"log restore 1":                 "needs --reason",
 		"log map 1 --reason x":          "needs --type",
 		"log map 1 --type posts/create": "needs --reason",
 		"log map 1 --type posts/create --reason x --input {": "not JSON",
-		"workers retry posts/digest x":                       "not the number of an entry",
+		"workers retry posts/digest x":                       "not the number of an event",
 		"workers retry posts/digest":                         "or --all",
 		"workers retry posts/digest 1 --all":                 "or --all",
 	} {
@@ -39,9 +39,9 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"log show 2":                                 "the log has no entry 2",
-		"log skip 2 --reason x":                      "the log has no entry 2",
-		"workers retry posts/digest 1":               "the worker posts/digest has not set entry 1 aside",
+		"log show 2":                                 "the log has no event 2",
+		"log skip 2 --reason x":                      "the log has no event 2",
+		"workers retry posts/digest 1":               "the worker posts/digest has not set event 1 aside",
 		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
 		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
 		"backup " + dir:                              "is there already",
@@ -108,7 +108,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A log with an entry that cannot be applied can be looked at, and mended: by skipping the entry, or by saying what it means.
+// A log with an event that cannot be applied can be looked at, and mended: by skipping the event, or by saying what it means.
 func TestAmend(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "input.json")
 	if err := os.WriteFile(file, []byte(`{"title":"from a file"}`), 0o600); err != nil {
@@ -131,15 +131,15 @@ func TestAmend(t *testing.T) {
 				t.Fatalf("replay says %v", err)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || strings.Contains(out, "amendment") {
-				t.Errorf("the entry is shown as\n%s", out)
+				t.Errorf("the event is shown as\n%s", out)
 			}
 			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
 				t.Errorf("it says\n%s", out)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
-				t.Errorf("the entry is shown as\n%s", out)
+				t.Errorf("the event is shown as\n%s", out)
 			}
-			if out := must(t, dir, "replay"); !strings.Contains(out, "4 entries in ") {
+			if out := must(t, dir, "replay"); !strings.Contains(out, "4 events in ") {
 				t.Errorf("replay says %s", out)
 			}
 			client, end := serve(t, dir)
@@ -154,14 +154,14 @@ func TestAmend(t *testing.T) {
 func TestReplay(t *testing.T) {
 	dir := filled(t, "a", "b")
 	var report struct {
-		Entries            int64
+		Events             int64
 		Seconds, PerSecond float64
 		Snapshot           bool
 	}
 	if err := json.Unmarshal([]byte(must(t, dir, "replay", "--json", "--snapshot")), &report); err != nil {
 		t.Fatal(err)
 	}
-	if report.Entries != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
+	if report.Events != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
 		t.Errorf("it reports %+v", report)
 	}
 	client, end := serve(t, dir)
@@ -243,7 +243,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 	}
 }
 
-// A log that was truncated to nothing is not one without entries.
+// A log that was truncated to nothing is not one without events.
 func TestTruncatedLog(t *testing.T) {
 	dir := filled(t, "a")
 	if err := os.Truncate(filepath.Join(dir, fileName), 0); err != nil {
@@ -257,9 +257,9 @@ func TestTruncatedLog(t *testing.T) {
 }
 
 func TestPrintReplay(t *testing.T) {
-	for entries, want := range map[int64]string{0: "0 entries in 2 seconds, 3 a second.\n", 1: "1 entry in 2 seconds, 3 a second.\n", 2: "2 entries in 2 seconds, 3 a second.\n"} {
+	for events, want := range map[int64]string{0: "0 events in 2 seconds, 3 a second.\n", 1: "1 event in 2 seconds, 3 a second.\n", 2: "2 events in 2 seconds, 3 a second.\n"} {
 		var out strings.Builder
-		if err := (replayReport{Entries: entries, Seconds: 2, PerSecond: 3}).print(&out); err != nil || out.String() != want {
+		if err := (replayReport{Events: events, Seconds: 2, PerSecond: 3}).print(&out); err != nil || out.String() != want {
 			t.Errorf("it says %s, %v", out.String(), err)
 		}
 	}
@@ -293,7 +293,7 @@ func TestLookingWritesNothing(t *testing.T) {
 	}
 }
 
-// content is all that is in a folder's data: the number of entries, and the documents.
+// content is all that is in a folder's data: the number of events, and the documents.
 func content(t *testing.T, dir string) string {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
@@ -309,7 +309,7 @@ func content(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := fmt.Sprintf("%d entries\n", last)
+	all := fmt.Sprintf("%d events\n", last)
 	for _, name := range names {
 		document, err := store.Get(t.Context(), name)
 		if err != nil {
@@ -330,7 +330,7 @@ func TestBackup(t *testing.T) {
 	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Copied to "+filepath.Join(copied, fileName)) {
 		t.Errorf("it says %s", out)
 	}
-	if out := must(t, copied, "replay"); !strings.Contains(out, "2 entries in ") {
+	if out := must(t, copied, "replay"); !strings.Contains(out, "2 events in ") {
 		t.Errorf("the copy has %s", out)
 	}
 }

@@ -27,7 +27,7 @@ import (
 // pollEvery is the polling interval of --follow.
 const pollEvery = 200 * time.Millisecond
 
-// A logView says which entries to show, and how.
+// A logView says which events to show, and how.
 type logView struct {
 	follow, json bool
 	after, limit int64
@@ -39,10 +39,10 @@ func (d *Data) newLog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Show the event log",
-		Long: `Show the event log, oldest first: number, time, type and data of each entry, and how it was amended. On a
+		Long: `Show the event log, oldest first: number, time, type and data of each event, and how it was amended. On a
 terminal the data is shortened; log show prints all of it.
 
-It works while servers run, and when an entry cannot be applied: log skip, log map and log restore amend such an entry.`,
+It works while servers run, and when an event cannot be applied: log skip, log map and log restore amend such an event.`,
 		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --json | jq .type", "log show 17"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.after < 0 || v.limit < 0 {
@@ -54,16 +54,16 @@ It works while servers run, and when an entry cannot be applied: log skip, log m
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&v.follow, "follow", "f", false, "show new entries as they are appended, until interrupted")
-	flags.BoolVar(&v.json, "json", false, "print each complete entry as a line of JSON")
-	flags.Int64Var(&v.after, "after", 0, "start after the entry of this number")
+	flags.BoolVarP(&v.follow, "follow", "f", false, "show new events as they are appended, until interrupted")
+	flags.BoolVar(&v.json, "json", false, "print each complete event as a line of JSON")
+	flags.Int64Var(&v.after, "after", 0, "start after the event of this number")
 	flags.Int64Var(&v.limit, "limit", 0, "show at most this many (default all)")
-	flags.StringVar(&v.kind, "type", "", "show entries of this type, such as posts/create, or of this feature, such as posts")
+	flags.StringVar(&v.kind, "type", "", "show events of this type, such as posts/create, or of this feature, such as posts")
 	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore())
 	return cmd
 }
 
-// print writes the entries to out.
+// print writes the events to out.
 func (v logView) print(ctx context.Context, store app.Store, out io.Writer) error {
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.IsTerminal(out))
@@ -131,14 +131,14 @@ func (v logView) wants(r app.Record) bool {
 	return v.kind == "" || v.kind == r.Type || v.kind == feature
 }
 
-// writer returns a function that writes entries to out.
-func (v logView) writer(out io.Writer, watched bool) func(shownEntry) error {
+// writer returns a function that writes events to out.
+func (v logView) writer(out io.Writer, watched bool) func(shownEvent) error {
 	if v.json {
 		encoder := json.NewEncoder(out)
 		encoder.SetEscapeHTML(false)
-		return func(e shownEntry) error { return encoder.Encode(e) }
+		return func(e shownEvent) error { return encoder.Encode(e) }
 	}
-	return func(e shownEntry) error {
+	return func(e shownEvent) error {
 		text := e.text()
 		if watched {
 			text = short(text, 80)
@@ -148,8 +148,8 @@ func (v logView) writer(out io.Writer, watched bool) func(shownEntry) error {
 	}
 }
 
-// A shownEntry is an entry and its amendment.
-type shownEntry struct {
+// A shownEvent is an event and its amendment.
+type shownEvent struct {
 	app.Record
 	Amendment *app.Amendment `json:"amendment,omitempty"`
 }
@@ -157,8 +157,8 @@ type shownEntry struct {
 func (d *Data) newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show SEQ",
-		Short:   "Show an entry",
-		Long:    "Show an entry as JSON, and how it is read after log skip, log map or log restore.",
+		Short:   "Show an event",
+		Long:    "Show an event as JSON, and how it is read after log skip, log map or log restore.",
 		Example: d.examples("log show 17"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -204,11 +204,11 @@ func short(text string, most int) string {
 	return string(runes)
 }
 
-// number parses the number of an entry.
+// number parses the number of an event.
 func number(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, terminal.Usagef("%q is not the number of an entry: those are 1, 2, 3 and so on, as log shows them", text)
+		return 0, terminal.Usagef("%q is not the number of an event: those are 1, 2, 3 and so on, as log shows them", text)
 	}
 	return n, nil
 }
@@ -218,10 +218,10 @@ func (d *Data) newSkip() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "skip SEQ --reason WHY",
-		Short: "Skip an entry that cannot be applied",
-		Long: `Skip an entry that cannot be applied. It stays in the log, with the reason. Running servers pick the change up.
+		Short: "Skip an event that cannot be applied",
+		Long: `Skip an event that cannot be applied. It stays in the log, with the reason. Running servers pick the change up.
 
-The change is tried first: if it breaks an entry that can be applied now, nothing is recorded.`,
+The change is tried first: if it breaks an event that can be applied now, nothing is recorded.`,
 		Example: d.examples("log skip 17 --reason 'the import of May was wrong'"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -245,12 +245,12 @@ func (d *Data) newMap() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "map SEQ --type TYPE --reason WHY",
-		Short: "Read an entry as another command",
-		Long: `Read an entry as another command, for example after a command was renamed. Version and input stay those of the
-entry, unless they are given. The entry itself stays in the log unchanged, with the reason. Running servers pick the
+		Short: "Read an event as another command",
+		Long: `Read an event as another command, for example after a command was renamed. Version and input stay those of the
+event, unless they are given. The event itself stays in the log unchanged, with the reason. Running servers pick the
 change up.
 
-The change is tried first: if the entry cannot be applied like that, or the change breaks a later one, nothing is
+The change is tried first: if the event cannot be applied like that, or the change breaks a later one, nothing is
 recorded.
 
 If the fields of the command have changed, run petrock generate version instead, which covers all events of
@@ -274,8 +274,8 @@ the old version. If the command was removed or renamed, write the function Map i
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&am.Type, "type", "", "the type of the other command")
-	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default that of the entry)")
-	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default that of the entry)")
+	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default that of the event)")
+	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default that of the event)")
 	amendFlags(cmd, &am, &force)
 	return cmd
 }
@@ -298,7 +298,7 @@ func readInput(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// amend records how an entry is read from now on. It refuses an amendment that breaks an entry, unless it is forced.
+// amend records how an event is read from now on. It refuses an amendment that breaks an event, unless it is forced.
 func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force bool, does string) error {
 	var err error
 	if am.Seq, err = number(arg); err != nil {
@@ -323,14 +323,14 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 			}
 		}
 		if err := app.Amend(ctx, store, am); err != nil {
-			return fmt.Errorf("amending entry %d: %w", am.Seq, err)
+			return fmt.Errorf("amending event %d: %w", am.Seq, err)
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Entry %d, %s, %s from now on.\n\nNext:\n  %s replay\n", am.Seq, record.Type, does, d.program)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Event %d, %s, %s from now on.\n\nNext:\n  %s replay\n", am.Seq, record.Type, does, d.program)
 		return err
 	})
 }
 
-// try returns an error if an entry that can be applied now could not be applied with the amendment.
+// try returns an error if an event that can be applied now could not be applied with the amendment.
 func (d *Data) try(ctx context.Context, store app.Store, am app.Amendment) error {
 	err := app.CheckAmendment(ctx, store, am, d.plain()...)
 	var stuck *app.StuckError
@@ -346,11 +346,11 @@ func (d *Data) newRestore() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "restore SEQ --reason WHY",
-		Short: "Undo log skip or log map for an entry",
-		Long: `Undo log skip or log map for an entry: it is read as it was recorded. All amendments stay in the log, with their reasons.
+		Short: "Undo log skip or log map for an event",
+		Long: `Undo log skip or log map for an event: it is read as it was recorded. All amendments stay in the log, with their reasons.
 Running servers pick the change up.
 
-The change is tried first: if the entry cannot be applied as it was recorded, or the change breaks a later one, nothing
+The change is tried first: if the event cannot be applied as it was recorded, or the change breaks a later one, nothing
 is recorded.`,
 		Example: d.examples("log restore 17 --reason 'the import of May was right after all'"),
 		Args:    cobra.ExactArgs(1),
@@ -373,7 +373,7 @@ func complete(ctx context.Context, store app.Store, record app.Record, am app.Am
 			return am, err
 		}
 		if before, ok := all[am.Seq]; !ok || restores(before, record) {
-			return am, fmt.Errorf("entry %d is read as it was recorded: there is nothing to take back", am.Seq)
+			return am, fmt.Errorf("event %d is read as it was recorded: there is nothing to take back", am.Seq)
 		}
 		am.Type = record.Type
 	}

@@ -28,8 +28,8 @@ func (d *Data) newWorkers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "Show how far the workers are, and what they fail on",
-		Long: `Show how far the workers are, and what they fail on: the last entry that each has dealt with, how many
-there are after it, and which process runs it. An entry on which a worker fails is tried again, later each
+		Long: `Show how far the workers are, and what they fail on: the last event that each has dealt with, how many
+there are after it, and which process runs it. An event on which a worker fails is tried again, later each
 time, and set aside in the end; workers retry has it tried again. workers reset discards the saved fields of a
 worker whose type has changed.
 
@@ -101,12 +101,12 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	text := ""
 	switch {
 	case w.Error != "" && w.Trying != 0:
-		text = fmt.Sprintf("%s fails on entry %d (%d tries so far): %s\n", w.Name, w.Trying, w.Tries, oneLine(w.Error))
+		text = fmt.Sprintf("%s fails on event %d (%d tries so far): %s\n", w.Name, w.Trying, w.Tries, oneLine(w.Error))
 	case w.Error != "":
 		text = fmt.Sprintf("%s fails: %s\n", w.Name, oneLine(w.Error))
 	}
 	for _, a := range w.Aside {
-		text += fmt.Sprintf("%s has set entry %d aside after %d tries: %s\n", w.Name, a.Seq, a.Tries, oneLine(a.Error))
+		text += fmt.Sprintf("%s has set event %d aside after %d tries: %s\n", w.Name, a.Seq, a.Tries, oneLine(a.Error))
 		if !w.Unknown {
 			text += fmt.Sprintf("  try it again with: %s workers retry %s %d\n", d.program, w.Name, a.Seq)
 		}
@@ -122,14 +122,14 @@ func (d *Data) newRetry() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "retry WORKER [SEQ…] [--all]",
-		Short: "Retry entries that a worker has set aside",
-		Long: `Retry entries that a worker has set aside: those given, or all. The server that runs the worker retries them, or the
+		Short: "Retry events that a worker has set aside",
+		Long: `Retry events that a worker has set aside: those given, or all. The server that runs the worker retries them, or the
 next one that starts.`,
 		Example: d.examples("workers retry posts/digest 17", "workers retry posts/digest 17 18 23", "workers retry posts/digest --all"),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 1) {
-				return terminal.Usagef("workers retry needs the numbers of entries, or --all for all that %s has set aside", args[0])
+				return terminal.Usagef("workers retry needs the numbers of events, or --all for all that %s has set aside", args[0])
 			}
 			var seqs []int64
 			for _, arg := range args[1:] {
@@ -142,11 +142,11 @@ next one that starts.`,
 			return d.with(cmd.Context(), func(store *sqlite.Store) error { return d.retry(cmd, store, args[0], seqs) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "all entries that the worker has set aside")
+	cmd.Flags().BoolVar(&all, "all", false, "all events that the worker has set aside")
 	return cmd
 }
 
-// retry makes a worker retry entries, or all if none are given. Entries that it has not set aside are errors, but do not prevent the
+// retry makes a worker retry events, or all if none are given. Events that it has not set aside are errors, but do not prevent the
 // others.
 func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
@@ -173,15 +173,15 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	if len(again) == 0 {
 		return failed
 	}
-	entries := "entry"
+	events := "event"
 	if len(again) > 1 {
-		entries = "entries"
+		events = "events"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s tries %s %s again, as soon as a server runs it. %s workers shows what came of it.\n", worker, entries, strings.Join(again, ", "), d.program)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s tries %s %s again, as soon as a server runs it. %s workers shows what came of it.\n", worker, events, strings.Join(again, ", "), d.program)
 	return errors.Join(failed, err)
 }
 
-// aside returns the entries that a worker has set aside.
+// aside returns the events that a worker has set aside.
 func (d *Data) aside(ctx context.Context, store app.Store, worker string) ([]int64, error) {
 	w, err := d.worker(ctx, store, worker)
 	if err != nil {

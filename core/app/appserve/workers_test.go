@@ -47,13 +47,13 @@ func TestWorkers(t *testing.T) {
 	if out := must(t, dir, "workers"); !strings.Contains(out, "nobody wants to read that") || !strings.Contains(out, "weather workers retry posts/digest 1") {
 		t.Errorf("it says\n%s", out)
 	}
-	for args, want := range map[string]string{"1": "entry 1", "3 2": "entries 3, 2", "--all": "entries 1, 2, 3"} {
+	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
 		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest tries "+want+" again, ") {
 			t.Errorf("%s says\n%s", args, out)
 		}
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
-	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set entry 7 aside") || !strings.HasPrefix(out, "posts/digest tries entry 2 again") {
+	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest tries event 2 again") {
 		t.Errorf("it says %s, %v", out, err)
 	}
 	removed(t, dir)
@@ -136,7 +136,7 @@ func TestResetWorker(t *testing.T) {
 	end()
 }
 
-// untilAside runs an app until a worker has set so many entries aside.
+// untilAside runs an app until a worker has set so many events aside.
 func untilAside(t *testing.T, a *app.App, store app.Store, many int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -181,10 +181,10 @@ func TestPrintWorkers(t *testing.T) {
 posts/digest  7         3       1          host:12
 posts/mail    10        0       0          -
 posts/old     0         0       1          host:13  (not in this program: renamed or removed)
-posts/digest fails on entry 8 (2 tries so far): no; network
-posts/digest has set entry 5 aside after 5 tries: no such user
+posts/digest fails on event 8 (2 tries so far): no; network
+posts/digest has set event 5 aside after 5 tries: no such user
   try it again with: weather workers retry posts/digest 5
-posts/old has set entry 5 aside after 5 tries: no
+posts/old has set event 5 aside after 5 tries: no
 `
 	if out.String() != want {
 		t.Errorf("it says\n%s", out.String())

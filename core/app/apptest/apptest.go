@@ -37,7 +37,7 @@ type Client struct {
 	later    atomic.Int64 // by how much the clock was moved on
 }
 
-// Serve is a client of a server that has the features, on an empty log in memory. Entries have the ids id1, id2, and so
+// Serve is a client of a server that has the features, on an empty log in memory. Events have the ids id1, id2, and so
 // on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later (see [Time] and [Client.Later]). Workers do nothing unless
 // [Client.Work] says so. When the test ends, the log is replayed twice, and from snapshots, and
 // each has to give the state that the test has left. Other features of the program need not be there.
@@ -77,21 +77,21 @@ func (c *Client) Connect(o mcptest.Options) *mcptest.Client {
 
 // newOptions are those of an app to which the same things happen in every test.
 func (c *Client) newOptions() app.Options {
-	var entries atomic.Int64
+	var events atomic.Int64
 	return app.Options{
 		Program:     "test",
 		Partial:     true,
 		Logger:      slog.New(slog.NewTextHandler(c.t.Output(), nil)),
 		Fingerprint: "test",
 		Now: func() time.Time {
-			before := max(0, entries.Load()-1) // an entry has its id first
+			before := max(0, events.Load()-1) // an event has its id first
 			return Time(before + 1).Add(time.Duration(c.later.Load()))
 		},
-		NewID: func() string { return fmt.Sprintf("id%d", entries.Add(1)) },
+		NewID: func() string { return fmt.Sprintf("id%d", events.Add(1)) },
 	}
 }
 
-// Time returns the time of an entry of a test's log, by its sequence number, as long as [Client.Later] has not moved the
+// Time returns the time of an event of a test's log, by its sequence number, as long as [Client.Later] has not moved the
 // clock.
 func Time(seq int64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
@@ -113,7 +113,7 @@ func (c *Client) Work(ctx context.Context) {
 	}
 }
 
-// Later moves the clock on, for entries that follow and for [app.Now].
+// Later moves the clock on, for events that follow and for [app.Now].
 func (c *Client) Later(by time.Duration) { c.later.Add(int64(by)) }
 
 // checkReplay fails the test if the log leads to another state than the one it has left.
@@ -139,7 +139,7 @@ func (c *Client) checkReplay(ctx context.Context) {
 		}
 		for _, feature := range slices.Sorted(maps.Keys(live)) {
 			if a, b := string(live[feature]), string(again[feature]); a != b {
-				c.t.Errorf("the state of %s is another one when the log is %s: %s\nApply may go by the state, the command and its entry alone; Check and Answer may change nothing; all of the state has to be in exported fields.", feature, way.name, difference(a, b))
+				c.t.Errorf("the state of %s is another one when the log is %s: %s\nApply may go by the state, the command and its event alone; Check and Answer may change nothing; all of the state has to be in exported fields.", feature, way.name, difference(a, b))
 				return
 			}
 		}

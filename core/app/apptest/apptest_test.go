@@ -126,7 +126,7 @@ func TestServe(t *testing.T) {
 		}
 		times = append(times, record.ID+" "+record.Time.Format("15:04:05"))
 		if !record.Time.Equal(apptest.Time(record.Seq)) {
-			t.Errorf("entry %d has the time %v, not %v", record.Seq, record.Time, apptest.Time(record.Seq))
+			t.Errorf("event %d has the time %v, not %v", record.Seq, record.Time, apptest.Time(record.Seq))
 		}
 	}
 	if got := strings.Join(times, ", "); got != "id1 00:00:00, id2 00:00:01, id3 00:00:02, id4 00:00:03" {

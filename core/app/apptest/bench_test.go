@@ -283,11 +283,11 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(took[1]/took[0], "replay/scan")
 }
 
-// BenchmarkStart is a start with a snapshot, over one without, with 1,000,000 entries about 10,000 things.
+// BenchmarkStart is a start with a snapshot, over one without, with 1,000,000 events about 10,000 things.
 func BenchmarkStart(b *testing.B) {
-	const entries, things = 1_000_000, 10_000
+	const events, things = 1_000_000, 10_000
 	path := filepath.Join(b.TempDir(), "log.db")
-	fill(b, path, entries, func(seq int) any {
+	fill(b, path, events, func(seq int) any {
 		return Change{ID: fmt.Sprint("thing ", seq%things), Text: fmt.Sprint("text ", seq)}
 	}, "live/change")
 	a, _ := opened(b, path, app.Options{Fingerprint: "x"})
@@ -308,12 +308,12 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(took[0]/took[1], "snapshot/replay")
 }
 
-// fill writes entries to a log, many at once.
-func fill(b *testing.B, path string, entries int, command func(seq int) any, kind string) {
+// fill writes events to a log, many at once.
+func fill(b *testing.B, path string, events int, command func(seq int) any, kind string) {
 	b.Helper()
 	s, err := sqlite.Open(b.Context(), path)
 	fatal(b, err)
-	for first := 1; first <= entries; first += 10_000 {
+	for first := 1; first <= events; first += 10_000 {
 		var records []app.Record
 		for seq := first; seq < first+10_000; seq++ {
 			data, err := json.Marshal(command(seq))

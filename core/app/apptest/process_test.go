@@ -202,7 +202,7 @@ func TestKilledWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seq++; r.Seq != seq {
-			t.Fatalf("entry %d comes where %d should", r.Seq, seq)
+			t.Fatalf("event %d comes where %d should", r.Seq, seq)
 		}
 		var note Note
 		if err := json.Unmarshal(r.Data, &note); err != nil {
@@ -226,7 +226,7 @@ func TestKilledWriters(t *testing.T) {
 		c.end(t)
 	}
 	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], fmt.Sprintf(`"count":%d`, seq)) {
-		t.Errorf("the processes have different states, or not those of %d entries", seq)
+		t.Errorf("the processes have different states, or not those of %d events", seq)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestHostileBodies(t *testing.T) {
 		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "it panicked: 1 (posts/bad.go:15)"},
 		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts is another one"},
-		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "entry 1: never"},
+		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "event 1: never"},
 	}
 	// What is run takes its time: some are picked.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -94,7 +94,7 @@ func TestLogStays(t *testing.T) {
 	w.registers("cmd/hello/wire_gen.go", "posts.Feature()", "users.Feature()")
 	w.goCommand("test", "./features/...")
 
-	// What it has no entries of may go.
+	// What it has no events of may go.
 	if _, err := e.Destroy(t.Context(), "command", "posts/archive", engine.Options{}); err != nil {
 		t.Fatal(err)
 	}

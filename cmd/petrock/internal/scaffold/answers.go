@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/mod/module"
 
@@ -107,8 +108,12 @@ func reserved(word string) string {
 	return ""
 }
 
-// suggestion is the way out of a bad name, or nothing if there is no good one.
+// suggestion returns a valid name like a bad one, as the end of an error, or "" if letters would be
+// lost.
 func suggestion(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsLetter(r) && !gen.IsLetter(r) }) {
+		return ""
+	}
 	better := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !gen.IsLetter(r) && !gen.IsDigit(r) }), "-")
 	better = strings.TrimLeftFunc(better, func(r rune) bool { return !gen.IsLetter(r) })
 	if better == name || CheckName(better) != nil {

@@ -68,6 +68,9 @@ func TestCheckName(t *testing.T) {
 			t.Errorf("%q: %v, and not %q", name, err, say)
 		}
 	}
+	if err := scaffold.CheckName("über"); err == nil || strings.Contains(err.Error(), "try") {
+		t.Errorf("of a name with an accent it says %v", err)
+	}
 }
 
 func TestCheckModule(t *testing.T) {

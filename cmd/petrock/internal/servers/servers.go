@@ -285,7 +285,7 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape) (*mcpconfig.
 		return t.program(command), words[:dash], nil
 	}
 	if !namesServer(shape, words) {
-		server, err := t.fallback()
+		server, err := t.fallback(words)
 		return server, words, err
 	}
 	if isURL(words[0]) {
@@ -313,8 +313,9 @@ func (t *target) program(command []string) *mcpconfig.Server {
 	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Command: command[0], Args: command[1:], Dir: t.folder()}
 }
 
-// fallback returns the server of a command line that names none.
-func (t *target) fallback() (*mcpconfig.Server, error) {
+// fallback returns the server of a command line that names none. The words name a tool, a resource
+// or a prompt.
+func (t *target) fallback(words []string) (*mcpconfig.Server, error) {
 	config, err := t.configuration(t.input())
 	if errors.Is(err, mcpconfig.ErrNone) {
 		return nil, terminal.Usagef("no server is named, and there is %w; name a URL, or a command after --", err)
@@ -329,6 +330,10 @@ func (t *target) fallback() (*mcpconfig.Server, error) {
 	}
 	if found, err := project.Find(config.Dir); err == nil && slices.Contains(names, found.Name) {
 		best = found.Name
+	}
+	if best == "" && len(words) > 0 && slices.Contains(names, words[0]) {
+		wanted := map[string]string{"call": "tool", "read": "resource", "prompt": "prompt"}[t.cmd.Name()]
+		return nil, terminal.Usagef("%s is a server; name a %s too", words[0], wanted)
 	}
 	if best == "" {
 		err := fmt.Errorf("no server is named; %s has: %s; a server is also a URL, or a command after --", strings.Join(config.Files, ", "), strings.Join(names, ", "))

@@ -221,6 +221,8 @@ func TestServers(t *testing.T) {
 		{"by name", map[string]string{".mcp.json": two}, "call other echo text=hi", 0, `{"text":"hi"}`},
 		{"by name, tools", map[string]string{".mcp.json": two}, "tools other", 0, `echo text=string`},
 		{"none is named", map[string]string{".mcp.json": two}, "call echo text=hi", 2, "good, other, unset, dies; a server is also a URL, or a command after --"},
+		{"a server without a tool", map[string]string{".mcp.json": two}, "call other", 2, "other is a server; name a tool too"},
+		{"a server without a resource", map[string]string{".mcp.json": two}, "read other", 2, "other is a server; name a resource too"},
 		{"that of the project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "other"}`}, "call echo text=hi", 0, `{"text":"hi"}`},
 		{"of another project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "else"}`}, "call echo text=hi", 2, "no server is named"},
 		{"an unknown name", map[string]string{".mcp.json": two}, "tools good2", 2, "there are: good, other, unset, dies"},

@@ -53,8 +53,8 @@ func TestAskQuestion(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(step.Name, " in ", revision), func(t *testing.T) { asking.CheckTool(t, "ask_question", step) })
 		}
-		if entries, err := client.Store.Last(t.Context()); err != nil || entries != 3 {
-			t.Errorf("in %s, the log has %d entries, %v", revision, entries, err)
+		if events, err := client.Store.Last(t.Context()); err != nil || events != 3 {
+			t.Errorf("in %s, the log has %d events, %v", revision, events, err)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestAskQuestionInVain(t *testing.T) {
 	}
 	asking := client.Connect(mcptest.Options{Capabilities: sampling(), Handle: silent})
 	asking.CheckTool(t, "ask_question", mcptest.Example{Input: `{"question":"Who?"}`, Error: "answered without a text; ask again"})
-	if entries, err := client.Store.Last(t.Context()); err != nil || entries != 0 {
-		t.Errorf("the log has %d entries, %v", entries, err)
+	if events, err := client.Store.Last(t.Context()); err != nil || events != 0 {
+		t.Errorf("the log has %d events, %v", events, err)
 	}
 }

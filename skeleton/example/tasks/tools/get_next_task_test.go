@@ -28,8 +28,8 @@ func TestGetNextTask(t *testing.T) {
 	} {
 		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, "get_next_task", step) })
 	}
-	if entries, err := client.Store.Last(t.Context()); err != nil || entries != 4 {
-		t.Errorf("the log has %d entries, %v: who gets nothing leaves nothing there", entries, err)
+	if events, err := client.Store.Last(t.Context()); err != nil || events != 4 {
+		t.Errorf("the log has %d events, %v: who gets nothing leaves nothing there", events, err)
 	}
 }
 

@@ -28,9 +28,9 @@ func TestLeases(t *testing.T) {
 	if again := take(t, client, "eve"); again.ID != first.ID || again.Lease == first.Lease || again.Attempts != 2 || again.Agent != "eve" {
 		t.Errorf("eve has %+v", again)
 	}
-	entries, err := client.Store.Last(t.Context())
-	if err != nil || entries != 8 { // three of create, four of take, one of return
-		t.Errorf("the log has %d entries, %v", entries, err)
+	events, err := client.Store.Last(t.Context())
+	if err != nil || events != 8 { // three of create, four of take, one of return
+		t.Errorf("the log has %d events, %v", events, err)
 	}
 }
 
