@@ -128,9 +128,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	if whole {
 		after.Tools, after.Resources, after.ResourceTemplates, after.Prompts = now.Tools, now.Resources, now.ResourceTemplates, now.Prompts
 		after.Capabilities = now.Capabilities
-		if !p.destroys {
-			p.breaks = contract.Breaking(before, after)
-		}
+		p.breaks = contract.Breaking(before, after)
 	} else {
 		after.Add(now) // nothing is dropped of what could not be read
 	}

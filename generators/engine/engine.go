@@ -153,17 +153,30 @@ func (e *Engine) look(ctx context.Context) error {
 	return nil
 }
 
-// facts returns what generators know of the project.
-func (e *Engine) facts(ctx context.Context) gen.Project {
+// facts returns what a generator knows of the project. It can ask for more during its turn.
+func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
 	for _, dir := range e.before.Dirs() {
 		if pkg := e.before.Package(dir, nil); pkg != nil {
 			p.Packages[dir] = pkg.Name
 		}
 	}
-	p.Function = func(ref string) (*gen.Function, error) { return e.function(ctx, ref) }
-	p.Feature = func(name string) *gen.Feature { return e.feature(ctx, name) }
-	p.Migrate = func(entry string, edit gen.Edit) (*gen.Migration, error) { return e.migrate(ctx, entry, edit) }
+	p.Function = func(ref string) (found *gen.Function, err error) {
+		if ended := t.use(func() { found, err = e.function(ctx, ref) }); ended != nil {
+			return nil, ended
+		}
+		return found, err
+	}
+	p.Feature = func(name string) (found *gen.Feature) {
+		t.use(func() { found = e.feature(ctx, name) }) // after the end there is none
+		return found
+	}
+	p.Migrate = func(entry string, edit gen.Edit) (made *gen.Migration, err error) {
+		if ended := t.use(func() { made, err = e.migrate(ctx, entry, edit) }); ended != nil {
+			return nil, ended
+		}
+		return made, err
+	}
 	return p
 }
 

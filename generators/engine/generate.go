@@ -59,7 +59,7 @@ func (r generateRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal
 			return nil, err
 		}
 	}
-	draft, err := g.Make(e.facts(ctx), r.input)
+	draft, err := e.runGenerator(ctx, g, r.input)
 	if err != nil {
 		return nil, makeError(g.Name, err)
 	}

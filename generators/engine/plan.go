@@ -59,7 +59,6 @@ type plan struct {
 	accepts      []string        // commands whose recorded fields are given up
 	settles      string          // the command whose versions it settles; those of others are left as they are
 	lenient      bool            // it only takes away: what is broken is left as it is
-	destroys     bool            // it removes a component, and so what clients were offered
 	whole        bool            // it is made of all of the project
 	undone       *undone         // what is undone of the contract
 }

@@ -39,7 +39,13 @@ type request interface {
 
 // transact makes one change of the project. A dry run plans and verifies, and keeps the plan instead
 // of applying it.
-func (e *Engine) transact(ctx context.Context, r request, o Options) (*Result, error) {
+func (e *Engine) transact(ctx context.Context, r request, o Options) (_ *Result, err error) {
+	applying := false
+	defer func() {
+		if err != nil && ctx.Err() != nil && !applying {
+			err = errors.New("interrupted; nothing was changed")
+		}
+	}()
 	j, err := e.openJournal(ctx)
 	if err != nil {
 		return nil, err
@@ -56,9 +62,12 @@ func (e *Engine) transact(ctx context.Context, r request, o Options) (*Result, e
 	if err := e.verify(ctx, p, o); err != nil {
 		return nil, err
 	}
-	if o.DryRun {
+	if err := ctx.Err(); err != nil { // the last moment to cancel
+		return nil, err
+	}
+	if applying = !o.DryRun; o.DryRun {
 		err = e.savePlan(p)
-	} else if err = e.apply(ctx, j, p); err == nil {
+	} else if err = e.apply(j, p); err == nil {
 		err = e.record(j, p)
 	}
 	if err != nil {
@@ -73,12 +82,9 @@ func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
 }
 
 // apply writes the files of a plan: all of them, or none.
-func (e *Engine) apply(ctx context.Context, j *journal.Journal, p *plan) error {
+func (e *Engine) apply(j *journal.Journal, p *plan) error {
 	if len(p.files) == 0 {
 		return nil
-	}
-	if err := ctx.Err(); err != nil { // the last moment to cancel
-		return err
 	}
 	e.step("writing")
 	op := p.operation

@@ -50,7 +50,7 @@ func (r *undoRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (
 		return nil, err
 	}
 	p.operation.Title, p.operation.Undoes = "undo "+r.target.Title, r.target.ID
-	p.lenient, p.destroys = true, true
+	p.lenient = true
 	return p, e.derive(ctx, p, e.touched(p), true)
 }
 
