@@ -39,7 +39,7 @@ A generator that the project adds for itself is one more kind.`,
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
 				why = ", and with --no-exec none of the project's own"
 			}
-			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(kinds(all), ", "), why)
+			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(gen.Kinds(all), ", "), why)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -49,14 +49,6 @@ A generator that the project adds for itself is one more kind.`,
 		cmd.AddCommand(newGenerator(env, g))
 	}
 	return cmd
-}
-
-func kinds(all []gen.Generator) []string {
-	var names []string
-	for _, g := range all {
-		names = append(names, g.Name)
-	}
-	return names
 }
 
 // newGenerator is the command of one generator. Its arguments and flags are the properties of

@@ -20,7 +20,7 @@ const aboutDir = `{"type":"string"}`
 // registerGenerators offers each generator as a tool of its own, any of them by the name of its kind, and a look
 // at what any of them would do.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
-	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(kinds(t.options.Generators), ", "))
+	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Kinds(t.options.Generators), ", "))
 	yes, no := true, false
 	looks := t.options.NoExec // what runs code does more than look
 	err := errors.Join(

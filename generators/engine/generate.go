@@ -149,14 +149,12 @@ func makeError(kind string, err error) error {
 
 // generator returns the generator of a kind.
 func (e *Engine) generator(kind string) (gen.Generator, error) {
-	var names []string
 	for _, g := range e.generators {
 		if g.Name == kind {
 			return g, nil
 		}
-		names = append(names, g.Name)
 	}
-	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(names, ", "))
+	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(gen.Kinds(e.generators), ", "))
 }
 
 // title describes the operation in one line. If the input has no name, made is the name it got.

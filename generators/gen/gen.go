@@ -119,6 +119,15 @@ type Generator struct {
 	Make        func(p Project, input json.RawMessage) (Draft, error)
 }
 
+// Kinds returns the names of generators.
+func Kinds(all []Generator) []string {
+	var names []string
+	for _, g := range all {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
 // Typed adapts a function of Go types for [Generator].
 func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMessage) (Draft, error) {
 	return func(p Project, input json.RawMessage) (Draft, error) {
