@@ -3,6 +3,7 @@
 package project
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,6 +56,9 @@ func Find(dir string) (*Project, error) {
 		switch {
 		case err == nil:
 			p := &Project{Root: root}
+			if err := CheckMerged(file, text); err != nil {
+				return nil, err
+			}
 			if err := json.Unmarshal(text, &p.Manifest); err != nil {
 				return nil, fmt.Errorf("%s: %w; bring it back from version control", file, err)
 			}
@@ -68,6 +72,16 @@ func Find(dir string) (*Project, error) {
 			return nil, fmt.Errorf("%w in %s or a folder above it", ErrNone, start)
 		}
 	}
+}
+
+// CheckMerged refuses the text of a file that has conflict markers of git.
+func CheckMerged(file string, text []byte) error {
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte("<<<<<<< ")) || bytes.HasPrefix(line, []byte(">>>>>>> ")) {
+			return fmt.Errorf("%s has conflict markers: resolve the merge", file)
+		}
+	}
+	return nil
 }
 
 // Source returns the folder of the source of a program: the project of that name around the working

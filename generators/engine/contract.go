@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
@@ -78,6 +79,9 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 		if text, err = e.root.ReadFile(contract.File); err != nil && !isMissing(err) {
 			return nil, err
 		}
+	}
+	if err := project.CheckMerged(contract.File, text); err != nil {
+		return nil, err
 	}
 	return contract.Parse(text)
 }
