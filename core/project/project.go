@@ -60,10 +60,10 @@ func Find(dir string) (*Project, error) {
 				return nil, err
 			}
 			if err := json.Unmarshal(text, &p.Manifest); err != nil {
-				return nil, fmt.Errorf("%s: %w; bring it back from version control", file, err)
+				return nil, fmt.Errorf("%s: %w; restore it from version control", file, err)
 			}
 			if p.Name == "" {
-				return nil, fmt.Errorf("%s: it has no name; bring it back from version control", file)
+				return nil, fmt.Errorf("%s: no name; restore it from version control", file)
 			}
 			return p, nil
 		case !errors.Is(err, fs.ErrNotExist):

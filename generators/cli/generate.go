@@ -251,7 +251,7 @@ func (f *form) check(kind string, args []string, hasInput bool) error {
 		missing := f.words[len(args)]
 		return fmt.Errorf("a %s needs a %s: %s%s", kind, missing.name, kind, f.usage())
 	case len(args) > len(f.words) && f.rest == nil:
-		return fmt.Errorf("%q is more than a %s takes: %s%s", args[len(f.words)], kind, kind, f.usage())
+		return fmt.Errorf("unexpected argument %q of a %s: %s%s", args[len(f.words)], kind, kind, f.usage())
 	}
 	return nil
 }
@@ -440,7 +440,7 @@ func objects(cmd *cobra.Command, flag string, texts []string) ([]json.RawMessage
 		}
 		for _, raw := range list {
 			if err := strictjson.Check(raw); err != nil {
-				return nil, terminal.Usagef("--%s: %s is no JSON: %w", flag, fmt.Sprintf("%.80s", raw), err)
+				return nil, terminal.Usagef("--%s: %s is not valid JSON: %w", flag, fmt.Sprintf("%.80s", raw), err)
 			}
 		}
 		all = append(all, list...)

@@ -208,11 +208,11 @@ func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) 
 type UndoInput struct {
 	Operation string `json:"operation,omitempty"` // Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone
 	Keep      bool   `json:"keep,omitempty"`      // Leave files that were edited since, and undo the rest
-	Force     bool   `json:"force,omitempty"`     // Take back files that were edited since, too
+	Force     bool   `json:"force,omitempty"`     // Also undo files that were edited since
 	Dir       string `json:"dir,omitempty"`       // Folder of the project
 }
 
-// Undo takes an operation back, whole: files become what they were before it, and derived files follow. It
+// Undo reverts an operation as a whole: its files are restored, and derived files are derived again. It
 // refuses if they were edited since or later operations build on it. An undo can be undone by its own id.
 //
 //petrock:hints destructive closed-world

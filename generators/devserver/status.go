@@ -18,7 +18,7 @@ type ProjectStatusInput struct {
 	Dir string `json:"dir,omitempty"` // Folder of the project
 }
 
-// ProjectStatusOutput is what project_status gives back.
+// ProjectStatusOutput is what project_status returns.
 type ProjectStatusOutput struct {
 	OK          bool                   `json:"ok"`          // Whether it compiles, and petrock.sum and contract.json can be read
 	Name        string                 `json:"name"`        // Name of the project and of its server's program

@@ -129,7 +129,7 @@ func (e *Engine) look(ctx context.Context) error {
 		return fmt.Errorf("reading %w", err)
 	}
 	if parsed.Module == nil {
-		return errors.New("go.mod: it names no module; bring it back from version control")
+		return errors.New("go.mod: no module directive; restore it from version control")
 	}
 	module := typecheck.Module{Path: parsed.Module.Mod.Path, Go: "1.16"}
 	if parsed.Go != nil {
@@ -188,7 +188,7 @@ type Result struct {
 	Kind        string                 `json:"kind,omitempty"`      // Of the component
 	Name        string                 `json:"name,omitempty"`      // Of the component, as clients see it
 	Operation   string                 `json:"operation,omitempty"` // Id under which it can be undone
-	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was taken back
+	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
 	Plan        string                 `json:"plan,omitempty"`      // Id of the plan that was made, under which it can be applied
 	Files       []FileChange           `json:"files"`               // What changed
 	Components  []derive.Component     `json:"components"`          // Definitions of what is new

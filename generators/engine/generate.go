@@ -136,7 +136,7 @@ func makeError(kind string, err error) error {
 	}
 	if wrong, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{
-			Reason: "the " + wrong.What + " is no Go that can stand in a function:",
+			Reason: "the " + wrong.What + " is not valid Go for a function:",
 			Diagnostics: []typecheck.Diagnostic{{
 				File: wrong.What, Line: wrong.Line, Column: wrong.Column, Message: wrong.Message,
 				Lines: typecheck.LinesAround(wrong.Text, wrong.Line),
@@ -176,7 +176,7 @@ func (e *Engine) touched(p *plan) []derive.Place {
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		if _, err := e.root.Lstat(file.Path); err == nil {
-			p.conflicts = append(p.conflicts, file.Path+" is there already")
+			p.conflicts = append(p.conflicts, file.Path+" already exists")
 			continue
 		} else if !isMissing(err) {
 			p.conflicts = append(p.conflicts, err.Error())

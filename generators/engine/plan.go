@@ -206,7 +206,7 @@ func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Take another name, or change what is there."}
+		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy what exists first."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -430,7 +430,7 @@ func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, erro
 // readSaved reads a saved plan.
 func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
-		return nil, terminal.Usagef("%q is no id of a plan; that of a dry run has 16 digits and letters", id)
+		return nil, terminal.Usagef("%q is not the id of a plan; a dry run prints one, of 16 hexadecimal digits", id)
 	}
 	text, err := e.root.ReadFile(path.Join(plansDir, id+".json"))
 	if isMissing(err) {

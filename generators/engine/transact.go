@@ -123,11 +123,11 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	}
 	switch {
 	case r.Plan != "":
-		r.Next = []string{fmt.Sprintf("Apply the plan %s to write it.", r.Plan)}
+		r.Next = []string{fmt.Sprintf("Write it with petrock apply %s (over MCP: apply).", r.Plan)}
 	case r.DryRun:
 		r.Next = []string{}
 	case r.Action == actionUndo:
-		r.Next = []string{fmt.Sprintf("To undo %s brings back what was taken back.", r.Operation)}
+		r.Next = []string{fmt.Sprintf("Undo %s to restore what was undone.", r.Operation)}
 	}
 	r.Next = append(r.Next, e.forLogs(p)...)
 	return r, nil

@@ -78,7 +78,7 @@ type Trial struct {
 type Example struct {
 	Name   string          `json:"name"`             // What it shows
 	Input  json.RawMessage `json:"input,omitempty"`  // What the component is given
-	Output json.RawMessage `json:"output,omitempty"` // What it is to give back
+	Output json.RawMessage `json:"output,omitempty"` // What it is to return
 	Error  string          `json:"error,omitempty"`  // A part of the error that it is to give instead
 }
 
