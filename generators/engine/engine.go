@@ -190,6 +190,7 @@ type Result struct {
 	Operation   string                 `json:"operation,omitempty"` // Id under which it can be undone
 	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
 	Plan        string                 `json:"plan,omitempty"`      // Id of the plan that was made, under which it can be applied
+	Notices     []string               `json:"notices,omitempty"`   // What the caller may not expect, such as a feature that is created for a command
 	Files       []FileChange           `json:"files"`               // What changed
 	Components  []derive.Component     `json:"components"`          // Definitions of what is new
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // What was wrong with the project before, and still is, as far as it was looked for

@@ -64,7 +64,7 @@ func (r generateRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal
 		return nil, makeError(g.Name, err)
 	}
 	p.operation.Title = title(g.Name, r.input, draft.Name)
-	p.kind, p.name, p.next = draft.Kind, draft.Name, draft.Next
+	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
 	if err := e.planDraft(ctx, p, draft); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type plan struct {
 	operation  journal.Operation // its record; has an id once it is applied
 	kind, name string            // the component that is generated or destroyed
 	next       []string          // what to do after it, one sentence each
+	notices    []string          // what the user may not expect
 
 	texts      map[string][]byte      // by path; nil for a file to delete
 	modes      map[string]fs.FileMode // permissions of restored files

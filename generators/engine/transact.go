@@ -139,7 +139,7 @@ func (e *Engine) newResult(p *plan) *Result {
 		Action: p.action, Undoes: p.operation.Undoes, Kind: p.kind, Name: p.name,
 		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...),
 		Diagnostics: append([]typecheck.Diagnostic{}, p.existing...),
-		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{},
+		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices,
 	}
 	for _, f := range p.files {
 		r.Files = append(r.Files, fileChange(f))

@@ -58,6 +58,9 @@ type Draft struct {
 	Files []File   // new files, which must not exist
 	Next  []string // next steps for the user, one sentence each
 
+	// Notices are what the user may not expect, such as a feature that is created for a command.
+	Notices []string
+
 	// Changes are existing files with new texts: renames and migrations that the user asked for.
 	// Settles is the command whose versions they settle, such as posts/create.
 	Changes []File
