@@ -27,7 +27,7 @@ type named struct {
 	directives  []string
 
 	body     *body         // nil if it is left to be written
-	examples []gen.Example // of what it gives back
+	examples []gen.Example // of what it returns
 
 	feature string   // that it is part of; empty if it is of none
 	check   *body    // of a command, nil if it refuses nothing
@@ -154,7 +154,7 @@ func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
 		}
 	}
 	draft.Trial = n.trial()
-	gives := "gives back"
+	gives := "returns"
 	if n.kind == "worker" {
 		gives = "does"
 	}
@@ -177,7 +177,7 @@ type Written struct {
 	Examples []Example `json:"examples,omitempty"`                // Its test, which has to pass before anything is written. output is exact, error a part of one; without either, any success will do
 }
 
-// WrittenText is the same of a component that gives back text.
+// WrittenText is the same of a component that returns text.
 type WrittenText struct {
 	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which return a string and an error; otherwise as of generate_tool
 	Examples []Example `json:"examples,omitempty"`                // As of generate_tool

@@ -228,7 +228,7 @@ func (c crud) checks(file gen.GoFile, command, about string, result *jen.Stateme
 	file.Func().Params(jen.Id("c").Id(command)).Id("Check").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Error().Block(jen.Return(result))
 }
 
-// applies adds the method that changes the state, and gives back an item.
+// applies adds the method that changes the state, and returns an item.
 func (c crud) applies(file gen.GoFile, command, about string, body func(*jen.Group)) {
 	file.Comment("// Apply " + about)
 	file.Func().Params(jen.Id("c").Id(command)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(c.p.Import("core/app"), "Event")).Id(c.typ).BlockFunc(body)
@@ -351,7 +351,7 @@ func (c crud) answers(file gen.GoFile, query, about, output string, body func(*j
 // get is the query for one item.
 func (c crud) get() gen.GoFile {
 	file := c.file()
-	c.command(file, "Get", "gives back one "+c.one+".", nil, c.idField())
+	c.command(file, "Get", "returns one "+c.one+".", nil, c.idField())
 	c.answers(file, "Get", "finds it.", c.typ, func(g *jen.Group) {
 		g.If(jen.Err().Op(":=").Id("s").Dot("known").Call(jen.Id("q").Dot("ID")), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id(c.typ).Values(), jen.Err()))
 		g.Return(jen.Op("*").Add(c.items()).Index(jen.Id("q").Dot("ID")), jen.Nil())

@@ -125,8 +125,9 @@ func rendered(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-// madeFor says that a feature is made because there is none of its name, and which there are; nothing if it is the first.
-func madeFor(p gen.Project, feature string) []string {
+// createsFeature is the notice that a feature is created, with the other features and one whose name
+// is close.
+func createsFeature(p gen.Project, feature string) string {
 	var others []string
 	meant := ""
 	for _, dir := range slices.Sorted(maps.Keys(p.Packages)) {
@@ -136,17 +137,18 @@ func madeFor(p gen.Project, feature string) []string {
 		}
 		others = append(others, name)
 		if meant == "" && isNear(name, feature) {
-			meant = fmt.Sprintf("; is %s meant? Then undo this", name)
+			meant = fmt.Sprintf("; did you mean %s? Then undo this", name)
 		}
 	}
+	notice := "creates the feature " + feature
 	if len(others) == 0 {
-		return nil
+		return notice
 	}
 	const most = 12
 	if len(others) > most {
 		others = append(others[:most], "…")
 	}
-	return []string{fmt.Sprintf("There was no feature %s, so it was made; those before it are %s%s.", feature, strings.Join(others, ", "), meant)}
+	return fmt.Sprintf("%s; other features: %s%s", notice, strings.Join(others, ", "), meant)
 }
 
 // isNear reports whether one name may be a slip of the pen for the other: two letters are different, missing or too many at
@@ -292,7 +294,7 @@ func (n named) apartFrom(fields []gen.Field, methods ...string) error {
 	return nil
 }
 
-// begin adds the state to a draft if the feature is not there yet.
+// begin adds the state to a draft if the feature does not exist yet.
 func (n named) begin(p gen.Project, draft gen.Draft) (gen.Draft, error) {
 	if p.Packages[n.dir] != "" {
 		return draft, nil
@@ -302,7 +304,8 @@ func (n named) begin(p gen.Project, draft gen.Draft) (gen.Draft, error) {
 	}
 	files, err := plainFeature(p, n.feature)
 	draft.Files = append(draft.Files, files...)
-	draft.Next = slices.Concat(madeFor(p, n.feature), []string{fmt.Sprintf("The feature %s is new: say in %s what there is to be kept.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next)
+	draft.Notices = append(draft.Notices, createsFeature(p, n.feature))
+	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
 	return draft, err
 }
 

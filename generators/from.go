@@ -22,7 +22,7 @@ import (
 func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	switch {
 	case len(in.Fields)+len(in.Output) > 0:
-		return gen.Draft{}, fmt.Errorf("a tool that is made of %s takes and gives back what that does; leave fields and output out", in.From)
+		return gen.Draft{}, fmt.Errorf("a tool that is made of %s takes and returns what that does; leave fields and output out", in.From)
 	case in.Body != "":
 		return gen.Draft{}, fmt.Errorf("a tool that is made of %s does what that does; leave the body out", in.From)
 	case p.Function == nil:
@@ -87,7 +87,7 @@ type wrapper struct {
 //		Tags  []string `json:"tags,omitempty"` // Tags
 //	}
 //
-//	// FindOutput is what find gives back.
+//	// FindOutput is what find returns.
 //	type FindOutput struct {
 //		Rows  []store.Row `json:"rows"`  // Rows
 //		Total int         `json:"total"` // Total
@@ -112,7 +112,7 @@ func (w *wrapper) write(file gen.GoFile) {
 	if w.gives.whole != nil {
 		output = spelled.write(w.gives.whole)
 	} else {
-		w.structure(file, &spelled, "Output", "is what "+w.wire+" gives back.", w.gives.parts)
+		w.structure(file, &spelled, "Output", "is what "+w.wire+" returns.", w.gives.parts)
 	}
 	local := spelled.declare(file, append([]string{"context", "ctx", "in", "err", w.goName, w.goName + "Input", w.goName + "Output"}, w.function.Taken...))
 
@@ -212,7 +212,7 @@ func (w *wrapper) next(test string) []string {
 		next = append(next, fmt.Sprintf("Say in the comments of %sInput, in %s, what its fields mean, and derive again (sync, or build): models fill them in by that.", w.goName, w.path()))
 	}
 	if len(w.examples) == 0 {
-		next = append(next, fmt.Sprintf("Say in its test, %s, what %s gives back for an input of yours.", test, w.wire))
+		next = append(next, fmt.Sprintf("Say in its test, %s, what %s returns for an input of yours.", test, w.wire))
 	}
 	return append(next, fmt.Sprintf("go test ./%s", w.dir))
 }
@@ -242,7 +242,7 @@ func structOf(t types.Type) (made types.Type, pointer bool) {
 	return t, pointer
 }
 
-// A part is a parameter or a result of a function, as a field of what a tool takes or gives back.
+// A part is a parameter or a result of a function, as a field of what a tool takes or returns.
 type part struct {
 	name     string     // in JSON
 	goName   string     // of the field

@@ -215,7 +215,7 @@ func (r recipe) test(folder string) {
 	r.Line()
 }
 
-// draft gives back what was made, which is of a kind.
+// draft returns what was made, which is of a kind.
 //
 //	where := path.Join(dir, name.File("handler"))
 //	return gen.Draft{

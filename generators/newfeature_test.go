@@ -16,11 +16,11 @@ func TestNewFeatureIsTold(t *testing.T) {
 		packages map[string]string
 		says     string
 	}{
-		{"post", some, "There was no feature post, so it was made; those before it are posts, users; is posts meant? Then undo this."},
-		{"psots", some, "There was no feature psots, so it was made; those before it are posts, users; is posts meant? Then undo this."},
-		{"userss", some, "There was no feature userss, so it was made; those before it are posts, users; is users meant? Then undo this."},
-		{"orders", some, "There was no feature orders, so it was made; those before it are posts, users."},
-		{"orders", nil, "The feature orders is new: "},
+		{"post", some, "creates the feature post; other features: posts, users; did you mean posts? Then undo this"},
+		{"psots", some, "creates the feature psots; other features: posts, users; did you mean posts? Then undo this"},
+		{"userss", some, "creates the feature userss; other features: posts, users; did you mean users? Then undo this"},
+		{"orders", some, "creates the feature orders; other features: posts, users"},
+		{"orders", nil, "creates the feature orders"},
 		{"posts", some, ""},
 	} {
 		p := gen.Project{Name: "hello", Module: "example.com/hello", Packages: c.packages}
@@ -32,9 +32,9 @@ func TestNewFeatureIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, next := range [][]string{command.Next, query.Next} {
-			if c.says == "" && strings.Contains(strings.Join(next, " "), "feature posts") || c.says != "" && !strings.HasPrefix(next[0], c.says) {
-				t.Errorf("of %s it says %q, not %q", c.name, next, c.says)
+		for _, notices := range [][]string{command.Notices, query.Notices} {
+			if got := strings.Join(notices, "\n"); got != c.says {
+				t.Errorf("of %s it says %q, not %q", c.name, got, c.says)
 			}
 		}
 	}

@@ -128,7 +128,7 @@ func distinct(uri string, fields []gen.Field) error {
 
 // notWritten is the part of a test that expects an error until the function is written.
 func (n named) notWritten(g *jen.Group) {
-	g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s gives back.", n.wire))
+	g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s returns.", n.wire))
 	g.If(jen.Err().Op("==").Nil().Op("||").Op("!").Qual("strings", "Contains").Call(jen.Err().Dot("Error").Call(), jen.Lit(n.where()))).Block(
 		jen.Id("t").Dot("Errorf").Call(jen.Lit(n.wire+" says %v"), jen.Err()),
 	)

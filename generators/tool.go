@@ -34,7 +34,7 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return toolFrom(p, in)
 	}
 	if in.Name == "" {
-		return gen.Draft{}, errors.New("a tool needs a name: send_mail, for instance; or a function of the project that it is made of: from ./store.Find")
+		return gen.Draft{}, errors.New("a tool needs a \"name\", such as send_mail, or \"from\", a function of the project such as ./store.Find")
 	}
 	n, err := names(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
@@ -56,7 +56,7 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	}
 
 	taken := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes.", fields: input}
-	given := structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.wire + " gives back.", fields: output}
+	given := structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.wire + " returns.", fields: output}
 	if err := n.apart(taken, given); err != nil {
 		return gen.Draft{}, err
 	}
@@ -95,7 +95,7 @@ func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, erro
 	wrong, err := encodeFields(taken.fields, samplesWith(bad, value))
 	return n.test(p, func(g *jen.Group) {
 		g.Id("result").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), n.argument(p, n.wire, right))
-		g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s gives back.", n.wire))
+		g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s returns.", n.wire))
 		g.If(jen.Op("!").Id("result").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("result").Dot("Text").Call(), jen.Lit(n.where()))).Block(
 			jen.Id("t").Dot("Errorf").Call(jen.Lit(n.wire+" says %s"), jen.Id("result").Dot("Text").Call()),
 		)

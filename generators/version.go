@@ -108,7 +108,7 @@ func (u *upgrade) check() error {
 		}
 	}
 	if len(u.Old.Changes(u.New)) == 0 {
-		return fmt.Errorf("%s: its fields are those of the recorded version %d; change them first, or say what to rename or drop", u.Entry, u.Version)
+		return fmt.Errorf("%s: its fields are those of the recorded version %d; change them first, or set \"rename\" or \"drop\"", u.Entry, u.Version)
 	}
 	if taken := u.OldType(""); slices.Contains(u.Declared, taken) {
 		return fmt.Errorf("%s: the package declares %s already; remove it, or rename it", u.Entry, taken)

@@ -99,7 +99,7 @@ func counted(fields []gen.Field) ([]gen.Field, error) {
 // duties are the methods of a worker.
 func (n named) duties(p gen.Project, in WorkerInput) ([]duty, error) {
 	if len(in.On) == 0 && in.Every == "" {
-		return nil, errors.New("a worker follows commands or the clock: give on, such as posts/create, or every, such as 5m")
+		return nil, errors.New("a worker needs \"on\", a command such as posts/create, or \"every\", an interval such as 5m")
 	}
 	var all []duty
 	for _, text := range in.On {

@@ -91,7 +91,7 @@ func nameAndModule(_ *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return errors.New("a project needs a name: petrock new hello")
 	case len(args) > 2:
-		return fmt.Errorf("a name and a module are all that new takes, and %q is more", args[2])
+		return fmt.Errorf("unexpected argument %q: petrock new NAME [MODULE]", args[2])
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 		_, err = fmt.Fprint(env.Out, result)
 	}
 	if err != nil && !o.dryRun {
-		return &terminal.ReportedError{Err: fmt.Errorf("%s was made in %s, but to say so was impossible: %w", result.Name, result.Dir, err)}
+		return &terminal.ReportedError{Err: fmt.Errorf("created %s in %s, but cannot print the result: %w", result.Name, result.Dir, err)}
 	}
 	return err
 }

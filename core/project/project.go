@@ -3,6 +3,7 @@
 package project
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,11 +56,14 @@ func Find(dir string) (*Project, error) {
 		switch {
 		case err == nil:
 			p := &Project{Root: root}
+			if err := CheckMerged(file, text); err != nil {
+				return nil, err
+			}
 			if err := json.Unmarshal(text, &p.Manifest); err != nil {
-				return nil, fmt.Errorf("%s: %w; bring it back from version control", file, err)
+				return nil, fmt.Errorf("%s: %w; restore it from version control", file, err)
 			}
 			if p.Name == "" {
-				return nil, fmt.Errorf("%s: it has no name; bring it back from version control", file)
+				return nil, fmt.Errorf("%s: no name; restore it from version control", file)
 			}
 			return p, nil
 		case !errors.Is(err, fs.ErrNotExist):
@@ -68,6 +72,16 @@ func Find(dir string) (*Project, error) {
 			return nil, fmt.Errorf("%w in %s or a folder above it", ErrNone, start)
 		}
 	}
+}
+
+// CheckMerged refuses the text of a file that has conflict markers of git.
+func CheckMerged(file string, text []byte) error {
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte("<<<<<<< ")) || bytes.HasPrefix(line, []byte(">>>>>>> ")) {
+			return fmt.Errorf("%s has conflict markers: resolve the merge", file)
+		}
+	}
+	return nil
 }
 
 // Source returns the folder of the source of a program: the project of that name around the working

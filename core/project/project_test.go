@@ -85,3 +85,15 @@ func TestVariable(t *testing.T) {
 		}
 	}
 }
+
+// A manifest with conflict markers says so.
+func TestFindConflicted(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, project.FileName)
+	if err := os.WriteFile(file, []byte("{\n<<<<<<< HEAD\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := project.Find(dir); err == nil || err.Error() != file+" has conflict markers: resolve the merge" {
+		t.Errorf("it says %v", err)
+	}
+}

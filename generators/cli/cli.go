@@ -94,9 +94,9 @@ func NewStatus(env Env) *cobra.Command {
 		Use:   "status",
 		Short: "Show what the project is, and check it",
 		Long: `Show what the project is and which packages it has. Check that they compile, tests included, that
-derived files are up to date, and that core and generators are exactly petrock's, by petrock.sum.
+derived files are up to date, and that core and generators match petrock.sum.
 
-Exit codes: 0 the project compiles, 1 it does not.`,
+Exit codes: 0 the project compiles, 1 it does not, or petrock.sum or contract.json cannot be read.`,
 		Example: examples(env, "status", "status --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tools, err := devserver.New(devserver.Options{Dir: Inside(env.Dir, c.dir), Generators: generators.All()})
@@ -113,8 +113,11 @@ Exit codes: 0 the project compiles, 1 it does not.`,
 			} else {
 				_, err = fmt.Fprint(env.Out, status)
 			}
-			if err == nil && !status.Builds {
+			switch {
+			case err == nil && !status.Builds:
 				err = &terminal.ReportedError{Err: fmt.Errorf("%s does not compile", status.Name)}
+			case err == nil && !status.OK:
+				err = &terminal.ReportedError{Err: fmt.Errorf("not all files of %s can be read", status.Name)}
 			}
 			return err
 		},

@@ -169,12 +169,12 @@ func newUndo(env Env) *cobra.Command {
 	var o engine.Options
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
-		Short: "Take an operation back",
-		Long: `Take an operation back: the last one, or the one with this id (see history). Its files become
-what they were before it, and derived files are derived again; all of that or nothing.
+		Short: "Undo an operation",
+		Long: `Undo an operation: the last one, or the one with this id (see history). All of its files are
+restored, or none, and derived files are derived again.
 
-A file that was edited since is in the way, and the differences are shown; so is a later
-operation that builds on this one. An undo is an operation too, and can be undone by its id.`,
+Undo refuses if a file was edited since, and shows the differences, or if a later operation builds
+on this one. An undo is an operation too, and can be undone by its id.`,
 		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -196,7 +196,7 @@ operation that builds on this one. An undo is an operation too, and can be undon
 	}
 	c.flags(cmd, true)
 	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave files that were edited since, and undo the rest")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "take back files that were edited since, too")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also undo files that were edited since")
 	return cmd
 }
 
@@ -257,7 +257,7 @@ brings all of it back.`,
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("it takes a kind and a name: destroy tool add")
+				return errors.New("destroy needs a kind and a name: destroy tool add")
 			}
 			return nil
 		},

@@ -39,7 +39,7 @@ A generator that the project adds for itself is one more kind.`,
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
 				why = ", and with --no-exec none of the project's own"
 			}
-			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(kinds(all), ", "), why)
+			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(gen.Kinds(all), ", "), why)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -49,14 +49,6 @@ A generator that the project adds for itself is one more kind.`,
 		cmd.AddCommand(newGenerator(env, g))
 	}
 	return cmd
-}
-
-func kinds(all []gen.Generator) []string {
-	var names []string
-	for _, g := range all {
-		names = append(names, g.Name)
-	}
-	return names
 }
 
 // newGenerator is the command of one generator. Its arguments and flags are the properties of
@@ -259,7 +251,7 @@ func (f *form) check(kind string, args []string, hasInput bool) error {
 		missing := f.words[len(args)]
 		return fmt.Errorf("a %s needs a %s: %s%s", kind, missing.name, kind, f.usage())
 	case len(args) > len(f.words) && f.rest == nil:
-		return fmt.Errorf("%q is more than a %s takes: %s%s", args[len(f.words)], kind, kind, f.usage())
+		return fmt.Errorf("unexpected argument %q of a %s: %s%s", args[len(f.words)], kind, kind, f.usage())
 	}
 	return nil
 }
@@ -448,7 +440,7 @@ func objects(cmd *cobra.Command, flag string, texts []string) ([]json.RawMessage
 		}
 		for _, raw := range list {
 			if err := strictjson.Check(raw); err != nil {
-				return nil, terminal.Usagef("--%s: %s is no JSON: %w", flag, fmt.Sprintf("%.80s", raw), err)
+				return nil, terminal.Usagef("--%s: %s is not valid JSON: %w", flag, fmt.Sprintf("%.80s", raw), err)
 			}
 		}
 		all = append(all, list...)

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/handover"
 )
 
@@ -22,32 +24,35 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// handOver runs a command in the petrock that belongs to the project, and returns its exit code:
-// an installed petrock hands commands on a project over to the project's petrock, and that hands
-// the use of the project's own generators over to a program that has them. It does nothing with
-// --no-exec, outside a project, or if PETROCK_HANDOVER=off is set. If the program does not build,
-// it says so, and leaves the command to this process.
+// handOver runs a command in the program that [handover.Operation] names, and returns its exit code:
+// an installed petrock hands commands on a project over to the project's petrock, and that hands the
+// use of the project's own generators over to a program that has them. If that program is unavailable,
+// handOver says why, and leaves the command to this process.
 func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) (status int, done bool) {
-	to := findTarget(root, args, env)
+	to, err := findTarget(root, args, env)
+	if err != nil {
+		return end(&terminal.UsageError{Err: err}, root.Name(), root.Name(), false, env), true
+	}
 	if to == nil {
 		return 0, false
+	}
+	what, otherwise := "the petrock of "+to.project.Name, "so the installed one runs this command"
+	if to.program == handover.Generators {
+		what, otherwise = "the generators of "+to.project.Name, "so they are left out"
 	}
 	progress := terminal.NewProgress(env.Err, to.quiet)
 	progress.Begin("building the project's petrock")
 	executable, err := handover.Build(ctx, to.project.Root, to.program)
 	progress.End()
-	if err == nil {
-		status, err = terminal.Exec(env.Out, executable, args...)
+	if err != nil {
+		fmt.Fprintf(env.Err, "petrock: %s cannot be built, %s: %v\n", what, otherwise, err)
+		return 0, false
 	}
-	switch {
-	case err == nil:
-		return status, true
-	case to.program == handover.Generators:
-		fmt.Fprintf(env.Err, "petrock: the project's own generators do not build, and are left out: %v\n", err)
-	default:
-		fmt.Fprintf(env.Err, "petrock: the petrock of %s does not build, so the installed one runs this command: %v\n", to.project.Name, err)
+	if status, err = terminal.Exec(env.Out, executable, args...); err != nil {
+		fmt.Fprintf(env.Err, "petrock: %s cannot be run, %s: %v\n", what, otherwise, err)
+		return 0, false
 	}
-	return 0, false
+	return status, true
 }
 
 // A target is the program that a command is handed over to.
@@ -60,42 +65,45 @@ type target struct {
 // findTarget returns the target of a command line; nil if this process is to run it. Flags that the
 // root does not know are no error: the petrock that belongs to the project may know them. The root
 // is of no use afterwards.
-func findTarget(root *cobra.Command, args []string, env Env) *target {
+func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 	cmd, rest, err := root.Find(args)
-	if err != nil || handover.IsDisabled() {
-		return nil
+	if err != nil || !worksOnProject(cmd) {
+		return nil, nil
 	}
 	cmd.InitDefaultHelpFlag()
 	cmd.FParseErrWhitelist.UnknownFlags = true
 	if err := cmd.ParseFlags(rest); err != nil {
-		return nil // the command reports it
-	}
-	program := env.handsTo(cmd)
-	if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec || program == "" {
-		return nil
+		return nil, nil // the command reports it
 	}
 	dir, _ := cmd.Flags().GetString("dir")
 	found, err := project.Find(Inside(env.Dir, dir))
-	if err != nil || !handover.Exists(found.Root, program) {
-		return nil
-	}
-	quiet, _ := cmd.Flags().GetBool("json")
-	return &target{found, program, quiet}
-}
-
-// handsTo returns the program of the project that a command is for; empty if it is this one.
-func (env Env) handsTo(cmd *cobra.Command) string {
-	if env.Installed {
-		for ; cmd != nil; cmd = cmd.Parent() {
-			if _, ok := cmd.Annotations[projectCommand]; ok {
-				return handover.Petrock
-			}
-		}
-		return ""
+	if err != nil {
+		return nil, nil
 	}
 	// generate itself runs if the kind is missing, or none of petrock's. A plan may be of any kind.
-	if len(env.Own) == 0 && (cmd.Name() == "generate" || cmd.Name() == "apply") {
-		return handover.Generators
+	anyKind := cmd.Name() == "generate" || cmd.Name() == "apply"
+	noExec, _ := cmd.Flags().GetBool("no-exec")
+	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: anyKind && len(env.Own) == 0, NoExec: noExec}
+	program, err := operation.Program()
+	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok {
+		if found.Petrock != generators.Version {
+			fmt.Fprintf(env.Err, "petrock: %s has petrock %s, and petrock %s runs this command: %v\n", found.Name, found.Petrock, generators.Version, unavailable)
+		}
+		return nil, nil
 	}
-	return ""
+	if program == "" {
+		return nil, err
+	}
+	quiet, _ := cmd.Flags().GetBool("json")
+	return &target{found, program, quiet}, nil
+}
+
+// worksOnProject reports whether a command, or one above it, is marked by markProject.
+func worksOnProject(cmd *cobra.Command) bool {
+	for ; cmd != nil; cmd = cmd.Parent() {
+		if _, ok := cmd.Annotations[projectCommand]; ok {
+			return true
+		}
+	}
+	return false
 }

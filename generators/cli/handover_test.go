@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/handover"
 )
@@ -24,7 +26,7 @@ func TestFindTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	installed, projects := Env{Installed: true}, Env{}
+	installed, projects := Env{Installed: true, Err: io.Discard}, Env{Err: io.Discard}
 	withOwn := Env{Own: []gen.Generator{{Name: "handler", InputSchema: []byte(`{"type":"object"}`)}}}
 	for _, test := range []struct {
 		env     Env
@@ -65,8 +67,10 @@ func TestFindTarget(t *testing.T) {
 	} {
 		env := test.env
 		env.Dir = filepath.Join(base, test.dir)
-		got := findTarget(newProjectRoot(env), strings.Fields(test.args), env)
+		got, err := findTarget(newProjectRoot(env), strings.Fields(test.args), env)
 		switch {
+		case err != nil:
+			t.Errorf("in %q, %q: %v", test.dir, test.args, err)
 		case got == nil && test.want == "":
 		case got == nil || got.program != test.want:
 			t.Errorf("in %q, %q of %+v: target %+v, want %q", test.dir, test.args, test.env, got, test.want)
@@ -76,9 +80,18 @@ func TestFindTarget(t *testing.T) {
 			t.Errorf("%q: quiet is %t", test.args, got.quiet)
 		}
 	}
-	t.Setenv("PETROCK_HANDOVER", "off")
-	installed.Dir = filepath.Join(base, "plain")
-	if got := findTarget(newProjectRoot(installed), []string{"list"}, installed); got != nil {
-		t.Errorf("with PETROCK_HANDOVER=off: %+v", got)
+	// The projects name no version, so a petrock that does not hand over says that it has another one.
+	for value, want := range map[string]string{"off": "", "maybe": "PETROCK_HANDOVER=maybe: unknown value; set it to off or on"} {
+		t.Setenv("PETROCK_HANDOVER", value)
+		var said strings.Builder
+		installed.Dir, installed.Err = filepath.Join(base, "plain"), &said
+		got, err := findTarget(newProjectRoot(installed), []string{"list"}, installed)
+		if got != nil || want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("with PETROCK_HANDOVER=%s: %+v, %v", value, got, err)
+		}
+		notice := "petrock: plain has petrock , and petrock " + generators.Version + " runs this command: cmd/petrock is not run: PETROCK_HANDOVER=off is set\n"
+		if value == "off" && said.String() != notice {
+			t.Errorf("with PETROCK_HANDOVER=off it says %q, want %q", said.String(), notice)
+		}
 	}
 }

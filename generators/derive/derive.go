@@ -1,5 +1,5 @@
 // Package derive makes of plain Go what a server needs besides: the registration of tools,
-// resources, prompts and features, the JSON Schema of what they take and give back, and the wiring of
+// resources, prompts and features, the JSON Schema of what they take and return, and the wiring of
 // the program that ships.
 //
 // # Components
@@ -48,7 +48,7 @@
 //	func (c Create) Check(ctx context.Context, s *State) error             // why it cannot be done
 //	func (c Create) Apply(s *State, e app.Event) CreateOutput              // does it: no clock, no randomness, no I/O
 //
-//	// Get gives back one post.
+//	// Get returns one post.
 //	type Get struct{ … }                                                   // a query
 //	func (q Get) Answer(ctx context.Context, s *State) (Post, error)
 //
@@ -146,7 +146,7 @@ type Component struct {
 	URI         string          `json:"uri,omitempty"`          // Of a resource, maybe with variables
 	MIMEType    string          `json:"mimeType,omitempty"`     // Of a resource
 	Input       json.RawMessage `json:"inputSchema,omitempty"`  // Schema of what it takes
-	Output      json.RawMessage `json:"outputSchema,omitempty"` // Schema of what it gives back
+	Output      json.RawMessage `json:"outputSchema,omitempty"` // Schema of what it returns
 	Feature     string          `json:"feature,omitempty"`      // The feature that it belongs to
 	Entry       string          `json:"entry,omitempty"`        // Of a command: what the log calls it
 	Internal    bool            `json:"internal,omitempty"`     // It is a command or query that is no tool, which only Go code executes

@@ -213,7 +213,7 @@ func (f *finder) unknown(pos token.Pos, what string, s *types.Signature) bool {
 				t = pointer.Elem()
 			}
 			if isInvalid(t) {
-				f.problem(pos, "what %s takes and gives back is not all known: something that it refers to is missing or does not compile", what)
+				f.problem(pos, "what %s takes and returns is not all known: something that it refers to is missing or does not compile", what)
 				return true
 			}
 		}
@@ -303,7 +303,7 @@ func (f *finder) query(c *Component, name *ast.Ident, t *types.Named) {
 	}
 }
 
-// fits checks a method of a command or query: its receiver, and what it takes and gives back.
+// fits checks a method of a command or query: its receiver, and what it takes and returns.
 func (f *finder) fits(c *Component, name *ast.Ident, t *types.Named, m *types.Func) bool {
 	pos := f.placeOf(m, name.Pos())
 	switch {
@@ -319,7 +319,7 @@ func (f *finder) fits(c *Component, name *ast.Ident, t *types.Named, m *types.Fu
 	return true
 }
 
-// hasShape reports whether a method of a command or query, whose feature is in pkg, takes and gives back what it has to.
+// hasShape reports whether a method of a command or query, whose feature is in pkg, takes and returns what it has to.
 func (f *finder) hasShape(m *types.Func, pkg *types.Package) bool {
 	type list = []func(types.Type) bool
 	s, state := m.Signature(), isStateOf(pkg)

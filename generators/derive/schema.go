@@ -265,7 +265,7 @@ func (s *schemer) where() string {
 	if len(s.doing) > 0 {
 		return "a part of " + s.finder.name(s.doing[0])
 	}
-	return "what it takes or gives back"
+	return "what it takes or returns"
 }
 
 // dictionary is the schema of a map, whose keys encoding/json writes as text.
@@ -365,7 +365,7 @@ func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema.Keywo
 	case err == nil && !strings.HasPrefix(text, "{"):
 		err = errors.New("it must be a JSON object")
 	case err == nil && (s.depth > 0 || !s.plain) && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
-		err = errors.New("it becomes a part of others, and so cannot have $ref, $defs or $id; only what a tool takes or gives back as a whole can")
+		err = errors.New("it becomes a part of others, and so cannot have $ref, $defs or $id; only what a tool takes or returns as a whole can")
 	}
 	if err != nil {
 		s.broken = true

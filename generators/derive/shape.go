@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/core/schema"
 )
 
-// shape checks what a component takes and gives back, and derives its schemas.
+// shape checks what a component takes and returns, and derives its schemas.
 func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 	signature := f.signature(decl)
 	if signature == nil {
@@ -39,7 +39,7 @@ func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 		f.resource(c, decl, in, out)
 	case Prompt:
 		if !f.isOneOf(out, "string", "[]PromptMessage", "PromptResult", "*PromptResult") {
-			f.problem(decl.Name.Pos(), "%s gives back %s; a prompt gives back string, []mcp.PromptMessage or *mcp.PromptResult", decl.Name.Name, f.name(out))
+			f.problem(decl.Name.Pos(), "%s returns %s; a prompt returns string, []mcp.PromptMessage or *mcp.PromptResult", decl.Name.Name, f.name(out))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (f *finder) wanted(name string) string {
 	return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), %[1]sInput being a struct", name)
 }
 
-// inAndOut are the types of what a component takes, which may be nothing, and of what it gives back.
+// inAndOut are the types of what a component takes, which may be nothing, and of what it returns.
 func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 	params, results := s.Params(), s.Results()
 	if s.TypeParams() != nil || s.Variadic() || params.Len() == 0 || params.Len() > 2 || results.Len() != 2 || !isError(results.At(1).Type()) {
@@ -234,7 +234,7 @@ func (f *finder) described(t types.Type) {
 	}
 }
 
-// output derives the schema of what a tool gives back. The name is where problems are that have no other place.
+// output derives the schema of what a tool returns. The name is where problems are that have no other place.
 func (f *finder) output(c *Component, name *ast.Ident, t types.Type) {
 	s := &schemer{finder: f, at: name.Pos(), output: true}
 	made, ok := s.root(t)
@@ -281,7 +281,7 @@ func (f *finder) contents(c *Component, decl *ast.FuncDecl, out types.Type) {
 		s := &schemer{finder: f, at: decl.Name.Pos(), output: true}
 		s.root(out)
 		if c.MIMEType != "" && c.MIMEType != mime {
-			f.problem(decl.Name.Pos(), "%s gives back %s, which is sent as %s, and not as %s; give back a string", decl.Name.Name, f.name(out), mime, c.MIMEType)
+			f.problem(decl.Name.Pos(), "%s returns %s, which is sent as %s, and not as %s; return a string", decl.Name.Name, f.name(out), mime, c.MIMEType)
 		}
 	}
 	if c.MIMEType == "" {

@@ -245,7 +245,7 @@ func (f *finder) declares(file *typecheck.File, decl ast.Decl) {
 }
 
 // Schema is the JSON Schema that a type of a view would have in a place, as what a component takes
-// or, for an output, gives back. It is nil for a result that decides for itself. The error
+// or, for an output, returns. It is nil for a result that decides for itself. The error
 // says why there is none, where that is, and the way out.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
 	f := p.finder(view, place)
@@ -303,7 +303,7 @@ func (f *finder) completes(decl *ast.FuncDecl, receiver string) bool {
 	return true
 }
 
-// completerShape is what a function that completes takes and gives back.
+// completerShape is what a function that completes takes and returns.
 const completerShape = "(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)"
 
 // isCompleter reports whether a function has that shape.

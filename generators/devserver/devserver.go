@@ -108,7 +108,7 @@ func (t *Tools) instructions() string {
 3. call runs what was made in the real server at once: the tools that a project makes are not in this list.`
 	}
 	text += `
-4. undo takes the last operation back. Editing Go files by hand is fine: run build afterwards, which derives schemas and registration again and compiles.
+4. undo reverts the last operation. Editing Go files by hand is fine: run build afterwards, which derives schemas and registration again and compiles.
 Never edit *_gen.go files. petrock://docs/tools, /features, /fields, /directives, /testing and /generators say how to write what a generator cannot.`
 	return text
 }

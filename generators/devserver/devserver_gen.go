@@ -24,7 +24,7 @@ const (
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
-	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone"},"keep":{"type":"boolean","description":"Leave files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Take back files that were edited since, too"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone"},"keep":{"type":"boolean","description":"Leave files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )
 
 // Register offers the tools that are methods of t.
@@ -76,7 +76,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.ProjectStatus),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Takes an operation back, whole: files become what they were before it, and derived files follow. It refuses if they were edited since or later operations build on it. An undo can be undone by its own id.",
+			Description: "Reverts an operation as a whole: its files are restored, and derived files are derived again. It refuses if they were edited since or later operations build on it. An undo can be undone by its own id.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
 		}, t.Undo),

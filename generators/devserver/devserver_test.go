@@ -53,7 +53,7 @@ func TestProjectStatus(t *testing.T) {
 		t.Errorf("broken, it says: %+v", broken)
 	}
 
-	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock 0.2.0: 0 changed, 1 missing, 0 added.\n  missing  core/a.md\n") || broken.Vendored.Pristine {
+	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock.sum: 0 changed, 1 missing, 0 added.\n  missing  core/a.md\n") || broken.Vendored.Pristine {
 		t.Errorf("without a file of petrock's, it says:\n%s", text)
 	}
 	write(t, filepath.Join(root, "core", "a.md"), "# A\r\n")
@@ -62,7 +62,7 @@ func TestProjectStatus(t *testing.T) {
 	if !sound.Builds || sound.Name != "weather" || sound.Module != "example.com/weather" || sound.Root != root || sound.Petrock != generators.Version || len(sound.Packages) != 1 || sound.Packages[0] != "example.com/weather/tools" {
 		t.Errorf("sound, it says: %+v", sound)
 	}
-	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators are exactly those of petrock 0.2.0.\ncontract.json is stale\nAll packages and tests compile.\n") {
+	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.2.0).\ncontract.json is stale\nAll packages and tests compile.\n") {
 		t.Errorf("to people it says:\n%s", text)
 	}
 	if !sound.Vendored.Pristine {
@@ -70,6 +70,19 @@ func TestProjectStatus(t *testing.T) {
 	}
 	if text := broken.String(); !strings.Contains(text, "It does not compile:\ntools/sun.go:3:15: ") {
 		t.Errorf("of what is broken it says to people:\n%s", text)
+	}
+
+	// The version is that of the code. Files that cannot be read are a failure, although it compiles.
+	write(t, filepath.Join(root, "generators", "generators.go"), "package generators\n\nconst Version = \"0.1.9\"\n")
+	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json names petrock 0.2.0, but generators is petrock 0.1.9.\n") {
+		t.Errorf("with other code, it says:\n%s", other)
+	}
+	for _, file := range []string{engine.SumFile, "contract.json"} {
+		write(t, filepath.Join(root, file), "<<<<<<< HEAD\n")
+		if merged := status(t, client); merged.OK || !merged.Builds || !strings.Contains(merged.String(), file+" has conflict markers: resolve the merge") {
+			t.Errorf("with conflict markers in %s, it says:\n%s", file, merged)
+		}
+		os.Remove(filepath.Join(root, file))
 	}
 }
 

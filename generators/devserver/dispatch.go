@@ -22,33 +22,25 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// dispatch does something with a generator: here, if this process has the generator that the
-// project has, and otherwise by the command line of the project's petrock. Where that is
-// unavailable, petrock's generators run here, with a warning.
+// dispatch does something with a generator: in this process, or by the command line of the program
+// that [handover.Operation] names. If that is unavailable, petrock's generators run here, with a warning.
 func (t *Tools) dispatch(ctx context.Context, p *opened, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
-	program, known := handover.Petrock, hasKind(t.options.Generators, kind)
-	if known && t.hasGeneratorsOf(p) {
-		return here()
-	}
+	known := hasKind(t.options.Generators, kind)
 	if !known {
-		own, problems, err := p.engine.OwnGenerators(ctx)
-		switch {
-		case err != nil:
+		if err := t.findOwn(ctx, p, kind); err != nil {
 			return nil, err
-		case hasKind(own, kind):
-			program = handover.Generators
-		case len(problems) > 0:
-			return nil, &engine.Refusal{
-				Reason:      derive.OwnGenerators + " does not compile, so the project's own generators are left out:",
-				Diagnostics: problems,
-				WayOut:      "Nothing was changed. Petrock's generators still work.",
-			}
-		default:
-			return nil, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(append(kinds(t.options.Generators), kinds(own)...), ", "))
 		}
 	}
-	result, err := t.ask(ctx, p, program, input, args...)
-	if unavailable, ok := errors.AsType[*unavailableError](err); ok && known {
+	operation := handover.Operation{Root: p.engine.Root(), IsCurrent: t.hasGeneratorsOf(p), NeedsOwn: !known, NoExec: t.options.NoExec}
+	program, err := operation.Program()
+	if program == "" && err == nil {
+		return here()
+	}
+	var result *engine.Result
+	if err == nil {
+		result, err = t.ask(ctx, p, program, input, args...)
+	}
+	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok && known {
 		if result, err = here(); err == nil {
 			result.Warnings = append(result.Warnings, typecheck.Diagnostic{Message: "the project's petrock has other generators, and this was done without them: " + unavailable.Error()})
 		}
@@ -56,17 +48,26 @@ func (t *Tools) dispatch(ctx context.Context, p *opened, kind string, here func(
 	return result, err
 }
 
-// hasKind reports whether there is a generator of a kind.
-func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(kinds(all), kind) }
-
-// kinds returns the names of generators.
-func kinds(all []gen.Generator) []string {
-	var names []string
-	for _, g := range all {
-		names = append(names, g.Name)
+// findOwn refuses a kind that is none of the project's own generators.
+func (t *Tools) findOwn(ctx context.Context, p *opened, kind string) error {
+	own, problems, err := p.engine.OwnGenerators(ctx)
+	switch {
+	case err != nil:
+		return err
+	case hasKind(own, kind):
+		return nil
+	case len(problems) > 0:
+		return &engine.Refusal{
+			Reason:      derive.OwnGenerators + " does not compile, so the project's own generators are left out:",
+			Diagnostics: problems,
+			WayOut:      "Nothing was changed. Petrock's generators still work.",
+		}
 	}
-	return names
+	return terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(append(gen.Kinds(t.options.Generators), gen.Kinds(own)...), ", "))
 }
+
+// hasKind reports whether there is a generator of a kind.
+func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Kinds(all), kind) }
 
 // startedIn is the project whose petrock this process is.
 type startedIn struct {
@@ -95,26 +96,18 @@ func (t *Tools) hasGeneratorsOf(p *opened) bool {
 	return err == nil && p.engine.Petrock() == generators.Version && sum.Compare(files, "generators").IsEmpty()
 }
 
-// An unavailableError says why a program of the project cannot be started.
-type unavailableError struct{ reason string }
-
-func (e *unavailableError) Error() string { return e.reason }
-
 // ask runs a command of a program of the project, and reads the result that it prints.
 func (t *Tools) ask(ctx context.Context, p *opened, program string, input []byte, args ...string) (*engine.Result, error) {
-	if t.options.NoExec {
-		return nil, &unavailableError{program + " is not run because of --no-exec"}
-	}
 	p.engine.Step("building " + program)
 	executable, err := handover.Build(ctx, p.engine.Root(), program)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, &unavailableError{fmt.Sprintf("build %s: %v", program, err)}
+		return nil, err
 	}
 	p.engine.Step("running " + program)
-	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input)}, executable, append(args, "--json")...)
+	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, append(args, "--json")...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -20,7 +20,7 @@ const aboutDir = `{"type":"string"}`
 // registerGenerators offers each generator as a tool of its own, any of them by the name of its kind, and a look
 // at what any of them would do.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
-	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(kinds(t.options.Generators), ", "))
+	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one that the project has added"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Kinds(t.options.Generators), ", "))
 	yes, no := true, false
 	looks := t.options.NoExec // what runs code does more than look
 	err := errors.Join(
@@ -208,11 +208,11 @@ func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) 
 type UndoInput struct {
 	Operation string `json:"operation,omitempty"` // Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone
 	Keep      bool   `json:"keep,omitempty"`      // Leave files that were edited since, and undo the rest
-	Force     bool   `json:"force,omitempty"`     // Take back files that were edited since, too
+	Force     bool   `json:"force,omitempty"`     // Also undo files that were edited since
 	Dir       string `json:"dir,omitempty"`       // Folder of the project
 }
 
-// Undo takes an operation back, whole: files become what they were before it, and derived files follow. It
+// Undo reverts an operation as a whole: its files are restored, and derived files are derived again. It
 // refuses if they were edited since or later operations build on it. An undo can be undone by its own id.
 //
 //petrock:hints destructive closed-world

@@ -164,22 +164,28 @@ func (t *Tools) none(what string) error {
 	if t.options.CanMake {
 		way = "make one with new_project"
 	}
-	if below := t.below(); len(below) > 0 {
-		way = "say with dir which you mean: " + strings.Join(below, ", ")
+	if below := t.below(); len(below) > maxListed {
+		way = "choose a project with dir, such as " + strings.Join(below[:maxListed], ", ")
+	} else if len(below) > 0 {
+		way = "choose a project with dir: " + strings.Join(below, ", ")
 	}
 	return fmt.Errorf("%s: no %s is there or in a folder above it; %s", what, project.FileName, way)
 }
 
-// below are the projects below the working directory, not far down and not all.
+// maxListed is how many projects an error names.
+const maxListed = 3
+
+// below returns projects below the working directory, not far down, and at most one more than an error
+// names.
 func (t *Tools) below() []string {
-	const deepest, most = 3, 20
+	const deepest = 3
 	var found []string
 	fs.WalkDir(t.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
 		case err != nil:
 			return fs.SkipDir
-		case len(found) == most:
+		case len(found) > maxListed:
 			return fs.SkipAll
 		case entry.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor" || strings.Count(path, "/") >= deepest):
 			return fs.SkipDir

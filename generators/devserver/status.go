@@ -18,8 +18,9 @@ type ProjectStatusInput struct {
 	Dir string `json:"dir,omitempty"` // Folder of the project
 }
 
-// ProjectStatusOutput is what project_status gives back.
+// ProjectStatusOutput is what project_status returns.
 type ProjectStatusOutput struct {
+	OK          bool                   `json:"ok"`          // Whether it compiles, and petrock.sum and contract.json can be read
 	Name        string                 `json:"name"`        // Name of the project and of its server's program
 	Module      string                 `json:"module"`      // Path of the Go module
 	Root        string                 `json:"root"`        // The project's folder
@@ -30,36 +31,42 @@ type ProjectStatusOutput struct {
 	Impure      []string               `json:"impure"`      // Where commands are applied with the clock, randomness or I/O, so that a log would not give the same state again
 	Builds      bool                   `json:"builds"`      // Whether all of it compiles, tests included
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // What the compiler says, if it does not
-	Vendored    Vendored               `json:"vendored"`    // Whether core and generators are exactly petrock's
+	Vendored    Vendored               `json:"vendored"`    // Whether core and generators match petrock.sum
 }
 
 // Vendored says how the folders with petrock's code differ from petrock.sum.
 type Vendored struct {
 	Pristine bool   `json:"pristine"`        // They do not differ
 	Error    string `json:"error,omitempty"` // Why that is unknown
+	Version  string `json:"version"`         // Of petrock, as the code in generators has it; empty if unknown
 	engine.Drift
 }
 
 // vendored compares petrock's folders with petrock.sum.
 func vendored(e *engine.Engine) Vendored {
 	drift, err := e.CompareSum()
+	v := Vendored{Pristine: err == nil && drift.IsEmpty(), Drift: drift, Version: e.CodeVersion()}
 	if err != nil {
-		return Vendored{Error: err.Error(), Drift: engine.Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}}
+		v.Error, v.Drift = err.Error(), engine.Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
 	}
-	return Vendored{Pristine: drift.IsEmpty(), Drift: drift}
+	return v
 }
 
 // text says it for a person: one line, and one for each file that differs.
 func (v Vendored) text(version string) string {
 	folders := strings.Join(engine.PetrockFolders(), " and ")
+	other := ""
+	if v.Version != "" && v.Version != version {
+		other = fmt.Sprintf("%s names petrock %s, but generators is petrock %s.\n", project.FileName, version, v.Version)
+	}
 	switch {
 	case v.Pristine:
-		return fmt.Sprintf("%s are exactly those of petrock %s.\n", folders, version)
+		return fmt.Sprintf("%s match %s (petrock %s).\n%s", folders, engine.SumFile, cmp.Or(v.Version, version), other)
 	case v.Error != "":
-		return fmt.Sprintf("%s cannot be verified: %s\n", folders, v.Error)
+		return fmt.Sprintf("%s cannot be verified: %s\n%s", folders, v.Error, other)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s differ from petrock %s: %d changed, %d missing, %d added.\n", folders, version, len(v.Changed), len(v.Missing), len(v.Added))
+	fmt.Fprintf(&text, "%s differ from %s: %d changed, %d missing, %d added.\n", folders, engine.SumFile, len(v.Changed), len(v.Missing), len(v.Added))
 	for _, list := range []struct {
 		what  string
 		files []string
@@ -68,6 +75,7 @@ func (v Vendored) text(version string) string {
 			fmt.Fprintf(&text, "  %-7s  %s\n", list.what, file)
 		}
 	}
+	text.WriteString(other)
 	return text.String()
 }
 
@@ -113,7 +121,8 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 			status.Components = append(status.Components, string(c.Kind)+" "+c.Name)
 		}
 	}
-	if fresh, err := o.engine.Check(ctx); err != nil {
+	fresh, unreadable := o.engine.Check(ctx)
+	if err := unreadable; err != nil {
 		status.Stale = append(status.Stale, err.Error())
 	} else {
 		status.Stale = append(status.Stale, strings.FieldsFunc(fresh.Stale(), isLineEnd)...)
@@ -133,6 +142,7 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	}
 	status.Diagnostics = append(status.Diagnostics, result.Diagnostics...)
 	status.Builds = len(result.Diagnostics) == 0
+	status.OK = status.Builds && unreadable == nil && status.Vendored.Error == ""
 	return status, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
@@ -79,6 +80,9 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 			return nil, err
 		}
 	}
+	if err := project.CheckMerged(contract.File, text); err != nil {
+		return nil, err
+	}
 	return contract.Parse(text)
 }
 
@@ -128,9 +132,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	if whole {
 		after.Tools, after.Resources, after.ResourceTemplates, after.Prompts = now.Tools, now.Resources, now.ResourceTemplates, now.Prompts
 		after.Capabilities = now.Capabilities
-		if !p.destroys {
-			p.breaks = contract.Breaking(before, after)
-		}
+		p.breaks = contract.Breaking(before, after)
 	} else {
 		after.Add(now) // nothing is dropped of what could not be read
 	}

@@ -45,7 +45,7 @@ type destroyRequest struct {
 func (r *destroyRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (*plan, error) {
 	p := newPlan(actionDestroy)
 	p.operation.Title = actionDestroy + " " + r.kind + " " + r.name
-	p.lenient, p.destroys = true, true
+	p.lenient = true
 	place, component, err := e.choose(ctx, derive.Kind(r.kind), r.name)
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func (e *Engine) look(ctx context.Context) error {
 		return fmt.Errorf("reading %w", err)
 	}
 	if parsed.Module == nil {
-		return errors.New("go.mod: it names no module; bring it back from version control")
+		return errors.New("go.mod: no module directive; restore it from version control")
 	}
 	module := typecheck.Module{Path: parsed.Module.Mod.Path, Go: "1.16"}
 	if parsed.Go != nil {
@@ -153,17 +153,30 @@ func (e *Engine) look(ctx context.Context) error {
 	return nil
 }
 
-// facts returns what generators know of the project.
-func (e *Engine) facts(ctx context.Context) gen.Project {
+// facts returns what a generator knows of the project. It can ask for more during its turn.
+func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
 	for _, dir := range e.before.Dirs() {
 		if pkg := e.before.Package(dir, nil); pkg != nil {
 			p.Packages[dir] = pkg.Name
 		}
 	}
-	p.Function = func(ref string) (*gen.Function, error) { return e.function(ctx, ref) }
-	p.Feature = func(name string) *gen.Feature { return e.feature(ctx, name) }
-	p.Migrate = func(entry string, edit gen.Edit) (*gen.Migration, error) { return e.migrate(ctx, entry, edit) }
+	p.Function = func(ref string) (found *gen.Function, err error) {
+		if ended := t.use(func() { found, err = e.function(ctx, ref) }); ended != nil {
+			return nil, ended
+		}
+		return found, err
+	}
+	p.Feature = func(name string) (found *gen.Feature) {
+		t.use(func() { found = e.feature(ctx, name) }) // after the end there is none
+		return found
+	}
+	p.Migrate = func(entry string, edit gen.Edit) (made *gen.Migration, err error) {
+		if ended := t.use(func() { made, err = e.migrate(ctx, entry, edit) }); ended != nil {
+			return nil, ended
+		}
+		return made, err
+	}
 	return p
 }
 
@@ -175,8 +188,9 @@ type Result struct {
 	Kind        string                 `json:"kind,omitempty"`      // Of the component
 	Name        string                 `json:"name,omitempty"`      // Of the component, as clients see it
 	Operation   string                 `json:"operation,omitempty"` // Id under which it can be undone
-	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was taken back
+	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
 	Plan        string                 `json:"plan,omitempty"`      // Id of the plan that was made, under which it can be applied
+	Notices     []string               `json:"notices,omitempty"`   // What the caller may not expect, such as a feature that is created for a command
 	Files       []FileChange           `json:"files"`               // What changed
 	Components  []derive.Component     `json:"components"`          // Definitions of what is new
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // What was wrong with the project before, and still is, as far as it was looked for

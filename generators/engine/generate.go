@@ -59,12 +59,12 @@ func (r generateRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal
 			return nil, err
 		}
 	}
-	draft, err := g.Make(e.facts(ctx), r.input)
+	draft, err := e.runGenerator(ctx, g, r.input)
 	if err != nil {
 		return nil, makeError(g.Name, err)
 	}
 	p.operation.Title = title(g.Name, r.input, draft.Name)
-	p.kind, p.name, p.next = draft.Kind, draft.Name, draft.Next
+	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
 	if err := e.planDraft(ctx, p, draft); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func makeError(kind string, err error) error {
 	}
 	if wrong, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{
-			Reason: "the " + wrong.What + " is no Go that can stand in a function:",
+			Reason: "the " + wrong.What + " is not valid Go for a function:",
 			Diagnostics: []typecheck.Diagnostic{{
 				File: wrong.What, Line: wrong.Line, Column: wrong.Column, Message: wrong.Message,
 				Lines: typecheck.LinesAround(wrong.Text, wrong.Line),
@@ -149,14 +149,12 @@ func makeError(kind string, err error) error {
 
 // generator returns the generator of a kind.
 func (e *Engine) generator(kind string) (gen.Generator, error) {
-	var names []string
 	for _, g := range e.generators {
 		if g.Name == kind {
 			return g, nil
 		}
-		names = append(names, g.Name)
 	}
-	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(names, ", "))
+	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(gen.Kinds(e.generators), ", "))
 }
 
 // title describes the operation in one line. If the input has no name, made is the name it got.
@@ -178,7 +176,7 @@ func (e *Engine) touched(p *plan) []derive.Place {
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		if _, err := e.root.Lstat(file.Path); err == nil {
-			p.conflicts = append(p.conflicts, file.Path+" is there already")
+			p.conflicts = append(p.conflicts, file.Path+" already exists")
 			continue
 		} else if !isMissing(err) {
 			p.conflicts = append(p.conflicts, err.Error())

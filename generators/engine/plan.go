@@ -30,6 +30,7 @@ type plan struct {
 	operation  journal.Operation // its record; has an id once it is applied
 	kind, name string            // the component that is generated or destroyed
 	next       []string          // what to do after it, one sentence each
+	notices    []string          // what the user may not expect
 
 	texts      map[string][]byte      // by path; nil for a file to delete
 	modes      map[string]fs.FileMode // permissions of restored files
@@ -59,7 +60,6 @@ type plan struct {
 	accepts      []string        // commands whose recorded fields are given up
 	settles      string          // the command whose versions it settles; those of others are left as they are
 	lenient      bool            // it only takes away: what is broken is left as it is
-	destroys     bool            // it removes a component, and so what clients were offered
 	whole        bool            // it is made of all of the project
 	undone       *undone         // what is undone of the contract
 }
@@ -207,7 +207,7 @@ func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: "something is in the way:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Take another name, or change what is there."}
+		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy what exists first."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -431,7 +431,7 @@ func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, erro
 // readSaved reads a saved plan.
 func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
-		return nil, terminal.Usagef("%q is no id of a plan; that of a dry run has 16 digits and letters", id)
+		return nil, terminal.Usagef("%q is not the id of a plan; a dry run prints one, of 16 hexadecimal digits", id)
 	}
 	text, err := e.root.ReadFile(path.Join(plansDir, id+".json"))
 	if isMissing(err) {

@@ -222,6 +222,9 @@ func (e *Engine) fields(c derive.Component) []gen.StructField {
 // String formats the result as text, without diffs.
 func (r *Result) String() string {
 	var out strings.Builder
+	for _, notice := range r.Notices {
+		fmt.Fprintf(&out, "notice: %s\n", notice)
+	}
 	fmt.Fprintf(&out, "%s\n", r.Headline())
 	for _, f := range r.Files {
 		note := ""

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -50,6 +52,9 @@ func (s Sum) Encode() []byte {
 
 // ParseSum reads the text of petrock.sum.
 func ParseSum(text []byte) (Sum, error) {
+	if err := project.CheckMerged(SumFile, text); err != nil {
+		return nil, err
+	}
 	s := Sum{}
 	number := 0
 	for line := range strings.Lines(string(text)) {
@@ -64,8 +69,8 @@ func ParseSum(text []byte) (Sum, error) {
 }
 
 // ReadSum reads the petrock.sum of a project.
-func ReadSum(project fs.FS) (Sum, error) {
-	text, err := fs.ReadFile(project, SumFile)
+func ReadSum(root fs.FS) (Sum, error) {
+	text, err := fs.ReadFile(root, SumFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w; restore it from version control", SumFile, fs.ErrNotExist)
 	}
@@ -169,4 +174,18 @@ func (e *Engine) CompareSum() (Drift, error) {
 		return Drift{}, err
 	}
 	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
+}
+
+// CodeVersion returns the version of petrock that the project's folder generators is of, by its source;
+// empty if unknown.
+func (e *Engine) CodeVersion() string {
+	text, err := e.root.ReadFile("generators/generators.go")
+	if err != nil {
+		return ""
+	}
+	found := regexp.MustCompile(`(?m)^const Version = "([^"]+)"`).FindSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	return string(found[1])
 }

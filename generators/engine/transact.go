@@ -39,7 +39,13 @@ type request interface {
 
 // transact makes one change of the project. A dry run plans and verifies, and keeps the plan instead
 // of applying it.
-func (e *Engine) transact(ctx context.Context, r request, o Options) (*Result, error) {
+func (e *Engine) transact(ctx context.Context, r request, o Options) (_ *Result, err error) {
+	applying := false
+	defer func() {
+		if err != nil && ctx.Err() != nil && !applying {
+			err = errors.New("interrupted; nothing was changed")
+		}
+	}()
 	j, err := e.openJournal(ctx)
 	if err != nil {
 		return nil, err
@@ -56,9 +62,12 @@ func (e *Engine) transact(ctx context.Context, r request, o Options) (*Result, e
 	if err := e.verify(ctx, p, o); err != nil {
 		return nil, err
 	}
-	if o.DryRun {
+	if err := ctx.Err(); err != nil { // the last moment to cancel
+		return nil, err
+	}
+	if applying = !o.DryRun; o.DryRun {
 		err = e.savePlan(p)
-	} else if err = e.apply(ctx, j, p); err == nil {
+	} else if err = e.apply(j, p); err == nil {
 		err = e.record(j, p)
 	}
 	if err != nil {
@@ -73,12 +82,9 @@ func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
 }
 
 // apply writes the files of a plan: all of them, or none.
-func (e *Engine) apply(ctx context.Context, j *journal.Journal, p *plan) error {
+func (e *Engine) apply(j *journal.Journal, p *plan) error {
 	if len(p.files) == 0 {
 		return nil
-	}
-	if err := ctx.Err(); err != nil { // the last moment to cancel
-		return err
 	}
 	e.step("writing")
 	op := p.operation
@@ -117,11 +123,11 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	}
 	switch {
 	case r.Plan != "":
-		r.Next = []string{fmt.Sprintf("Apply the plan %s to write it.", r.Plan)}
+		r.Next = []string{fmt.Sprintf("Write it with petrock apply %s (over MCP: apply).", r.Plan)}
 	case r.DryRun:
 		r.Next = []string{}
 	case r.Action == actionUndo:
-		r.Next = []string{fmt.Sprintf("To undo %s brings back what was taken back.", r.Operation)}
+		r.Next = []string{fmt.Sprintf("Undo %s to restore what was undone.", r.Operation)}
 	}
 	r.Next = append(r.Next, e.forLogs(p)...)
 	return r, nil
@@ -133,7 +139,7 @@ func (e *Engine) newResult(p *plan) *Result {
 		Action: p.action, Undoes: p.operation.Undoes, Kind: p.kind, Name: p.name,
 		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...),
 		Diagnostics: append([]typecheck.Diagnostic{}, p.existing...),
-		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{},
+		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices,
 	}
 	for _, f := range p.files {
 		r.Files = append(r.Files, fileChange(f))

@@ -50,7 +50,7 @@ func (r *undoRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (
 		return nil, err
 	}
 	p.operation.Title, p.operation.Undoes = "undo "+r.target.Title, r.target.ID
-	p.lenient, p.destroys = true, true
+	p.lenient = true
 	return p, e.derive(ctx, p, e.touched(p), true)
 }
 
@@ -87,7 +87,7 @@ func operation(history []journal.Operation, id string) (target journal.Operation
 	}
 	target = history[at]
 	if by := undone[target.ID]; by != "" {
-		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) is undone already, by %s; to undo %[3]s brings back what it did", target.ID, target.Title, by)}
+		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) was already undone by %s; undo %[3]s to restore it", target.ID, target.Title, by)}
 	}
 	for _, op := range history[at+1:] {
 		if undone[op.ID] == "" && op.Action != actionUndo {
@@ -114,7 +114,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 	p := newPlan(actionUndo)
 	edited := &Refusal{
 		Reason: fmt.Sprintf("what %s (%s) wrote has been edited since:", target.ID, target.Title),
-		WayOut: "Nothing was changed. With keep the rest is undone and these files stay; with force they are taken back too.",
+		WayOut: "Nothing was changed. With keep the rest is undone and these files stay; with force they are undone too.",
 	}
 	for _, record := range target.Files {
 		if record.Derived {

@@ -61,9 +61,9 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 		refusal.Reason = "it would not build:"
 		return refusal
 	}
-	refusal.Reason = "something else comes of its examples than they say:"
+	refusal.Reason = "examples failed:"
 	if p.trial.Examples == nil {
-		refusal.Reason = "its test does not pass:"
+		refusal.Reason = "its test failed:"
 	}
 	for _, c := range report.Cases {
 		if c.Passed {
@@ -85,7 +85,7 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 		refusal.WayOut += " The examples behind it were not run."
 	}
 	if len(refusal.Failures) == 0 {
-		refusal.Reason = cmp.Or(report.Ended, "its test does not pass")
+		refusal.Reason = cmp.Or(report.Ended, "its test failed")
 	}
 	return refusal
 }
@@ -261,5 +261,5 @@ func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil
 	}
-	return []typecheck.Diagnostic{{Message: "an operation was interrupted, or is under way; sync, or any operation, waits for it, and finishes it or takes it back"}}
+	return []typecheck.Diagnostic{{Message: "an operation was interrupted, or is under way; sync, or any operation, waits for it, and finishes it or rolls it back"}}
 }

@@ -58,6 +58,9 @@ type Draft struct {
 	Files []File   // new files, which must not exist
 	Next  []string // next steps for the user, one sentence each
 
+	// Notices are what the user may not expect, such as a feature that is created for a command.
+	Notices []string
+
 	// Changes are existing files with new texts: renames and migrations that the user asked for.
 	// Settles is the command whose versions they settle, such as posts/create.
 	Changes []File
@@ -78,7 +81,7 @@ type Trial struct {
 type Example struct {
 	Name   string          `json:"name"`             // What it shows
 	Input  json.RawMessage `json:"input,omitempty"`  // What the component is given
-	Output json.RawMessage `json:"output,omitempty"` // What it is to give back
+	Output json.RawMessage `json:"output,omitempty"` // What it is to return
 	Error  string          `json:"error,omitempty"`  // A part of the error that it is to give instead
 }
 
@@ -117,6 +120,15 @@ type Generator struct {
 	Description string          // lists show its first sentence
 	InputSchema json.RawMessage // JSON Schema of the input
 	Make        func(p Project, input json.RawMessage) (Draft, error)
+}
+
+// Kinds returns the names of generators.
+func Kinds(all []Generator) []string {
+	var names []string
+	for _, g := range all {
+		names = append(names, g.Name)
+	}
+	return names
 }
 
 // Typed adapts a function of Go types for [Generator].

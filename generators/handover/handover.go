@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,21 +21,48 @@ const (
 	Generators = "internal/generators/run" // the project's petrock with the project's own generators
 )
 
-// IsDisabled reports whether PETROCK_HANDOVER=off is set: then no code of a project is run.
-func IsDisabled() bool { return os.Getenv("PETROCK_HANDOVER") == "off" }
-
-// Exists reports whether the project in root has a program.
-func Exists(root, program string) bool {
-	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(program)))
-	return err == nil
+// An Operation is what the command line or the dev server is about to do in a project.
+type Operation struct {
+	Root      string // the project's folder
+	IsCurrent bool   // this process was built from the project's folder generators
+	NeedsOwn  bool   // it may use the project's own generators, which this process does not have
+	NoExec    bool   // no code of the project may be run
 }
 
-// Build compiles a program of the project in root, and returns the path of the executable in the
-// user's cache directory. If nothing has changed, the go command does not link it again.
-func Build(ctx context.Context, root, program string) (string, error) {
-	if IsDisabled() {
-		return "", errors.New("PETROCK_HANDOVER=off is set")
+// Program returns the program of the project that has to run an operation; empty if this process has
+// to. The error is an [UnavailableError] if the program must not be run.
+func (o Operation) Program() (string, error) {
+	program := ""
+	switch {
+	case !o.IsCurrent:
+		program = Petrock // which hands over to Generators if needed
+	case o.NeedsOwn:
+		program = Generators
 	}
+	if _, err := os.Stat(filepath.Join(o.Root, filepath.FromSlash(program))); err != nil || program == "" {
+		return "", nil
+	}
+	switch value := os.Getenv("PETROCK_HANDOVER"); {
+	case value == "off":
+		return "", &UnavailableError{program + " is not run: PETROCK_HANDOVER=off is set"}
+	case value != "" && value != "on":
+		return "", fmt.Errorf("PETROCK_HANDOVER=%s: unknown value; set it to off or on", value)
+	case o.NoExec:
+		return "", &UnavailableError{program + " is not run: --no-exec is given"}
+	}
+	return program, nil
+}
+
+// An UnavailableError says why a program of the project cannot be run.
+type UnavailableError struct{ Reason string }
+
+// Error returns the reason.
+func (e *UnavailableError) Error() string { return e.Reason }
+
+// Build compiles a program of the project in root, and returns the path of the executable in the
+// user's cache directory. If nothing has changed, the go command does not link it again. If the program
+// does not compile, the error is an [UnavailableError].
+func Build(ctx context.Context, root, program string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -51,7 +77,7 @@ func Build(ctx context.Context, root, program string) (string, error) {
 	}
 	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root}, "go", "build", "-o", executable, "./"+program)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
+		err = &UnavailableError{fmt.Sprintf("build %s: %v\n%s", program, err, bytes.TrimSpace(errOut))}
 	}
 	return executable, err
 }

@@ -244,7 +244,7 @@ func (j *Journal) recover() error {
 	if err != nil {
 		return unsolved(op, errors.Join(errors.New(why), err))
 	}
-	j.recovered = fmt.Sprintf("%s was interrupted, and is taken back: %s", op.name(), why)
+	j.recovered = fmt.Sprintf("%s was interrupted, and is rolled back: %s", op.name(), why)
 	if len(left) > 0 {
 		j.recovered += "; left as they are, and to be looked at: " + list(left)
 	}
@@ -284,7 +284,7 @@ func (j *Journal) hindrance(op Operation) (string, error) {
 }
 
 func unsolved(op Operation, err error) error {
-	return fmt.Errorf("%s was interrupted, and can be neither finished nor taken back: %w; see to that and run it again, or remove %s to keep the files as they are", op.name(), err, pendingFile)
+	return fmt.Errorf("%s was interrupted, and can be neither finished nor rolled back: %w; see to that and run it again, or remove %s to keep the files as they are", op.name(), err, pendingFile)
 }
 
 func (op Operation) paths() []string {

@@ -133,7 +133,7 @@ func settled(t *testing.T, dir, action, when string) string {
 			t.Errorf("%s: the history is %+v", when, history)
 		}
 		if pending == nil {
-			outcome = "it is taken back"
+			outcome = "it is rolled back"
 		}
 		if _, err := change(j, journal.Operation{Action: action}, before.to(after)); err != nil {
 			t.Errorf("%s: after that, %v", when, err)

@@ -90,7 +90,7 @@ func TestEditedMeanwhile(t *testing.T) {
 				return
 			}
 			want.compare(t, dir)
-			for _, say := range []string{"generate all (0001-", "is taken back: somebody has changed " + name + " meanwhile", "to be looked at: " + name} {
+			for _, say := range []string{"generate all (0001-", "is rolled back: somebody has changed " + name + " meanwhile", "to be looked at: " + name} {
 				if !strings.Contains(said, say) {
 					t.Errorf("it says %q, and not %q", said, say)
 				}
@@ -123,7 +123,7 @@ func TestLostObjects(t *testing.T) {
 	before.compare(t, dir)
 	tidy(t, dir)
 	said := j.Recovered()
-	for _, say := range []string{"is taken back: .petrock/objects does not hold any more what was to be in a_gen.go", "to be looked at: tools/add.go"} {
+	for _, say := range []string{"is rolled back: .petrock/objects does not hold any more what was to be in a_gen.go", "to be looked at: tools/add.go"} {
 		if !strings.Contains(said, say) {
 			t.Errorf("it says %q, and not %q", said, say)
 		}

@@ -100,7 +100,7 @@ type Limits struct {
 
 // The defaults and maximum of Limits.
 const (
-	defaultTime   = 10 * time.Second
+	DefaultTime   = 10 * time.Second
 	defaultMemory = 1 << 30
 	defaultOutput = 64 << 10
 	mostOutput    = 64 << 20
@@ -109,7 +109,7 @@ const (
 // complete returns l with defaults for zero fields.
 func (l Limits) complete() Limits {
 	if l.Time <= 0 {
-		l.Time = defaultTime
+		l.Time = DefaultTime
 	}
 	if l.Memory <= 0 {
 		l.Memory = defaultMemory

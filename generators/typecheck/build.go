@@ -183,6 +183,7 @@ type CommandOptions struct {
 	Dir   string    // the working directory
 	Env   []string  // the environment; default that of this process
 	Stdin io.Reader // default empty
+	Group bool      // start a process group: when the context ends, all of it is interrupted and killed
 }
 
 // RunCommand runs a program and returns its output. When the context ends, the program is interrupted,
@@ -192,9 +193,16 @@ func RunCommand(ctx context.Context, o CommandOptions, program string, args ...s
 	cmd.Dir, cmd.Env, cmd.Stdin = o.Dir, o.Env, o.Stdin
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
+	if o.Group {
+		startGroup(cmd)
+		cmd.Cancel = func() error { return interruptGroup(cmd) }
+	}
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
+	if o.Group && ctx.Err() != nil && cmd.Process != nil {
+		killGroup(cmd)
+	}
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()

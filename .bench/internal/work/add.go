@@ -7,7 +7,7 @@ type AddInput struct {
 	B float64 `json:"b" jsonschema:"Second number"`
 }
 
-// AddOutput is what add gives back.
+// AddOutput is what add returns.
 type AddOutput struct {
 	Sum float64 `json:"sum" jsonschema:"The two numbers together"`
 }

@@ -9,7 +9,7 @@ type AddInput struct {
 	B float64 `json:"b"` // Second number
 }
 
-// AddOutput is what add gives back.
+// AddOutput is what add returns.
 type AddOutput struct {
 	Sum float64 `json:"sum"` // The two numbers together
 }

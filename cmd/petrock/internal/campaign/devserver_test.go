@@ -304,7 +304,7 @@ func TestDevServerIsRooted(t *testing.T) {
 	w.writeAt(filepath.Join(w.base, "second", "petrock.json"), w.read("petrock.json"))
 	client := w.serve(devserver.Options{Dir: w.base})
 	for _, test := range []struct{ dir, says string }{
-		{"", "say with dir which you mean: hello, second"},
+		{"", "choose a project with dir: hello, second"},
 		{"outside", "there is no project in outside"},
 		{"nowhere", "name a folder below"},
 		{"..", "name a folder below"},

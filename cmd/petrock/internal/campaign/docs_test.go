@@ -81,7 +81,7 @@ func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 	if first.Kind != "handler" || len(first.Files) != 2 || !strings.Contains(w.read("handlers/first.go"), "func First(") {
 		w.Errorf("the new generator makes %+v", first)
 	}
-	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "handlers/first.go is there already") {
+	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "handlers/first.go already exists") {
 		w.Errorf("a second time it says %s", said.Text())
 	}
 	if said := client.CallTool("generate_component", object{"kind": "nothing", "name": "x"}); !said.IsError || !strings.Contains(said.Text(), `no generator "nothing"`) {

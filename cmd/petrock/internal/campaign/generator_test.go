@@ -130,7 +130,7 @@ func TestGeneratorDrafts(t *testing.T) {
 		{"notes/first.go", "package notes\n\nvar x int = \"\"\n", "it would not compile"},
 		{"notes/first.go", "package\n", "*"},
 		{"tools/first.go", "package tools\n\nfunc Wrong() {}\n", "Wrong is exported and is no tool"},
-		{"README.md", "Mine now.\n", "is there already"},
+		{"README.md", "Mine now.\n", "already exists"},
 		{"../outside/first.md", "", "*"},
 		{"/first.md", "", "*"},
 		{"notes/../first.md", "", "*"},

@@ -48,7 +48,7 @@ func hostiles() []hostile {
 	add := func(more ...hostile) { all = append(all, more...) }
 
 	// Names that no file, function or client can have.
-	add(named("a tool needs a name", "")...)
+	add(named(`a tool needs a "name"`, "")...)
 	add(named("cannot be a name", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
 		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
 		"аdd", "ａdd", "ädd", "add\u200b", "\u202eadd", "İ", "ſend", "\u212a", long, strings.Repeat("a-", 100)+"a")...)
@@ -62,7 +62,7 @@ func hostiles() []hostile {
 		"ctx", "in", "t", "client", "result", "wrong", "err", "s", "id", "ids", "http_url", "a_b_c", "abc2", "x1_y2", "tool", "prompt", "resource", "input", "output", "close", "server")...)
 
 	// One name in other letters, and names that other declarations have.
-	add(named("is there already", "send-test", "SendTest", "sendTest", "add", "Add", "ADD", "func", "Func")...)
+	add(named("already exists", "send-test", "SendTest", "sendTest", "add", "Add", "ADD", "func", "Func")...)
 	add(named("declared", "add_input", "add-output", "AddInput")...)
 	add(hostile{"prompt", input{Name: "add"}, ""}, hostile{"prompt", input{Name: "add_input"}, "AddInput"}, hostile{"resource", input{Name: "add_input", URI: "add://input"}, ""})
 	// The types of enumerations are called after the component and the field.
@@ -227,13 +227,13 @@ func TestHostileFiles(t *testing.T) {
 	}{
 		{"a file in other letters", func(w *world) { w.write("tools/Send_Mail.go", "package tools\n") }, "tool", "letter case"},
 		{"a test in other letters", func(w *world) { w.write("tools/SEND_MAIL_test.go", "package tools_test\n") }, "tool", "letter case"},
-		{"a file", func(w *world) { w.write("tools/send_mail.go", "package tools\n") }, "tool", "tools/send_mail.go is there already"},
-		{"a test", func(w *world) { w.write("tools/send_mail_test.go", "package tools_test\n") }, "tool", "tools/send_mail_test.go is there already"},
+		{"a file", func(w *world) { w.write("tools/send_mail.go", "package tools\n") }, "tool", "tools/send_mail.go already exists"},
+		{"a test", func(w *world) { w.write("tools/send_mail_test.go", "package tools_test\n") }, "tool", "tools/send_mail_test.go already exists"},
 		{"a file in a project that does not build", func(w *world) {
 			w.write("tools/send_mail.go", "package tools\n\n// What a user has written.\n")
 			w.write("cmd/hello/broken.go", "package main\n\nfunc broken( {\n")
-		}, "tool", "tools/send_mail.go is there already"},
-		{"a folder", func(w *world) { w.write("tools/send_mail.go/x.txt", "") }, "tool", "tools/send_mail.go is there already"},
+		}, "tool", "tools/send_mail.go already exists"},
+		{"a folder", func(w *world) { w.write("tools/send_mail.go/x.txt", "") }, "tool", "tools/send_mail.go already exists"},
 		{"a name that is taken", func(w *world) { w.write("tools/x.go", "package tools\n\ntype SendMailInput int\n") }, "tool", "SendMailInput"},
 		{"a test's name that is taken", func(w *world) {
 			w.write("tools/x_test.go", "package tools_test\n\nimport \"testing\"\n\nfunc TestSendMail(t *testing.T) {}\n")
@@ -248,8 +248,8 @@ func TestHostileFiles(t *testing.T) {
 		{"a folder that holds a program", func(w *world) { w.write("prompts/a.go", "package main\n\nfunc main() {}\n") }, "prompt", "*"},
 		{"a folder that is another module", func(w *world) { w.write("prompts/go.mod", "module example.com/other\n") }, "prompt", "another module"},
 		{"tools that are a link out", func(w *world) { w.link("../outside/tools", "prompts") }, "prompt", "*"},
-		{"a file that is a link out", func(w *world) { w.link("../../outside/keep.txt", "tools/send_mail.go") }, "tool", "tools/send_mail.go is there already"},
-		{"a file that is a link to nowhere", func(w *world) { w.link("nowhere", "tools/send_mail.go") }, "tool", "tools/send_mail.go is there already"},
+		{"a file that is a link out", func(w *world) { w.link("../../outside/keep.txt", "tools/send_mail.go") }, "tool", "tools/send_mail.go already exists"},
+		{"a file that is a link to nowhere", func(w *world) { w.link("nowhere", "tools/send_mail.go") }, "tool", "tools/send_mail.go already exists"},
 		{"a derived file that is a link out", func(w *world) {
 			w.writeAt(filepath.Join(w.base, "outside", "tools_gen.go"), w.read("tools/tools_gen.go"))
 			w.link("../../outside/tools_gen.go", "tools/tools_gen.go")
@@ -282,8 +282,8 @@ func TestHostileFiles(t *testing.T) {
 		{"a feature that is another module", func(w *world) { w.write("features/send/go.mod", "module example.com/other\n") }, "command", "another module"},
 		{"a feature in other letters", func(w *world) { w.write("features/Send/mail.go", "package send\n") }, "command", "*"},
 		{"a feature whose derived file is somebody's", func(w *world) { w.write("features/send/send_gen.go", "package send\n") }, "command", "send_gen.go"},
-		{"a file of a feature", func(w *world) { w.write("features/send/mail.go", "package send\n\n// What a user has written.\n") }, "command", "features/send/mail.go is there already"},
-		{"a state that is a folder", func(w *world) { w.write("features/send/state.go/x.txt", "") }, "command", "features/send/state.go is there already"},
+		{"a file of a feature", func(w *world) { w.write("features/send/mail.go", "package send\n\n// What a user has written.\n") }, "command", "features/send/mail.go already exists"},
+		{"a state that is a folder", func(w *world) { w.write("features/send/state.go/x.txt", "") }, "command", "features/send/state.go already exists"},
 		{"a feature that is empty", func(w *world) { w.write("features/send/notes.txt", "Mine.\n") }, "command", ""},
 		{"a program that has the name of a feature", func(w *world) { w.write("cmd/hello/send.go", "package main\n\nvar send = 1\n") }, "command", "send"},
 		{"a project without appserve", func(w *world) { os.RemoveAll(w.path("core/app/appserve")) }, "command", "core/app/appserve"},

@@ -77,7 +77,7 @@ func TestTogetherSame(t *testing.T) {
 		switch status := commands[i].ProcessState.ExitCode(); {
 		case status == 0:
 			made++
-		case status != 1 || !strings.Contains(said, "tools/same.go is there already"):
+		case status != 1 || !strings.Contains(said, "tools/same.go already exists"):
 			t.Errorf("it ends with %d, and says: %s", status, said)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// AboutOutput is what about gives back.
+// AboutOutput is what about returns.
 type AboutOutput struct {
 	Revision     string   `json:"revision"`               // Of the protocol, in which the call came
 	Client       string   `json:"client"`                 // The program that calls, as it calls itself

@@ -8,10 +8,10 @@ import (
 	"github.com/petrock/petrock/skeleton/example/everything/media"
 )
 
-// What a tool may give back: text, pictures, sound, resources and links to them. A struct is sent as JSON,
+// What a tool may return: text, pictures, sound, resources and links to them. A struct is sent as JSON,
 // with its schema: see Add.
 
-// SimpleText gives back a text.
+// SimpleText returns a text.
 //
 //petrock:name test_simple_text
 //petrock:hints read-only closed-world
@@ -19,7 +19,7 @@ func SimpleText(context.Context, struct{}) (string, error) {
 	return "This is a simple text response for testing.", nil
 }
 
-// ImageContent gives back a picture.
+// ImageContent returns a picture.
 //
 //petrock:name test_image_content
 //petrock:hints read-only closed-world
@@ -28,7 +28,7 @@ func ImageContent(context.Context, struct{}) (*mcp.ToolResult, error) {
 	return &mcp.ToolResult{Content: []mcp.Content{mcp.Image{Data: pixel, MIMEType: "image/png"}}}, err
 }
 
-// AudioContent gives back a sound.
+// AudioContent returns a sound.
 //
 //petrock:name test_audio_content
 //petrock:hints read-only closed-world
@@ -36,7 +36,7 @@ func AudioContent(context.Context, struct{}) (*mcp.ToolResult, error) {
 	return &mcp.ToolResult{Content: []mcp.Content{mcp.Audio{Data: media.Silence(), MIMEType: "audio/wav"}}}, nil
 }
 
-// EmbeddedResource gives back a resource, in full.
+// EmbeddedResource returns a resource, in full.
 //
 //petrock:name test_embedded_resource
 //petrock:hints read-only closed-world
@@ -46,7 +46,7 @@ func EmbeddedResource(context.Context, struct{}) (*mcp.ToolResult, error) {
 	}}}}, nil
 }
 
-// ResourceLink gives back where a resource is, for the client to read it or not.
+// ResourceLink returns where a resource is, for the client to read it or not.
 //
 //petrock:name test_resource_link
 //petrock:hints read-only closed-world
@@ -56,7 +56,7 @@ func ResourceLink(context.Context, struct{}) (*mcp.ToolResult, error) {
 	}}}}, nil
 }
 
-// MultipleContent gives back a text, a picture and a resource.
+// MultipleContent returns a text, a picture and a resource.
 //
 //petrock:name test_multiple_content_types
 //petrock:hints read-only closed-world

@@ -13,7 +13,7 @@ type SamplingInput struct {
 	Prompt string `json:"prompt"` // What the model is asked
 }
 
-// Sampling asks the client's model something, and gives back what it says.
+// Sampling asks the client's model something, and returns what it says.
 //
 //petrock:name test_sampling
 //petrock:hints read-only

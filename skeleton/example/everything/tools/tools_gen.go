@@ -134,7 +134,7 @@ func Register(s *mcp.Server) error {
 		}, Contact),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_audio_content",
-			Description: "Gives back a sound.",
+			Description: "Returns a sound.",
 			InputSchema: json.RawMessage(inputSchemaAudioContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, AudioContent),
@@ -175,7 +175,7 @@ func Register(s *mcp.Server) error {
 		}, ElicitationPage),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_embedded_resource",
-			Description: "Gives back a resource, in full.",
+			Description: "Returns a resource, in full.",
 			InputSchema: json.RawMessage(inputSchemaEmbeddedResource),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, EmbeddedResource),
@@ -188,7 +188,7 @@ func Register(s *mcp.Server) error {
 		}, ErrorHandling),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_image_content",
-			Description: "Gives back a picture.",
+			Description: "Returns a picture.",
 			InputSchema: json.RawMessage(inputSchemaImageContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, ImageContent),
@@ -264,7 +264,7 @@ func Register(s *mcp.Server) error {
 		}, SamplingRequired),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_multiple_content_types",
-			Description: "Gives back a text, a picture and a resource.",
+			Description: "Returns a text, a picture and a resource.",
 			InputSchema: json.RawMessage(inputSchemaMultipleContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, MultipleContent),
@@ -277,20 +277,20 @@ func Register(s *mcp.Server) error {
 		}, Reconnection),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_resource_link",
-			Description: "Gives back where a resource is, for the client to read it or not.",
+			Description: "Returns where a resource is, for the client to read it or not.",
 			InputSchema: json.RawMessage(inputSchemaResourceLink),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, ResourceLink),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_sampling",
-			Description:  "Asks the client's model something, and gives back what it says.",
+			Description:  "Asks the client's model something, and returns what it says.",
 			InputSchema:  json.RawMessage(inputSchemaSampling),
 			OutputSchema: json.RawMessage(outputSchemaSampling),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, Sampling),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_simple_text",
-			Description:  "Gives back a text.",
+			Description:  "Returns a text.",
 			InputSchema:  json.RawMessage(inputSchemaSimpleText),
 			OutputSchema: json.RawMessage(outputSchemaSimpleText),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},

@@ -24,7 +24,7 @@ type MoonphaseInput struct {
 	When *string `json:"when,omitempty" schema:"max=64"` // Date and time, such as 2024-04-23T23:49:00Z, or with another zone 2024-04-23T18:49:00-05:00. Without a zone it is UTC, without a time the beginning of the day. If it is absent or empty: now
 }
 
-// MoonphaseOutput is what moonphase gives back.
+// MoonphaseOutput is what moonphase returns.
 type MoonphaseOutput struct {
 	Time         time.Time  `json:"time"`                                // What it is true of, in UTC
 	Age          float64    `json:"age" schema:"min=0,max=30"`           // Days since the last new moon, to a hundredth

@@ -17,7 +17,7 @@ type AskQuestionInput struct {
 	ChatID   string `json:"chat_id,omitempty"`                 // The conversation to go on with; a new one if left out
 }
 
-// AskQuestionOutput is what ask_question gives back.
+// AskQuestionOutput is what ask_question returns.
 type AskQuestionOutput struct {
 	ChatID     string               `json:"chat_id"`     // The conversation: give it along with the next question
 	QuestionID string               `json:"question_id"` // The question, for answer_question

@@ -15,7 +15,7 @@ type GetNextTaskInput struct {
 	LeaseSeconds int    `json:"lease_seconds" schema:"min=1,max=86400,default=600"` // How long the agent has for it
 }
 
-// GetNextTaskOutput is what get_next_task gives back.
+// GetNextTaskOutput is what get_next_task returns.
 type GetNextTaskOutput struct {
 	Task *tasks.Task `json:"task"` // The task; null if there is none to do
 }

@@ -55,7 +55,7 @@ func register(s *mcp.Server, a *app.App) error {
 		}, appmcp.Do[Answer](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "get_chat",
-			Description:  "Gives back a conversation: the questions so far, with their answers.",
+			Description:  "Returns a conversation: the questions so far, with their answers.",
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},

@@ -2,7 +2,7 @@ package chats
 
 import "context"
 
-// Get gives back a conversation: the questions so far, with their answers.
+// Get returns a conversation: the questions so far, with their answers.
 //
 //petrock:name get_chat
 type Get struct {

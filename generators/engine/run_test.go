@@ -1,0 +1,66 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
+)
+
+// A generator that panics or does not end is an error, and so is an interrupt. Time that the engine
+// needs does not count.
+func TestGeneratorIsStopped(t *testing.T) {
+	b := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	failing := func(name string, do func(gen.Project)) gen.Generator {
+		return gen.Generator{Name: name, InputSchema: json.RawMessage(`{}`), Make: func(p gen.Project, _ json.RawMessage) (gen.Draft, error) {
+			do(p)
+			return gen.Draft{}, nil
+		}}
+	}
+	e, err := engine.Open(b.dir, []gen.Generator{
+		failing("panics", func(gen.Project) { panic("boom") }),
+		failing("loops", func(p gen.Project) { p.Feature("posts"); <-forever }),
+		failing("cancels", func(gen.Project) { cancel(); <-forever }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.Limits.Time = 50 * time.Millisecond
+	for kind, want := range map[string]string{
+		"panics":  "run generator panics: it panicked: boom (",
+		"loops":   "run generator loops: it did not end within 50ms; nothing was changed",
+		"cancels": "interrupted; nothing was changed",
+	} {
+		_, err := e.Generate(ctx, kind, json.RawMessage(`{}`), engine.Options{})
+		b.wants(err, want)
+		if kind == "panics" && !strings.Contains(err.Error(), "run_test.go:") {
+			t.Errorf("the panic has no place: %v", err)
+		}
+		if kind == "cancels" {
+			ctx = t.Context()
+		}
+	}
+}
+
+// A destroy warns that clients break, as sync does after the files were removed.
+func TestDestroyWarnsOfClients(t *testing.T) {
+	b := open(t)
+	if _, err := b.generate("features/posts/mark.go", command("Mark", "return e.Time")); err != nil {
+		t.Fatal(err)
+	}
+	done, err := b.Destroy(t.Context(), "command", "posts/mark", engine.Options{DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(done.String(), "warning: this breaks clients: tool posts_mark: was removed") {
+		t.Errorf("it says %s", done)
+	}
+}
