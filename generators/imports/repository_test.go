@@ -36,8 +36,8 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// strip takes the imports of a file away, but for those that give a name, and returns those that
-// it had.
+// strip removes the imports of a file, except those with a name and those of packages below
+// testdata, which are not searched. It returns the imports that the file had.
 func strip(t testing.TB, text string) (stripped string, had []string) {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -51,8 +51,11 @@ func strip(t testing.TB, text string) (stripped string, had []string) {
 		end = max(end, decl.End())
 	}
 	for _, spec := range syntax.Imports {
-		if spec.Name != nil {
+		switch {
+		case spec.Name != nil:
 			kept.WriteString("\nimport " + spec.Name.Name + " " + spec.Path.Value + "\n")
+		case strings.Contains(spec.Path.Value, "/testdata/"):
+			kept.WriteString("\nimport " + spec.Path.Value + "\n")
 		}
 	}
 	name := fset.PositionFor(syntax.Name.End(), false).Offset
