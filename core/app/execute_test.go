@@ -149,7 +149,7 @@ func TestKeys(t *testing.T) {
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
 		t.Errorf("again: %s, first: %s", again, first)
 	}
-	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "take a new one") {
+	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new one") {
 		t.Errorf("another command with the key: %v", err)
 	}
 	ctx := app.WithKey(t.Context(), "k2")
@@ -244,7 +244,7 @@ func TestCommandsWithinQueries(t *testing.T) {
 		State:    app.StateOf(func() *odd { return &odd{} }),
 		Commands: []app.Command{app.CommandOf[nested]("nested", 1)},
 	}, items())
-	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "within a check") {
+	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "in a check or a query") {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -128,9 +128,9 @@ func TestBadSnapshot(t *testing.T) {
 		{"one bit of the checksum", false, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) }, "checksum"},
 		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be a whole number"},
 		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
-		{"of another log", true, replace(`"id":"`, `"id":"x`), "it is of another log"},
-		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "it is of another log"},
-		{"of another build", true, replace(`"same"`, `"other"`), "it is of another build"},
+		{"of another log", true, replace(`"id":"`, `"id":"x`), "it was taken from another log"},
+		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "it was taken from another log"},
+		{"of another build", true, replace(`"same"`, `"other"`), "it was taken by another build"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
@@ -234,7 +234,7 @@ func TestUnkeptState(t *testing.T) {
 		t.Errorf("the sum is %s", result)
 	}
 	status, err := a.Status(t.Context())
-	if err != nil || !strings.Contains(status.Features[0].Unkept, "hidden.sum is not written down as JSON") {
+	if err != nil || !strings.Contains(status.Features[0].Unkept, "hidden.sum is not encoded as JSON") {
 		t.Errorf("%+v, %v", status, err)
 	}
 }

@@ -213,13 +213,13 @@ func TestLog(t *testing.T) {
 		t.Errorf("the last event is %+v", event)
 	}
 	for uri, want := range map[string]string{
-		"app://log?after=x":           `after must be a whole number from 0 on, got "x"`,
-		"app://log?after=-1":          "after must be a whole number from 0 on",
-		"app://log?limit=0":           "limit must be a whole number from 1 to 1000",
-		"app://log?limit=1001":        "limit must be a whole number from 1 to 1000",
-		"app://log?limit=":            "limit must be a whole number from 1 to 1000",
-		"app://log?aftr=3":            "it takes after and limit",
-		"app://log?after=3&after=999": "it takes after and limit, once each",
+		"app://log?after=x":           `after must be an integer of at least 0, got "x"`,
+		"app://log?after=-1":          "after must be an integer of at least 0",
+		"app://log?limit=0":           "limit must be an integer from 1 to 1000",
+		"app://log?limit=1001":        "limit must be an integer from 1 to 1000",
+		"app://log?limit=":            "limit must be an integer from 1 to 1000",
+		"app://log?aftr=3":            "the parameters are after and limit",
+		"app://log?after=3&after=999": "the parameters are after and limit, once each",
 	} {
 		err := client.Call("resources/read", map[string]any{"uri": uri}, nil)
 		if !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), want) {

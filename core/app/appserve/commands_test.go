@@ -25,10 +25,10 @@ func TestUsage(t *testing.T) {
 		"log show x":                    "not the number of an event",
 		"log show 0":                    "not the number of an event",
 		"log --after -1":                "from 0 on",
-		"log skip 1":                    "needs --reason",
-		"log restore 1":                 "needs --reason",
+		"log skip 1":                    "requires --reason",
+		"log restore 1":                 "requires --reason",
 		"log map 1 --reason x":          "needs --type",
-		"log map 1 --type posts/create": "needs --reason",
+		"log map 1 --type posts/create": "requires --reason",
 		"log map 1 --type posts/create --reason x --input {": "not JSON",
 		"workers retry posts/digest x":                       "not the number of an event",
 		"workers retry posts/digest":                         "or --all",
@@ -44,8 +44,8 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest 1":               "the worker posts/digest has not set event 1 aside",
 		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
 		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
-		"backup " + dir:                              "is there already",
-		"backup " + filepath.Join(dir, "no", "file"): "there is no folder",
+		"backup " + dir:                              "already exists",
+		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s says %v", line, err)
@@ -213,7 +213,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 		sealed bool
 		says   string
 	}{
-		{"changed", false, "snapshot of posts: damaged: its checksum is wrong"},
+		{"changed", false, "snapshot of posts: damaged: wrong checksum"},
 		{"changed with its checksum", true, "snapshot of posts at event 2: differs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

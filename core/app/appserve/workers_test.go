@@ -48,12 +48,12 @@ func TestWorkers(t *testing.T) {
 		t.Errorf("it says\n%s", out)
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
-		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest tries "+want+" again, ") {
+		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest retries "+want+" as soon as ") {
 			t.Errorf("%s says\n%s", args, out)
 		}
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
-	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest tries event 2 again") {
+	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest retries event 2 as soon") {
 		t.Errorf("it says %s, %v", out, err)
 	}
 	removed(t, dir)
