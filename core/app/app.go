@@ -211,7 +211,7 @@ func newID() string {
 func (a *App) add(f *feature) error {
 	for _, other := range a.features {
 		if other.Name == f.Name || other.State.kind == f.State.kind {
-			return fmt.Errorf("its name or its state type is that of feature %s", other.Name)
+			return fmt.Errorf("feature %s has the same name or state type", other.Name)
 		}
 	}
 	if f.Name == "" || f.Name == ownTypes || strings.ContainsAny(f.Name, "/ ") || f.State.kind == nil {

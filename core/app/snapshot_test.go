@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// withFingerprint opens the log as a program with that fingerprint would, and counts how many events it applies.
+// withFingerprint opens the log with a fingerprint, and counts the events that it applies.
 func withFingerprint(t *testing.T, m *app.Memory, fingerprint string) (*app.App, int) {
 	t.Helper()
 	o := quiet()
@@ -66,7 +66,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("other code has read %d events, and has the state\n%s\nnot\n%s", read, dump(t, other), dump(t, a))
 	}
 
-	// What is amended in the first events is in no snapshot of before.
+	// Snapshots from before an amendment are not used.
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 5, Skip: true, Reason: "never mind"}); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 	check(app.SnapshotCheck{Feature: "items", Seq: 13, Result: app.SnapshotUnused}, app.SnapshotCheck{Feature: "tags", Seq: 13, Result: app.SnapshotUnused})
 }
 
-// Old builds leave no more than one snapshot behind.
+// Old builds leave at most one snapshot behind.
 func TestSnapshotsAreDropped(t *testing.T) {
 	m := app.NewMemory()
 	execute(t, open(t, m), Count{1})
@@ -220,7 +220,7 @@ func TestSnapshotsAreDropped(t *testing.T) {
 	}
 }
 
-// A state that JSON does not hold is replayed, and said to be so.
+// A state that JSON cannot hold is replayed, and its status says why.
 func TestUnkeptState(t *testing.T) {
 	m := app.NewMemory()
 	feature := app.Feature{Name: "hidden", State: app.StateOf(func() *hidden { return &hidden{} }), Commands: []app.Command{app.CommandOf[hide]("hide", 1)}}

@@ -60,7 +60,7 @@ func added(before, now map[string][]string) []string {
 	return slices.Compact(all)
 }
 
-// shows reports whether a URI is that of an app resource, with any query.
+// shows reports whether a URI, without its query, is one of the app's resources.
 func shows(uri string) bool {
 	place, _, _ := strings.Cut(uri, "?")
 	return place == logURI || place == featuresURI || place == workersURI

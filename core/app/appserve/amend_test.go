@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// What would make a log worse is refused, and recorded only by force.
+// An amendment that makes a log worse is refused, unless it is forced.
 func TestAmendmentIsTried(t *testing.T) {
 	for _, line := range []string{
 		"log skip 1 --reason x", // which event 2 needs
@@ -42,7 +42,7 @@ func TestAmendmentIsTried(t *testing.T) {
 	}
 }
 
-// What was said of an event can be taken back, and the log shows all of it.
+// An amendment can be undone, and the log shows all of them.
 func TestRestore(t *testing.T) {
 	dir := filled(t, "a", "<b>")
 	must(t, dir, "log", "skip", "2", "--reason", "two\nlines")
@@ -80,7 +80,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Taking back what made a log readable is refused.
+// Undoing an amendment that made a log readable is refused.
 func TestRestoreIsTried(t *testing.T) {
 	dir := filled(t, "a")
 	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})

@@ -277,8 +277,8 @@ the old version. If the command was removed or renamed, write the function Map i
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&am.Type, "type", "", "the type of the other command")
-	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default that of the event)")
-	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default that of the event)")
+	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default the event's)")
+	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default the event's)")
 	amendFlags(cmd, &am, &force)
 	return cmd
 }
