@@ -91,7 +91,7 @@ type upgrade struct {
 func (u *upgrade) check() error {
 	for old := range u.edit.Rename {
 		if !u.Old.Has(old) {
-			return fmt.Errorf("rename %s: version %d of %s has no such field; it has %s", old, u.Version, u.Entry, u.Old.Names())
+			return fmt.Errorf("rename %s: version %d of %s has no such field; it has %s", old, u.Version, u.EventType, u.Old.Names())
 		}
 	}
 	for _, name := range u.edit.Drop {
@@ -99,7 +99,7 @@ func (u *upgrade) check() error {
 			return fmt.Errorf("drop %s: it is renamed too; give one of them", name)
 		}
 		if !u.Old.Has(name) {
-			return fmt.Errorf("drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.Entry, u.Old.Names())
+			return fmt.Errorf("drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.EventType, u.Old.Names())
 		}
 	}
 	for name := range u.defaults {
@@ -108,10 +108,10 @@ func (u *upgrade) check() error {
 		}
 	}
 	if len(u.Old.Changes(u.New)) == 0 {
-		return fmt.Errorf("%s: its fields are those of the recorded version %d; change them first, or set \"rename\" or \"drop\"", u.Entry, u.Version)
+		return fmt.Errorf("%s: its fields are those of the recorded version %d; change them first, or set \"rename\" or \"drop\"", u.EventType, u.Version)
 	}
 	if taken := u.OldType(""); slices.Contains(u.Declared, taken) {
-		return fmt.Errorf("%s: the package declares %s already; remove it, or rename it", u.Entry, taken)
+		return fmt.Errorf("%s: the package declares %s already; remove it, or rename it", u.EventType, taken)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	file.ImportName(u.p.Import("core/app"), "app")
 	old := u.OldType("")
 	file.Paragraph(
-		fmt.Sprintf("%s is version %d of %s: what stored events of %s hold. It never changes.", old, u.Version, u.Type, u.Entry),
+		fmt.Sprintf("%s is version %d of %s: what stored events of %s hold. It never changes.", old, u.Version, u.Type, u.EventType),
 	)
 	u.declare(file, old, u.Old.Fields)
 	file.Commentf("// Upgrade is the %s that an event of version %d stands for.", u.Type, u.Version)
@@ -161,7 +161,7 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	}
 	if len(u.undecided) > 0 {
 		slices.Sort(u.undecided)
-		return gen.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.Entry, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
+		return gen.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
 	}
 	text, err := file.Bytes()
 	if err != nil {
@@ -177,7 +177,7 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	}
 	source := path.Join(u.Dir, name.File("command"))
 	draft := gen.Draft{
-		Kind: "version", Name: u.Entry, Settles: u.Entry, Changes: u.Changes,
+		Kind: "version", Name: u.EventType, Settles: u.EventType, Changes: u.Changes,
 		Files: []gen.File{
 			{Path: source, Text: text},
 			{Path: strings.TrimSuffix(source, ".go") + "_test.go", Text: test},
@@ -595,7 +595,7 @@ func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 	file.ImportName(imported, pkg)
 	file.ImportName(u.p.Import("core/app"), "app")
 	file.ImportName(u.p.Import("core/app/apptest"), "apptest")
-	file.Commentf("// An event of version %d of %s is read as a %s.", u.Version, u.Entry, u.Type)
+	file.Commentf("// An event of version %d of %s is read as a %s.", u.Version, u.EventType, u.Type)
 	file.Func().Id("Test" + u.OldType("")).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
 		want, data := u.expected(imported), jen.Id("data")
 		if event, ok := u.Old.Example(); ok && want != nil {
@@ -607,7 +607,7 @@ func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 			g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
 		}
 		g.Id("event").Op(":=").Qual(u.p.Import("core/app"), "Record").Values(
-			gen.KeyValue("Type", jen.Lit(u.Entry)), gen.KeyValue("Version", jen.Lit(u.Version)), gen.KeyValue("Data", data))
+			gen.KeyValue("Type", jen.Lit(u.EventType)), gen.KeyValue("Version", jen.Lit(u.Version)), gen.KeyValue("Data", data))
 		g.Id("got").Op(":=").Qual(u.p.Import("core/app/apptest"), "Replayed").Types(jen.Qual(imported, u.Type)).Call(
 			jen.Id("t"), jen.Id("event"), jen.Qual(imported, "Feature").Call())
 		g.If(jen.Id("want").Op(":=").Add(want), jen.Op("!").Qual("reflect", "DeepEqual").Call(jen.Id("got"), jen.Id("want"))).Block(

@@ -164,10 +164,10 @@ func commandOf(f *gen.Feature, d duty) (string, error) {
 	}
 	var names []string
 	for _, c := range f.Commands {
-		if c.Entry == d.label || c.Type == d.command {
+		if c.EventType == d.label || c.Type == d.command {
 			return c.Type, nil
 		}
-		names = append(names, c.Entry)
+		names = append(names, c.EventType)
 	}
 	if slices.Contains(f.Declared, d.command) && len(names) == 0 { // nothing more is known, and the compiler will tell
 		return d.command, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// The last amendment of an event counts, also if the clock was set back since the one before.
+// The last amendment of an event counts, even if the clock was set back since the one before.
 func TestAmendedTwice(t *testing.T) {
 	m := app.NewMemory()
 	running := open(t, m.Share())
@@ -33,7 +33,7 @@ func TestAmendedTwice(t *testing.T) {
 	}
 }
 
-// A locked store tells whether the log is read by the one who writes.
+// A locked store reports whether the log is read during a Write.
 type lockedStore struct {
 	*app.Memory
 	read *int
@@ -59,7 +59,7 @@ func (tx lockedTx) Records(after int64) iter.Seq2[app.Record, error] {
 	}
 }
 
-// States are not made again by the one who writes, for whom all other processes wait.
+// States are not rebuilt during a Write, for which all other processes would wait.
 func TestAmendedWhileWriting(t *testing.T) {
 	m, read := app.NewMemory(), 0
 	a := open(t, lockedStore{m.Share(), &read})

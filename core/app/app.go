@@ -1,9 +1,9 @@
-// Package app is for applications whose state follows from a log of commands.
+// Package app is for event-sourced applications.
 //
-// A command says what somebody wants. It is checked against the state, and then appended to the log and applied to the
-// state in one: a failure of either leaves neither. The state is what the log says, and is made again from it when
-// the program starts. Queries read it. Workers follow the log, do what has to do with the world outside, and
-// answer with commands.
+// A command asks for a change. The app checks it against the state, and then appends it to the log
+// as an event and applies it to the state. If either fails, neither happens. State is rebuilt from
+// the event log at startup. Queries read the state. Workers follow the log, call the outside world,
+// and execute commands.
 //
 //	type Create struct{ Title string }
 //
@@ -19,10 +19,10 @@
 //	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error
 //	func (w *Digest) Every(ctx context.Context) error
 //
-// Replay is strict. An event whose data has an unknown field, lacks one, or has one of another type
-// stops the start with a [*StuckError], which names the event, the field and the ways out. When the
-// fields of a command change, it gets a new version, and a type with the fields of the old one,
-// which is upgraded:
+// Replay is strict. If the data of an event has an unknown field, lacks a field, or has a field of
+// another type, Open returns a [*StuckError] that names the event, the field and the remedies. When
+// the fields of a command change, the command gets a new version, and a type with the old fields
+// upgrades old events:
 //
 //	type CreateV1 struct{ Name string }
 //
@@ -31,11 +31,11 @@
 // The saved fields of workers and the states in snapshots are read as strictly. A snapshot that
 // does not fit is ignored with a warning.
 //
-// A running process that meets an event of a newer build answers the calls of that feature with the
-// error that it has to be restarted, and serves the other features.
+// If a running process meets an event of a newer build, calls of that feature fail with the error
+// that the process must be restarted. The other features keep working.
 //
-// Several processes may share one log: each follows it, a command is executed in one of them at a time, and a query sees
-// all that was committed before it began, wherever that was.
+// Several processes can share one log. Each follows it, and one of them at a time executes a
+// command. A query sees everything that any process committed before the query began.
 package app
 
 import (
@@ -54,38 +54,38 @@ import (
 	"time"
 )
 
-// Options are what an [App] is opened with. The zero value is a good one.
+// Options configure an [App]. The zero value is valid.
 type Options struct {
-	Program string           // what runs it, for messages; NAME if empty
+	Program string           // name of the program in messages; NAME if empty
 	Logger  *slog.Logger     // nil means [slog.Default]
 	Now     func() time.Time // nil means [time.Now]
-	NewID   func() string    // nil means random ones
+	NewID   func() string    // nil means random ids
 
-	// Progress is called once a second while the log is replayed, beginning with the first second, with the number
-	// of events done; nil means that it is logged.
+	// Progress is called every second during replay, first after a second, with the number of
+	// events applied so far; nil means that progress is logged.
 	Progress func(done int64)
 
-	// Fingerprint is that of the code. Only snapshots with the same one are used. Empty means that of the
-	// running program: a program that was built of other source has another.
+	// Fingerprint identifies the code. Only snapshots with the same fingerprint are used. Empty
+	// means the hash of the running program, which changes with its source.
 	Fingerprint string
 
-	NoSnapshot bool // do not begin with a snapshot, but with the first event
+	NoSnapshot bool // replay from the first event instead of a snapshot
 
-	// Partial says that some features of the program are left out, as in tests. Workers that follow their commands
-	// have nothing to follow.
+	// Partial allows features to be left out, as in tests: workers may follow commands of features
+	// that are not there.
 	Partial bool
 
-	// Idle says that no worker is to begin here, as for those who only look. Run is not called.
+	// Idle starts no workers, for programs that only read. Do not call Run.
 	Idle bool
 
-	// Tries is how often a worker tries an event before it is set aside; 0 means 6. Backoff is how long it waits
-	// after a try that failed, the first being 1; nil means half a second, and four times longer each time: three
-	// minutes in all.
+	// Tries is how often a worker tries an event before it sets the event aside; 0 means 6. Backoff
+	// is the wait after a failed try, the first try being 1; nil means half a second, times four
+	// after each further try: three minutes in total.
 	Tries   int
 	Backoff func(try int) time.Duration
 }
 
-// An App is features over one log.
+// An App is a set of features on one log.
 type App struct {
 	store    Store
 	o        Options
@@ -93,50 +93,50 @@ type App struct {
 	types    map[string]*commandType       // by the name in the log
 	commands map[reflect.Type]*commandType // by the Go type
 	states   map[reflect.Type]*feature     // by the Go type of their state
-	process  string                        // this one, for leases
-	opened   atomic.Bool                   // all that was there at the start is applied
+	process  string                        // name of this process, for leases
+	opened   atomic.Bool                   // the events at startup are applied
 
 	queue queue
 	watch watch
 
 	mark   sync.Once
-	marked string // the fingerprint
+	marked string // cached fingerprint
 
-	making atomic.Bool // the states are made again, for which who writes does not wait
+	making atomic.Bool // the states are being rebuilt; writers do not wait for it
 
-	// mu guards the states, which are those after the event at: commands change them while they hold it, until they are
-	// durable, and queries read them.
+	// mu guards the states, which are those after event at. Commands hold it until their changes
+	// are durable.
 	mu         sync.RWMutex
 	at         int64
-	lastID     string // of the event at
-	stamp      int64  // of the store, when it was last caught up with
-	stale      bool   // the states are those of no event, and have to be made again
-	behind     bool   // they were not made again to the end: the stamp says nothing
+	lastID     string // id of event at
+	stamp      int64  // of the store, when the states caught up last
+	stale      bool   // the states are those of no event, and must be rebuilt
+	behind     bool   // rebuilding has not reached the end: stamp is not valid
 	amendments map[int64]Amendment
 }
 
-// A feature is one with its state.
+// A feature is a Feature with its state.
 type feature struct {
 	Feature
 	state    any
-	from     int64 // events up to here are in the state, which began as a snapshot
-	snapshot int64 // the event after which there is a snapshot in the store
+	from     int64 // the snapshot that the state started from contains the events up to here
+	snapshot int64 // the last event in the stored snapshot
 
 	// stuck is set, in a running process, at the first event that cannot be applied to the state.
 	// From then on the state is frozen, and commands and queries are answered with this error.
 	stuck *StuckError
 }
 
-// A commandType is a type of commands, and the feature that it is of.
+// A commandType is a type of commands and its feature.
 type commandType struct {
 	Command
-	eventType string // the name in the log
+	eventType string // such as posts/create
 	feature   *feature
 	upgrades  map[int]upgrade // by the older version
 }
 
-// Open replays the log of a store. An event that cannot be applied is a [*StuckError]. The app
-// wants the Store for itself; the caller closes it, when Run is over.
+// Open replays the log of a store. The error is a [*StuckError] if an event cannot be applied.
+// Nothing else may use the Store. The caller closes it after Run has returned.
 func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
 	a, err := newApp(store, o, features...)
 	if err != nil {
@@ -148,7 +148,7 @@ func Open(ctx context.Context, store Store, o Options, features ...Feature) (*Ap
 	return a, nil
 }
 
-// open replays the rest of the log, and gets ready to serve.
+// open replays the rest of the log and prepares the workers.
 func (a *App) open(ctx context.Context) error {
 	if err := a.catchUp(ctx); err != nil {
 		return err
@@ -196,26 +196,26 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	return a, a.checkWorkers()
 }
 
-// newID is a random id: 80 bits, as letters and digits that nobody mistakes for others.
+// newID returns a random id of 80 bits, without characters that look alike.
 func newID() string {
 	const letters = "abcdefghijkmnpqrstuvwxyz23456789"
 	var random [16]byte
-	rand.Read(random[:]) // it never fails
+	rand.Read(random[:]) // never fails
 	for i, b := range random {
 		random[i] = letters[b%32]
 	}
 	return string(random[:])
 }
 
-// add takes a feature in.
+// add adds a feature.
 func (a *App) add(f *feature) error {
 	for _, other := range a.features {
 		if other.Name == f.Name || other.State.kind == f.State.kind {
-			return fmt.Errorf("%s has its name or its state already", other.Name)
+			return fmt.Errorf("feature %s has the same name or state type", other.Name)
 		}
 	}
 	if f.Name == "" || f.Name == ownTypes || strings.ContainsAny(f.Name, "/ ") || f.State.kind == nil {
-		return fmt.Errorf("it needs a plain name other than %s, and a state", ownTypes)
+		return fmt.Errorf("it needs a name without spaces and slashes, other than %s, and a state", ownTypes)
 	}
 	for _, c := range f.Commands {
 		upgrades, err := c.upgrades()
@@ -225,24 +225,25 @@ func (a *App) add(f *feature) error {
 		made := &commandType{c, f.Name + "/" + c.name, f, upgrades}
 		switch {
 		case c.state != f.State.kind:
-			return fmt.Errorf("command %s is about %v, and the state is %v", c.name, c.state, f.State.kind)
+			return fmt.Errorf("command %s is for the state %v, not %v", c.name, c.state, f.State.kind)
 		case a.types[made.eventType] != nil || a.commands[c.kind] != nil:
-			return fmt.Errorf("command %s is there twice", c.name)
+			return fmt.Errorf("command %s is registered twice", c.name)
 		case c.version < 1:
-			return fmt.Errorf("command %s has the version %d; they begin with 1", c.name, c.version)
+			return fmt.Errorf("command %s has version %d; versions start at 1", c.name, c.version)
 		}
 		a.types[made.eventType], a.commands[c.kind] = made, made
 	}
 	for _, q := range f.Queries {
 		if q.state != f.State.kind {
-			return fmt.Errorf("query %s is about %v, and the state is %v", q.name, q.state, f.State.kind)
+			return fmt.Errorf("query %s is for the state %v, not %v", q.name, q.state, f.State.kind)
 		}
 	}
 	a.features, a.states[f.State.kind] = append(a.features, f), f
 	return nil
 }
 
-// checkWorkers refuses workers that follow what is no command, would overwrite how another one stands, or never rest.
+// checkWorkers returns an error for workers that follow no command, share a name, or have no
+// interval.
 func (a *App) checkWorkers() error {
 	if a.o.Partial {
 		return nil
@@ -251,7 +252,7 @@ func (a *App) checkWorkers() error {
 		names := map[string]bool{}
 		for _, w := range f.Workers {
 			if names[w.name] {
-				return fmt.Errorf("feature %s: worker %s is there twice", f.Name, w.name)
+				return fmt.Errorf("feature %s: worker %s is registered twice", f.Name, w.name)
 			}
 			names[w.name] = true
 			for _, p := range w.periods {
@@ -261,7 +262,7 @@ func (a *App) checkWorkers() error {
 			}
 			for kind := range w.on {
 				if a.commands[kind] == nil {
-					return fmt.Errorf("feature %s: worker %s follows %v, which is no command of any feature; add the one that it is of", f.Name, w.name, kind)
+					return fmt.Errorf("feature %s: worker %s follows %v, which is not a command of any feature; add its feature", f.Name, w.name, kind)
 				}
 			}
 		}
@@ -269,34 +270,35 @@ func (a *App) checkWorkers() error {
 	return nil
 }
 
-// scopeKey and idempotencyKey are keys of contexts.
+// scopeKey and idempotencyKey are context keys.
 type (
 	scopeKey       struct{}
 	idempotencyKey struct{}
 )
 
-// A scope is what a context leads to.
+// A scope is the app of a context, and where in the app it is used.
 type scope struct {
 	app    *App
-	inside bool  // the state is locked for whoever has this context
-	work   *work // what a worker is doing, if it is one
+	inside bool  // the caller holds the lock on the state
+	work   *work // nil outside of workers
 }
 
 // A work is the handling of one event, or one tick, by a worker.
 type work struct {
-	prefix string // of its commands' idempotency keys
+	prefix string // of the idempotency keys of its commands
 	byData bool   // commands with different data have different keys
 
 	due time.Time // of a tick
 
 	mu   sync.Mutex
-	done map[string]int // how many commands it has executed so far, by type or by type and data
+	done map[string]int // number of commands executed so far, by type or by type and data
 }
 
-// workPrefix begins the keys of workers, and no others.
+// workPrefix starts the idempotency keys of workers. Other keys must not start with it.
 const workPrefix = "work/"
 
-// key is the idempotency key of the worker's next command: the same when the work is done again.
+// key returns the idempotency key of the worker's next command. It is the same when the work is
+// repeated.
 func (w *work) key(of string, data []byte) string {
 	if w.byData {
 		sum := sha256.Sum256(data)
@@ -320,11 +322,11 @@ func (s scope) with(ctx context.Context) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// With is a context for [Do] and [Ask], such as workers have.
+// With returns a context for [Do] and [Ask]. Workers have such a context.
 func With(ctx context.Context, a *App) context.Context { return scope{app: a}.with(ctx) }
 
-// Now is the time for who has a context that leads to the app, such as a worker; in tests it is that of the log. Apply has no
-// context, and goes by the time of its event.
+// Now returns the current time of the app of ctx; in tests that is the time of the log. Apply has
+// no context: it uses the time of its event.
 func Now(ctx context.Context) time.Time {
 	if s := scopeOf(ctx); s.app != nil {
 		return s.app.o.Now()
@@ -332,8 +334,8 @@ func Now(ctx context.Context) time.Time {
 	return time.Now()
 }
 
-// Due is when a call of [Every] was due. It is the same when the call is repeated after a crash, so commands that hold it
-// are executed once. For other callers it is [Now].
+// Due returns the time at which a call of [Every] was due. It is the same when the call is repeated
+// after a crash, so commands that contain it are executed once. For other callers it returns [Now].
 func Due(ctx context.Context) time.Time {
 	if s := scopeOf(ctx); s.work != nil && !s.work.due.IsZero() {
 		return s.work.due
@@ -341,23 +343,24 @@ func Due(ctx context.Context) time.Time {
 	return Now(ctx)
 }
 
-// WithKey gives a key to the command that is executed with the context. Of several commands with the same key one is
-// executed; the others have its result, and add nothing to the log. The key of a different command is refused.
+// WithKey sets the idempotency key of the command that is executed with the context. Of several
+// commands with the same key only the first is executed; the others return its result. Using the
+// key of a different command is an error.
 func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
 
-// lock locks the states for changing them. They may be locked for long, while they are made again: it ends with ctx.
+// lock locks the states for writing. It stops waiting when ctx ends.
 func (a *App) lock(ctx context.Context) error {
 	return wait(ctx, a.mu.TryLock, a.mu.Lock, a.mu.Unlock)
 }
 
-// lockToRead is lock for reading.
+// lockToRead locks the states for reading. It stops waiting when ctx ends.
 func (a *App) lockToRead(ctx context.Context) error {
 	return wait(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
 }
 
-// wait takes a lock. If ctx ends before, it is given back as soon as it is there.
+// wait acquires a lock. If ctx ends first, the lock is released as soon as it is acquired.
 func wait(ctx context.Context, try func() bool, lock, unlock func()) error {
 	if try() {
 		return nil
@@ -383,7 +386,8 @@ func wait(ctx context.Context, try func() bool, lock, unlock func()) error {
 	}
 }
 
-// panicked is an error for what was recovered: it says where that was. It is called by the function that recovered it.
+// panicked returns an error for a recovered panic, with its file and line. The function that
+// recovered must call it.
 func panicked(p any) error {
 	var calls [64]uintptr
 	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls[:])])

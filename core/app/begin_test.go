@@ -11,15 +11,15 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// later is the feature items with a worker that is new, and begins with what comes.
+// later is the feature items with a new worker that follows later events.
 func later(name string, world *outside) app.Feature {
 	f := items()
 	f.Workers = []app.Worker{app.WorkerOf(name, func(context.Context) (*Mailer, error) { return &Mailer{world: world}, nil }, app.On((*Mailer).OnAdd))}
 	return f
 }
 
-// A new worker does nothing about what was there before it, and misses nothing of what came after, even if its first
-// process dies before it has worked.
+// A new worker ignores events from before it existed, and misses none that came after, even if its
+// first process dies before it has worked.
 func TestNewWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}
@@ -42,7 +42,7 @@ func TestNewWorker(t *testing.T) {
 	})
 }
 
-// Who only looks begins no worker.
+// An idle app starts no worker.
 func TestIdle(t *testing.T) {
 	m := app.NewMemory()
 	o := quiet()
@@ -55,7 +55,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A command that its check refuses can be told from one that failed.
+// A refused command can be distinguished from a failed one.
 func TestRefused(t *testing.T) {
 	a := open(t, app.NewMemory())
 	execute(t, a, Add{Name: "a"})
@@ -70,7 +70,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// An amendment that makes things worse is told from one that helps.
+// CheckAmendment distinguishes amendments that help from those that make things worse.
 func TestCheckAmendment(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)
@@ -106,7 +106,8 @@ func TestCheckAmendment(t *testing.T) {
 	}
 }
 
-// What a process cannot apply that came after its start is said to be of a newer build first, and amendments are named.
+// If an event came after the start of a process, the error says first that the build is newer, and
+// names amendments.
 func TestStuckSaysWhy(t *testing.T) {
 	m := app.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))

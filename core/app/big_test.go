@@ -9,10 +9,10 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Seen is a state that tells of being changed.
+// Seen is a state that reports changes.
 type Seen struct{ look func() }
 
-// Big is a command that takes much room.
+// Big is a command with much data.
 type Big struct {
 	Text string `json:"text"`
 }
@@ -20,12 +20,13 @@ type Big struct {
 func (Big) Check(context.Context, *Seen) error  { return nil }
 func (Big) Apply(s *Seen, _ app.Event) struct{} { s.look(); return struct{}{} }
 
-// Slow is a worker that does not come to an end.
+// Slow is a worker that does not finish.
 type Slow struct{}
 
 func (*Slow) OnBig(ctx context.Context, _ Big, _ app.Event) error { <-ctx.Done(); return ctx.Err() }
 
-// Many big events are not all read before the first is dealt with: not when they are replayed, nor by a worker.
+// Many big events are not all read before the first one is handled, neither by replay nor by a
+// worker.
 func TestBigEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := func(look func()) app.Feature {

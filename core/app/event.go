@@ -13,9 +13,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Event is the part of an event that Apply and workers get besides the command: its place in the
-// log, its id and its time. It is the same whenever the command is applied, so Apply takes times and
-// the ids of new items from here only. See [Record] for the whole event.
+// An Event is the part of an event that Apply and workers get with the command: its place in the
+// log, its id and its time. It is the same whenever the command is applied, so Apply takes times
+// and the ids of new items from here only. See [Record] for the whole event.
 type Event struct {
 	Seq  int64     `json:"seq"`  // 1, 2, 3, … without a gap
 	ID   string    `json:"id"`   // unique in the log
@@ -74,7 +74,7 @@ func (d *decoded) read(p Payload) {
 }
 
 // resolve finds the command of a record, nil if there is none to apply, and the payload that the
-// command reads: that of the record, or of its amendment, or what Map returned.
+// command reads: from the record, from its amendment, or from Map.
 func (a *App) resolve(r Record) (d decoded, p Payload) {
 	d.Record = r
 	p = Payload{r.Type, r.Version, r.Data}
@@ -229,13 +229,13 @@ func (a *App) Command(r Record) (any, error) {
 	return d.command.value(), nil
 }
 
-// An Upgrader is the type of an older version of a command. Upgrade returns the same command as the
-// next version has it. It depends on its receiver alone: no clock, no randomness, no I/O.
+// An Upgrader is the type of an older version of a command. Upgrade returns the same command in the
+// next version. It must depend only on its receiver: no clock, no randomness, no I/O.
 type Upgrader[New any] interface {
 	Upgrade() New
 }
 
-// An Older is an older version of a command that events in the log still have.
+// An Older is an older version of a command, for events in the log that have it.
 type Older struct {
 	version int
 	kind    reflect.Type // its data is read as this
@@ -244,8 +244,8 @@ type Older struct {
 	upgrade func(old any) any
 }
 
-// OlderOf is the version of a command whose events have the fields of Old. Upgrade leads to the
-// type of the command, or to that of a later version, which is upgraded in turn:
+// OlderOf returns the version of a command whose events have the fields of Old. Upgrade returns the
+// type of the command, or the type of a later version, which is upgraded in turn:
 //
 //	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
 func OlderOf[Old Upgrader[New], New any](version int) Older {

@@ -7,12 +7,12 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Posts is what the log says of posts.
+// Posts is the state: all posts.
 type Posts struct {
 	ByID map[string]Post `json:"by_id"`
 }
 
-// A Post is one of them.
+// A Post is a post.
 type Post struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -23,7 +23,7 @@ type Create struct {
 	Title string `json:"title" schema:"min=1"` // Title
 }
 
-// Check says why it cannot be added now. Nothing that it refuses is in the log.
+// Check refuses a title that exists. Refused commands are not in the log.
 func (c Create) Check(ctx context.Context, s *Posts) error {
 	for _, post := range s.ByID {
 		if post.Title == c.Title {
@@ -33,20 +33,20 @@ func (c Create) Check(ctx context.Context, s *Posts) error {
 	return nil
 }
 
-// Apply adds it. It goes by the state, the command and its event alone.
+// Apply adds it. It depends only on the state, the command and its event.
 func (c Create) Apply(s *Posts, e app.Event) Post {
 	post := Post{ID: e.ID, Title: c.Title}
 	s.ByID[post.ID] = post
 	return post
 }
 
-// Many asks how many posts there are.
+// Many asks for the number of posts.
 type Many struct{}
 
 // Answer counts them.
 func (q Many) Answer(ctx context.Context, s *Posts) (int, error) { return len(s.ByID), nil }
 
-// posts is what derived code makes of such a package.
+// posts returns the feature, as derived code does.
 func posts() app.Feature {
 	return app.Feature{
 		Name:     "posts",
@@ -61,7 +61,7 @@ type CreateV1 struct {
 	Name string `json:"name"`
 }
 
-// Upgrade returns the same command as the next version has it.
+// Upgrade returns the same command in the next version.
 func (old CreateV1) Upgrade() Create { return Create{Title: old.Name} }
 
 // Events of an older version are read as the type of that version, and upgraded.
@@ -88,7 +88,7 @@ func ExampleOlderOf() {
 	// {"by_id":{"a":{"id":"a","title":"Hello"}}} <nil>
 }
 
-// A state outlives the app that it was made in: the next one has it from the log.
+// State outlives its app: the next app rebuilds it from the log.
 func Example() {
 	ctx := context.Background()
 	log := app.NewMemory()

@@ -14,16 +14,18 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Execute executes a command, and gives back its result as JSON. When it returns without an error, the command is durable.
+// Execute executes a command and returns its result as JSON. If there is no error, the command is
+// durable.
 func Execute[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.RawMessage, error) {
 	return a.execute(ctx, c)
 }
 
-// Do is [Execute] for who has a context that leads to the app, as workers and the calls of a server with features have. The result is a copy.
+// Do executes a command with the app of ctx: the context of a worker, or of a call to a server with
+// features. The result is a copy.
 func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err error) {
 	s := scopeOf(ctx)
 	if s.app == nil {
-		return out, fmt.Errorf("executing %T: the context leads to no app; use that of a worker, or of a call to a server with features, or app.With", c)
+		return out, fmt.Errorf("execute %T: no app in the context; use the context of a worker or a tool call, or app.With", c)
 	}
 	raw, err := s.app.execute(ctx, c)
 	if err != nil {
@@ -32,50 +34,50 @@ func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err erro
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
-// ErrRefused is what the error of a command is, by [errors.Is], that was refused by its Check. Other errors say that
-// something went wrong.
+// ErrRefused matches, with [errors.Is], the error of a command that its Check refused. Other errors
+// are failures.
 var ErrRefused = errors.New("the command was refused")
 
-// A refused is why a command was refused.
+// A refused is the error of a Check.
 type refused struct{ error }
 
 func (r refused) Is(target error) bool { return target == ErrRefused }
 func (r refused) Unwrap() error        { return r.error }
 
-// A pending command waits for its turn, and then for its result.
+// A pending command waits for its execution and its result.
 type pending struct {
 	ctx     context.Context
 	of      *commandType
 	command command
 	data    json.RawMessage
 	key     string
-	loose   bool // with the same key, another command of the type will do
+	loose   bool // any command of the type may have used the key before
 
 	progress atomic.Int32
 	result   json.RawMessage
 	err      error
-	refused  bool          // there is an error, although nothing came of the others that were tried with it
-	wake     chan struct{} // has something in it when the caller is to lead, or there is a result
+	refused  bool          // err stands, although the commands executed with it are executed again
+	wake     chan struct{} // receives when the caller must lead, or has a result
 }
 
-// How far a pending command is.
+// Progress of a pending command.
 const (
 	waiting  = iota
 	taken    // it is being executed
-	answered // there is a result, or an error
+	answered // it has a result or an error
 	gone     // its caller has given up
 )
 
-// A queue is the commands of this process that wait. One of their callers leads: it executes all that wait, and so they
-// share a commit. Then it lets the next one lead.
+// A queue holds the waiting commands of this process. One of their callers leads: it executes all
+// that wait, in one commit, and then hands over to the next.
 type queue struct {
 	mu   sync.Mutex
 	list []*pending
-	many int  // how many are executed together these days
-	led  bool // somebody leads
+	many int  // usual size of a batch
+	led  bool // a caller leads
 }
 
-// execute brings a command into the queue, and waits.
+// execute queues a command and waits for its result.
 func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	p, err := a.prepare(ctx, c)
 	if err != nil {
@@ -104,7 +106,8 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	return p.result, p.err
 }
 
-// prepare makes a pending command. What is executed is what the log will say: a copy by way of JSON.
+// prepare makes a pending command. The executed command is a copy, decoded from the JSON that the
+// log stores.
 func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	kind := reflect.TypeOf(c)
 	if kind.Kind() == reflect.Pointer {
@@ -112,11 +115,11 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	}
 	of := a.commands[kind]
 	if of == nil {
-		return nil, fmt.Errorf("%v is no command of any feature", kind)
+		return nil, fmt.Errorf("execute %v: it is not a command of any feature", kind)
 	}
 	in := scopeOf(ctx)
 	if in.inside {
-		return nil, fmt.Errorf("%s cannot be executed within a check or a query; do it in a worker", of.eventType)
+		return nil, fmt.Errorf("%s cannot be executed in a check or a query; execute it in a worker", of.eventType)
 	}
 	data, err := strictjson.Marshal(c)
 	if err != nil {
@@ -135,16 +138,16 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 		p.key, p.loose = in.work.key(of.eventType, data), true
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.loose {
-		return nil, fmt.Errorf("the idempotency key %q begins with %s, as those of workers do; take another one", p.key, workPrefix)
+		return nil, fmt.Errorf("the idempotency key %q starts with %s, which is reserved for workers; use another one", p.key, workPrefix)
 	}
 	const most = 256
 	if len(p.key) > most {
-		return nil, fmt.Errorf("the idempotency key has %d bytes; at most %d will do", len(p.key), most)
+		return nil, fmt.Errorf("the idempotency key has %d bytes; the limit is %d", len(p.key), most)
 	}
 	return p, nil
 }
 
-// put has a command wait, and reports whether its caller is to lead.
+// put queues a command, and reports whether its caller must lead.
 func (q *queue) put(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,7 +157,7 @@ func (q *queue) put(p *pending) bool {
 	return lead
 }
 
-// handOver lets the caller of the first command lead that still waits.
+// handOver makes the caller of the first waiting command lead.
 func (q *queue) handOver() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,15 +171,15 @@ func (q *queue) handOver() {
 	q.led, q.list = false, nil
 }
 
-// giveUp reports whether a caller that does not lead need not wait any longer.
+// giveUp reports whether a caller that does not lead may return early.
 func (q *queue) giveUp(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, gone)
 }
 
-// gather lets those run who were answered just now: they may come with their next commands, and share this commit. It
-// does not wait for anybody.
+// gather yields to callers that were answered just now: their next commands can share this commit.
+// It does not block.
 func (q *queue) gather() {
 	for range 8 {
 		q.mu.Lock()
@@ -189,7 +192,8 @@ func (q *queue) gather() {
 	}
 }
 
-// take takes the commands out that are still wanted, so that from here on their callers wait for the result.
+// take removes the commands whose callers still wait. From here on those callers wait for the
+// result.
 func (q *queue) take() []*pending {
 	const most = 256
 	q.mu.Lock()
@@ -206,7 +210,8 @@ func (q *queue) take() []*pending {
 	return batch
 }
 
-// putBack has commands wait again, before all others, as they came: what applying has changed of them is not in the log.
+// putBack returns commands to the front of the queue, decoded again, because Apply may have changed
+// them.
 func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -218,14 +223,14 @@ func (q *queue) putBack(batch []*pending) {
 	q.list = append(batch, q.list...)
 }
 
-// errAgain says that commands are to be executed again, as nothing came of a try.
+// errAgain means that a try had no effect, and the commands must be executed again.
 var errAgain = errors.New("again")
 
-// executeSome executes commands of the queue in one transaction, and answers them. The caller leads; ctx is that of its
-// own command, which is somewhere in the queue.
+// executeSome executes queued commands in one transaction, and answers their callers. The caller
+// leads; ctx is the context of its own command, which is in the queue.
 func (a *App) executeSome(ctx context.Context) {
 	if err := a.refresh(ctx); err != nil {
-		if ctx.Err() == nil { // or else the caller has given up
+		if ctx.Err() == nil { // otherwise the caller has given up
 			a.answer(a.queue.take(), err)
 		}
 		return
@@ -238,7 +243,7 @@ func (a *App) executeSome(ctx context.Context) {
 		}
 		a.queue.gather()
 		batch = a.queue.take()
-		a.mu.Lock() // until it is durable: nobody sees what may come to nothing
+		a.mu.Lock() // until it is durable: no reader may see changes that could be lost
 		locked = true
 		records, err := a.tryAll(tx, batch)
 		if err != nil || len(records) == 0 {
@@ -277,7 +282,7 @@ func (a *App) executeSome(ctx context.Context) {
 	}
 }
 
-// answer lets callers go on: with err, if it is one, or else with what came of each command.
+// answer wakes callers, with err if it is not nil, and otherwise with the result of their commands.
 func (a *App) answer(batch []*pending, err error) {
 	for _, p := range batch {
 		if err != nil {
@@ -287,7 +292,7 @@ func (a *App) answer(batch []*pending, err error) {
 	}
 }
 
-// answer lets the caller go on.
+// answer wakes the caller.
 func (p *pending) answer() {
 	p.progress.Store(answered)
 	select {
@@ -296,10 +301,10 @@ func (p *pending) answer() {
 	}
 }
 
-// tryAll executes commands, each on what the ones before have left, and gives back what is to be appended. The states are locked.
+// tryAll executes commands in order, and returns the records to append. The states are locked.
 func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
 	if !a.sound() {
-		return nil, errAgain // they are made again without holding up other processes
+		return nil, errAgain // they are rebuilt outside of the transaction, which would block other processes
 	}
 	stamp, err := tx.Stamp()
 	if err != nil {
@@ -336,7 +341,8 @@ func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
 	return records, nil
 }
 
-// executed finds the result of a command whose key was used before, in the log or among the new records.
+// executed finds the result of a command whose key was used before, in the log or in the new
+// records.
 func (a *App) executed(tx Tx, p *pending, records []Record) (bool, error) {
 	before, found, err := tx.Find(p.key)
 	if err != nil {
@@ -351,16 +357,16 @@ func (a *App) executed(tx Tx, p *pending, records []Record) (bool, error) {
 	case !found:
 		return false, nil
 	case before.Type != p.of.eventType || !p.loose && string(before.Data) != string(p.data):
-		p.err = fmt.Errorf("the idempotency key %q was used for another command, event %d (%s); take a new one", p.key, before.Seq, before.Type)
+		p.err = fmt.Errorf("the idempotency key %q was used for another command, event %d (%s); use a new one", p.key, before.Seq, before.Type)
 	default:
 		p.result = before.Result
 	}
 	return true, nil
 }
 
-// try executes one command. If the states are stale afterwards, nobody knows what it has done to them.
+// try executes one command. If it leaves the states stale, they must be rebuilt.
 func (a *App) try(p *pending) (r Record, err error) {
-	sound := true // nothing was changed so far
+	sound := true // nothing is changed yet
 	defer func() {
 		if caught := recover(); caught != nil {
 			err = fmt.Errorf("%s: %w", p.of.eventType, panicked(caught))
@@ -374,7 +380,7 @@ func (a *App) try(p *pending) (r Record, err error) {
 	state := p.of.feature.state
 	if err := p.command.check(scope{app: a, inside: true}.with(p.ctx), state); err != nil {
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
-			return r, err // it has asked another feature, which is
+			return r, err // it has asked another feature, which is stuck
 		}
 		return r, refused{err}
 	}

@@ -40,7 +40,8 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// What breaks leaves no event, and no trace in the state; those beside it are not concerned.
+// A failing command adds no event, does not change the state, and does not affect concurrent
+// commands.
 func TestNothingBricks(t *testing.T) {
 	for _, how := range []string{"check", "apply", "encode"} {
 		t.Run(how, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// A query that is asked while a command is not durable yet does not see it, whatever becomes of the command.
+// A query does not see a command that is not durable yet, whatever its outcome.
 func TestNoQuerySeesTheUncommitted(t *testing.T) {
 	for _, fails := range []bool{true, false} {
 		s := &faulty{Memory: app.NewMemory()}
@@ -149,7 +150,7 @@ func TestKeys(t *testing.T) {
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
 		t.Errorf("again: %s, first: %s", again, first)
 	}
-	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "take a new one") {
+	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new one") {
 		t.Errorf("another command with the key: %v", err)
 	}
 	ctx := app.WithKey(t.Context(), "k2")
@@ -170,7 +171,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Who gives up while others write has written nothing.
+// A caller that gives up while others write has written nothing.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -202,7 +203,7 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// Several handles on one log, many callers: no update is lost, and all come to the same.
+// With several handles on one log and many callers no update is lost, and all states are equal.
 func TestTogether(t *testing.T) {
 	m := app.NewMemory()
 	var apps []*app.App
@@ -244,7 +245,7 @@ func TestCommandsWithinQueries(t *testing.T) {
 		State:    app.StateOf(func() *odd { return &odd{} }),
 		Commands: []app.Command{app.CommandOf[nested]("nested", 1)},
 	}, items())
-	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "within a check") {
+	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "in a check or a query") {
 		t.Errorf("it says %v", err)
 	}
 }

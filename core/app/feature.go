@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Feature is a state, the commands that change it, the queries that read it, and workers. Derived code
-// makes one of a package.
+// A Feature is a state, the commands that change it, the queries that read it, and workers. Derived
+// code builds one from a package.
 type Feature struct {
 	Name     string // such as posts
 	State    State
@@ -19,45 +19,46 @@ type Feature struct {
 	Queries  []Query
 	Workers  []Worker
 
-	// Map translates events that no command of the feature can read: those of a removed command, or
-	// of a version without an [Older]. It returns the event that replaces it, which may be of an
-	// older version, the same event if it does not know it, or [ErrDrop] to ignore it. It is asked
-	// about the events of its own feature first, then about those that no other feature knows. It
-	// may be nil.
+	// Map replaces events that no command of the feature can read: those of a removed command, or
+	// of a version without an [Older]. It returns the payload that replaces the event's, which may
+	// be of an older version, the same payload if it does not know it, or [ErrDrop] to ignore the
+	// event. Map gets the events of its own feature first, then those that no other feature knows.
+	// It may be nil.
 	Map func(Payload) (Payload, error)
 }
 
-// ErrDrop is what [Feature.Map] returns for a record that means nothing any more.
-var ErrDrop = errors.New("the record means nothing any more")
+// ErrDrop is returned by [Feature.Map] for an event that is to be ignored.
+var ErrDrop = errors.New("the event is dropped")
 
-// A Commander is a command: a struct whose fields, as JSON, are what it is told.
+// A Commander is a command: a struct whose fields are its input, as JSON.
 type Commander[S, Out any] interface {
-	// Check says why the command cannot be executed now. It changes nothing.
+	// Check returns an error if the command cannot be executed now. It must not change the state.
 	Check(ctx context.Context, s *S) error
 
-	// Apply changes the state and gives back what the caller is told. It depends on the state, the command and the
-	// event alone, so that it does the same whenever it is done again. It has to work on whatever Check lets pass.
+	// Apply changes the state and returns the output of the command. It must depend only on the
+	// state, the command and the event, so that replay has the same result. It cannot fail: Check
+	// must refuse what Apply cannot do.
 	Apply(s *S, e Event) Out
 }
 
-// An Answerer is a query: a struct whose fields are what is asked. What it gives back may be a part of the
-// state, which it does not change: it is encoded before anybody else does.
+// An Answerer is a query: a struct whose fields are its input. It must not change the state. It may
+// return a part of the state, which is encoded before the state changes.
 type Answerer[S, Out any] interface {
 	Answer(ctx context.Context, s *S) (Out, error)
 }
 
-// A Keyed command carries a key of its own, which may be empty. See [WithKey].
+// A Keyed command has its own idempotency key, which may be empty. See [WithKey].
 type Keyed interface {
 	IdempotencyKey() string
 }
 
 // A State is the type of a feature's state.
 type State struct {
-	kind  reflect.Type // to which there is a pointer
+	kind  reflect.Type // without the pointer
 	begin func() any
 }
 
-// StateOf is the state of a feature, and how it begins.
+// StateOf returns the state of a feature, with its constructor.
 func StateOf[S any](begin func() *S) State {
 	return State{reflect.TypeFor[S](), func() any { return begin() }}
 }
@@ -73,11 +74,10 @@ type Command struct {
 	wrap    func(value any) command
 }
 
-// CommandOf is the commands of type C, whose events have the type FEATURE/name in the log. The
-// version goes up whenever the fields of C change so that it cannot read its older events any more:
-// see [OlderOf]. Events are read exactly: an unknown, missing or mistyped field stops the start. A
-// field that C gains may do without a new version if it is optional: a pointer, omitempty or
-// omitzero.
+// CommandOf returns the commands of type C, whose events have the type FEATURE/name in the log.
+// Raise the version whenever C can no longer read its older events, and add an [OlderOf]. Events
+// are read exactly: an unknown, missing or mistyped field stops the server at startup. A new field
+// needs no new version if it is optional: a pointer, omitempty or omitzero.
 func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
 	decoder := strictjson.NewExactDecoder[C]()
 	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,
@@ -90,7 +90,7 @@ func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older 
 	}
 }
 
-// A command is one that was decoded.
+// A command is a decoded command.
 type command interface {
 	check(ctx context.Context, state any) error
 	apply(state any, e Event) any
@@ -113,21 +113,23 @@ type Query struct {
 	state reflect.Type
 }
 
-// QueryOf is the queries of type Q.
+// QueryOf returns the queries of type Q.
 func QueryOf[Q Answerer[S, Out], S, Out any](name string) Query {
 	return Query{name, reflect.TypeFor[S]()}
 }
 
-// Read answers a query, as JSON. It sees all that was committed before it began, in any process.
+// Read answers a query as JSON. It sees everything that was committed before it began, in any
+// process.
 func Read[S, Out any](ctx context.Context, a *App, q Answerer[S, Out]) (json.RawMessage, error) {
 	return a.read(ctx, reflect.TypeFor[S](), func(ctx context.Context, state any) (any, error) { return q.Answer(ctx, state.(*S)) })
 }
 
-// Ask is [Read] for who has a context that leads to the app: workers, checks, other queries, and the calls of a server with features. The answer is a copy.
+// Ask answers a query with the app of ctx: the context of a worker, a check, another query, or a
+// call to a server with features. The answer is a copy.
 func Ask[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err error) {
 	s := scopeOf(ctx)
 	if s.app == nil {
-		return out, fmt.Errorf("asking %T: the context leads to no app; use that of a worker, a check or a query, or of a call to a server with features, or app.With", q)
+		return out, fmt.Errorf("ask %T: no app in the context; use the context of a worker, a check, a query or a tool call, or app.With", q)
 	}
 	raw, err := Read(ctx, s.app, q)
 	if err != nil {
@@ -136,11 +138,11 @@ func Ask[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err erro
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
-// read calls f with the state of a type, and encodes what comes of it before anything changes that.
+// read calls f with the state of a type, and encodes the result before the state changes.
 func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Context, any) (any, error)) (json.RawMessage, error) {
 	of := a.states[kind]
 	if of == nil {
-		return nil, fmt.Errorf("%v is the state of no feature", kind)
+		return nil, fmt.Errorf("%v is not the state of any feature", kind)
 	}
 	if s := scopeOf(ctx); !s.inside || s.app != a {
 		if err := a.rlock(ctx); err != nil {
@@ -160,7 +162,7 @@ func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Contex
 	return strictjson.MarshalOutput(out)
 }
 
-// rlock locks the states for reading, when they are those after all that was committed before.
+// rlock locks the states for reading, after everything that was committed before.
 func (a *App) rlock(ctx context.Context) error {
 	for {
 		stamp, err := a.store.Stamp(ctx)
@@ -187,10 +189,10 @@ func (a *App) rlock(ctx context.Context) error {
 	}
 }
 
-// sound reports whether the states are those after an event with which they were caught up. a.mu is locked.
+// sound reports whether the states are those after a committed event. a.mu is locked.
 func (a *App) sound() bool { return !a.stale && !a.behind }
 
-// refresh makes states again that are not sound.
+// refresh rebuilds states that are not sound.
 func (a *App) refresh(ctx context.Context) error {
 	if err := a.lockToRead(ctx); err != nil {
 		return err

@@ -14,14 +14,14 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// State is what the log says of items.
+// State is a state of items.
 type State struct {
 	Items map[string]*Item `json:"items"`
 	Total int              `json:"total"`
 	Order []string         `json:"order"`
 }
 
-// An Item is one of them.
+// An Item is an item.
 type Item struct {
 	ID   string    `json:"id"`
 	Name string    `json:"name"`
@@ -31,7 +31,7 @@ type Item struct {
 
 func newState() *State { return &State{Items: map[string]*Item{}} }
 
-// Add adds an item, whose name is new.
+// Add adds an item with a new name.
 type Add struct {
 	Name string `json:"name"`
 	Key  string `json:"key,omitempty"`
@@ -57,7 +57,7 @@ func (c Add) Apply(s *State, e app.Event) *Item {
 	return item
 }
 
-// Count adds to the total: a lost update shows.
+// Count adds to the total, which shows lost updates.
 type Count struct {
 	By int `json:"by"`
 }
@@ -65,7 +65,7 @@ type Count struct {
 func (c Count) Check(context.Context, *State) error { return nil }
 func (c Count) Apply(s *State, _ app.Event) int     { s.Total += c.By; return s.Total }
 
-// Break breaks in the way it is told, after it has changed something.
+// Break fails in the given way, after it has changed something.
 type Break struct {
 	How string `json:"how"`
 }
@@ -177,7 +177,7 @@ func last(t testing.TB, s app.Store) int64 {
 	return n
 }
 
-// replayed is the state that the log gives from the beginning.
+// replayed returns the state after a replay of the whole log.
 func replayed(t testing.TB, m *app.Memory) string {
 	t.Helper()
 	o := quiet()
@@ -189,7 +189,7 @@ func replayed(t testing.TB, m *app.Memory) string {
 	return dump(t, a)
 }
 
-// A faulty store fails where it is told to.
+// A faulty store fails on request.
 type faulty struct {
 	*app.Memory
 	fail  error  // of the next commit, which then is not done

@@ -15,7 +15,7 @@ type Sparse struct {
 	Marks map[string]bool `json:"marks,omitempty"`
 }
 
-// Mark marks a word, or takes a mark away.
+// Mark adds or removes a mark.
 type Mark struct {
 	Word string `json:"word"`
 	Off  bool   `json:"off"`
@@ -29,7 +29,7 @@ func (c Mark) Apply(s *Sparse, _ app.Event) int {
 	return len(s.Marks)
 }
 
-// What a snapshot gives back works as what was replayed does: a map that is left out would be nil.
+// A state from a snapshot works as a replayed one does: a map that was left out would be nil.
 func TestMapLeftOut(t *testing.T) {
 	m := app.NewMemory()
 	f := app.Feature{Name: "marks", State: app.StateOf(func() *Sparse { return &Sparse{map[string]bool{}} }), Commands: []app.Command{app.CommandOf[Mark]("mark", 1)}}
@@ -46,7 +46,7 @@ func TestMapLeftOut(t *testing.T) {
 	}
 }
 
-// Odd is a state whose own encoding may break.
+// Odd is a state whose encoding may panic.
 type Odd struct{ broken *bool }
 
 func (o Odd) MarshalJSON() ([]byte, error) {
@@ -61,7 +61,7 @@ type poke struct{}
 func (poke) Check(context.Context, *Odd) error     { return nil }
 func (poke) Apply(*Odd, app.Event) json.RawMessage { return json.RawMessage("1") }
 
-// A state whose encoding panics has no snapshot, and does no other harm.
+// A state whose encoding panics has no snapshot, and causes no other failure.
 func TestSnapshotPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true

@@ -13,30 +13,30 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A process that runs a worker says so again before its lease has run out, three times over. Another process takes
-// the worker over when it has not.
+// A process renews the lease of its worker three times before it expires. If it does not, another
+// process takes over.
 const (
 	lease = 15 * time.Second
 	renew = lease / 3
 )
 
-// A standing is how a worker stands, as the store keeps it.
+// A standing is the stored progress and lease of a worker.
 type standing struct {
 	Position int64           `json:"position"`         // all events up to it are done
 	Trying   int64           `json:"trying,omitempty"` // the event that was begun and is not done
-	Tries    int             `json:"tries,omitempty"`  // how often it was begun
-	Error    string          `json:"error,omitempty"`  // what became of that
+	Tries    int             `json:"tries,omitempty"`  // number of tries
+	Error    string          `json:"error,omitempty"`  // of the last try
 	Ticked   []time.Time     `json:"ticked,omitempty"` // when each period was last done
 	Ticks    []int64         `json:"ticks,omitempty"`  // how often each period was done
 	State    json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
 	Owner    string          `json:"owner,omitempty"`  // the process that runs it
-	Until    time.Time       `json:"until,omitzero"`   // when its lease runs out
+	Until    time.Time       `json:"until,omitzero"`   // when the lease expires
 }
 
-// errLost says that another process runs the worker now.
+// errLost means that another process has the lease of the worker now.
 var errLost = errors.New("another process runs it now")
 
-// processName tells this process from others, also from those that had its number before.
+// processName returns a name of this process that no other process has or had.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -54,14 +54,14 @@ func retryName(worker string, seq int64) string {
 	return fmt.Sprintf("retry/%s/%019d", worker, seq)
 }
 
-// readStanding is how a worker stands.
+// readStanding reads the standing of a worker.
 func readStanding(from interface{ Get(string) ([]byte, error) }, worker string) (s standing, err error) {
 	document, err := from.Get(workerName(worker))
 	if err != nil || document == nil {
 		return s, err
 	}
 	if err := json.Unmarshal(document, &s); err != nil {
-		return s, fmt.Errorf("reading how the worker %s stands: %w", worker, err)
+		return s, fmt.Errorf("reading the standing of worker %s: %w", worker, err)
 	}
 	return s, nil
 }
@@ -74,7 +74,7 @@ func (s standing) put(tx Tx, worker string) error {
 	return tx.Put(workerName(worker), document)
 }
 
-// checkFields refuses workers whose saved fields do not fit their types any more.
+// checkFields returns an error for a worker whose saved fields do not fit its type.
 func (a *App) checkFields(ctx context.Context) error {
 	var errs []error
 	for _, f := range a.features {
@@ -114,8 +114,8 @@ func ResetWorker(ctx context.Context, s Store, worker string) (discarded json.Ra
 	return discarded, err
 }
 
-// enrol keeps where workers begin that no process had before: from here on they miss nothing, whatever becomes of
-// this process.
+// enrol saves the starting position of new workers, so that they miss no event from here on, even
+// if this process dies.
 func (a *App) enrol(ctx context.Context) error {
 	var begin map[string]standing
 	a.mu.RLock()
@@ -158,14 +158,14 @@ func (a *App) enrol(ctx context.Context) error {
 	})
 }
 
-// isFree reports whether a process may run the worker. A lease that has longer to go than any is given for is of a clock
-// that was set back since: who is there will renew it soon.
+// isFree reports whether a process may take the lease of the worker. A lease that is longer than
+// any that is granted means that the clock was set back: its owner, if alive, renews it soon.
 func (s standing) isFree(process string, now time.Time) bool {
 	left := s.Until.Sub(now)
 	return s.Owner == "" || s.Owner == process || left < 0 || left > 2*lease
 }
 
-// acquire takes the lease of a worker, if no other process has it.
+// acquire takes the lease of a worker, unless another process has it.
 func (a *App) acquire(ctx context.Context, worker string) (s standing, ok bool, err error) {
 	if s, err = readStanding(reading{ctx, a.store}, worker); err != nil || !s.isFree(a.process, a.o.Now()) {
 		return s, false, err
@@ -183,7 +183,8 @@ func (a *App) acquire(ctx context.Context, worker string) (s standing, ok bool, 
 	return s, ok && err == nil, err
 }
 
-// save keeps how a worker stands, together with what more does, and renews the lease. It is errLost if that is another's.
+// save saves the standing of a worker together with the changes of more, and renews the lease. It
+// returns errLost if another process has the lease.
 func (a *App) save(ctx context.Context, worker string, s *standing, more func(Tx) error) error {
 	return a.store.Write(ctx, func(tx Tx) error {
 		now, err := readStanding(tx, worker)
@@ -203,7 +204,7 @@ func (a *App) save(ctx context.Context, worker string, s *standing, more func(Tx
 	})
 }
 
-// release gives the lease back, so that another process need not wait for it.
+// release releases the lease, so that another process need not wait for it to expire.
 func (a *App) release(ctx context.Context, worker string, s standing) error {
 	err := a.store.Write(ctx, func(tx Tx) error {
 		now, err := readStanding(tx, worker)

@@ -15,7 +15,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// A worker that cannot be made, or whose fields cannot be read, keeps them for the next try.
+// If a worker cannot be created, or its fields cannot be read, the fields are kept for the next
+// try.
 func TestWorkerCannotBeMade(t *testing.T) {
 	for name, fail := range map[string]func() (*Mailer, error){
 		"error": func() (*Mailer, error) { return nil, errors.New("no line") },
@@ -42,7 +43,7 @@ func TestWorkerCannotBeMade(t *testing.T) {
 	}
 }
 
-// A lease is kept while events come all the time with which the worker has nothing to do.
+// A lease is renewed during a stream of events that the worker does not follow.
 func TestLeaseWhileBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, worlds := app.NewMemory(), []*outside{{}, {}}
@@ -65,7 +66,7 @@ func TestLeaseWhileBusy(t *testing.T) {
 	})
 }
 
-// A clock that is set back holds up neither the next process nor what is done by the clock.
+// A clock that is set back delays neither the next process nor periods.
 func TestClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var back atomic.Int64
@@ -97,7 +98,7 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// An event that kills its process does so once for each time that somebody has it tried again.
+// An event that kills its process does so once per Retry.
 func TestRetryKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
@@ -130,7 +131,7 @@ func TestRetryKills(t *testing.T) {
 	})
 }
 
-// One that is given no time to end is tried by the next process.
+// An event whose handling was interrupted is tried by the next process.
 func TestRetryIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
@@ -156,7 +157,7 @@ func TestRetryIsStopped(t *testing.T) {
 	})
 }
 
-// Those who watch are told when a worker of their own process has moved.
+// Watchers are notified when a worker of their own process has moved.
 func TestWatchWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{held: make(chan struct{}), fail: func(string, int) error { return errors.New("no") }}
@@ -180,7 +181,7 @@ func TestWatchWorker(t *testing.T) {
 	})
 }
 
-// Those who watch are not told that another process goes on having its lease.
+// Watchers are not notified when another process renews its lease.
 func TestWatchLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -225,7 +226,8 @@ func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Event) error {
 	return errors.Join(errs...)
 }
 
-// What a worker does in another way when it tries again is done too, and it may do several things at once.
+// A worker that does something else in its next try executes that too, and may execute several
+// commands at once.
 func TestWorkerDoesOtherwise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Who waits for states that are made again may give up, and other processes do not wait for them.
+// A caller that waits for states to be rebuilt may give up, and other processes do not wait.
 func TestRebuildTakesLong(t *testing.T) {
 	m := app.NewMemory()
 	hold, held := make(chan struct{}), make(chan struct{}, 1)

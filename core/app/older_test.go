@@ -91,7 +91,7 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// Map is asked about what no Older reads, and may return an event that one reads.
+// Map gets the events that no Older reads, and may return a payload that one reads.
 func TestMapToOlder(t *testing.T) {
 	m := app.NewMemory()
 	record(t, m, "items/bump", 1, `{"by":5}`)
@@ -139,7 +139,8 @@ func TestOlderIsChecked(t *testing.T) {
 	}
 }
 
-// An event whose fields are not those of its command stops the start: it is never read as zero values.
+// If the fields of an event are not those of its command, Open fails: they are never read as zero
+// values.
 func TestStrictReplay(t *testing.T) {
 	for _, test := range []struct {
 		name, data, says string

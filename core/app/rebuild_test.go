@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// A breaking store breaks off while it is read, when it is told to.
+// A breaking store fails during a read, on request.
 type breaking struct {
 	*app.Memory
 	after func(read int) error // may be nil
@@ -32,7 +32,8 @@ func (b *breaking) Records(ctx context.Context, after int64) iter.Seq2[app.Recor
 	}
 }
 
-// States that were not made again to the end are shown to nobody, and are finished by the next one who asks.
+// States that were not rebuilt to the end are not shown, and the next caller finishes rebuilding
+// them.
 func TestRebuildBreaksOff(t *testing.T) {
 	s := &breaking{Memory: app.NewMemory()}
 	a := open(t, s)
@@ -57,7 +58,7 @@ func TestRebuildBreaksOff(t *testing.T) {
 	}
 }
 
-// Tagged has a list that later commands change where it lies.
+// Tagged has a list that later commands change in place.
 type Tagged struct {
 	Tags []int `json:"tags"`
 }
@@ -70,7 +71,7 @@ type Tag struct {
 func (c Tag) Check(context.Context, *Tagged) error { return nil }
 func (c Tag) Apply(s *Tagged, _ app.Event) []int   { s.Tags = c.Tags; return s.Tags }
 
-// Raise raises the first of the list, and breaks if it is told to.
+// Raise raises the first element of the list, and panics on request.
 type Raise struct {
 	Break bool `json:"break"`
 }
@@ -92,7 +93,8 @@ func tags() app.Feature {
 	}
 }
 
-// A command that is executed again, as another one has broken the states after it, is what the log says.
+// A command that is executed again, because another one broke the states after it, is the command
+// in the log.
 func TestExecutedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -120,7 +122,7 @@ func TestExecutedAgain(t *testing.T) {
 	})
 }
 
-// A state that cannot be made leaves nobody waiting, whoever finds out.
+// If a state cannot be built, no caller waits forever.
 func TestStateCannotBeMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

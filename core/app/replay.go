@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A source is what the log is read from: a [Tx], or a [Store].
+// A source is a [Tx] or a [Store] to read the log from.
 type source interface {
 	Records(after int64) iter.Seq2[Record, error]
 	Get(name string) ([]byte, error)
@@ -28,12 +28,12 @@ type reading struct {
 func (r reading) Records(after int64) iter.Seq2[Record, error] { return r.store.Records(r.ctx, after) }
 func (r reading) Get(name string) ([]byte, error)              { return r.store.Get(r.ctx, name) }
 
-// errAmended says that a record was met by which others, maybe applied already, mean something else.
+// errAmended means that an amendment was read which changes events that may be applied already.
 var errAmended = errors.New("the log was amended")
 
-// catchUp makes the states those after all that is committed.
+// catchUp applies everything that is committed.
 func (a *App) catchUp(ctx context.Context) error {
-	stamp, err := a.store.Stamp(ctx) // before the lock, as it may wait for a write that wants the lock
+	stamp, err := a.store.Stamp(ctx) // before the lock: it may wait for a write that wants the lock
 	if err != nil {
 		return fmt.Errorf("reading the log: %w", err)
 	}
@@ -49,7 +49,8 @@ func (a *App) catchUp(ctx context.Context) error {
 	return err
 }
 
-// follow makes the states those after all that is committed in a source, which has this stamp at least. a.mu is locked.
+// follow applies everything that is committed in a source, whose stamp is at least the given one.
+// a.mu is locked.
 func (a *App) follow(from source, stamp int64) (err error) {
 	if stamp == a.stamp && a.sound() {
 		return nil
@@ -73,7 +74,7 @@ func (a *App) follow(from source, stamp int64) (err error) {
 			break
 		}
 		if a.stale = true; within {
-			return err // for all that, other processes would have to wait
+			return err // rebuilding would make other processes wait
 		}
 		if try > 9 {
 			return fmt.Errorf("reading the log: %w, and the document %s does not say how", err, amendmentsName)
@@ -85,7 +86,7 @@ func (a *App) follow(from source, stamp int64) (err error) {
 	return err
 }
 
-// begin makes the states new, or those of snapshots, and reads the amendments.
+// begin resets the states, or loads them from snapshots, and reads the amendments.
 func (a *App) begin(from source) error {
 	amendments, err := readAmendments(from)
 	if err != nil {
@@ -104,7 +105,7 @@ func (a *App) begin(from source) error {
 	return nil
 }
 
-// begin makes the state of a feature new.
+// begin resets the state of a feature.
 func (f *feature) begin() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -115,7 +116,7 @@ func (f *feature) begin() (err error) {
 	return nil
 }
 
-// begun is the event after which the log has to be read, if the states are as begin has left them.
+// begun returns the event after which the log must be read once begin has returned.
 func (a *App) begun() int64 {
 	if len(a.features) == 0 {
 		return 0
@@ -143,7 +144,7 @@ func (a *App) applyEach(records iter.Seq2[Record, error]) error {
 // many bytes of records are not read all at once.
 const many = 1 << 20
 
-// replay is applyEach for many: they are read and decoded in one goroutine, and applied in another.
+// replay applies many records: one goroutine reads and decodes them, another applies them.
 func (a *App) replay(from source) error {
 	const size = 256
 	bytes := 0
@@ -208,7 +209,7 @@ func (a *App) replay(from source) error {
 	return err
 }
 
-// progress tells that a replay goes on.
+// progress reports the progress of a replay.
 func (a *App) progress(done int64) {
 	if a.o.Progress != nil {
 		a.o.Progress(done)
@@ -217,9 +218,9 @@ func (a *App) progress(done int64) {
 	a.o.Logger.Info("replaying the log", "events", done)
 }
 
-// apply applies decoded events. While the app opens, the first event that cannot be applied is the
-// error, and the states are stale or those before it. In a running process such an event stops the
-// feature that it is of, and no other.
+// apply applies decoded events. While the app opens, it returns an error for the first event that
+// cannot be applied; the states are then stale or those before the event. In a running process it
+// stops only the feature of such an event.
 func (a *App) apply(batch []decoded) error {
 	for len(batch) > 0 {
 		done, err := a.applySome(batch)
@@ -231,7 +232,7 @@ func (a *App) apply(batch []decoded) error {
 	return nil
 }
 
-// applySome is apply up to the first panic. It returns how many events are done.
+// applySome applies events up to the first panic. It returns how many are done.
 func (a *App) applySome(batch []decoded) (done int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -248,7 +249,7 @@ func (a *App) applySome(batch []decoded) (done int, err error) {
 		d := &batch[done]
 		switch {
 		case d.Seq != a.at+1:
-			return done, fmt.Errorf("reading the log: after event %d comes event %d; the log is damaged: bring back a backup of it", a.at, d.Seq)
+			return done, fmt.Errorf("reading the log: after event %d comes event %d; the log is damaged; restore a backup", a.at, d.Seq)
 		case d.Type == amendedType:
 			err = a.knowsAmendment(d)
 		case d.err != nil:
@@ -264,8 +265,8 @@ func (a *App) applySome(batch []decoded) (done int, err error) {
 	return done, nil
 }
 
-// block marks a feature, nil if this build does not have it, as stuck at an event. While the app
-// opens it returns that as the error.
+// block marks a feature as stuck at an event; f is nil if this build does not have the feature.
+// While the app opens, block returns the error instead.
 func (a *App) block(d *decoded, f *feature, cause error) error {
 	if !a.opened.Load() {
 		return a.stuckAt(d.Record, cause)
@@ -290,14 +291,14 @@ type SnapshotResult string
 
 const (
 	SnapshotMatches SnapshotResult = "matches" // the log leads to the same state
-	SnapshotDiffers SnapshotResult = "differs" // the log leads to another state
-	SnapshotDamaged SnapshotResult = "damaged" // it cannot be read, and so no start uses it
-	SnapshotUnused  SnapshotResult = "unused"  // events before it were amended since, and so no start uses it
+	SnapshotDiffers SnapshotResult = "differs" // the log leads to a different state
+	SnapshotDamaged SnapshotResult = "damaged" // it cannot be read, and is not used
+	SnapshotUnused  SnapshotResult = "unused"  // events before it were amended since; it is not used
 	SnapshotNone    SnapshotResult = "none"    // this build has taken none
 )
 
-// Replay is [Open] without snapshots. It compares the snapshots that this build has taken with the
-// states to which the log leads, one for each feature.
+// Replay opens an app without snapshots. It compares the snapshots of this build with the states
+// that the log leads to, one per feature.
 func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*App, []SnapshotCheck, error) {
 	o.NoSnapshot = true
 	s := &limited{Store: store}
@@ -337,8 +338,8 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 	return a, checks, nil
 }
 
-// snapshotToCheck is the snapshot of a feature: its state as JSON, or the result if there is
-// nothing to compare.
+// snapshotToCheck returns the snapshot of a feature as JSON, or the result if there is nothing to
+// compare.
 func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, []byte) {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
 	if a.fingerprint() == "" {
@@ -355,7 +356,7 @@ func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, [
 	return check, text
 }
 
-// A limited store ends with an event, if limit is not 0.
+// A limited store ends after the event limit, if that is not 0.
 type limited struct {
 	Store
 	limit int64
@@ -377,7 +378,7 @@ func (s *limited) Records(ctx context.Context, after int64) iter.Seq2[Record, er
 	}
 }
 
-// Stamp differs for each limit.
+// Stamp returns another value for each limit.
 func (s *limited) Stamp(ctx context.Context) (int64, error) {
 	if s.limit != 0 {
 		return -s.limit, nil

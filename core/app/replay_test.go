@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Tally is what another build made of Count: its data looks different.
+// Tally is Count in another build, with other fields.
 type Tally struct {
 	Amount int `json:"amount"`
 }
@@ -43,7 +43,7 @@ func mapAll(r app.Payload) (app.Payload, error) {
 	return r, nil
 }
 
-// Records of commands that were renamed, removed or changed are mapped, or else said to be unknown.
+// Events of commands that were renamed, removed or changed are mapped, or are errors.
 func TestMap(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)
@@ -90,7 +90,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// A process of an older build beside a newer one answers every call with what it does not know, and goes on when that was amended.
+// A process of an older build next to a newer one answers calls with an error that says what it
+// does not know, and continues after an amendment.
 func TestOlderBuildBesideNewer(t *testing.T) {
 	m := app.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
@@ -137,7 +138,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	}
 }
 
-// An event that panics when it is applied again stops the start, and is left out once somebody says so.
+// An event that panics during replay stops the start, until it is skipped.
 func TestPanicAtReplay(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)
@@ -166,7 +167,7 @@ func TestPanicAtReplay(t *testing.T) {
 	}
 }
 
-// A log with a gap is not read over.
+// A log with a gap is an error.
 func TestGap(t *testing.T) {
 	m := app.NewMemory()
 	execute(t, open(t, m), Count{1})
@@ -189,7 +190,7 @@ func (g gap) Records(ctx context.Context, after int64) iter.Seq2[app.Record, err
 	}
 }
 
-// Replaying can be given up, has no limit in time, and says that it goes on.
+// Replay can be cancelled, has no time limit, and reports progress.
 func TestReplayIsGivenUp(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)

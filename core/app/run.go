@@ -15,17 +15,17 @@ type runner struct {
 	app      *App
 	worker   Worker
 	name     string // such as posts/digest
-	made     any    // the worker; nil if it is not made
-	standing        // as it is to be saved
-	saved    int64  // the position that was saved
-	done     bool   // something that is not saved
-	shown    string // how it stood when it was saved, for who watches
+	made     any    // the worker; nil before start
+	standing        // to be saved
+	saved    int64  // the saved position
+	done     bool   // something is not saved yet
+	shown    string // the saved standing, without the lease, for watchers
 }
 
 // runWorker runs a worker whenever no other process does, until ctx ends.
 func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
-	waits := "" // why, if it does
+	waits := "" // the error that it waits for, if any
 	for try := 1; ctx.Err() == nil; {
 		wait := renew
 		ok, err := r.start(ctx)
@@ -43,7 +43,7 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)
 			}
 		default:
-			a.o.Logger.Error("a worker has to begin anew", "worker", r.name, "error", err)
+			a.o.Logger.Error("restarting worker", "worker", r.name, "error", err)
 			wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
 			try++
 		}
@@ -54,7 +54,7 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	}
 }
 
-// start takes the lease and makes the worker.
+// start acquires the lease and creates the worker.
 func (r *runner) start(ctx context.Context) (ok bool, err error) {
 	if r.standing, ok, err = r.app.acquire(ctx, r.name); !ok {
 		return false, err
@@ -62,7 +62,7 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 	r.saved, r.made = r.Position, nil
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("making it: %w", panicked(p))
+			err = fmt.Errorf("create it: %w", panicked(p))
 		}
 		if err != nil {
 			r.stop(ctx)
@@ -71,7 +71,7 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 	}()
 	made, err := r.worker.begin(With(ctx, r.app))
 	if err != nil {
-		return false, fmt.Errorf("making it: %w", err)
+		return false, fmt.Errorf("create it: %w", err)
 	}
 	if r.standing.State != nil {
 		if err := r.app.restoreFields(r.name, r.worker, r.standing.State, made); err != nil {
@@ -81,7 +81,7 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 	for len(r.Ticked) < len(r.worker.periods) {
 		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
 	}
-	r.made = made // from here on its fields are kept
+	r.made = made // from here on its fields are saved
 	if len(r.Ticks) >= len(r.worker.periods) {
 		return true, nil
 	}
@@ -106,21 +106,21 @@ func (a *App) restoreFields(name string, w Worker, state []byte, made any) (err 
 	return w.fields.decode(state, made)
 }
 
-// stop gives the lease back. It keeps what was done, also if ctx has ended.
+// stop saves the worker and releases the lease, even if ctx has ended.
 func (r *runner) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renew)
 	defer cancel()
 	if r.made != nil {
 		if err := r.encode(); err != nil {
-			r.app.o.Logger.Warn("giving up a worker", "worker", r.name, "error", err)
+			r.app.o.Logger.Warn("releasing worker", "worker", r.name, "error", err)
 		}
 	}
 	if err := r.app.release(ctx, r.name, r.standing); err != nil {
-		r.app.o.Logger.Warn("giving up a worker", "worker", r.name, "error", err)
+		r.app.o.Logger.Warn("releasing worker", "worker", r.name, "error", err)
 	}
 }
 
-// work does what there is to do, again and again, until ctx ends or another process has the worker.
+// work handles events and ticks until ctx ends or another process has the lease.
 func (r *runner) work(ctx context.Context) error {
 	for {
 		grown, _ := r.app.growth()
@@ -143,7 +143,7 @@ func (r *runner) work(ctx context.Context) error {
 	}
 }
 
-// all does what there is to do now.
+// all handles everything that is pending now.
 func (r *runner) all(ctx context.Context) error {
 	if err := r.again(ctx); err != nil {
 		return err
@@ -169,8 +169,8 @@ func (r *runner) all(ctx context.Context) error {
 	return nil
 }
 
-// some goes through the next events, and reports whether there may be more. It does not read on while the worker
-// works, which may take long.
+// some handles the next events, and reports whether there may be more. It does not keep the log
+// open while the worker runs, because that may take long.
 func (r *runner) some(ctx context.Context) (more bool, err error) {
 	const most = 256
 	var list []Record
@@ -198,16 +198,16 @@ func (r *runner) some(ctx context.Context) (more bool, err error) {
 				return false, err
 			}
 		} else if r.Trying == record.Seq {
-			r.Trying, r.Tries, r.Error = 0, 0, "" // it was amended, or concerns the worker no more
+			r.Trying, r.Tries, r.Error = 0, 0, "" // it was amended, or the worker no longer follows it
 		}
 		r.Position = record.Seq
 	}
 	return more, nil
 }
 
-// concerned is the command of an event and what the worker does about it, nil if that is nothing. A
-// worker that follows commands of a feature waits at the event at which the feature is stuck: the
-// error is that one.
+// concerned returns the command of an event and the worker's method for it, nil if it has none. A
+// worker that follows commands of a stuck feature waits at the event at which the feature is stuck,
+// and gets its error.
 func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Event) error, err error) {
 	if err := r.app.rlock(ctx); err != nil {
 		return nil, nil, err
@@ -243,8 +243,8 @@ func (r *runner) follows(f *feature) bool {
 	return false
 }
 
-// persist tries an event until it is done or has to be set aside. That it is tried is saved before, so that
-// an event which ends the process is not tried forever.
+// persist tries an event until it is done or must be set aside. Each try is saved first, so that an
+// event that kills the process is not tried forever.
 func (r *runner) persist(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
 	for {
 		if r.Trying != record.Seq {
@@ -263,18 +263,18 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 			return nil
 		}
 		if ctx.Err() != nil {
-			r.Tries-- // it was not given the time
+			r.Tries-- // it was interrupted
 			return ctx.Err()
 		}
 		if errors.Is(err, errLost) {
-			return err // the other process tries it
+			return err // the other process handles it
 		}
 		r.Error = err.Error()
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
 			r.Tries-- // it waits for a feature that it needs
 			return err
 		}
-		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "event", record.Seq, "try", r.Tries, "error", err)
+		r.app.o.Logger.Warn("worker failed", "worker", r.name, "event", record.Seq, "try", r.Tries, "error", err)
 		if r.Tries >= r.app.o.Tries {
 			continue
 		}
@@ -284,7 +284,7 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 	}
 }
 
-// pause waits, and renews the lease meanwhile.
+// pause waits, and renews the lease while it waits.
 func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 	for left := wait; ; left -= renew {
 		if err := r.keep(ctx); err != nil {
@@ -301,21 +301,23 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// try has the worker do something about an event, once. The lease is renewed meanwhile.
+// try calls the worker for an event, once, and renews the lease during the call.
 func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
 	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Event) })
 }
 
-// keyPrefix begins the idempotency keys of the commands that a piece of work executes.
+// keyPrefix returns the start of the idempotency keys of the commands that a piece of work
+// executes.
 func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }
 
-// leased calls f, and renews the lease for as long as it takes. If that is lost, the context of f ends.
+// leased calls f, and renews the lease during the call. If the lease is lost, the context of f
+// ends.
 func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	renewed := make(chan struct{})
-	kept := r.standing // without what f changes meanwhile
+	kept := r.standing // without the changes that f makes
 	go func() {
 		defer close(renewed)
 		for {
@@ -345,7 +347,7 @@ func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err
 	return f(ctx)
 }
 
-// keep saves how the worker stands, and its exported fields.
+// keep saves the standing of the worker and its exported fields.
 func (r *runner) keep(ctx context.Context) error { return r.keepWith(ctx, nil) }
 
 func (r *runner) keepWith(ctx context.Context, more func(Tx) error) error {
@@ -363,7 +365,8 @@ func (r *runner) keepWith(ctx context.Context, more func(Tx) error) error {
 	return nil
 }
 
-// hold keeps the lease, if it was not renewed just now. What it says after the clock was set is not believed.
+// hold renews the lease, unless it was renewed just now. It does not trust a clock that was set
+// back.
 func (r *runner) hold(ctx context.Context) error {
 	if left := r.Until.Sub(r.app.o.Now()); left > lease-renew && left <= lease {
 		return nil
@@ -371,16 +374,16 @@ func (r *runner) hold(ctx context.Context) error {
 	return r.keep(ctx)
 }
 
-// encode puts the worker's exported fields into its standing.
+// encode stores the worker's exported fields in its standing.
 func (r *runner) encode() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("keeping its fields: %w", panicked(p))
+			err = fmt.Errorf("saving its fields: %w", panicked(p))
 		}
 	}()
 	state, err := strictjson.Marshal(r.made)
 	if err != nil {
-		return fmt.Errorf("keeping its fields: %w", err)
+		return fmt.Errorf("saving its fields: %w", err)
 	}
 	if r.standing.State = state; string(state) == "{}" {
 		r.standing.State = nil
@@ -388,17 +391,17 @@ func (r *runner) encode() (err error) {
 	return nil
 }
 
-// ended is said of an event that nothing else is known of.
+// ended is the error of an event whose handling ended with the process.
 const ended = "the process ended while it was tried"
 
-// setAside gives up an event, for people to look at, and goes on with the next.
+// setAside sets an event aside for a person to look at, and moves on to the next.
 func (r *runner) setAside(ctx context.Context, record Record) error {
 	text := r.Error
 	if text == "" {
 		text = ended
 	}
 	aside := SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text}
-	r.app.o.Logger.Error("a worker sets an event aside", "worker", r.name, "event", record.Seq, "error", text)
+	r.app.o.Logger.Error("worker set event aside", "worker", r.name, "event", record.Seq, "error", text)
 	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
 	return r.keepWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
 }

@@ -22,17 +22,17 @@ import (
 // A snapshotHead is the first line of a snapshot. The state follows as JSON on the second line, and
 // the checksum of both on the third.
 type snapshotHead struct {
-	Seq         int64     `json:"seq"` // of the last event that is in it
+	Seq         int64     `json:"seq"` // of the last event in it
 	ID          string    `json:"id"`  // of that event
 	Fingerprint string    `json:"fingerprint"`
-	Amended     string    `json:"amended"` // which amendments are in it
+	Amended     string    `json:"amended"` // hash of the amendments that are in it
 	Time        time.Time `json:"time"`
 }
 
-// snapshotPrefix begins the names of the snapshots of a feature.
+// snapshotPrefix returns the start of the names of a feature's snapshots.
 func snapshotPrefix(f *feature) string { return "snapshot/" + f.Name + "/" }
 
-// fingerprint is that of the code, empty if it cannot be told.
+// fingerprint returns the fingerprint of the code, empty if it is not known.
 func (a *App) fingerprint() string {
 	a.mark.Do(func() {
 		if a.marked = a.o.Fingerprint; a.marked == "" {
@@ -45,7 +45,8 @@ func (a *App) fingerprint() string {
 	return a.marked
 }
 
-// restore makes the state of a feature that of its snapshot, if there is one that fits. If not, the whole log is replayed.
+// restore loads the state of a feature from its snapshot, if there is one that fits. If not, the
+// whole log is replayed.
 func (a *App) restore(from source, f *feature) {
 	if snapshottable(f.State.kind) != nil || a.fingerprint() == "" {
 		return
@@ -59,10 +60,10 @@ func (a *App) restore(from source, f *feature) {
 	}
 }
 
-// errUnused says that a snapshot is intact, and of no use.
+// errUnused means that a snapshot is intact and outdated.
 var errUnused = errors.New("events before it were amended since")
 
-// readSnapshot is the state of a snapshot, nil if there is none that fits.
+// readSnapshot returns the state of a snapshot, nil if there is none that fits.
 func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -83,8 +84,8 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 	return head, made, nil
 }
 
-// storedSnapshot is the snapshot of a feature that this build has taken, with the state as JSON,
-// which is nil if there is none. It is checked to be intact, and of this log.
+// storedSnapshot returns the snapshot of a feature that this build has taken, with the state as
+// JSON, nil if there is none. It verifies that the snapshot is intact and of this log.
 func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text []byte, err error) {
 	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
 	if err != nil || document == nil {
@@ -92,7 +93,7 @@ func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text [
 	}
 	end := max(bytes.LastIndexByte(document, '\n'), 0)
 	if string(document[end:]) != "\n"+checksum(document[:end]) {
-		return head, nil, errors.New("its checksum is wrong: it was damaged or changed")
+		return head, nil, errors.New("wrong checksum: it was damaged or changed")
 	}
 	line, text, _ := bytes.Cut(document[:end], []byte("\n"))
 	if err := strictjson.NewExactDecoder[snapshotHead]().Decode(line, &head); err != nil {
@@ -103,24 +104,24 @@ func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text [
 		case err != nil:
 			return head, nil, err
 		case head.Fingerprint != a.fingerprint():
-			return head, nil, fmt.Errorf("it is of another build, %s", head.Fingerprint)
+			return head, nil, fmt.Errorf("it was taken by another build, %s", head.Fingerprint)
 		case r.Seq != head.Seq || r.ID != head.ID:
-			return head, nil, fmt.Errorf("it is of another log: its event %d is %s, and not %s", head.Seq, head.ID, r.ID)
+			return head, nil, fmt.Errorf("it was taken from another log: event %d is %s there, and %s here", head.Seq, head.ID, r.ID)
 		case head.Amended != a.amended(head.Seq):
 			return head, nil, errUnused
 		}
 		return head, text, nil
 	}
-	return head, nil, fmt.Errorf("it is of another log, which had an event %d", head.Seq)
+	return head, nil, fmt.Errorf("it was taken from another log, which had an event %d", head.Seq)
 }
 
-// checksum is that of the bytes of a snapshot.
+// checksum returns the checksum of a snapshot.
 func checksum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// amended tells the amendments of the first events from others.
+// amended returns a hash of the amendments of the first events.
 func (a *App) amended(seq int64) string {
 	concerned := map[int64]Amendment{}
 	for at, am := range a.amendments {
@@ -131,13 +132,13 @@ func (a *App) amended(seq int64) string {
 	if len(concerned) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(concerned) // plain values, which cannot fail
+	text, _ := json.Marshal(concerned) // cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// snapshotDue reports whether the log has grown by so much that replaying it would take a while: so seldom that all
-// snapshots together cost little, however large they become.
+// snapshotDue reports whether replay of the events since the last snapshot would take a while. The
+// interval grows with the log, so that all snapshots together cost little.
 func (a *App) snapshotDue() bool {
 	const many = 10_000
 	a.mu.RLock()
@@ -147,7 +148,7 @@ func (a *App) snapshotDue() bool {
 	})
 }
 
-// takeSnapshots takes them when they are due.
+// takeSnapshots takes snapshots when they are due.
 func (a *App) takeSnapshots(ctx context.Context) {
 	for ctx.Err() == nil {
 		grown, _ := a.growth()
@@ -155,7 +156,7 @@ func (a *App) takeSnapshots(ctx context.Context) {
 			if err := a.Snapshot(ctx); err != nil && ctx.Err() == nil {
 				a.o.Logger.Warn("taking a snapshot", "error", err)
 			}
-			select { // not all the time
+			select { // at most once a minute
 			case <-time.After(time.Minute):
 			case <-ctx.Done():
 			}
@@ -168,16 +169,16 @@ func (a *App) takeSnapshots(ctx context.Context) {
 	}
 }
 
-// Snapshot keeps the states as they are now, for a quicker start of a program with the same fingerprint. Commands
-// wait while a state is encoded.
+// Snapshot stores the current states, so that a program with the same fingerprint starts faster.
+// Commands wait while a state is encoded.
 func (a *App) Snapshot(ctx context.Context) error {
 	if a.fingerprint() == "" {
-		return errors.New("the program's own file cannot be read, and so no snapshot could be told from an old one")
+		return errors.New("take snapshots: the program's own file cannot be read, so snapshots of other builds could not be recognized")
 	}
 	var errs []error
 	for _, f := range a.features {
 		if snapshottable(f.State.kind) != nil {
-			continue // told of by the deriver
+			continue // the deriver warns about it
 		}
 		if err := a.snapshot(ctx, f); err != nil {
 			errs = append(errs, fmt.Errorf("feature %s: %w", f.Name, err))
@@ -186,11 +187,11 @@ func (a *App) Snapshot(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// snapshot keeps the state of a feature.
+// snapshot stores the state of a feature.
 func (a *App) snapshot(ctx context.Context, f *feature) error {
 	head, text, err := a.written(ctx, f)
 	if err != nil || head.ID == "" {
-		return err // it has no event, began with a snapshot just now, or is stuck
+		return err // there is no event, nothing is new since the last snapshot, or it is stuck
 	}
 	line, err := strictjson.Marshal(head)
 	if err != nil {
@@ -217,7 +218,7 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 	return err
 }
 
-// written is the state of a feature as a snapshot has it.
+// written returns the state of a feature as a snapshot stores it.
 func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -230,7 +231,7 @@ func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text 
 		}
 		defer a.mu.RUnlock()
 		if f.stuck != nil {
-			return nil // its state is that of an earlier event, or of none
+			return nil // its state is that of an earlier event
 		}
 		head = snapshotHead{Seq: a.at, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amended(a.at), Time: storable(a.o.Now())}
 		text, err = strictjson.Marshal(f.state)
@@ -242,7 +243,7 @@ func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text 
 	return head, text, survives(f.State.kind, text)
 }
 
-// survives reports whether a state is the same after being written down and read.
+// survives returns an error if a state changes when it is encoded and decoded.
 func survives(kind reflect.Type, text []byte) error {
 	again := reflect.New(kind).Interface()
 	if err := strictjson.NewExactValueDecoder(kind).Decode(text, again); err != nil {
@@ -250,12 +251,12 @@ func survives(kind reflect.Type, text []byte) error {
 	}
 	written, err := strictjson.Marshal(again)
 	if err == nil && !bytes.Equal(text, written) {
-		err = errors.New("the state is another one after being written down as JSON and read again")
+		err = errors.New("the state changes when it is encoded as JSON and decoded")
 	}
 	return err
 }
 
-// dropSnapshots removes all but the latest of the others, which is that of the build before, or of one beside.
+// dropSnapshots removes all snapshots of other builds but the latest, which may still be in use.
 func dropSnapshots(tx Tx, names []string, but string) error {
 	latest, keep := time.Time{}, ""
 	for _, name := range names {
@@ -279,11 +280,11 @@ func dropSnapshots(tx Tx, names []string, but string) error {
 	return nil
 }
 
-// snapshottable says why states of a type cannot be kept as JSON.
+// snapshottable returns an error if states of a type cannot be stored as JSON.
 func snapshottable(t reflect.Type) error { return keepable(t, t.Name(), map[reflect.Type]bool{}) }
 
-// keepable looks into a type. JSON has no unexported fields, and does not tell what was in an interface, nor an empty
-// map that is left out from none, to which nothing can be added.
+// keepable checks a type. JSON has no unexported fields, loses the type of an interface value, and
+// with omitempty turns an empty map into a nil one, to which nothing can be added.
 func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 	if seen[t] || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
 		return nil
@@ -299,10 +300,10 @@ func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 	case reflect.Struct:
 		for field := range t.Fields() {
 			if !field.IsExported() || strings.HasPrefix(field.Tag.Get("json"), "-") {
-				return fmt.Errorf("%s.%s is not written down as JSON", path, field.Name)
+				return fmt.Errorf("%s.%s is not encoded as JSON", path, field.Name)
 			}
 			if _, how, _ := strings.Cut(field.Tag.Get("json"), ","); field.Type.Kind() == reflect.Map && slices.Contains(strings.Split(how, ","), "omitempty") {
-				return fmt.Errorf("%s.%s is nil after being empty, as JSON leaves it out (take omitempty away)", path, field.Name)
+				return fmt.Errorf("%s.%s becomes nil when it is empty, as JSON leaves it out (remove omitempty)", path, field.Name)
 			}
 			if err := keepable(field.Type, path+"."+field.Name, seen); err != nil {
 				return err
@@ -312,10 +313,10 @@ func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 	return nil
 }
 
-// programFingerprint is that of the running program: its file's hash. It covers all that the program was built of, so
-// that code which has changed, in a feature or in what it uses, has another.
+// programFingerprint returns the hash of the running program's file. It changes whenever the code
+// changes, in a feature or in its dependencies.
 func programFingerprint() (string, error) {
-	path, err := "/proc/self/exe", error(nil) // on Linux it is what runs, also when a new build lies in its place
+	path, err := "/proc/self/exe", error(nil) // on Linux this is the running program, even if the file was replaced
 	if runtime.GOOS != "linux" {
 		path, err = os.Executable()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// withFingerprint opens the log as a program with that fingerprint would, and counts how many events it applies.
+// withFingerprint opens the log with a fingerprint, and counts the events that it applies.
 func withFingerprint(t *testing.T, m *app.Memory, fingerprint string) (*app.App, int) {
 	t.Helper()
 	o := quiet()
@@ -66,7 +66,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("other code has read %d events, and has the state\n%s\nnot\n%s", read, dump(t, other), dump(t, a))
 	}
 
-	// What is amended in the first events is in no snapshot of before.
+	// Snapshots from before an amendment are not used.
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 5, Skip: true, Reason: "never mind"}); err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +128,9 @@ func TestBadSnapshot(t *testing.T) {
 		{"one bit of the checksum", false, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) }, "checksum"},
 		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be a whole number"},
 		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
-		{"of another log", true, replace(`"id":"`, `"id":"x`), "it is of another log"},
-		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "it is of another log"},
-		{"of another build", true, replace(`"same"`, `"other"`), "it is of another build"},
+		{"of another log", true, replace(`"id":"`, `"id":"x`), "it was taken from another log"},
+		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "it was taken from another log"},
+		{"of another build", true, replace(`"same"`, `"other"`), "it was taken by another build"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
@@ -203,7 +203,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 	check(app.SnapshotCheck{Feature: "items", Seq: 13, Result: app.SnapshotUnused}, app.SnapshotCheck{Feature: "tags", Seq: 13, Result: app.SnapshotUnused})
 }
 
-// Old builds leave no more than one snapshot behind.
+// Old builds leave at most one snapshot behind.
 func TestSnapshotsAreDropped(t *testing.T) {
 	m := app.NewMemory()
 	execute(t, open(t, m), Count{1})
@@ -220,7 +220,7 @@ func TestSnapshotsAreDropped(t *testing.T) {
 	}
 }
 
-// A state that JSON does not hold is replayed, and said to be so.
+// A state that JSON cannot hold is replayed, and its status says why.
 func TestUnkeptState(t *testing.T) {
 	m := app.NewMemory()
 	feature := app.Feature{Name: "hidden", State: app.StateOf(func() *hidden { return &hidden{} }), Commands: []app.Command{app.CommandOf[hide]("hide", 1)}}
@@ -234,7 +234,7 @@ func TestUnkeptState(t *testing.T) {
 		t.Errorf("the sum is %s", result)
 	}
 	status, err := a.Status(t.Context())
-	if err != nil || !strings.Contains(status.Features[0].Unkept, "hidden.sum is not written down as JSON") {
+	if err != nil || !strings.Contains(status.Features[0].Unkept, "hidden.sum is not encoded as JSON") {
 		t.Errorf("%+v, %v", status, err)
 	}
 }

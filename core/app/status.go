@@ -11,24 +11,24 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Status is what there is of an app.
+// A Status describes an app.
 type Status struct {
-	Seq      int64           `json:"seq"` // of the last event
+	Seq      int64           `json:"seq"` // number of the last event
 	Features []FeatureStatus `json:"features"`
 }
 
-// A FeatureStatus is what there is of a feature.
+// A FeatureStatus describes a feature.
 type FeatureStatus struct {
 	Name     string   `json:"name"`
 	Commands []string `json:"commands"`
 	Queries  []string `json:"queries"`
 	Workers  []string `json:"workers"`
-	Snapshot int64    `json:"snapshot"`         // the event after which there is one; 0 if there is none
-	Unkept   string   `json:"unkept,omitempty"` // why there can be none
+	Snapshot int64    `json:"snapshot"`         // last event in the snapshot; 0 without a snapshot
+	Unkept   string   `json:"unkept,omitempty"` // why there is no snapshot
 	Stuck    string   `json:"stuck,omitempty"`  // why it answers no calls in this process
 }
 
-// Status tells what there is of the app, after all that is committed.
+// Status returns the status of the app after everything that is committed.
 func (a *App) Status(ctx context.Context) (Status, error) {
 	if err := a.rlock(ctx); err != nil {
 		return Status{}, err
@@ -57,7 +57,8 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// Dump is the states as JSON, by feature, after all that is committed. It fails if a feature is stuck.
+// Dump returns the states as JSON, by feature, after everything that is committed. It fails if a
+// feature is stuck.
 func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 	if err := a.rlock(ctx); err != nil {
 		return nil, err
@@ -77,28 +78,28 @@ func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// A WorkerStatus is how a worker stands.
+// A WorkerStatus is the progress of a worker.
 type WorkerStatus struct {
 	Name     string     `json:"name"`              // such as posts/digest
 	Position int64      `json:"position"`          // all events up to it are done
-	Behind   int64      `json:"behind"`            // how many are not
-	Process  string     `json:"process,omitempty"` // the one that runs it, as HOST:PID:…; empty if none does
-	Trying   int64      `json:"trying,omitempty"`  // the event that it works on, or has failed on
-	Tries    int        `json:"tries,omitempty"`   // how often
-	Error    string     `json:"error,omitempty"`   // the last one
-	Ticked   time.Time  `json:"ticked,omitzero"`   // when it last worked by the clock
-	Aside    []SetAside `json:"aside"`             // what it has failed on for good
+	Behind   int64      `json:"behind"`            // number of events after it
+	Process  string     `json:"process,omitempty"` // the process that runs it, as HOST:PID:…; empty if none does
+	Trying   int64      `json:"trying,omitempty"`  // the event that it tries or has failed on
+	Tries    int        `json:"tries,omitempty"`   // number of tries
+	Error    string     `json:"error,omitempty"`   // the last error
+	Ticked   time.Time  `json:"ticked,omitzero"`   // when it last ran by the clock
+	Aside    []SetAside `json:"aside"`             // events that it has stopped trying
 }
 
-// A SetAside is an event on which a worker has failed for good. See [Retry].
+// A SetAside is an event that a worker has stopped trying. See [Retry].
 type SetAside struct {
 	Seq   int64     `json:"seq"`
 	Time  time.Time `json:"time"` // of the last try
 	Tries int       `json:"tries"`
-	Error string    `json:"error"` // the last one
+	Error string    `json:"error"` // the last error
 }
 
-// put keeps it.
+// put stores it.
 func (s SetAside) put(tx Tx, worker string) error {
 	document, err := strictjson.Marshal(s)
 	if err != nil {
@@ -107,8 +108,8 @@ func (s SetAside) put(tx Tx, worker string) error {
 	return tx.Put(asideName(worker, s.Seq), document)
 }
 
-// Workers tells how all workers stand that ever ran on a store. What a running one has passed over as none of its
-// business is saved now and then.
+// Workers returns the status of all workers that ever ran on a store. The position of a running
+// worker that only passes over events is saved from time to time.
 func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	names, err := s.Names(ctx, workerName(""))
 	if err != nil {
@@ -143,7 +144,7 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	return all, nil
 }
 
-// asides are what a worker has set aside.
+// asides returns the events that a worker has set aside.
 func asides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
 	names, err := s.Names(ctx, "aside/"+worker+"/")
 	if err != nil {
@@ -164,7 +165,8 @@ func asides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
 	return all, nil
 }
 
-// Retry has a worker try an event again that it has set aside. The process that runs it does so soon.
+// Retry makes a worker try an event again that it has set aside. The process that runs the worker
+// does it soon.
 func Retry(ctx context.Context, s Store, worker string, seq int64) error {
 	return s.Write(ctx, func(tx Tx) error {
 		aside, err := tx.Get(asideName(worker, seq))
@@ -178,18 +180,18 @@ func Retry(ctx context.Context, s Store, worker string, seq int64) error {
 	})
 }
 
-// poll is how often a process looks for what others have committed, while nobody calls.
+// poll is how often an idle process looks for commits of other processes.
 const poll = 250 * time.Millisecond
 
-// A watch tells who waits that the log has grown.
+// A watch notifies waiters that the log has grown.
 type watch struct {
 	mu    sync.Mutex
-	grown chan struct{} // closed when it has, and made anew
-	times int           // how often
+	grown chan struct{} // closed by signal, and replaced
+	times int           // number of signals
 	tell  []func()
 }
 
-// signal wakes those who wait.
+// signal wakes the waiters.
 func (a *App) signal() {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
@@ -198,29 +200,30 @@ func (a *App) signal() {
 	a.watch.times++
 }
 
-// moved has those told who watch, soon: something that they see is another, and the log is the same.
+// moved notifies watchers of a change other than new events, such as the progress of a worker.
 func (a *App) moved() {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
 	a.watch.times++
 }
 
-// growth is closed at the next signal; it also tells how many there were before.
+// growth returns a channel that the next signal closes, and the number of signals so far.
 func (a *App) growth() (<-chan struct{}, int) {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
 	return a.watch.grown, a.watch.times
 }
 
-// Watch has f called, by [App.Run], after the log has grown or a worker has moved, in any process. It is not to block.
+// Watch makes [App.Run] call f after the log has grown or a worker has moved, in any process. f
+// must not block.
 func (a *App) Watch(f func()) {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
 	a.watch.tell = append(a.watch.tell, f)
 }
 
-// Run does what goes on beside commands and queries until ctx ends: it looks for what other processes commit,
-// takes snapshots, and runs the workers that no other process runs.
+// Run runs the background work until ctx ends: it looks for commits of other processes, takes
+// snapshots, and runs the workers that no other process runs.
 func (a *App) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -233,7 +236,7 @@ func (a *App) Run(ctx context.Context) {
 	a.lookOut(ctx)
 }
 
-// lookOut tells those who watch of what has been committed.
+// lookOut notifies watchers of commits.
 func (a *App) lookOut(ctx context.Context) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
@@ -265,7 +268,7 @@ func (a *App) lookOut(ctx context.Context) {
 	}
 }
 
-// seen is what those see who watch: it is the same when no more was committed than that a lease goes on.
+// seen returns what watchers can see. It does not change when a lease is renewed.
 func (a *App) seen(ctx context.Context) (string, error) {
 	last, err := a.store.Last(ctx)
 	if err != nil {

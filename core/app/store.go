@@ -13,76 +13,79 @@ import (
 	"time"
 )
 
-// A Store keeps the log, and documents beside it: small named values such as how far a worker is. Several processes
-// may have one store open, each with a Store of its own, which several goroutines may use. Package storetest
-// has the tests that every store passes.
+// A Store holds the log, and documents next to it: small named values such as the position of a
+// worker. Several processes can open the same store, each with a Store of its own. A Store is safe
+// for concurrent use. Package storetest tests implementations.
 type Store interface {
 	// Records yields the records after a sequence number that were committed when it began, in
-	// order. An error ends it. A record's bytes are the caller's. Records, Last, Get and Names never wait for a Write.
+	// order. It stops at an error. The caller owns the bytes of a record. Records, Last, Get and
+	// Names never wait for a Write.
 	Records(ctx context.Context, after int64) iter.Seq2[Record, error]
 
-	// Last is the sequence number of the last record; 0 if there is none.
+	// Last returns the sequence number of the last record; 0 if there is none.
 	Last(ctx context.Context) (int64, error)
 
-	// Stamp is cheap. It differs from an earlier one if something was committed in between by anybody but this
-	// Store itself.
+	// Stamp is cheap. It returns a different value if anything but this Store has committed since
+	// the last call.
 	Stamp(ctx context.Context) (int64, error)
 
-	// Get is a document, nil if there is none. Names are the names of all that begin with a prefix, sorted.
+	// Get returns a document, nil if it does not exist. Names returns the names that start with a
+	// prefix, sorted.
 	Get(ctx context.Context, name string) ([]byte, error)
 	Names(ctx context.Context, prefix string) ([]string, error)
 
-	// Write calls f while nobody else, in any process, writes to the store, and returns when all that f has
-	// done is durable. If f returns an error or panics, or the error of Write is not nil, nothing was done; but after
-	// an [ErrUnsure] it may have been. Waiting for its turn ends with ctx; once f is called, ctx is not looked at.
+	// Write calls f while no other writer, in any process, writes to the store. It returns when the
+	// changes of f are durable. If f returns an error or panics, or Write returns an error, nothing
+	// is changed; after [ErrUnsure] it may be. Write stops waiting for its turn when ctx ends, and
+	// ignores ctx once f is called.
 	Write(ctx context.Context, f func(Tx) error) error
 
 	Close() error
 }
 
-// A Tx is what a store offers while it is written to. It sees what it has done itself.
+// A Tx reads and writes a store during a Write. It sees its own changes.
 type Tx interface {
 	Records(after int64) iter.Seq2[Record, error]
 	Stamp() (int64, error)
-	Find(key string) (r Record, ok bool, err error) // the record with a key
+	Find(key string) (r Record, ok bool, err error) // the record with an idempotency key
 
-	// Append adds records, the first of which follows the last one of the log.
+	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
 
 	Get(name string) ([]byte, error)
 	Put(name string, value []byte) error // nil removes it
 }
 
-// ErrUnsure is in the error of a write of which nobody knows whether it was done.
-var ErrUnsure = errors.New("it may have been written all the same")
+// ErrUnsure is in the error of a write that may or may not have been committed.
+var ErrUnsure = errors.New("commit outcome unknown")
 
-// ErrTaken is in the error of a write that would have added a record with a sequence number or a key that is
-// there already: somebody has written past the store.
-var ErrTaken = errors.New("the log has gone on meanwhile")
+// ErrTaken is in the error of a write whose sequence number or key already exists, because another
+// writer bypassed the store's lock.
+var ErrTaken = errors.New("another writer has changed the log")
 
-// A Memory is a store that lasts as long as the process, for tests.
+// A Memory is a store in memory, for tests.
 type Memory struct {
 	shared  *memory
-	commits int64 // its own; guarded by shared.mu
+	commits int64 // of this handle; guarded by shared.mu
 }
 
-// A memory is what several handles share.
+// A memory is shared by several handles.
 type memory struct {
-	writing chan struct{} // held by the one who writes
+	writing chan struct{} // held by the writer
 
 	mu        sync.RWMutex
-	log       []Record // never changed but by appending
+	log       []Record // append-only
 	keys      map[string]int64
 	documents map[string][]byte
 	commits   int64
 }
 
-// NewMemory is an empty store.
+// NewMemory returns an empty store.
 func NewMemory() *Memory {
 	return &Memory{shared: &memory{writing: make(chan struct{}, 1), keys: map[string]int64{}, documents: map[string][]byte{}}}
 }
 
-// Share is another handle on the same store, such as another process would have.
+// Share returns another handle on the same store, as another process would have.
 func (m *Memory) Share() *Memory { return &Memory{shared: m.shared} }
 
 // Records implements [Store].
@@ -103,7 +106,7 @@ func (m *Memory) Records(ctx context.Context, after int64) iter.Seq2[Record, err
 	}
 }
 
-// cloned is a record whose bytes are the caller's.
+// cloned returns a copy of a record that the caller owns.
 func cloned(r Record) Record {
 	r.Data, r.Result = bytes.Clone(r.Data), bytes.Clone(r.Result)
 	return r
@@ -173,10 +176,10 @@ func (m *Memory) Write(ctx context.Context, f func(Tx) error) error {
 	return nil
 }
 
-// Close implements [Store]. What is stored stays for the other handles.
+// Close implements [Store]. The data stays for the other handles.
 func (m *Memory) Close() error { return nil }
 
-// A memoryTx keeps what is done until it is known that all of it is.
+// A memoryTx collects changes until Write commits them.
 type memoryTx struct {
 	m    *Memory
 	log  []Record

@@ -14,18 +14,18 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A StuckError is an event that cannot be applied. At the start it is the error of [Open]. In a
-// running process it is the error of every command and query of the feature that the event is of,
-// until the event is amended or the process restarted. No event is ever skipped silently.
+// A StuckError is an event that cannot be applied. [Open] returns it at startup. In a running
+// process it is the error of every command and query of the event's feature, until the event is
+// amended or the process restarted. No event is ever skipped silently.
 type StuckError struct {
 	Record  Record
-	Program string  // the program whose log commands help
-	Late    bool    // the event was written after this process had started
-	Amended []int64 // earlier events that were amended, which may be the cause
+	Program string  // name of the program, for the log commands
+	Late    bool    // the event was written after this process started
+	Amended []int64 // earlier events that were amended, and may be the cause
 	Err     error
 }
 
-// Error names the event, the cause and the ways out, one a line.
+// Error names the event, the cause and the remedies, one per line.
 func (e *StuckError) Error() string {
 	r := e.Record
 	var text strings.Builder
@@ -53,7 +53,7 @@ skip it:   %[1]s log skip %[2]d --reason WHY`, e.Program, r.Seq)
 // Unwrap returns the cause.
 func (e *StuckError) Unwrap() error { return e.Err }
 
-// stuckAt is the error for an event that cannot be applied.
+// stuckAt returns the error for an event that cannot be applied.
 func (a *App) stuckAt(r Record, err error) *StuckError {
 	stuck := &StuckError{Record: r, Program: a.o.Program, Late: a.opened.Load(), Err: err}
 	for seq := range a.amendments {
@@ -67,8 +67,8 @@ func (a *App) stuckAt(r Record, err error) *StuckError {
 	return stuck
 }
 
-// An unreadableError is an event that this build does not know how to read. Its text goes on from
-// the name of the event.
+// An unreadableError is an event that this build cannot read. Its text follows the name of the
+// event.
 type unreadableError struct {
 	text   string
 	remedy string // what to change in the code; may be empty
@@ -84,7 +84,7 @@ func (e *unreadableError) Error() string {
 
 func (e *unreadableError) Unwrap() error { return e.err }
 
-// misfit is the error for the data of an event that is not what its type writes.
+// misfit returns the error for data that does not fit the type of its command.
 func (t *commandType) misfit(kind reflect.Type, err error) error {
 	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
 	if kind == t.kind {
@@ -96,29 +96,30 @@ func (t *commandType) misfit(kind reflect.Type, err error) error {
 	return &unreadableError{"does not fit " + kind.String(), remedy, err}
 }
 
-// ownTypes is the feature that records of the log's own are of.
+// ownTypes is the feature name of the log's own records.
 const (
 	ownTypes       = "app"
 	amendedType    = ownTypes + "/amended"
-	amendmentsName = "amendments" // the document that has them all
+	amendmentsName = "amendments" // the document with all amendments
 )
 
-// An Amendment says how a record is read that cannot be applied as it is. The record itself stays.
+// An Amendment changes how an event is read that cannot be applied as it is. The event itself stays
+// in the log.
 type Amendment struct {
 	Seq     int64           `json:"seq"`
-	Skip    bool            `json:"skip,omitempty"`    // it means nothing; or else it means this:
+	Skip    bool            `json:"skip,omitempty"`    // ignore the event; otherwise read it as the following
 	Type    string          `json:"type,omitempty"`    // such as posts/create
 	Version int             `json:"version,omitempty"` // 0 means 1
-	Data    json.RawMessage `json:"data,omitempty"`    // nil means that of the record
-	Reason  string          `json:"reason"`            // why, for those who wonder later
-	Time    time.Time       `json:"time"`              // when; the zero time means now
+	Data    json.RawMessage `json:"data,omitempty"`    // nil means the data of the record
+	Reason  string          `json:"reason"`            // why, for later readers
+	Time    time.Time       `json:"time"`              // zero means now
 }
 
-// Amend records an amendment: in the log too, so that processes which run make their states again. It is for a
-// [Store] that no [App] of this process has.
+// Amend records an amendment, also in the log, so that running processes rebuild their states. It
+// is for a [Store] that no [App] of this process uses.
 func Amend(ctx context.Context, s Store, am Amendment) error {
 	if am.Reason == "" {
-		return fmt.Errorf("an amendment of event %d needs a reason, for those who wonder later", am.Seq)
+		return fmt.Errorf("amend event %d: a reason is required", am.Seq)
 	}
 	if am.Time.IsZero() {
 		am.Time = time.Now()
@@ -143,7 +144,7 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 			return err
 		}
 		if before := all[am.Seq].Time; !am.Time.After(before) {
-			am.Time = before.Add(time.Microsecond) // by which it is known that it came later
+			am.Time = before.Add(time.Microsecond) // so that the later amendment has the later time
 		}
 		all[am.Seq] = am
 		document, err := strictjson.Marshal(all)
@@ -162,8 +163,8 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 	})
 }
 
-// CheckAmendment tries an amendment without recording it. The error says why it would make things worse: replaying would get
-// stuck at the amended event, or at one to which it comes without the amendment.
+// CheckAmendment tries an amendment without recording it. It returns an error if replay would get
+// stuck at the amended event, or at a later one that applies without the amendment.
 func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feature) error {
 	without, err := stuckReplay(ctx, s, features)
 	if err != nil {
@@ -193,7 +194,7 @@ func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feat
 	return fmt.Errorf("with this, %w", with)
 }
 
-// stuckReplay is where replaying a log gets stuck, nil if it does not.
+// stuckReplay returns where replay of a log gets stuck, nil if it does not.
 func stuckReplay(ctx context.Context, s Store, features []Feature) (*StuckError, error) {
 	_, err := Open(ctx, s, Options{NoSnapshot: true, Idle: true, Logger: slog.New(slog.DiscardHandler)}, features...)
 	if stuck, ok := errors.AsType[*StuckError](err); ok {
@@ -202,7 +203,7 @@ func stuckReplay(ctx context.Context, s Store, features []Feature) (*StuckError,
 	return nil, err
 }
 
-// A supposed store has one amendment more.
+// A supposed store has one more amendment.
 type supposed struct {
 	Store
 	am Amendment
@@ -220,7 +221,7 @@ func (s supposed) Get(ctx context.Context, name string) ([]byte, error) {
 	return strictjson.Marshal(all)
 }
 
-// find is a record by its number, and the number of the last one.
+// find returns a record by its number, and the number of the last one.
 func find(tx Tx, seq int64) (found Record, last int64, err error) {
 	for r, err := range tx.Records(seq - 1) {
 		if err != nil {
@@ -237,7 +238,7 @@ func find(tx Tx, seq int64) (found Record, last int64, err error) {
 	return found, last, nil
 }
 
-// Amendments are those of a store, by sequence number.
+// Amendments returns the amendments of a store, by sequence number.
 func Amendments(ctx context.Context, s Store) (map[int64]Amendment, error) {
 	return readAmendments(reading{ctx, s})
 }
@@ -257,8 +258,8 @@ func readAmendments(from interface{ Get(string) ([]byte, error) }) (map[int64]Am
 	return all, nil
 }
 
-// knowsAmendment returns errAmended for the event of an amendment that the states were made
-// without. One that cannot be read concerns all features.
+// knowsAmendment returns errAmended for the event of an amendment that the states were built
+// without. An amendment that cannot be read concerns all features.
 func (a *App) knowsAmendment(d *decoded) error {
 	var am Amendment
 	if err := json.Unmarshal(d.Data, &am); err != nil {
@@ -276,5 +277,5 @@ func (a *App) knowsAmendment(d *decoded) error {
 	return nil
 }
 
-// storable is a time as the log keeps it.
+// storable returns a time as the log stores it.
 func storable(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond).Round(0) }

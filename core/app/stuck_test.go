@@ -154,7 +154,7 @@ func TestOptionalFieldIsOneWay(t *testing.T) {
 	}
 }
 
-// Commands of a stuck feature do not take those down that share their transaction.
+// Commands of a stuck feature do not affect others in their transaction.
 func TestStuckInABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

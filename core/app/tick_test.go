@@ -110,8 +110,8 @@ func TestTickGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// Intervals that pass while no process runs are made up for by one tick, and a clock that was set
-// back, or an interval that was changed, brings no command twice and leaves none out.
+// After intervals in which no process ran there is one tick. If the clock was set back, or the
+// interval changed, no command is executed twice or left out.
 func TestTickAndTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

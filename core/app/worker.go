@@ -13,36 +13,36 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Worker follows the log.
+// A Worker follows the log, and runs by the clock.
 type Worker struct {
 	name    string
 	begin   func(context.Context) (any, error)
 	fields  savedFields
 	on      map[reflect.Type]func(w any, ctx context.Context, c any, e Event) error
 	periods []period
-	start   bool // a new one begins with the first event
+	start   bool // a new worker starts with the first event
 }
 
-// A period is what a worker does by the clock.
+// A period is a method of a worker that runs by the clock.
 type period struct {
 	interval time.Duration
 	do       func(w any, ctx context.Context) error
 }
 
-// A Duty is a part of what a worker of type W does.
+// A Duty configures a worker of type W.
 type Duty[W any] func(*Worker)
 
-// savedFields read the exported fields of a worker, exactly: no field is unknown, and none is missing.
+// savedFields reads the exported fields of a worker exactly: unknown and missing fields are errors.
 type savedFields struct {
 	kind   reflect.Type
 	decode func(state []byte, made any) error // made points to a worker
 }
 
-// WorkerOf is a worker, which is made when its work begins. It is known by its name: one that is
-// new begins with what comes after the program that has it was first opened, see [FromStart]. Its
+// WorkerOf returns a worker. begin creates it when it starts. Its name identifies it: a new worker
+// starts after the last event that exists when a program with it first runs, see [FromStart]. Its
 // exported fields are saved as JSON with its position in the log, and restored after a restart.
-// Saved fields that do not fit W stop the start: a field that W gains has to be optional, that is a
-// pointer, omitempty or omitzero. See [ResetWorker].
+// Saved fields that do not fit W stop the server at startup: a new field of W must be optional,
+// that is a pointer, omitempty or omitzero. See [ResetWorker].
 func WorkerOf[W any](name string, begin func(context.Context) (*W, error), duties ...Duty[W]) Worker {
 	w := Worker{
 		name:  name,
@@ -57,10 +57,11 @@ func WorkerOf[W any](name string, begin func(context.Context) (*W, error), dutie
 	return w
 }
 
-// On has a worker called with each command of a type, of any feature, in the order of the log, at least once. If
-// it fails it is called again, later each time, until the event is set aside. However often it is called for an event, the
-// first command of a type that it executes with [Do] is executed once, and so are the second and those after it: who
-// wants another one executed the next time gives that a key, see [WithKey].
+// On makes a worker receive each command of a type, of any feature, in the order of the log, at
+// least once. If f fails, it is called again after a growing delay, until the event is set aside.
+// However often f is called for an event, the first command of a type that it executes with [Do] is
+// executed once, and so is the second, and so on. To execute another command in the next call, give
+// it a key with [WithKey].
 func On[W, C any](f func(*W, context.Context, C, Event) error) Duty[W] {
 	return func(w *Worker) {
 		w.on[reflect.TypeFor[C]()] = func(made any, ctx context.Context, c any, e Event) error {
@@ -69,21 +70,21 @@ func On[W, C any](f func(*W, context.Context, C, Event) error) Duty[W] {
 	}
 }
 
-// Every has a worker called by the clock, one interval after another, across restarts too.
-// Intervals that pass while no process runs are made up for by one call. If the process dies during
-// a call or right after it, the call is repeated. A command that it had executed with [Do] is not
-// executed again then, provided it has the same fields: take times from [Due], and give a command with other fields that
-// differ each time a key, see [WithKey].
+// Every makes a worker run by the clock, one interval after another, across restarts too. After
+// intervals in which no process ran there is one call. If the process dies during a call or right
+// after it, the call is repeated. Commands that it had executed with [Do] are not executed again,
+// provided they have the same fields: use [Due] for times, and give a command whose fields differ
+// each time a key with [WithKey].
 func Every[W any](interval time.Duration, f func(*W, context.Context) error) Duty[W] {
 	return func(w *Worker) {
 		w.periods = append(w.periods, period{interval, func(made any, ctx context.Context) error { return f(made.(*W), ctx) }})
 	}
 }
 
-// FromStart has a worker that is new begin with the first event of the log.
+// FromStart makes a new worker start with the first event of the log.
 func FromStart[W any]() Duty[W] { return func(w *Worker) { w.start = true } }
 
-// tick does what is due by the clock.
+// tick runs the periods that are due.
 func (r *runner) tick(ctx context.Context) error {
 	for i, p := range r.worker.periods {
 		now := r.app.o.Now()
@@ -100,13 +101,13 @@ func (r *runner) tick(ctx context.Context) error {
 	return nil
 }
 
-// tickOnce does what a worker does by the clock. An error is shown, and the next tick follows after
+// tickOnce runs a period once. An error is saved and logged, and the next tick follows after
 // another interval.
 //
-// Ticks are numbered, and the number is saved together with the tick. If the process dies before
-// that, the tick is repeated under the same number, so that commands which it has executed already
-// are not executed again. The clock has no part in it: it may be set back, and the interval may be
-// another one in the next build.
+// Ticks are numbered, and the number is saved with the tick. If the process dies before that, the
+// tick is repeated with the same number, so that commands which it has executed are not executed
+// again. The number does not depend on the clock, which may be set back, nor on the interval, which
+// another build may change.
 func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if err := r.hold(ctx); err != nil {
 		return err
@@ -127,13 +128,14 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 	}
 	if err != nil {
 		r.Error = err.Error()
-		r.app.o.Logger.Warn("a worker has failed", "worker", r.name, "every", r.worker.periods[i].interval, "error", err)
+		r.app.o.Logger.Warn("worker failed", "worker", r.name, "every", r.worker.periods[i].interval, "error", err)
 	}
 	return r.keep(ctx)
 }
 
-// WorkOnce has all workers do what there is to do now, and what they do by the clock once, whether it is time or not. It is for
-// tests: what fails is not tried again but returned, and no other process may run the workers.
+// WorkOnce makes all workers handle the events that exist now, and run their periods once, due or
+// not. It is for tests: it returns the first error instead of retrying, and no other process may
+// run the workers.
 func (a *App) WorkOnce(ctx context.Context) error {
 	var runners []*runner
 	for _, f := range a.features {
@@ -170,7 +172,7 @@ func (a *App) WorkOnce(ctx context.Context) error {
 	return nil
 }
 
-// once goes through all events that there are. The first error ends it.
+// once handles all events that exist. It stops at the first error.
 func (r *runner) once(ctx context.Context) error {
 	var records []Record
 	for record, err := range r.app.store.Records(ctx, r.Position) {
@@ -192,7 +194,7 @@ func (r *runner) once(ctx context.Context) error {
 	return r.keep(ctx)
 }
 
-// again tries the events once more that somebody has asked for.
+// again retries the events that Retry was called for.
 func (r *runner) again(ctx context.Context) error {
 	prefix := strings.TrimSuffix(retryName(r.name, 0), fmt.Sprintf("%019d", 0))
 	names, err := r.app.store.Names(ctx, prefix)
@@ -211,8 +213,8 @@ func (r *runner) again(ctx context.Context) error {
 	return nil
 }
 
-// retry tries an event once more. What asks for it is taken away before, so that an event which ends the process does
-// so once.
+// retry tries an event once more. It removes the request first, so that an event that kills the
+// process does so once.
 func (r *runner) retry(ctx context.Context, asked string, seq int64) error {
 	var before []byte
 	aside := SetAside{Seq: seq, Time: storable(r.app.o.Now()), Error: ended}
@@ -221,7 +223,7 @@ func (r *runner) retry(ctx context.Context, asked string, seq int64) error {
 			return err
 		}
 		var was SetAside
-		_ = json.Unmarshal(before, &was) // its tries alone are wanted
+		_ = json.Unmarshal(before, &was) // only its tries are used
 		aside.Tries = was.Tries + 1
 		return errors.Join(tx.Put(asked, nil), aside.put(tx, r.name))
 	})
@@ -229,7 +231,7 @@ func (r *runner) retry(ctx context.Context, asked string, seq int64) error {
 		return err
 	}
 	failed := r.tryOld(ctx, seq)
-	if ctx.Err() != nil { // it was not given the time
+	if ctx.Err() != nil { // it was interrupted
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), renew)
 		defer cancel()
 		return errors.Join(ctx.Err(), r.keepWith(late, func(tx Tx) error {

@@ -113,7 +113,8 @@ func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
 	return all[0]
 }
 
-// A worker does each event once if all goes well, goes on where it was, and keeps its fields.
+// A worker handles each event once if nothing fails, continues at its position, and keeps its
+// fields.
 func TestWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}
@@ -152,7 +153,8 @@ func TestWorker(t *testing.T) {
 	})
 }
 
-// What fails is tried again, later each time, its commands are executed once, and the order is kept.
+// A failed event is retried after growing delays, its commands are executed once, and the order is
+// kept.
 func TestWorkerTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}
@@ -180,7 +182,7 @@ func TestWorkerTriesAgain(t *testing.T) {
 	})
 }
 
-// An event that always fails is set aside after some tries, shown, and tried again when somebody asks for it.
+// An event that always fails is set aside after some tries, shown, and retried on request.
 func TestWorkerSetsAside(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"error": func() error { return errors.New("no such address") },
@@ -228,8 +230,8 @@ func TestWorkerSetsAside(t *testing.T) {
 	}
 }
 
-// A process that dies in the middle of an event leaves it to the next, which tries it again; one that always kills its process is
-// set aside too.
+// If a process dies while it handles an event, the next process tries it again. An event that
+// always kills its process is set aside too.
 func TestWorkerDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -260,7 +262,7 @@ func TestWorkerDies(t *testing.T) {
 	})
 }
 
-// A dead process's store does nothing any more.
+// The store of a dead process does nothing.
 type dead struct {
 	*app.Memory
 	gone chan struct{}
@@ -275,7 +277,8 @@ func (d *dead) Write(ctx context.Context, f func(app.Tx) error) error {
 	}
 }
 
-// Of several processes one runs a worker; when it ends, another does, at once or when the lease has run out.
+// One of several processes runs a worker. When it ends, another takes over, at once or when the
+// lease expires.
 func TestOneProcessWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, worlds := app.NewMemory(), []*outside{{}, {}, {}}
@@ -306,7 +309,7 @@ func TestOneProcessWorks(t *testing.T) {
 	})
 }
 
-// Work that takes longer than a lease keeps it.
+// The lease is renewed during long work.
 func TestLongWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, slow, other := app.NewMemory(), &outside{held: make(chan struct{})}, &outside{}
@@ -342,7 +345,7 @@ func TestWorkOnce(t *testing.T) {
 	}
 }
 
-// Those who watch are told of what any process commits.
+// Watchers are notified of commits of any process.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

@@ -1,7 +1,7 @@
-// Package auth says who calls and whether they may come in: API keys, and what is common to all ways
-// of telling. How bearer tokens are checked is in a package of its own below it, which only servers that
-// check them link. A server that speaks over standard input and output has no use for any of it: who
-// started it is who calls.
+// Package auth identifies the callers of an HTTP server. It has API keys, and the types that all
+// kinds of credentials share. Package token checks bearer tokens; only servers that use them link
+// it. Over standard input and output there is no authentication: the caller is the user who started
+// the server.
 package auth
 
 import (
@@ -18,42 +18,45 @@ import (
 	"time"
 )
 
-// A Gate tells who makes an HTTP request.
+// A Gate identifies the caller of an HTTP request.
 type Gate interface {
-	// Enter returns who makes the request. A nil identity without an error means that the request has no credentials that this gate
-	// knows; another gate may. An error is a [*Refusal], or a fault of ours that says nothing about the caller.
+	// Enter returns the caller. A nil identity without an error means that the request has no
+	// credentials of this gate's kind; another gate may know them. An error is a [*Refusal], or an
+	// internal error that says nothing about the caller.
 	Enter(r *http.Request) (*Identity, error)
 
-	// Challenge is the value of WWW-Authenticate for somebody who has shown nothing that is good (a 401) and, with
-	// scopes, for somebody who is known and needs more of them (a 403). why is an error code of RFC 6750,
-	// such as invalid_token, or "".
+	// Challenge returns the value of WWW-Authenticate: for a caller without valid credentials (401)
+	// and, with scopes, for an identified caller that needs more scopes (403). why is an error code
+	// of RFC 6750, such as invalid_token, or empty.
 	Challenge(why string, scopes []string) string
 
-	// Wants is what a caller is to send, for people: "a key as X-Api-Token". No secret is in it.
+	// Wants describes the credentials to send, such as "a key as X-Api-Token". It contains no
+	// secret.
 	Wants() string
 }
 
-// A Refusal is why somebody may not come in.
+// A Refusal is the reason why a gate rejects credentials.
 type Refusal struct {
 	Why     string // an error code of RFC 6750: invalid_token, invalid_request or insufficient_scope
-	Message string // what the caller is told; no secret is in it
+	Message string // for the caller; contains no secret
 }
 
 func (e *Refusal) Error() string { return e.Message }
 
-// An Identity is who makes a call, as a [Gate] found out. It is not changed once it is in a context.
+// An Identity is the caller as identified by a [Gate]. It must not be changed once it is in a
+// context.
 type Identity struct {
-	Subject string          // who it is, to those who gave the credentials out; "" if they say nothing of it
-	Issuer  string          // who says so; "" for a key of this server
-	Client  string          // the program that calls on their behalf, if it is known
-	Scopes  []string        // what they may do
-	All     bool            // they may do everything, whatever the scopes say
-	Until   time.Time       // when they have to come with new credentials; zero if these do not end
-	Claims  json.RawMessage // all that a token says, as an object; nil if there was none
+	Subject string          // who calls, as the issuer names them; empty if the issuer does not say
+	Issuer  string          // issuer of the token; empty for a key of this server
+	Client  string          // program that calls on their behalf, if known
+	Scopes  []string        // granted scopes
+	All     bool            // scopes do not apply
+	Until   time.Time       // when the credentials expire; zero if never
+	Claims  json.RawMessage // all claims of a token, as a JSON object; nil without a token
 }
 
-// May reports whether the scopes allow a call that needs all of those given. Where nobody was asked who
-// they are, which is a nil identity, everything is allowed.
+// May reports whether the identity has all of the scopes. A nil identity, which means that callers
+// are not authenticated, may do everything.
 func (id *Identity) May(scopes ...string) bool {
 	if id == nil || id.All {
 		return true
@@ -66,32 +69,32 @@ func (id *Identity) May(scopes ...string) bool {
 	return true
 }
 
-// Principal is a text that is the same for two calls of one caller and different for two callers: what was given to one
-// is not to be used by another. It is empty for a nil identity.
+// Principal returns a text that identifies the caller, so that one caller cannot use what belongs
+// to another. It is the same for all calls of a caller, and empty for a nil identity.
 func (id *Identity) Principal() string {
 	if id == nil {
 		return ""
 	}
-	text, _ := json.Marshal([]string{id.Issuer, id.Subject, id.Client}) // strings, which cannot fail
+	text, _ := json.Marshal([]string{id.Issuer, id.Subject, id.Client}) // strings cannot fail
 	return string(text)
 }
 
-// identityKey is the key of a context's identity.
+// identityKey is the context key of the identity.
 type identityKey struct{}
 
-// With returns a context of a call that id makes.
+// With returns a context for a call by id.
 func With(ctx context.Context, id *Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, id)
 }
 
-// From returns who makes the call that ctx belongs to, or nil if nobody was asked who they are: over standard input and
-// output, or where neither keys nor tokens are in use.
+// From returns the caller of the call that ctx belongs to. It is nil if callers are not
+// authenticated: over standard input and output, and without keys and tokens.
 func From(ctx context.Context) *Identity {
 	id, _ := ctx.Value(identityKey{}).(*Identity)
 	return id
 }
 
-// UntilExpiry returns a context that also ends when the credentials of the caller expire.
+// UntilExpiry returns a context that also ends when the caller's credentials expire.
 func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
 	if id := From(ctx); id != nil && !id.Until.IsZero() {
 		return context.WithDeadline(ctx, id.Until)
@@ -99,30 +102,30 @@ func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() {}
 }
 
-// minKey is how many characters a key has at least.
+// minKey is the minimum length of a key.
 const minKey = 16
 
-// keyGate lets in who shows one of some keys.
+// A keyGate accepts API keys.
 type keyGate struct {
 	realm string
 	keys  []key
 }
 
-// A key is what is kept of one: not the key itself.
+// A key is the hash of an API key, with its identity.
 type key struct {
 	sum [sha256.Size]byte
 	id  *Identity
 }
 
-// Keys returns a gate for those who show one of the keys in list, as X-Api-Token or as Authorization: Bearer. Whoever has one may do
-// everything; calls with different keys are those of different callers. There may be several, so that a key can be replaced by
-// another while both are good. realm is the name of the server in challenges.
+// Keys returns a gate that accepts the keys in list, as X-Api-Token or as Authorization: Bearer.
+// Keys bypass scopes. Each key is a caller of its own. Several keys can be valid at once, so that a
+// key can be replaced. realm is the name of the server in challenges.
 //
-// A bearer token that is none of the keys is nothing that this gate knows: it may be one for another gate. No error
-// has a key in it.
+// The gate ignores a bearer token that is not one of the keys, because it may be for another gate.
+// Errors never contain a key.
 func Keys(realm string, list []string) (Gate, error) {
 	if len(list) == 0 {
-		return nil, errors.New("there are no keys; " + makeKey)
+		return nil, errors.New("no keys are set; " + makeKey)
 	}
 	g := &keyGate{realm: realm}
 	for i, text := range list {
@@ -135,17 +138,17 @@ func Keys(realm string, list []string) (Gate, error) {
 	return g, nil
 }
 
-// makeKey is the way out for those who have no good key.
+// makeKey is the remedy for a missing or weak key.
 const makeKey = "make one with: openssl rand -hex 32"
 
-// weakness is why a text is no good as a key, or "".
+// weakness returns why a text cannot be a key, or an empty string.
 func weakness(text string) string {
 	if text == "" {
 		return "is empty"
 	}
 	for _, c := range []byte(text) {
 		if c <= ' ' || c > '~' {
-			return "has white space, control characters or letters beyond ASCII in it"
+			return "has white space, control characters or non-ASCII characters"
 		}
 	}
 	if len(text) < minKey {
@@ -180,7 +183,7 @@ func (g *keyGate) Enter(r *http.Request) (*Identity, error) {
 	return id, nil
 }
 
-// find returns whose key text is, or nil. How long it takes depends on the length of text alone.
+// find returns the identity of a key, or nil. Its duration depends only on the length of text.
 func (g *keyGate) find(text string) *Identity {
 	sum := sha256.Sum256([]byte(text))
 	found := -1
@@ -193,7 +196,7 @@ func (g *keyGate) find(text string) *Identity {
 	return g.keys[found].id
 }
 
-// cutBearer returns the token of an Authorization, if it has one.
+// cutBearer returns the token of an Authorization header, if it has one.
 func cutBearer(value string) (token string, ok bool) {
 	scheme, token, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
@@ -217,7 +220,7 @@ func (g *keyGate) Challenge(why string, scopes []string) string {
 // Wants implements [Gate].
 func (g *keyGate) Wants() string { return "a key as X-Api-Token or as Authorization: Bearer" }
 
-// quote makes a quoted-string of HTTP of a text.
+// quote returns an HTTP quoted-string.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

@@ -69,7 +69,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Who has one key is not who has another, and is the same with each call.
+// Each key is a caller of its own, and the same caller with each call.
 func TestPrincipals(t *testing.T) {
 	gate, err := auth.Keys("weather", []string{oldKey, newKey})
 	if err != nil {
@@ -100,7 +100,7 @@ func TestWeakKeys(t *testing.T) {
 		{[]string{oldKey + "\n"}, "white space"},
 		{[]string{" " + oldKey}, "white space"},
 		{[]string{oldKey + "\x00"}, "control characters"},
-		{[]string{"schlüssel-schlüssel"}, "beyond ASCII"},
+		{[]string{"schlüssel-schlüssel"}, "non-ASCII"},
 	} {
 		gate, err := auth.Keys("weather", test.keys)
 		if gate != nil || err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "openssl rand -hex 32") {

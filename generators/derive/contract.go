@@ -34,7 +34,7 @@ func Contract(packages []*Package) (*contract.Contract, error) {
 				list[c.Name] = entry
 			}
 			if c.Kind == Command {
-				made.Commands[c.Entry] = c.recorded()
+				made.Commands[c.EventType] = c.recorded()
 			}
 			c.declare(made.Capabilities)
 		}

@@ -148,7 +148,7 @@ type Component struct {
 	Input       json.RawMessage `json:"inputSchema,omitempty"`  // Schema of what it takes
 	Output      json.RawMessage `json:"outputSchema,omitempty"` // Schema of what it returns
 	Feature     string          `json:"feature,omitempty"`      // The feature that it belongs to
-	Entry       string          `json:"entry,omitempty"`        // Of a command: what the log calls it
+	EventType   string          `json:"eventType,omitempty"`    // Of a command: the type of its events, such as posts/create
 	Internal    bool            `json:"internal,omitempty"`     // It is a command or query that is no tool, which only Go code executes
 
 	arguments []string // the fields of the input of a prompt or resource

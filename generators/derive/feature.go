@@ -42,7 +42,7 @@ func (f *finder) feature() {
 			f.problem(object.Pos(), "%s is the name of what is derived; call it otherwise", taken)
 		}
 	}
-	f.entries()
+	f.duplicates()
 	f.linkOlders()
 	f.state(name)
 	f.mapping()
@@ -54,9 +54,9 @@ func (f *finder) feature() {
 	}
 }
 
-// entries finds commands, and queries, that the feature would take for one. What clients call them has nothing to do with
-// it.
-func (f *finder) entries() {
+// duplicates reports commands of the same event type, and queries of the same name. Tool names do not
+// matter.
+func (f *finder) duplicates() {
 	known := map[string]Component{}
 	for _, c := range f.found.Components {
 		key := string(c.Kind) + " " + c.local()
@@ -120,7 +120,7 @@ func (f *finder) part(file *typecheck.File, spec *ast.TypeSpec) {
 	f.direct(&c, directives(docs...))
 	switch kind {
 	case Command:
-		c.Entry = c.Feature + "/" + gen.WireName(name)
+		c.EventType = c.Feature + "/" + gen.WireName(name)
 		f.command(&c, spec.Name, named)
 	case Query:
 		f.query(&c, spec.Name, named)

@@ -150,8 +150,9 @@ func (p *Package) tools() []Component {
 	return tools
 }
 
-// Entries are what the log calls the commands of a feature, such as posts/create, by its derived file, which may be nil.
-func Entries(derived *typecheck.File) []string { return parts(derived, "CommandOf") }
+// EventTypes returns the event types of the commands of a feature, such as posts/create, by its
+// derived file, which may be nil.
+func EventTypes(derived *typecheck.File) []string { return parts(derived, "CommandOf") }
 
 // Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
 func Workers(derived *typecheck.File) []string { return parts(derived, "WorkerOf") }

@@ -349,7 +349,7 @@ func (c Component) local() string {
 	name := c.Name
 	switch c.Kind {
 	case Command:
-		name = c.Entry
+		name = c.EventType
 	case Query:
 		name = c.Feature + "/" + gen.WireName(c.Func)
 	}

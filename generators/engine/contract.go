@@ -215,7 +215,7 @@ func (p *plan) keepCommands(packages []*derive.Package, now, before, after *cont
 		broken := brokenCommand{entry: entry, changes: changes, beingAdded: recorded.Removed}
 		for _, pkg := range packages {
 			for _, c := range pkg.Components {
-				if c.Entry == entry {
+				if c.EventType == entry {
 					broken.file, broken.line = c.File, c.Line
 				}
 			}

@@ -346,7 +346,7 @@ func (e *Engine) forLogs(p *plan) []string {
 	var said []string
 	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
 		before, after := e.before.File(file), p.after.File(file)
-		if gone := without(derive.Entries(before), derive.Entries(after)); len(gone) > 0 {
+		if gone := without(derive.EventTypes(before), derive.EventTypes(after)); len(gone) > 0 {
 			said = append(said, e.orphaned(gone, path.Dir(file), after != nil))
 		}
 		if after != nil {

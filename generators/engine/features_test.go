@@ -144,7 +144,7 @@ func TestFeaturesAreShown(t *testing.T) {
 		if c.Kind == "feature" && c.Description != "What the log says of "+c.Name+"." {
 			t.Errorf("%s is described as %q", c.Name, c.Description)
 		}
-		got = append(got, fmt.Sprintf("%s %s %s %s %s", c.Kind, c.Name, c.Func, c.Feature, c.Entry))
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", c.Kind, c.Name, c.Func, c.Feature, c.EventType))
 	}
 	want := []string{
 		"command posts_create Create posts posts/create", "command users_create Create users users/create",
@@ -230,7 +230,7 @@ func TestApplyIsPure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made.Components) != 1 || made.Components[0].Entry != "posts/good" || made.ToolsList.Tools != 5 || !strings.Contains(made.Next[0], "Fields:[{Name:Title Type:string Tag:json:") {
+	if len(made.Components) != 1 || made.Components[0].EventType != "posts/good" || made.ToolsList.Tools != 5 || !strings.Contains(made.Next[0], "Fields:[{Name:Title Type:string Tag:json:") {
 		t.Errorf("it makes %+v", made)
 	}
 	_, err = b.generate("features/posts/bad.go", command("Bad", "return time.Now()"))

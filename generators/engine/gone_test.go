@@ -18,7 +18,7 @@ func TestInternalIsNoTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made.Components) != 1 || made.Components[0].Entry != "posts/mark" || !made.Components[0].Internal || *made.ToolsList != *before.ToolsList {
+	if len(made.Components) != 1 || made.Components[0].EventType != "posts/mark" || !made.Components[0].Internal || *made.ToolsList != *before.ToolsList {
 		t.Errorf("it makes %+v, tools %+v, which were %+v", made.Components, made.ToolsList, before.ToolsList)
 	}
 	b.write("features/posts/create.go", strings.Replace(b.read("features/posts/create.go"), "// Create writes a post.", "// Create writes a post.\n//\n//petrock:internal", 1))

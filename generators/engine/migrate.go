@@ -60,13 +60,13 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit gen.Edit) (*gen
 	}
 	m := &migration{engine: e, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
 	m.made = &gen.Migration{
-		Entry:    entry,
-		Dir:      path.Dir(component.File),
-		Type:     component.Func,
-		File:     component.File,
-		Version:  recorded.Version,
-		Old:      recorded.Versions[recorded.Version],
-		Declared: e.feature(ctx, component.Feature).Declared,
+		EventType: entry,
+		Dir:       path.Dir(component.File),
+		Type:      component.Func,
+		File:      component.File,
+		Version:   recorded.Version,
+		Old:       recorded.Versions[recorded.Version],
+		Declared:  e.feature(ctx, component.Feature).Declared,
 	}
 	dirs := e.checker.Importers(e.before, m.made.Dir)
 	if m.pass, err = e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{}); err != nil {
@@ -95,10 +95,10 @@ func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Comp
 	var names []string
 	for _, c := range packages[0].Components {
 		if c.Kind == derive.Command {
-			if c.Entry == entry {
+			if c.EventType == entry {
 				return c, nil
 			}
-			names = append(names, c.Entry)
+			names = append(names, c.EventType)
 		}
 	}
 	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", entry, joinOrNone(names))
@@ -396,7 +396,7 @@ func (m *migration) result(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.Entry == m.made.Entry })
+	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.EventType == m.made.EventType })
 	if at < 0 {
 		return m.derivationError(packages[0], texts)
 	}

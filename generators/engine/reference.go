@@ -160,7 +160,7 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 		return feature // what is wrong is said when something is derived
 	}
 	for _, c := range packages[0].Components {
-		part := gen.FeatureTool{Type: c.Func, Name: c.Name, Entry: c.Entry, Fields: e.fields(c)}
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
 		switch c.Kind {
 		case derive.Command:
 			feature.Commands = append(feature.Commands, part)

@@ -37,7 +37,7 @@ type Project struct {
 
 	// Migrate edits the fields of a recorded command, such as posts/create, for a new version. Migrate
 	// may be nil in tests of generators.
-	Migrate func(entry string, edit Edit) (*Migration, error)
+	Migrate func(eventType string, edit Edit) (*Migration, error)
 }
 
 // Import returns the import path of a folder of the project.
@@ -154,10 +154,10 @@ type Feature struct {
 
 // A FeatureTool is a command or query of a feature.
 type FeatureTool struct {
-	Type   string // in Go, such as Create
-	Name   string // of the tool, such as posts_create
-	Entry  string // of a command: its name in the event log, such as posts/create
-	Fields []StructField
+	Type      string // in Go, such as Create
+	Name      string // of the tool, such as posts_create
+	EventType string // of a command: the type of its events, such as posts/create
+	Fields    []StructField
 }
 
 // A StructField is a field of a struct as source text.
@@ -216,15 +216,15 @@ func (f *Function) Errorf(format string, args ...any) error {
 
 // A Migration is a new version of a command.
 type Migration struct {
-	Entry    string // its name in the event log, such as posts/create
-	Dir      string // folder of the feature
-	Type     string // its Go type, such as Create
-	File     string // file that declares the type
-	Version  int    // the version that the contract records
-	Old, New contract.Shape
-	Struct   *types.Struct     // the fields that the type has now
-	Defaults map[string]string // by JSON name, the defaults in its tags, as JSON
-	Declared []string          // all names that the package declares
+	EventType string // the type of its events, such as posts/create
+	Dir       string // folder of the feature
+	Type      string // its Go type, such as Create
+	File      string // file that declares the type
+	Version   int    // the version that the contract records
+	Old, New  contract.Shape
+	Struct    *types.Struct     // the fields that the type has now
+	Defaults  map[string]string // by JSON name, the defaults in its tags, as JSON
+	Declared  []string          // all names that the package declares
 
 	// Changes are the files that are edited for the new version: renamed and dropped fields with all
 	// references, the version in the type's doc comment, and the upgrade of the version before.

@@ -1,5 +1,5 @@
-// Package appmcp offers an app to MCP clients: its commands and queries as tools, its log, features and workers as
-// resources.
+// Package appmcp offers an app to MCP clients: its commands and queries as tools, and its log,
+// features and workers as resources.
 package appmcp
 
 import (
@@ -21,17 +21,19 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Feature is a feature with the tools that its commands and queries are. Derived code makes one of a package.
+// A Feature is a feature with the tools of its commands and queries. Derived code builds one from a
+// package.
 type Feature struct {
 	app.Feature
 	Register func(*mcp.Server, *app.App) error
 }
 
-// Register offers the tools of all features, and what there is to see of the app as resources. The store is that of the
-// app. The contexts of all calls lead to the app, so that other tools too may use [app.Do] and [app.Ask]. Clients that have subscribed to one of the resources are told when it has changed, as long as the app runs.
+// Register adds the tools of all features, and the app's resources. store is the store of the app.
+// The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask]
+// too. While the app runs, clients that have subscribed to a resource are notified of changes.
 //
-// The log and the workers show what all commands were given and came to, so who reads them by a token needs the scopes of all tools
-// of the features.
+// The log and the workers show the inputs and results of all commands. To read them with a token, a
+// caller needs the scopes of all tools of the features.
 func Register(s *mcp.Server, a *app.App, store app.Store, features ...Feature) error {
 	var errs []error
 	before := s.ToolScopes()
@@ -46,7 +48,7 @@ func Register(s *mcp.Server, a *app.App, store app.Store, features ...Feature) e
 	return errors.Join(errs...)
 }
 
-// added are the scopes of the tools that are there now and were not before.
+// added returns the scopes of tools that were added since before.
 func added(before, now map[string][]string) []string {
 	var all []string
 	for name, scopes := range now {
@@ -58,14 +60,15 @@ func added(before, now map[string][]string) []string {
 	return slices.Compact(all)
 }
 
-// shows reports whether an address is that of one of the app's resources, with whatever query.
+// shows reports whether a URI, without its query, is one of the app's resources.
 func shows(uri string) bool {
 	place, _, _ := strings.Cut(uri, "?")
 	return place == logURI || place == featuresURI || place == workersURI
 }
 
-// Do returns a command as a function for [mcp.AddTool]. A call whose _meta has an idempotencyKey gives the command that key. Callers that are
-// known have keys of their own: what one came to is not told to another who has chosen the same.
+// Do returns a command as a function for [mcp.AddTool]. If the call has an idempotencyKey in _meta,
+// the command gets that key. Identified callers have separate keys: one does not see the result of
+// another that chose the same key.
 func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (mcp.Encoded[Out], error) {
 	return func(ctx context.Context, c C) (mcp.Encoded[Out], error) {
 		ctx, err := WithKey(ctx)
@@ -85,8 +88,8 @@ func Ask[Q app.Answerer[S, Out], S, Out any](a *app.App) func(context.Context, Q
 	}
 }
 
-// WithKey is ctx with the idempotency key that its call carries, if it does. It is for tools that execute one command, and so
-// give back the same when they are called again.
+// WithKey returns ctx with the idempotency key of its call, if it has one. It is for tools that
+// execute one command: they return the same result when they are called again.
 func WithKey(ctx context.Context) (context.Context, error) {
 	call := mcp.CallFrom(ctx)
 	if call == nil || call.Meta == nil {
@@ -101,7 +104,7 @@ func WithKey(ctx context.Context) (context.Context, error) {
 		case !ok:
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must be a string, got %s", strictjson.Describe(value))
 		case key == "":
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must not be empty: leave it out for a command that is executed each time")
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must not be empty; leave it out to execute the command each time")
 		}
 		ctx = app.WithKey(ctx, ownKey(ctx, key))
 		return nil
@@ -109,7 +112,7 @@ func WithKey(ctx context.Context) (context.Context, error) {
 	return ctx, err
 }
 
-// ownKey is the key of a caller in the log, where those of all are.
+// ownKey returns the key that the log stores for a caller's key. Keys of different callers differ.
 func ownKey(ctx context.Context, key string) string {
 	principal := auth.From(ctx).Principal()
 	if principal == "" {
@@ -119,34 +122,34 @@ func ownKey(ctx context.Context, key string) string {
 	return hex.EncodeToString(sum[:8]) + ":" + key
 }
 
-// The addresses of the app's resources.
+// URIs of the app's resources.
 const (
 	logURI      = "app://log"
 	featuresURI = "app://features"
 	workersURI  = "app://workers"
 )
 
-// asJSON is the type of all of them.
+// asJSON is the MIME type of the resources.
 const asJSON = "application/json"
 
-// registerResources offers what there is to see of an app, of which the log and the workers need scopes.
+// registerResources adds the app's resources. The log and the workers need scopes.
 func registerResources(s *mcp.Server, a *app.App, store app.Store, scopes []string) error {
 	return errors.Join(
 		s.AddResource(mcp.Resource{
 			URI: logURI, Name: "log", Title: "The log", MIMEType: asJSON, Scopes: scopes,
-			Description: "The commands that were executed, oldest first, a page at a time; next is the address of what follows.",
+			Description: "The executed commands, oldest first, a page at a time; next is the URI of the next page.",
 		}, readLog(store)),
 		s.AddResourceTemplate(mcp.ResourceTemplate{
 			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an event", MIMEType: asJSON, Scopes: scopes,
-			Description: "The commands that were executed after the one with the sequence number after (0 if left out), at most limit of them (100 if left out, never more than 1000, and fewer if they are big).",
+			Description: "The commands that were executed after the event with the sequence number after (default 0), at most limit of them (default 100, maximum 1000, fewer if they are big).",
 		}, readLog(store)),
 		mcp.AddResource(s, mcp.Resource{
 			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON,
-			Description: "The features of the application, with their commands, queries and workers. A feature with stuck answers no calls: it says why.",
+			Description: "The features of the application, with their commands, queries and workers. A feature with stuck answers no calls; stuck says why.",
 		}, a.Status),
 		mcp.AddResource(s, mcp.Resource{
 			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON, Scopes: scopes,
-			Description: "How far each worker is, what it fails on, and what was set aside.",
+			Description: "The position of each worker, what it fails on, and the events that it has set aside.",
 		}, func(ctx context.Context) (workersPage, error) {
 			all, err := app.Workers(ctx, store)
 			return workersPage{all}, err
@@ -154,26 +157,27 @@ func registerResources(s *mcp.Server, a *app.App, store app.Store, scopes []stri
 	)
 }
 
-// A workersPage is what app://workers shows.
+// A workersPage is the content of app://workers.
 type workersPage struct {
 	Workers []app.WorkerStatus `json:"workers"`
 }
 
-// How many events a page of the log has, and after how many bytes there are no more.
+// Limits of a page of the log: events by default and at most, and bytes after which it ends.
 const (
-	usualPage = 100
-	mostOnOne = 1000
-	mostBytes = 1 << 20
+	defaultPage = 100
+	maxPage     = 1000
+	maxBytes    = 1 << 20
 )
 
-// A logPage is a part of the log.
+// A logPage is a page of app://log.
 type logPage struct {
 	Events []app.Record `json:"events"`
-	Last   int64        `json:"last"` // the last event of the whole log
-	Next   string       `json:"next"` // the address of what follows, now or later
+	Last   int64        `json:"last"` // number of the last event of the whole log
+	Next   string       `json:"next"` // URI of the next page
 }
 
-// readLog reads pages of the log of a store, and so also events that the app cannot apply.
+// readLog returns a handler for pages of the log. It reads the store, and so shows events too that
+// the app cannot apply.
 func readLog(store app.Store) mcp.ResourceHandler {
 	return func(ctx context.Context, uri string, variables map[string]string) ([]mcp.ResourceContents, error) {
 		page, err := readPage(ctx, store, uri, variables)
@@ -188,7 +192,7 @@ func readLog(store app.Store) mcp.ResourceHandler {
 	}
 }
 
-// readPage is the page of the log that an address asks for.
+// readPage reads the page that a URI asks for.
 func readPage(ctx context.Context, store app.Store, uri string, variables map[string]string) (*logPage, error) {
 	if err := checkQuery(uri); err != nil {
 		return nil, err
@@ -197,7 +201,7 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 	if err != nil {
 		return nil, err
 	}
-	limit, err := number(variables, "limit", usualPage, 1, mostOnOne)
+	limit, err := number(variables, "limit", defaultPage, 1, maxPage)
 	if err != nil {
 		return nil, err
 	}
@@ -209,12 +213,12 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 		}
 		page.Events = append(page.Events, record)
 		after = record.Seq
-		if bytes += len(record.Data) + len(record.Result); int64(len(page.Events)) == limit || bytes > mostBytes {
+		if bytes += len(record.Data) + len(record.Result); int64(len(page.Events)) == limit || bytes > maxBytes {
 			break
 		}
 	}
 	page.Next = fmt.Sprintf("%s?after=%d", logURI, after)
-	if limit != usualPage {
+	if limit != defaultPage {
 		page.Next += fmt.Sprintf("&limit=%d", limit)
 	}
 	if page.Last, err = store.Last(ctx); err != nil {
@@ -223,23 +227,24 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 	return page, nil
 }
 
-// number is a variable of an address that is a whole number.
-func number(variables map[string]string, name string, usual, least, most int64) (int64, error) {
+// number returns a variable of a URI that is an integer, or the default.
+func number(variables map[string]string, name string, fallback, least, most int64) (int64, error) {
 	text, ok := variables[name]
 	if !ok {
-		return usual, nil
+		return fallback, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case (err != nil || n < least || n > most) && most == math.MaxInt64:
-		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: %s must be a whole number from %d on, got %q", logURI, name, least, text)
+		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: %s must be an integer of at least %d, got %q", logURI, name, least, text)
 	case err != nil || n < least || n > most:
-		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: %s must be a whole number from %d to %d, got %q", logURI, name, least, most, text)
+		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: %s must be an integer from %d to %d, got %q", logURI, name, least, most, text)
 	}
 	return n, nil
 }
 
-// checkQuery refuses an address that asks for more than there is: a mistyped after would show another page.
+// checkQuery returns an error for unknown or repeated parameters: a mistyped after would show the
+// wrong page.
 func checkQuery(uri string) error {
 	parsed, err := url.Parse(uri)
 	if err != nil {
@@ -247,7 +252,7 @@ func checkQuery(uri string) error {
 	}
 	for name, values := range parsed.Query() {
 		if name != "after" && name != "limit" || len(values) > 1 {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: it takes after and limit, once each, not %q", logURI, parsed.RawQuery)
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: the parameters are after and limit, once each, got %q", logURI, parsed.RawQuery)
 		}
 	}
 	return nil

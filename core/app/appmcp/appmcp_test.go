@@ -167,7 +167,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A page is what the resource shows.
+// A page is the content of app://log.
 type page struct {
 	Events []app.Record
 	Last   int64
@@ -213,13 +213,13 @@ func TestLog(t *testing.T) {
 		t.Errorf("the last event is %+v", event)
 	}
 	for uri, want := range map[string]string{
-		"app://log?after=x":           `after must be a whole number from 0 on, got "x"`,
-		"app://log?after=-1":          "after must be a whole number from 0 on",
-		"app://log?limit=0":           "limit must be a whole number from 1 to 1000",
-		"app://log?limit=1001":        "limit must be a whole number from 1 to 1000",
-		"app://log?limit=":            "limit must be a whole number from 1 to 1000",
-		"app://log?aftr=3":            "it takes after and limit",
-		"app://log?after=3&after=999": "it takes after and limit, once each",
+		"app://log?after=x":           `after must be an integer of at least 0, got "x"`,
+		"app://log?after=-1":          "after must be an integer of at least 0",
+		"app://log?limit=0":           "limit must be an integer from 1 to 1000",
+		"app://log?limit=1001":        "limit must be an integer from 1 to 1000",
+		"app://log?limit=":            "limit must be an integer from 1 to 1000",
+		"app://log?aftr=3":            "the parameters are after and limit",
+		"app://log?after=3&after=999": "the parameters are after and limit, once each",
 	} {
 		err := client.Call("resources/read", map[string]any{"uri": uri}, nil)
 		if !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), want) {
@@ -228,7 +228,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A page of big events is shorter, so that a client can take it in.
+// A page of big events has fewer of them.
 func TestBigLog(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	for i := range 5 {
@@ -264,7 +264,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// Who has subscribed to a page of the log, in whatever revision, is told when the log has grown.
+// Clients that have subscribed to a page of the log, in any revision, are notified when the log
+// grows.
 func TestUpdates(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	ctx, stop := context.WithCancel(t.Context())
@@ -295,7 +296,8 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// as calls a server over HTTP as somebody, in the stateless revision, and returns the status and the answer.
+// as calls a server over HTTP with a token, in the stateless revision, and returns the status and
+// the answer.
 func as(t *testing.T, s *mcp.Server, id *auth.Identity, method, name, params string) (int, string) {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `,"_meta":{` + mine + `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -308,10 +310,10 @@ func as(t *testing.T, s *mcp.Server, id *auth.Identity, method, name, params str
 	return answer.Code, answer.Body.String()
 }
 
-// mine is a key that every client of these tests gives its commands.
+// mine is the idempotency key that every client of these tests uses.
 const mine = `"idempotencyKey":"1",`
 
-// newServer is a server with a feature whose tools need scopes.
+// newServer returns a server with a feature whose tools need scopes.
 func newServer(t *testing.T) *mcp.Server {
 	t.Helper()
 	store, feature := app.NewMemory(), posts()
@@ -333,7 +335,7 @@ func newServer(t *testing.T) *mcp.Server {
 	return s
 }
 
-// Who may not call all commands and queries does not read in the log what was said to them.
+// Callers without the scopes of all commands and queries cannot read the log.
 func TestScopes(t *testing.T) {
 	s := newServer(t)
 	all := &auth.Identity{Issuer: "i", Subject: "ann", Scopes: []string{"posts:write", "posts:read"}}
@@ -362,7 +364,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// Two callers who choose the same key do not have each other's results.
+// Two callers that choose the same key do not see each other's results.
 func TestKeysOfCallers(t *testing.T) {
 	s := newServer(t)
 	write := func(name string) string {
@@ -379,8 +381,8 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// A tool of a feature that met an event of a newer build says so, and the features say which it is.
-// The log can be read.
+// If a feature meets an event of a newer build, its tools say so, and the features resource names
+// it. The log can still be read.
 func TestNewerEvent(t *testing.T) {
 	store := app.NewMemory()
 	a, err := app.Open(t.Context(), store, app.Options{Program: "hello"}, posts().Feature)

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// What would make a log worse is refused, and recorded only by force.
+// An amendment that makes a log worse is refused, unless it is forced.
 func TestAmendmentIsTried(t *testing.T) {
 	for _, line := range []string{
 		"log skip 1 --reason x", // which event 2 needs
@@ -23,7 +23,7 @@ func TestAmendmentIsTried(t *testing.T) {
 			add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
-			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this, event ") || !strings.Contains(err.Error(), "with --force it is recorded all the same") {
+			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this, event ") || !strings.Contains(err.Error(), "to record it anyway, add --force") {
 				t.Errorf("it says %v", err)
 			}
 			if strings.Contains(err.Error(), "NAME log") {
@@ -42,7 +42,7 @@ func TestAmendmentIsTried(t *testing.T) {
 	}
 }
 
-// What was said of an event can be taken back, and the log shows all of it.
+// An amendment can be undone, and the log shows all of them.
 func TestRestore(t *testing.T) {
 	dir := filled(t, "a", "<b>")
 	must(t, dir, "log", "skip", "2", "--reason", "two\nlines")
@@ -62,7 +62,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("it says\n%s", out)
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
-		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" is read as it was recorded: there is nothing to take back") {
+		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" is read as it was recorded: there is nothing to undo") {
 			t.Errorf("once more it says %v", err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Taking back what made a log readable is refused.
+// Undoing an amendment that made a log readable is refused.
 func TestRestoreIsTried(t *testing.T) {
 	dir := filled(t, "a")
 	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
@@ -88,7 +88,7 @@ func TestRestoreIsTried(t *testing.T) {
 	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("it says %v", err)
 	}
-	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "nothing to take back") {
+	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "nothing to undo") {
 		t.Errorf("of an event that was not amended it says %v", err)
 	}
 	must(t, dir, "replay")

@@ -1,4 +1,5 @@
-// Package appserve is the command line of the features of a server: the commands log, workers, replay and backup, and the flag --data.
+// Package appserve adds the features of a server to its command line: the commands log, workers,
+// replay and backup, and the flag --data.
 package appserve
 
 import (
@@ -26,7 +27,7 @@ import (
 type Data struct {
 	program  string
 	features []appmcp.Feature
-	dir      string // what --data says
+	dir      string // value of --data
 }
 
 // New returns the data of a program with these features.
@@ -49,8 +50,8 @@ func (d *Data) Commands() []*cobra.Command {
 	return all
 }
 
-// Open opens or creates the event log, replays it, registers the features on s, and runs their workers. end stops the workers and
-// closes the event log.
+// Open opens or creates the event log, replays it, registers the features on s, and runs their
+// workers. end stops the workers and closes the event log.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	dir, err := d.folder()
 	if err != nil {
@@ -115,7 +116,7 @@ const fileName = "log.db"
 // make opens the event log in a folder, and creates both if needed.
 func (d *Data) make(ctx context.Context, dir string) (*sqlite.Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder %s for the data: %w; %s", dir, err, d.wayOut())
+		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.wayOut())
 	}
 	return d.open(ctx, filepath.Join(dir, fileName))
 }
@@ -133,7 +134,7 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 	case err != nil:
 		return fmt.Errorf("looking for the data: %w; %s", err, d.wayOut())
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no file; %s", file, d.wayOut())
+		return fmt.Errorf("%s is not a file; %s", file, d.wayOut())
 	case info.Size() == 0:
 		return fmt.Errorf("read %s: the file is empty; restore a backup of it, or %s", file, d.wayOut())
 	}
@@ -170,8 +171,8 @@ func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
 // variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 
-// folder returns the absolute path of the data folder: --data, or the environment variable, or data in the project, or the user's data
-// folder. It need not exist.
+// folder returns the absolute path of the data folder: --data, or the environment variable, or data
+// in the project, or the user's data folder. It need not exist.
 func (d *Data) folder() (string, error) {
 	given := d.dir
 	if given == "" {
@@ -189,7 +190,7 @@ func (d *Data) folder() (string, error) {
 		return filepath.Join(root, "data"), nil
 	}
 	if !errors.Is(err, project.ErrNone) {
-		return "", fmt.Errorf("finding the project, whose folder data it would be: %w; %s", err, d.wayOut())
+		return "", fmt.Errorf("find the project, for its data folder: %w; %s", err, d.wayOut())
 	}
 	home, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {

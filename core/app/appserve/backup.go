@@ -29,7 +29,7 @@ the file into an empty data folder as ` + fileName + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := filepath.Abs(args[0])
 			if err != nil {
-				return fmt.Errorf("finding %s: %w; give it as an absolute path", args[0], err)
+				return fmt.Errorf("find %s: %w; use an absolute path", args[0], err)
 			}
 			if err := free(file); err != nil {
 				return err
@@ -40,7 +40,7 @@ the file into an empty data folder as ` + fileName + `.`,
 				}
 				info, err := os.Stat(file)
 				if err != nil {
-					return fmt.Errorf("looking at the copy: %w", err)
+					return fmt.Errorf("read the copy: %w", err)
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Copied to %s, %d bytes.\n", file, info.Size())
 				return err
@@ -53,12 +53,12 @@ the file into an empty data folder as ` + fileName + `.`,
 func free(file string) error {
 	switch _, err := os.Lstat(file); {
 	case err == nil:
-		return fmt.Errorf("%s is there already; name another file, or remove it", file)
+		return fmt.Errorf("%s already exists; name another file, or remove it", file)
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("looking for the file of the copy: %w", err)
+		return fmt.Errorf("create backup: %w", err)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no folder %s; make it first", filepath.Dir(file))
+		return fmt.Errorf("folder %s does not exist; create it first", filepath.Dir(file))
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ type replayReport struct {
 	Events    int64               `json:"events"`
 	Seconds   float64             `json:"seconds"`
 	PerSecond float64             `json:"perSecond"`
-	Snapshots []app.SnapshotCheck `json:"snapshots"` // those that were there before
+	Snapshots []app.SnapshotCheck `json:"snapshots"` // those that existed before
 	Snapshot  bool                `json:"snapshot"`  // whether new ones were taken
 }
 

@@ -18,17 +18,17 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// What is typed wrong is told from what cannot be done.
+// Usage errors and failures have different exit codes.
 func TestUsage(t *testing.T) {
 	dir := filled(t, "a")
 	for line, want := range map[string]string{
 		"log show x":                    "not the number of an event",
 		"log show 0":                    "not the number of an event",
 		"log --after -1":                "from 0 on",
-		"log skip 1":                    "needs --reason",
-		"log restore 1":                 "needs --reason",
+		"log skip 1":                    "requires --reason",
+		"log restore 1":                 "requires --reason",
 		"log map 1 --reason x":          "needs --type",
-		"log map 1 --type posts/create": "needs --reason",
+		"log map 1 --type posts/create": "requires --reason",
 		"log map 1 --type posts/create --reason x --input {": "not JSON",
 		"workers retry posts/digest x":                       "not the number of an event",
 		"workers retry posts/digest":                         "or --all",
@@ -44,8 +44,8 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest 1":               "the worker posts/digest has not set event 1 aside",
 		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
 		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
-		"backup " + dir:                              "is there already",
-		"backup " + filepath.Join(dir, "no", "file"): "there is no folder",
+		"backup " + dir:                              "already exists",
+		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s says %v", line, err)
@@ -79,7 +79,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Who follows is shown what servers commit meanwhile, and ends without an error.
+// log --follow shows what servers commit, and ends without an error.
 func TestFollow(t *testing.T) {
 	dir := filled(t, "a")
 	in, out := io.Pipe()
@@ -108,7 +108,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A log with an event that cannot be applied can be looked at, and mended: by skipping the event, or by saying what it means.
+// A log with an event that cannot be applied can be shown and repaired, with log skip or log map.
 func TestAmend(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "input.json")
 	if err := os.WriteFile(file, []byte(`{"title":"from a file"}`), 0o600); err != nil {
@@ -206,14 +206,14 @@ func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 	}
 }
 
-// Replay finds a snapshot that is damaged or differs from the log, and replaces it when it is told to.
+// Replay finds a snapshot that is damaged or differs from the log, and replaces it with --snapshot.
 func TestReplayVerifiesSnapshots(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		sealed bool
 		says   string
 	}{
-		{"changed", false, "snapshot of posts: damaged: its checksum is wrong"},
+		{"changed", false, "snapshot of posts: damaged: wrong checksum"},
 		{"changed with its checksum", true, "snapshot of posts at event 2: differs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 	}
 }
 
-// A log that was truncated to nothing is not one without events.
+// A truncated log file is an error, not an empty log.
 func TestTruncatedLog(t *testing.T) {
 	dir := filled(t, "a")
 	if err := os.Truncate(filepath.Join(dir, fileName), 0); err != nil {
@@ -265,7 +265,8 @@ func TestPrintReplay(t *testing.T) {
 	}
 }
 
-// Who looks writes nothing, whether or not the log can be applied, and no worker begins.
+// Commands that only read change nothing, whether or not the log can be applied, and start no
+// worker.
 func TestLookingWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	store, err := New("weather", posts()).make(t.Context(), dir) // no worker has run on it
@@ -293,7 +294,7 @@ func TestLookingWritesNothing(t *testing.T) {
 	}
 }
 
-// content is all that is in a folder's data: the number of events, and the documents.
+// content returns the data of a folder: the number of events, and the documents.
 func content(t *testing.T, dir string) string {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
@@ -320,7 +321,7 @@ func content(t *testing.T, dir string) string {
 	return all
 }
 
-// A backup is data like any other, made while a server runs.
+// A backup, taken while a server runs, is usable data.
 func TestBackup(t *testing.T) {
 	dir := filled(t, "a")
 	client, end := serve(t, dir)

@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/project"
 )
 
-// What was answered is there after a restart, and two servers share one log.
+// Answered commands survive a restart, and two servers share one log.
 func TestOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "data")
 	one, endOne := serve(t, dir)
@@ -35,7 +35,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A folder that is of no use is named, with the way out.
+// The error for an unusable folder names it, with a remedy.
 func TestUnusableFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("not a log"), 0o600); err != nil {
@@ -122,7 +122,7 @@ func TestUserData(t *testing.T) {
 	}
 }
 
-// Who looks makes nothing.
+// Commands that only read create no files.
 func TestNothingThere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, line := range []string{

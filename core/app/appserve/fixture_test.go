@@ -39,7 +39,7 @@ func (c create) Apply(s *state, e app.Event) string {
 	return e.ID
 }
 
-// A drop takes away the first post, and so cannot be applied if there is none.
+// A drop removes the first post, and cannot be applied without one.
 type drop struct{}
 
 func (drop) Check(context.Context, *state) error { return nil }
@@ -55,7 +55,7 @@ func (list) Answer(_ context.Context, s *state) (string, error) {
 	return strings.Join(s.Posts, ", "), nil
 }
 
-// digest is a worker that cannot deal with a post called bad.
+// digest is a worker that fails on a post called bad.
 type digest struct{}
 
 func (*digest) onCreate(_ context.Context, c create, _ app.Event) error {
@@ -65,7 +65,7 @@ func (*digest) onCreate(_ context.Context, c create, _ app.Event) error {
 	return nil
 }
 
-// posts is a feature as derived code makes one.
+// posts returns a feature as derived code does.
 func posts() appmcp.Feature {
 	return appmcp.Feature{
 		Feature: app.Feature{
@@ -102,7 +102,7 @@ func serve(t *testing.T, dir string) (client *mcptest.Client, end func()) {
 	}
 }
 
-// filled is a folder whose log has posts of these titles.
+// filled returns a folder whose log has posts with these titles.
 func filled(t *testing.T, titles ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -116,7 +116,7 @@ func filled(t *testing.T, titles ...string) string {
 	return dir
 }
 
-// add adds records to the log past all features.
+// add appends records to the log, bypassing the features.
 func add(t *testing.T, dir string, records ...app.Record) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
@@ -137,7 +137,7 @@ func add(t *testing.T, dir string, records ...app.Record) {
 	}
 }
 
-// command is a command line with the data's commands.
+// command returns a command line with the data's commands.
 func command(d *Data, args ...string) *cobra.Command {
 	root := &cobra.Command{Use: d.program, SilenceErrors: true, SilenceUsage: true}
 	root.AddCommand(d.Commands()...)
@@ -156,7 +156,7 @@ func run(t *testing.T, dir string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// must is run for what has to succeed.
+// must runs a command that must succeed.
 func must(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := run(t, dir, args...)

@@ -39,10 +39,11 @@ func (d *Data) newLog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Show the event log",
-		Long: `Show the event log, oldest first: number, time, type and data of each event, and how it was amended. On a
-terminal the data is shortened; log show prints all of it.
+		Long: `Show the event log, oldest first: number, time, type and data of each event, and how it was
+amended. On a terminal the data is shortened; log show prints all of it.
 
-It works while servers run, and when an event cannot be applied: log skip, log map and log restore amend such an event.`,
+It works while servers run, and when an event cannot be applied: log skip, log map and log restore
+amend such an event.`,
 		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --json | jq .type", "log show 17"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.after < 0 || v.limit < 0 {
@@ -208,7 +209,7 @@ func short(text string, most int) string {
 func number(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, terminal.Usagef("%q is not the number of an event: those are 1, 2, 3 and so on, as log shows them", text)
+		return 0, terminal.Usagef("%q is not the number of an event, such as 17; log shows the numbers", text)
 	}
 	return n, nil
 }
@@ -219,7 +220,8 @@ func (d *Data) newSkip() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skip SEQ --reason WHY",
 		Short: "Skip an event that cannot be applied",
-		Long: `Skip an event that cannot be applied. It stays in the log, with the reason. Running servers pick the change up.
+		Long: `Skip an event that cannot be applied. It stays in the log, with the reason. Running servers pick
+the change up.
 
 The change is tried first: if it breaks an event that can be applied now, nothing is recorded.`,
 		Example: d.examples("log skip 17 --reason 'the import of May was wrong'"),
@@ -246,12 +248,12 @@ func (d *Data) newMap() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "map SEQ --type TYPE --reason WHY",
 		Short: "Read an event as another command",
-		Long: `Read an event as another command, for example after a command was renamed. Version and input stay those of the
-event, unless they are given. The event itself stays in the log unchanged, with the reason. Running servers pick the
-change up.
+		Long: `Read an event as another command, for example after a command was renamed. Version and input
+stay those of the event, unless they are given. The event itself stays in the log unchanged, with the
+reason. Running servers pick the change up.
 
-The change is tried first: if the event cannot be applied like that, or the change breaks a later one, nothing is
-recorded.
+The change is tried first: if the event cannot be applied like that, or the change breaks a later one,
+nothing is recorded.
 
 If the fields of the command have changed, run petrock generate version instead, which covers all events of
 the old version. If the command was removed or renamed, write the function Map in the feature.`,
@@ -274,8 +276,8 @@ the old version. If the command was removed or renamed, write the function Map i
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&am.Type, "type", "", "the type of the other command")
-	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default that of the event)")
-	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default that of the event)")
+	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default the event's)")
+	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default the event's)")
 	amendFlags(cmd, &am, &force)
 	return cmd
 }
@@ -298,14 +300,15 @@ func readInput(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// amend records how an event is read from now on. It refuses an amendment that breaks an event, unless it is forced.
+// amend records how an event is read from now on. Unless it is forced, it refuses an amendment that
+// breaks an event.
 func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force bool, does string) error {
 	var err error
 	if am.Seq, err = number(arg); err != nil {
 		return err
 	}
 	if am.Reason == "" {
-		return terminal.Usagef("log %s needs --reason WHY, for those who wonder later", cmd.Name())
+		return terminal.Usagef("log %s requires --reason WHY", cmd.Name())
 	}
 	am.Time = time.Now().UTC()
 	ctx := cmd.Context()
@@ -319,7 +322,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 		}
 		if !force {
 			if err := d.try(ctx, store, am); err != nil {
-				return fmt.Errorf("%w\nnothing is recorded; with --force it is recorded all the same", err)
+				return fmt.Errorf("%w\nnothing is recorded; to record it anyway, add --force", err)
 			}
 		}
 		if err := app.Amend(ctx, store, am); err != nil {
@@ -347,11 +350,11 @@ func (d *Data) newRestore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore SEQ --reason WHY",
 		Short: "Undo log skip or log map for an event",
-		Long: `Undo log skip or log map for an event: it is read as it was recorded. All amendments stay in the log, with their reasons.
-Running servers pick the change up.
+		Long: `Undo log skip or log map for an event: it is read as it was recorded. All amendments stay in the
+log, with their reasons. Running servers pick the change up.
 
-The change is tried first: if the event cannot be applied as it was recorded, or the change breaks a later one, nothing
-is recorded.`,
+The change is tried first: if the event cannot be applied as it was recorded, or the change breaks a
+later one, nothing is recorded.`,
 		Example: d.examples("log restore 17 --reason 'the import of May was right after all'"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -373,7 +376,7 @@ func complete(ctx context.Context, store app.Store, record app.Record, am app.Am
 			return am, err
 		}
 		if before, ok := all[am.Seq]; !ok || restores(before, record) {
-			return am, fmt.Errorf("event %d is read as it was recorded: there is nothing to take back", am.Seq)
+			return am, fmt.Errorf("event %d is read as it was recorded: there is nothing to undo", am.Seq)
 		}
 		am.Type = record.Type
 	}

@@ -20,7 +20,7 @@ import (
 // A shownWorker is the status of a worker, and whether it still exists.
 type shownWorker struct {
 	app.WorkerStatus
-	Unknown bool `json:"unknown,omitempty"` // this program has none of that name
+	Unknown bool `json:"unknown,omitempty"` // this program has no worker of that name
 }
 
 func (d *Data) newWorkers() *cobra.Command {
@@ -28,10 +28,10 @@ func (d *Data) newWorkers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "Show how far the workers are, and what they fail on",
-		Long: `Show how far the workers are, and what they fail on: the last event that each has dealt with, how many
-there are after it, and which process runs it. An event on which a worker fails is tried again, later each
-time, and set aside in the end; workers retry has it tried again. workers reset discards the saved fields of a
-worker whose type has changed.
+		Long: `Show how far the workers are, and what they fail on: the last event that each has handled, how many
+there are after it, and which process runs it. If a worker fails on an event, it retries it after a
+growing delay, and finally sets it aside; workers retry makes it try again. workers reset discards the
+saved fields of a worker whose type has changed.
 
 A worker that has run on the data, but is not in this program, was renamed or removed.`,
 		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all", "workers reset posts/digest"),
@@ -61,7 +61,7 @@ func (d *Data) shownWorkers(ctx context.Context, store app.Store) ([]shownWorker
 	}
 	all, err := app.Workers(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("reading how the workers stand: %w", err)
+		return nil, fmt.Errorf("reading the status of the workers: %w", err)
 	}
 	workers := []shownWorker{}
 	for _, w := range all {
@@ -123,13 +123,13 @@ func (d *Data) newRetry() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry WORKER [SEQ…] [--all]",
 		Short: "Retry events that a worker has set aside",
-		Long: `Retry events that a worker has set aside: those given, or all. The server that runs the worker retries them, or the
-next one that starts.`,
+		Long: `Retry events that a worker has set aside: those given, or all. The server that runs the worker
+retries them, or the next one that starts.`,
 		Example: d.examples("workers retry posts/digest 17", "workers retry posts/digest 17 18 23", "workers retry posts/digest --all"),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 1) {
-				return terminal.Usagef("workers retry needs the numbers of events, or --all for all that %s has set aside", args[0])
+				return terminal.Usagef("workers retry requires numbers of events, or --all for all that %s has set aside", args[0])
 			}
 			var seqs []int64
 			for _, arg := range args[1:] {
@@ -146,8 +146,8 @@ next one that starts.`,
 	return cmd
 }
 
-// retry makes a worker retry events, or all if none are given. Events that it has not set aside are errors, but do not prevent the
-// others.
+// retry makes a worker retry events, or all if none are given. For events that it has not set aside
+// it returns an error, after retrying the others.
 func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
 	aside, err := d.aside(ctx, store, worker)
@@ -177,7 +177,7 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	if len(again) > 1 {
 		events = "events"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s tries %s %s again, as soon as a server runs it. %s workers shows what came of it.\n", worker, events, strings.Join(again, ", "), d.program)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s retries %s %s as soon as a server runs it. %s workers shows the result.\n", worker, events, strings.Join(again, ", "), d.program)
 	return errors.Join(failed, err)
 }
 
@@ -202,7 +202,7 @@ func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.
 	}
 	all, err := app.Workers(ctx, store)
 	if err != nil {
-		return app.WorkerStatus{}, fmt.Errorf("reading how the workers stand: %w", err)
+		return app.WorkerStatus{}, fmt.Errorf("reading the status of the workers: %w", err)
 	}
 	i := slices.IndexFunc(all, func(w app.WorkerStatus) bool { return w.Name == worker })
 	if !slices.Contains(names, worker) {
@@ -245,9 +245,9 @@ func (d *Data) newReset() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reset WORKER",
 		Short: "Discard the saved fields of a worker",
-		Long: `Discard the saved fields of a worker, and print them. Its position in the log stays. It is the way out when
-the server does not start because the saved fields do not fit the worker's type any more. Stop the server that runs the
-worker first.`,
+		Long: `Discard the saved fields of a worker, and print them. Its position in the log stays. Use it if
+the server does not start because the saved fields no longer fit the worker's type. Stop the server
+that runs the worker first.`,
 		Example: d.examples("workers reset posts/digest"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

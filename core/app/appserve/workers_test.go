@@ -48,18 +48,18 @@ func TestWorkers(t *testing.T) {
 		t.Errorf("it says\n%s", out)
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
-		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest tries "+want+" again, ") {
+		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest retries "+want+" as soon as ") {
 			t.Errorf("%s says\n%s", args, out)
 		}
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
-	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest tries event 2 again") {
+	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest retries event 2 as soon") {
 		t.Errorf("it says %s, %v", out, err)
 	}
 	removed(t, dir)
 }
 
-// removed checks what is said of a worker that has run on the data and is in the program no more.
+// removed checks the output for a worker that has run on the data and is no longer in the program.
 func removed(t *testing.T, dir string) {
 	t.Helper()
 	less := posts()
@@ -82,7 +82,7 @@ func removed(t *testing.T, dir string) {
 	}
 }
 
-// Of a worker that has never failed there is nothing to try again.
+// A worker that has never failed has nothing to retry.
 func TestRetryNothing(t *testing.T) {
 	if out := must(t, filled(t, "a"), "workers", "retry", "posts/digest", "--all"); out != "posts/digest has set nothing aside.\n" {
 		t.Errorf("it says %s", out)
@@ -94,7 +94,8 @@ type kept struct {
 	Sent int `json:"sent"`
 }
 
-// Saved fields that fit no more stop the server, which names the command that discards them.
+// If saved fields no longer fit, the server does not start, and names the command that discards
+// them.
 func TestResetWorker(t *testing.T) {
 	dir := filled(t, "a")
 	for _, test := range []struct{ args, says string }{
@@ -136,7 +137,7 @@ func TestResetWorker(t *testing.T) {
 	end()
 }
 
-// untilAside runs an app until a worker has set so many events aside.
+// untilAside runs an app until a worker has set n events aside.
 func untilAside(t *testing.T, a *app.App, store app.Store, many int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -166,7 +167,7 @@ func untilAside(t *testing.T, a *app.App, store app.Store, many int) {
 	}
 }
 
-// What a worker fails on is shown, with what to do.
+// The failures of a worker are shown, with remedies.
 func TestPrintWorkers(t *testing.T) {
 	var out strings.Builder
 	err := New("weather").printWorkers(&out, []shownWorker{

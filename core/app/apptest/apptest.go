@@ -1,10 +1,11 @@
-// Package apptest lets a test talk to features as a client would, on a log in memory.
+// Package apptest lets a test call features as a client does, on a log in memory.
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "Hello"})
 //	client.CheckTool(t, "posts_get", mcptest.Example{Input: posts.Get{ID: "id1"}, Output: posts.Post{ID: "id1", Title: "Hello"}})
 //
-// When the test ends, its log is replayed, and every way to do so has to lead to the state that the test left.
+// When the test ends, its log is replayed in several ways. Each must lead to the state that the
+// test left.
 package apptest
 
 import (
@@ -24,7 +25,7 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// A Client is a client of a server that has features.
+// A Client is a client of a server with features.
 type Client struct {
 	*mcptest.Client
 	App   *app.App
@@ -34,13 +35,14 @@ type Client struct {
 	server   *mcp.Server
 	features []app.Feature
 	options  app.Options
-	later    atomic.Int64 // by how much the clock was moved on
+	later    atomic.Int64 // how far the clock was moved forward
 }
 
-// Serve is a client of a server that has the features, on an empty log in memory. Events have the ids id1, id2, and so
-// on; the first has the time 2026-01-01T00:00:00Z, and each the time of a second later (see [Time] and [Client.Later]). Workers do nothing unless
-// [Client.Work] says so. When the test ends, the log is replayed twice, and from snapshots, and
-// each has to give the state that the test has left. Other features of the program need not be there.
+// Serve returns a client of a server with the features, on an empty log in memory. Events have the
+// ids id1, id2, and so on. The first has the time 2026-01-01T00:00:00Z, and each further one is a
+// second later (see [Time] and [Client.Later]). Workers run only in [Client.Work]. When the test
+// ends, the log is replayed twice, and from snapshots; each must lead to the state that the test
+// left. Other features of the program may be left out.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
 	store := app.NewMemory()
@@ -53,7 +55,7 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	if c.App, err = app.Open(t.Context(), store, c.options, c.features...); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.checkReplay(context.Background()) }) // after the session
+	t.Cleanup(func() { c.checkReplay(context.Background()) }) // after the session has ended
 	c.Client = mcptest.Serve(t, func(s *mcp.Server) error {
 		c.server = s
 		return appmcp.Register(s, c.App, store, features...)
@@ -61,7 +63,8 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	return c
 }
 
-// Offer has the server offer more, such as tools that use the features: client.Offer(tools.Register).
+// Offer registers more on the server, such as tools that use the features:
+// client.Offer(tools.Register).
 func (c *Client) Offer(register func(*mcp.Server) error) {
 	c.t.Helper()
 	if err := register(c.server); err != nil {
@@ -69,13 +72,13 @@ func (c *Client) Offer(register func(*mcp.Server) error) {
 	}
 }
 
-// Connect is one more client of the same server.
+// Connect returns another client of the same server.
 func (c *Client) Connect(o mcptest.Options) *mcptest.Client {
 	c.t.Helper()
 	return mcptest.ConnectWith(c.t, c.server, o)
 }
 
-// newOptions are those of an app to which the same things happen in every test.
+// newOptions returns options that make an app deterministic.
 func (c *Client) newOptions() app.Options {
 	var events atomic.Int64
 	return app.Options{
@@ -84,20 +87,21 @@ func (c *Client) newOptions() app.Options {
 		Logger:      slog.New(slog.NewTextHandler(c.t.Output(), nil)),
 		Fingerprint: "test",
 		Now: func() time.Time {
-			before := max(0, events.Load()-1) // an event has its id first
+			before := max(0, events.Load()-1) // NewID is called before Now
 			return Time(before + 1).Add(time.Duration(c.later.Load()))
 		},
 		NewID: func() string { return fmt.Sprintf("id%d", events.Add(1)) },
 	}
 }
 
-// Time returns the time of an event of a test's log, by its sequence number, as long as [Client.Later] has not moved the
-// clock.
+// Time returns the time of an event of a test's log, by its sequence number, unless [Client.Later]
+// has moved the clock.
 func Time(seq int64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
 }
 
-// Given calls a tool, and fails the test if the tool fails. The input is a Go value or, as a string, JSON text.
+// Given calls a tool, and fails the test if the tool fails. The input is a Go value, or JSON text
+// as a string.
 func (c *Client) Given(tool string, input any) {
 	c.t.Helper()
 	if result := c.CallTool(tool, input); result.IsError {
@@ -105,7 +109,8 @@ func (c *Client) Given(tool string, input any) {
 	}
 }
 
-// Work has the workers do all that there is to do now, once. An error of one fails the test.
+// Work makes the workers handle everything that is pending now, once. It fails the test if one
+// fails.
 func (c *Client) Work(ctx context.Context) {
 	c.t.Helper()
 	if err := c.App.WorkOnce(ctx); err != nil {
@@ -113,10 +118,10 @@ func (c *Client) Work(ctx context.Context) {
 	}
 }
 
-// Later moves the clock on, for events that follow and for [app.Now].
+// Later moves the clock forward, for later events and for [app.Now].
 func (c *Client) Later(by time.Duration) { c.later.Add(int64(by)) }
 
-// checkReplay fails the test if the log leads to another state than the one it has left.
+// checkReplay fails the test if replay leads to another state than the test left.
 func (c *Client) checkReplay(ctx context.Context) {
 	c.t.Helper()
 	live, err := c.App.Dump(ctx)
@@ -139,14 +144,14 @@ func (c *Client) checkReplay(ctx context.Context) {
 		}
 		for _, feature := range slices.Sorted(maps.Keys(live)) {
 			if a, b := string(live[feature]), string(again[feature]); a != b {
-				c.t.Errorf("the state of %s is another one when the log is %s: %s\nApply may go by the state, the command and its event alone; Check and Answer may change nothing; all of the state has to be in exported fields.", feature, way.name, difference(a, b))
+				c.t.Errorf("the state of %s differs when the log is %s: %s\nApply must depend only on the state, the command and its event; Check and Answer must not change the state; the state must be in exported fields.", feature, way.name, difference(a, b))
 				return
 			}
 		}
 	}
 }
 
-// replay is the state that all of the log leads to.
+// replay returns the state after a replay of the whole log.
 func (c *Client) replay(ctx context.Context) (map[string]json.RawMessage, error) {
 	whole := c.options
 	whole.NoSnapshot = true
@@ -157,8 +162,8 @@ func (c *Client) replay(ctx context.Context) (map[string]json.RawMessage, error)
 	return a.Dump(ctx)
 }
 
-// replayHalf is the state that the second half of the log leads to, after a snapshot of what the first half did. It all happens in
-// a copy of the store.
+// replayHalf returns the state after a replay of the second half of the log, from a snapshot after
+// the first half. It uses a copy of the store.
 func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, error) {
 	var records []app.Record
 	for record, err := range c.Store.Records(ctx, 0) {
@@ -191,7 +196,7 @@ func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, er
 	return a.Dump(ctx)
 }
 
-// copyDocuments copies what the store keeps beside the log.
+// copyDocuments copies the documents of the store.
 func (c *Client) copyDocuments(ctx context.Context, to app.Store) error {
 	names, err := c.Store.Names(ctx, "")
 	if err != nil {
@@ -211,7 +216,7 @@ func (c *Client) copyDocuments(ctx context.Context, to app.Store) error {
 	})
 }
 
-// difference shows where two texts part.
+// difference shows where two texts differ.
 func difference(a, b string) string {
 	at := 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
@@ -221,8 +226,9 @@ func difference(a, b string) string {
 	return fmt.Sprintf("at byte %d\nit was  …%s…\nand now …%s…", at, around(a), around(b))
 }
 
-// Replayed is the command that an event stands for when the log is replayed: read strictly, and upgraded to the version that
-// features have. It fails the test if the event cannot be read, or stands for another command.
+// Replayed returns the command that an event decodes to during replay: read strictly, and upgraded
+// to the current version. It fails the test if the event cannot be read, or decodes to another
+// command.
 func Replayed[C any](t testing.TB, event app.Record, features ...appmcp.Feature) C {
 	t.Helper()
 	var plain []app.Feature

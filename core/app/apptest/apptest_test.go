@@ -22,7 +22,7 @@ type state struct {
 
 type item struct{ N int }
 
-// add adds a number. What it does wrong is for the test to find.
+// add adds a number. Its mistakes are for the test to find.
 type add struct {
 	N      int  `json:"n"`
 	Random bool `json:"random,omitempty"` // goes by something outside
@@ -51,7 +51,7 @@ func (c add) Apply(s *state, _ app.Event) int {
 	return s.Sum
 }
 
-// outside is what no state may go by.
+// outside is a variable that a state must not depend on.
 var outside int
 
 // double adds each number once more.
@@ -134,7 +134,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A feature can be served without one that its workers follow.
+// A feature can be served without a feature that its workers follow.
 func TestServeOneOfTwo(t *testing.T) {
 	type other struct{}
 	alone := sums()
@@ -145,7 +145,7 @@ func TestServeOneOfTwo(t *testing.T) {
 	client.Work(t.Context())
 }
 
-// A failing is a test that notes why it fails.
+// A failing is a test that records why it fails.
 type failing struct {
 	testing.TB
 	why     []string
@@ -189,7 +189,7 @@ func TestFails(t *testing.T) {
 		{"nothing happens", func(*apptest.Client) {}, ""},
 		{"a command refuses", func(c *apptest.Client) { c.Given("sums_add", `{"n":-1}`) }, "n is negative"},
 		{"a worker fails", func(c *apptest.Client) { c.Given("sums_add", `{"n":13}`); c.Work(context.Background()) }, "13 brings no luck"},
-		{"apply goes by something outside", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"random":true}`) }, "the state of sums is another one when the log is replayed:"},
+		{"apply goes by something outside", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"random":true}`) }, "the state of sums differs when the log is replayed:"},
 		{"apply changes what is there twice", func(c *apptest.Client) {
 			c.Given("sums_add", `{"n":1}`)
 			c.Given("sums_add", `{"n":1,"shared":true}`)

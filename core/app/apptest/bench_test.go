@@ -22,12 +22,13 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// The targets, each against raw SQLite with the same settings in the same run: a command at most 1.2 times an insert with
-// its commit; 64 callers at least 0.75 times the inserts in batches of 64; two processes writing at once, the 99th of a hundred commands
-// at most 5 ms and an even split; replaying at least 0.3 times a scan of the rows; a start with a snapshot at most 0.2 times
-// one without.
+// The targets, each compared with raw SQLite with the same settings in the same run: a command
+// takes at most 1.2 times an insert with its commit; 64 callers have at least 0.75 times the
+// throughput of inserts in batches of 64; with two processes writing, the 99th percentile of a
+// command is at most 5 ms, and both get an equal share; replay has at least 0.3 times the speed of
+// a scan of the rows; a start with a snapshot takes at most 0.2 times one without.
 
-// raw is SQLite by package database/sql.
+// raw is SQLite with package database/sql.
 func raw(b *testing.B) *sql.DB {
 	b.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(b.TempDir(), "raw.db"))
@@ -48,7 +49,7 @@ func raw(b *testing.B) *sql.DB {
 
 const insert = "INSERT INTO log (seq, id, at, type, version, data, key, result) VALUES (?,?,?,?,?,?,?,?)"
 
-// row is what is inserted for a command.
+// row returns the values that are inserted for a command.
 func row(seq int) []any {
 	data, _ := json.Marshal(Change{ID: fmt.Sprint("thing ", seq%100), Text: "text"})
 	return []any{seq, fmt.Sprintf("%016d", seq), time.Now().UnixMicro(), "live/change", 1, data, nil, nil}
@@ -72,7 +73,7 @@ func fatal(b *testing.B, err error) {
 	}
 }
 
-// medians are those of functions that are called by turns.
+// medians returns the median durations of functions, called in turn.
 func medians(b *testing.B, fs ...func()) []float64 {
 	took := make([][]time.Duration, len(fs))
 	for b.Loop() {
@@ -91,7 +92,7 @@ func medians(b *testing.B, fs ...func()) []float64 {
 	return all
 }
 
-// BenchmarkCommand is a durable command, over an insert with its commit.
+// BenchmarkCommand compares a durable command with an insert and its commit.
 func BenchmarkCommand(b *testing.B) {
 	a, _ := opened(b, filepath.Join(b.TempDir(), "log.db"), app.Options{})
 	stmt, err := raw(b).Prepare(insert)
@@ -111,7 +112,7 @@ func BenchmarkCommand(b *testing.B) {
 	b.ReportMetric(took[0]/took[1], "command/insert")
 }
 
-// BenchmarkCallers is the throughput of 64 callers, over that of inserts in batches of 64.
+// BenchmarkCallers compares the throughput of 64 callers with inserts in batches of 64.
 func BenchmarkCallers(b *testing.B) {
 	const callers, each = 64, 32
 	a, _ := opened(b, filepath.Join(b.TempDir(), "log.db"), app.Options{})
@@ -148,7 +149,7 @@ func BenchmarkCallers(b *testing.B) {
 	b.ReportMetric(took[1]/took[0], "throughput/raw")
 }
 
-// raceChild executes a number of commands when it is told to, and prints how long each took.
+// raceChild executes commands on request, and prints how long each took.
 func raceChild(ctx context.Context, a *app.App) error {
 	input := bufio.NewReader(os.Stdin)
 	fmt.Println("ready")
@@ -170,7 +171,7 @@ func raceChild(ctx context.Context, a *app.App) error {
 	return err
 }
 
-// BenchmarkProcesses is two processes that write at once.
+// BenchmarkProcesses measures two processes that write at once.
 func BenchmarkProcesses(b *testing.B) {
 	var worst, shares []float64
 	for b.Loop() {
@@ -215,12 +216,12 @@ func serveChild(ctx context.Context, a *app.App) error {
 	return s.ServeStdio(ctx, os.Stdout)
 }
 
-// Look asks for how many notes there are.
+// Look asks for the number of notes.
 type Look struct {
 	N int `json:"n"`
 }
 
-// Seen is what it gives back.
+// Seen is the answer to Look.
 type Seen struct {
 	Count int `json:"count"`
 	N     int `json:"n"`
@@ -228,8 +229,8 @@ type Seen struct {
 
 func (q Look) Answer(_ context.Context, s *Tally) (Seen, error) { return Seen{s.Count, q.N}, nil }
 
-// BenchmarkQuery is a query through a server's standard input and output, over a plain tool of the same server. The target is at
-// most 1.5 times.
+// BenchmarkQuery compares a query over standard input and output with a plain tool of the same
+// server. The target is at most 1.5 times.
 func BenchmarkQuery(b *testing.B) {
 	c := startChild(b, "serve", filepath.Join(b.TempDir(), "log.db"))
 	fmt.Fprintln(c.in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
@@ -254,7 +255,7 @@ func BenchmarkQuery(b *testing.B) {
 	b.ReportMetric(took[0]/took[1], "query/tool")
 }
 
-// BenchmarkReplay is how fast the log is replayed, over a scan of the same rows.
+// BenchmarkReplay compares replay with a scan of the same rows.
 func BenchmarkReplay(b *testing.B) {
 	const rows = 100_000
 	path := filepath.Join(b.TempDir(), "log.db")
@@ -283,7 +284,8 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(took[1]/took[0], "replay/scan")
 }
 
-// BenchmarkStart is a start with a snapshot, over one without, with 1,000,000 events about 10,000 things.
+// BenchmarkStart compares a start with a snapshot to one without, with 1,000,000 events about
+// 10,000 things.
 func BenchmarkStart(b *testing.B) {
 	const events, things = 1_000_000, 10_000
 	path := filepath.Join(b.TempDir(), "log.db")
@@ -308,7 +310,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(took[0]/took[1], "snapshot/replay")
 }
 
-// fill writes events to a log, many at once.
+// fill appends events to a log in large batches.
 func fill(b *testing.B, path string, events int, command func(seq int) any, kind string) {
 	b.Helper()
 	s, err := sqlite.Open(b.Context(), path)
@@ -325,7 +327,7 @@ func fill(b *testing.B, path string, events int, command func(seq int) any, kind
 	fatal(b, s.Close())
 }
 
-// Live is many things, of which the last text counts.
+// Live is a state of many things, each with its last text.
 type Live struct {
 	Things map[string]*Thing `json:"things"`
 }

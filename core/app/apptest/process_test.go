@@ -22,7 +22,7 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 )
 
-// children are what this program is for when a test starts it, by the variable that says so.
+// children are the roles of this program when a test starts it, by environment variable.
 var children = map[string]func(context.Context, *app.App) error{
 	"write": writeChild,
 	"mixed": mixedChild,
@@ -72,7 +72,7 @@ func runChild(work func(context.Context, *app.App) error, path string) error {
 	return errors.Join(work(ctx, a), s.Close())
 }
 
-// A child is this program as another process, that has the log in a file open.
+// A child is this program as another process that has the log open.
 type child struct {
 	*exec.Cmd
 	in  io.WriteCloser
@@ -103,7 +103,7 @@ func startChild(t testing.TB, kind, path string) child {
 	return c
 }
 
-// line is the next line that the child prints.
+// line returns the next line that the child prints.
 func (c child) line(t testing.TB) string {
 	t.Helper()
 	if !c.out.Scan() {
@@ -112,7 +112,7 @@ func (c child) line(t testing.TB) string {
 	return c.out.Text()
 }
 
-// end lets the child come to its end.
+// end lets the child finish.
 func (c child) end(t testing.TB) {
 	t.Helper()
 	c.in.Close()
@@ -123,7 +123,7 @@ func (c child) end(t testing.TB) {
 	}
 }
 
-// writeChild executes commands from several goroutines, and prints those that are answered.
+// writeChild executes commands from several goroutines, and prints the answered ones.
 func writeChild(ctx context.Context, a *app.App) error {
 	var mu sync.Mutex
 	for caller := range 8 {
@@ -146,7 +146,7 @@ func writeChild(ctx context.Context, a *app.App) error {
 	return err
 }
 
-// dumpChild prints the state whenever it is sent a line.
+// dumpChild prints the state for each line that it reads.
 func dumpChild(ctx context.Context, a *app.App) error {
 	input := bufio.NewScanner(os.Stdin)
 	for input.Scan() {
@@ -163,8 +163,8 @@ func dumpChild(ctx context.Context, a *app.App) error {
 	return input.Err()
 }
 
-// A process that writes is killed at random, again and again: what it has answered is in the log exactly once, in
-// order, with no gap, and all processes have the same state.
+// A writing process is killed at random, repeatedly. Every command that it has answered is in the
+// log exactly once, in order and without gaps, and all processes have the same state.
 func TestKilledWriters(t *testing.T) {
 	kills := rounds(3, 100)
 	t.Logf("%d kills with seed %d", kills, *seed)
@@ -230,7 +230,8 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// mixedChild has 16 callers that execute commands and ask queries, and says what they have added up to.
+// mixedChild has 16 callers that execute commands and ask queries, and prints the sum that they
+// added.
 func mixedChild(ctx context.Context, a *app.App) error {
 	n := 0
 	if _, err := fmt.Scan(&n); err != nil {
@@ -267,7 +268,8 @@ func mixedChild(ctx context.Context, a *app.App) error {
 	return errors.Join(errors.Join(errs...), dumpChild(ctx, a))
 }
 
-// Four processes share a file, with 64 callers: no update is lost, nobody sees an error, and all come to the same state.
+// Four processes share a file, with 64 callers: no update is lost, there are no errors, and all
+// have the same state.
 func TestFourProcesses(t *testing.T) {
 	calls := rounds(25, 500)
 	path := filepath.Join(t.TempDir(), "log.db")

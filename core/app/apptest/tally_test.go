@@ -7,20 +7,20 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Tally is what the log says of notes. Sum and Hash depend on each of them, and on their order.
+// Tally is a summary of notes. Sum and Hash depend on each note and on their order.
 type Tally struct {
 	Count int    `json:"count"`
 	Sum   int    `json:"sum"`
 	Hash  uint64 `json:"hash"`
 }
 
-// Note adds one.
+// Note adds a note.
 type Note struct {
 	Name string `json:"name"`
 	By   int    `json:"by"`
 }
 
-// Noted is where it is in the log.
+// Noted is the place of a note in the log.
 type Noted struct {
 	Seq  int64  `json:"seq"`
 	ID   string `json:"id"`
@@ -36,7 +36,7 @@ func (n Note) Apply(s *Tally, e app.Event) Noted {
 	return Noted{e.Seq, e.ID, n.Name}
 }
 
-// Count asks how many there are.
+// Count asks for the number of notes.
 type Count struct{}
 
 func (Count) Answer(_ context.Context, s *Tally) (int, error) { return s.Count, nil }

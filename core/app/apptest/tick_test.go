@@ -13,8 +13,8 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 )
 
-// tickChild has a worker tick once, by a clock that is some minutes ahead. If it is to die, it does so right after the command of
-// the tick is committed.
+// tickChild makes a worker tick once, with a clock that is some minutes ahead. If it is to die, it
+// does so right after the command of the tick is committed.
 func tickChild(ctx context.Context, _ *app.App) error {
 	var minutes int
 	var die bool
@@ -50,7 +50,8 @@ func tickChild(ctx context.Context, _ *app.App) error {
 	return errors.Join(a.WorkOnce(ctx), s.Close())
 }
 
-// A process that is killed right after the command of a tick was committed repeats the tick, and not the command. The next tick executes another one.
+// If a process is killed right after the command of a tick was committed, the tick is repeated, and
+// the command is not. The next tick executes another command.
 func TestKilledTick(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	for round := range 3 {

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// rawDB is SQLite by package database/sql, with the same table and settings.
+// rawDB is SQLite with package database/sql, with the same table and settings.
 func rawDB(b *testing.B) *sql.DB {
 	b.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(b.TempDir(), "raw.db"))
@@ -29,13 +29,13 @@ func rawDB(b *testing.B) *sql.DB {
 	return db
 }
 
-// rawArgs are what is inserted for a record.
+// rawArgs returns the values that are inserted for a record.
 func rawArgs(seq int64) []any {
 	r := storetest.Record(seq)
 	return []any{r.Seq, r.ID, r.Time.UnixMicro(), r.Type, r.Version, []byte(r.Data), nil, nil}
 }
 
-// compare runs ours and raw by turns, and reports the medians and their ratio.
+// compare runs ours and raw in turn, and reports the medians and their ratio.
 func compare(b *testing.B, ours, raw func()) {
 	b.Helper()
 	var took [2][]time.Duration
@@ -56,7 +56,7 @@ func compare(b *testing.B, ours, raw func()) {
 	b.ReportMetric(median[0]/median[1], "ours/raw")
 }
 
-// A Write of some records, beside as many prepared inserts and their commit.
+// Compares a Write of some records with as many prepared inserts and their commit.
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int64{1, 8, 64} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -107,7 +107,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// Reading the log, beside a scan of the same rows.
+// Compares reading the log with a scan of the same rows.
 func BenchmarkRecords(b *testing.B) {
 	const rows = 20_000
 	s, db := open(b, filepath.Join(b.TempDir(), "log.db")), rawDB(b)

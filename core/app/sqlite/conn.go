@@ -16,14 +16,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// How long a statement may meet a file that is locked, and how long it waits in between. Stores do not lock each other out:
-// only recovery after a crash, and closing, take a moment.
+// How long a statement retries while the file is locked, and how long it waits between tries.
+// Stores do not lock each other out; only recovery after a crash, and closing, take a moment.
 const (
 	patience = time.Minute
 	pause    = time.Millisecond
 )
 
-// What SQLite answers with: see https://www.sqlite.org/rescode.html.
+// Result codes of SQLite: see https://www.sqlite.org/rescode.html.
 const (
 	busy       = 5
 	ioError    = 10
@@ -32,23 +32,24 @@ const (
 	writeError = ioError | 3<<8
 )
 
-// A conn is a connection to the file, with the statements that were prepared on it. It speaks to the driver itself:
-// package database/sql costs as much as the small statements do. Several goroutines may use it.
+// A conn is a connection to the file, with its prepared statements. It uses the driver directly,
+// because package database/sql costs as much as the small statements do. It is safe for concurrent
+// use.
 type conn struct {
 	mu    sync.Mutex
-	raw   driver.Conn // nil when it is closed
+	raw   driver.Conn // nil when closed
 	stmts map[string]stmt
-	args  []driver.NamedValue // of the statement that runs
+	args  []driver.NamedValue // of the running statement
 }
 
-// A stmt is what the driver's statements can do.
+// A stmt has the methods of the driver's statements.
 type stmt interface {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
 }
 
-// connect opens a file, which has to be there, and sets what holds for a connection.
+// connect opens an existing file, and sets the pragmas of the connection.
 func connect(path string, pragmas ...string) (*conn, error) {
 	name := filepath.ToSlash(path)
 	if !strings.HasPrefix(name, "/") {
@@ -72,7 +73,7 @@ func (c *conn) exec(sql string, args ...any) error {
 	return c.execContext(context.Background(), sql, args...)
 }
 
-// execContext runs a statement. When ctx ends, it is not tried again.
+// execContext runs a statement. It does not retry after ctx has ended.
 func (c *conn) execContext(ctx context.Context, sql string, args ...any) error {
 	return c.with(ctx, sql, args, func(s stmt, args []driver.NamedValue) error {
 		_, err := s.ExecContext(context.Background(), args) // any other context would cost a goroutine
@@ -80,7 +81,8 @@ func (c *conn) execContext(ctx context.Context, sql string, args ...any) error {
 	})
 }
 
-// query calls f with each row that a statement gives, until it returns false. The values are the caller's, but not the slice.
+// query calls f with each row of a statement, until f returns false. The caller owns the values,
+// but not the slice.
 func (c *conn) query(sql string, args []any, f func([]driver.Value) bool) error {
 	return c.with(context.Background(), sql, args, func(s stmt, args []driver.NamedValue) error {
 		rows, err := s.QueryContext(context.Background(), args)
@@ -100,7 +102,7 @@ func (c *conn) query(sql string, args []any, f func([]driver.Value) bool) error 
 	})
 }
 
-// value is the one value of the one row that a statement gives.
+// value returns the single value of the single row of a statement.
 func (c *conn) value(sql string, args ...any) (value int64, err error) {
 	err = c.query(sql, args, func(row []driver.Value) bool {
 		value, _ = row[0].(int64)
@@ -109,8 +111,8 @@ func (c *conn) value(sql string, args ...any) (value int64, err error) {
 	return value, err
 }
 
-// with prepares a statement, if that was not done before, and calls f with it, again if the file is busy. It is
-// free for others meanwhile.
+// with prepares a statement, if needed, and calls f with it, again if the file is busy. Others can
+// use the connection between tries.
 func (c *conn) with(ctx context.Context, sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
 	var begun time.Time
 	for {
@@ -121,7 +123,7 @@ func (c *conn) with(ctx context.Context, sql string, args []any, f func(stmt, []
 		if begun.IsZero() {
 			begun = time.Now()
 		} else if time.Since(begun) > patience {
-			return errors.New("another program has kept the file locked for a minute; end it, or wait for it to end")
+			return errors.New("another program has locked the file for a minute; stop it, or wait for it to end")
 		}
 		select {
 		case <-ctx.Done():
@@ -131,7 +133,7 @@ func (c *conn) with(ctx context.Context, sql string, args []any, f func(stmt, []
 	}
 }
 
-// try is with, once.
+// try prepares a statement, if needed, and calls f with it once.
 func (c *conn) try(sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +173,7 @@ func (c *conn) close() error {
 	return errors.Join(errs...)
 }
 
-// code is what SQLite says of an error, with what it adds; 0 if it is not one of SQLite's.
+// code returns the extended result code of SQLite; 0 if the error is not one of SQLite's.
 func code(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code()
@@ -179,30 +181,33 @@ func code(err error) int {
 	return 0
 }
 
-// is reports whether an error is one of SQLite's of a kind.
+// is reports whether an error has a result code of SQLite.
 func is(err error, kind int) bool { return err != nil && code(err)&0xff == kind }
 
-// A counter tells processes whether one of them has written, at a tenth of what it costs to ask SQLite. It is a number in a file
-// beside the store, of which who has passed the turnstile makes an odd one before a commit, and the next even one
-// behind it. A process that dies in between leaves it odd: until somebody writes again, nobody can tell.
+// A counter tells processes whether one of them has written, at a tenth of the cost of asking
+// SQLite. It is a number in a file next to the store. A writer that has passed the turnstile makes
+// it odd before a commit and even after it. If a process dies in between, it stays odd, and until
+// the next write every stamp counts as changed.
 type counter struct {
 	mu   sync.Mutex // held while this process commits
-	file *os.File   // nil if there is no turnstile
-	own  int64      // by how much this store has moved it
+	file *os.File   // nil without a turnstile
+	own  int64      // how much this store has added to it
 	odd  int64      // how often it was found to be odd
-	was  int64      // before the commit that goes on
+	was  int64      // value before the running commit
 }
 
-// counterAt is where in the file the number is. On Windows, nobody reads the first byte of a file that is locked.
+// counterAt is the position of the number in the file. On Windows the first byte of a locked file
+// cannot be read.
 const counterAt = 8
 
-// open opens the file of the number, which the turnstile has made.
+// open opens the file of the number, which the turnstile has created.
 func (c *counter) open(path string) (err error) {
 	c.file, err = os.OpenFile(path, os.O_RDWR, 0)
 	return err
 }
 
-// stamp differs from an earlier one if the number was moved in between by another store, or if nobody can tell.
+// stamp differs from an earlier one if another store has changed the number since, or if that is
+// unknown.
 func (c *counter) stamp() (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,7 +222,7 @@ func (c *counter) stamp() (int64, error) {
 	return n - c.own, nil
 }
 
-// begin says that something is about to be committed. Stamps of this store wait until end is called.
+// begin marks the start of a commit. Stamps of this store wait until end is called.
 func (c *counter) begin() (err error) {
 	c.mu.Lock()
 	if c.was, err = c.read(); err == nil {
@@ -229,7 +234,8 @@ func (c *counter) begin() (err error) {
 	return err
 }
 
-// end says that it is committed, or is not. If that cannot be written down, the number stays odd, and nobody can tell.
+// end marks the end of a commit, successful or not. If it cannot write the number, the number stays
+// odd.
 func (c *counter) end() {
 	next := c.was | 1
 	if c.write(next+1) == nil {

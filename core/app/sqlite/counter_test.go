@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// A process that dies between its commit and the end of the count leaves no doubt that something may have changed.
+// If a process dies between its commit and the end of the count, stamps count as changed.
 func TestCountedByHalf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	dying, living := open(t, path), open(t, path)

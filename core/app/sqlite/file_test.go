@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// A file that is something else is refused with the way out, and stays as it is.
+// A file that is not a store is refused with a remedy, and left unchanged.
 func TestOddFiles(t *testing.T) {
 	made := func(t *testing.T, path string, statements ...string) {
 		file, err := os.OpenFile(path, os.O_CREATE, 0o600)
@@ -83,7 +83,7 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// An empty file is a new store, and so is one that somebody had begun to make.
+// An empty file is a new store, and so is a partially created one.
 func TestBegun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -103,7 +103,7 @@ func TestBegun(t *testing.T) {
 	}
 }
 
-// Nobody else on the machine may read what is in the files.
+// Other users cannot read the files.
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
@@ -123,7 +123,7 @@ func TestModes(t *testing.T) {
 	})
 }
 
-// Many who open a new file at once all have it.
+// Several processes can open a new file at once.
 func TestOpenAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	var group sync.WaitGroup
@@ -186,7 +186,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// A stamp stays as it is while only its own store writes, and the log is tidied up meanwhile.
+// The stamp stays the same while only its own store writes, also during checkpoints.
 func TestOwnStamp(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "log.db"))
 	before, err := s.Stamp(t.Context())
@@ -233,7 +233,7 @@ func TestBackup(t *testing.T) {
 		if err := s.Backup(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "already; remove it") {
+		if err := s.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "already exists; remove it") {
 			t.Errorf("over a file: %v", err)
 		}
 		backup := open(t, path)

@@ -16,8 +16,8 @@ import (
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// The disk is full for a while: the error is a sure one, nothing is there by halves, and then it goes on. What a file may
-// hold is limited for a whole process, and so another one does it.
+// When the disk is full, the error says that nothing was written, and writing continues when there
+// is room. The size limit of files is per process, so another process does it.
 func TestFull(t *testing.T) {
 	if os.Getenv(childVariable) == "full" {
 		if err := fill(open(t, filepath.Join(t.TempDir(), "log.db"))); err != nil {

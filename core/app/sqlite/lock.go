@@ -8,27 +8,27 @@ import (
 	"os"
 )
 
-// A turnstile lets in one who writes, of all processes that have the store open, in about the order in which they
-// come. Who wants in waits at the turn, and there for the room: who has left the room finds the turn
-// taken by the next one, and so nobody starves. Both are locks on files that are never removed;
-// the system lets go of them when a process ends, however it ends.
+// A turnstile lets one writer in at a time, of all processes that have the store open, in about the
+// order in which they come. A writer first locks the turn, and with it waits for the room. A writer
+// that leaves the room finds the turn taken by the next one, so no writer starves. Both are locks
+// on files that are never removed; the operating system releases them when a process ends.
 type turnstile struct {
 	path   string
 	locker locker
-	turn   *os.File // nil before the first and after a wait that was given up
+	turn   *os.File // nil before the first wait and after a wait that was given up
 	room   *os.File
 }
 
-// What the names of the two files end with.
+// Suffixes of the two files.
 const (
 	turnSuffix = ".turn"
 	roomSuffix = ".lock"
 )
 
-// errNoLocks says that the file system has no locks.
+// errNoLocks means that the file system has no locks.
 var errNoLocks = errors.New("the file system has no locks")
 
-// open opens the files, if they are not open.
+// open opens the files, if needed.
 func (t *turnstile) open() error {
 	if t.turn != nil {
 		return nil
@@ -45,8 +45,8 @@ func (t *turnstile) open() error {
 	return nil
 }
 
-// enter waits until nobody else is in. If ctx ends before, its error is returned. Where
-// there are no locks, the error is [errNoLocks]. One goroutine may call it at a time, and then leave.
+// enter waits until no other writer is in, or until ctx ends. Without file locks, the error is
+// [errNoLocks]. One goroutine at a time may call enter, and then leave.
 func (t *turnstile) enter(ctx context.Context) error {
 	if err := t.open(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (t *turnstile) enter(ctx context.Context) error {
 		return errors.Join(t.locked(err), t.close())
 	}
 
-	// Somebody is in, or before us.
+	// Another writer is in, or waits before this one.
 	entered := make(chan error, 1)
 	wait := func() {
 		var err error
@@ -90,7 +90,7 @@ func (t *turnstile) enter(ctx context.Context) error {
 		}
 		return err
 	case <-ctx.Done():
-		t.turn, t.room = nil, nil // they go to whoever ends the wait; the next one opens them again
+		t.turn, t.room = nil, nil // the waiting goroutine closes them; the next enter opens them again
 		go func() {
 			<-entered
 			turn.Close()
@@ -100,10 +100,10 @@ func (t *turnstile) enter(ctx context.Context) error {
 	}
 }
 
-// leave lets the next one in.
+// leave lets the next writer in.
 func (t *turnstile) leave() error { return t.locker.unlock(t.room) }
 
-// close closes the files, which gives back what is held.
+// close closes the files, which releases the locks.
 func (t *turnstile) close() error {
 	if t.turn == nil {
 		return nil
@@ -113,7 +113,7 @@ func (t *turnstile) close() error {
 	return err
 }
 
-// locked names the file in an error of the system.
+// locked adds the file name to an error of the operating system.
 func (t *turnstile) locked(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return errNoLocks

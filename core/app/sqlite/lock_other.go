@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// A locker locks files, which this system cannot do.
+// A locker locks files, which this system does not support.
 type locker struct{}
 
-// newLocker is what locks files on this system.
+// newLocker returns the locker of this system.
 func newLocker() locker { return locker{} }
 
 func (locker) lock(*os.File, bool) (took bool, err error) { return false, errors.ErrUnsupported }

@@ -11,10 +11,10 @@ import (
 // A locker locks files.
 type locker struct{}
 
-// newLocker is what locks files on this system.
+// newLocker returns the locker of this system.
 func newLocker() locker { return locker{} }
 
-// lock takes the lock of an open file, or says that it is taken. If wait is set, it waits for it instead.
+// lock locks an open file, and reports whether it succeeded. If wait is set, it waits.
 func (locker) lock(file *os.File, wait bool) (took bool, err error) {
 	how := syscall.LOCK_EX
 	if !wait {
@@ -32,7 +32,7 @@ func (locker) lock(file *os.File, wait bool) (took bool, err error) {
 	}
 }
 
-// unlock gives the lock back.
+// unlock releases the lock.
 func (locker) unlock(file *os.File) error { return flock(file, syscall.LOCK_UN) }
 
 func flock(file *os.File, how int) error {

@@ -16,7 +16,7 @@ func newLocker() locker {
 	return locker{lockFile: kernel.NewProc("LockFileEx"), unlockFile: kernel.NewProc("UnlockFileEx")}
 }
 
-// What LockFileEx takes and answers.
+// Arguments and errors of LockFileEx.
 const (
 	failImmediately = 1
 	exclusive       = 2
@@ -26,7 +26,7 @@ const (
 	errNotSupported    = syscall.Errno(50)
 )
 
-// lock takes the lock of an open file, or says that it is taken. If wait is set, it waits for it instead.
+// lock locks an open file, and reports whether it succeeded. If wait is set, it waits.
 func (l locker) lock(file *os.File, wait bool) (took bool, err error) {
 	flags := uintptr(exclusive)
 	if !wait {
@@ -45,7 +45,7 @@ func (l locker) lock(file *os.File, wait bool) (took bool, err error) {
 	}
 }
 
-// unlock gives the lock back.
+// unlock releases the lock.
 func (l locker) unlock(file *os.File) error {
 	if ok, _, err := l.unlockFile.Call(file.Fd(), 0, 1, 0, uintptr(unsafe.Pointer(new(syscall.Overlapped)))); ok == 0 {
 		return err

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is answered is on the disk, on every system.
+// Answered writes are on the disk, on every system.
 func TestDurable(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "log.db"))
 	if err != nil {
@@ -20,7 +20,7 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// Who opens a store by way of a link passes the same turnstile as the others.
+// A store opened by a symbolic link uses the same turnstile.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "log.db"), filepath.Join(t.TempDir(), "link.db")

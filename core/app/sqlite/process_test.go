@@ -21,7 +21,7 @@ import (
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// children are what this program is for when a test starts it, by the variable that says so.
+// children are the roles of this program when a test starts it, by environment variable.
 var children = map[string]func(context.Context, *Store) error{
 	"race":  raceChild,
 	"kill":  killChild,
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child is this program, as a child.
+// child returns this program as a child.
 func child(t *testing.T, kind string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -80,7 +80,7 @@ func start(t *testing.T, kind, path string) (cmd *exec.Cmd, in io.Writer, out io
 	return cmd, in, out
 }
 
-// more adds n records, and reads only what others have added.
+// more appends n records, and reads only those that others appended.
 func more(s *Store, n int) (last int64, err error) {
 	err = s.Write(context.Background(), func(tx app.Tx) error {
 		if _, err := tx.Stamp(); err != nil {
@@ -100,14 +100,14 @@ func more(s *Store, n int) (last int64, err error) {
 	return last, err
 }
 
-// A result is what came of a child that wrote while another did.
+// A result is the outcome of a child that wrote while another did.
 type result struct {
 	Writes int
 	P99    time.Duration
 	Max    time.Duration
 }
 
-// raceTotal is how many records the children add together, or a few more.
+// raceTotal is how many records the children append together, or slightly more.
 const raceTotal = 3000
 
 // raceChild waits for a line, and writes until the log is long enough.
@@ -131,7 +131,7 @@ func raceChild(ctx context.Context, s *Store) error {
 	return errors.Join(err, s.Close())
 }
 
-// Two processes write at once: none of them sees an error, or waits for long, and each has its share.
+// When two processes write at once, there are no errors or long waits, and each gets its share.
 func TestTwoProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	type racer struct {
@@ -201,8 +201,8 @@ func churnChild(ctx context.Context, s *Store) error {
 
 const churnTimes = 30
 
-// Processes open a file that is not there, and close it, all at once. Whoever is last tidies up, and locks the others out
-// for that; none of them sees it.
+// Processes open a new file and close it, all at once. The last one checkpoints and locks the
+// others out for that; none of them fails.
 func TestChurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	var all [4]*exec.Cmd
@@ -219,7 +219,7 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// killChild writes, and says after each Write how far it is.
+// killChild writes, and reports its progress after each Write.
 func killChild(ctx context.Context, s *Store) error {
 	for n := 1; ; n = n%70 + 1 {
 		last, err := more(s, n)
@@ -234,7 +234,8 @@ func killChild(ctx context.Context, s *Store) error {
 	}
 }
 
-// A process that writes is killed again and again. All that it was told is there, and nothing is there by halves.
+// A writing process is killed repeatedly. All that it has reported is in the log, and nothing is
+// written by halves.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	random := rand.New(rand.NewPCG(*seed, 0))

@@ -25,8 +25,8 @@ const (
 	pageBytes = 1 << 20
 )
 
-// Records is as [app.Store] says. Nothing is held while the caller looks at a record: the log only grows, so
-// that what was there when it began can be read in pages, and who reads slowly keeps nobody from tidying up.
+// Records implements [app.Store]. It holds nothing while the caller handles a record: the log only
+// grows, so it can be read in pages, and a slow reader does not block checkpoints.
 func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		last, err := s.Last(ctx)
@@ -44,7 +44,7 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 	}
 }
 
-// Last is as [app.Store] says.
+// Last implements [app.Store].
 func (s *Store) Last(ctx context.Context) (last int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		last, err = c.value(lastSQL)
@@ -53,7 +53,7 @@ func (s *Store) Last(ctx context.Context) (last int64, err error) {
 	return last, err
 }
 
-// pages yields records, which next adds to a page.
+// pages yields records. next adds records to a page.
 func pages(after, last int64, next func(page []app.Record, after, last int64) ([]app.Record, error), yield func(app.Record, error) bool) {
 	var page []app.Record
 	for after = max(after, 0); after < last; {
@@ -88,7 +88,7 @@ func (c *conn) page(page []app.Record, after, last int64) ([]app.Record, error) 
 	return page, err
 }
 
-// record is what a row of the log holds.
+// record decodes a row of the log.
 func record(row []driver.Value) (r app.Record) {
 	r.Seq, _ = row[0].(int64)
 	r.ID, _ = row[1].(string)
@@ -105,7 +105,7 @@ func record(row []driver.Value) (r app.Record) {
 	return r
 }
 
-// Stamp is as [app.Store] says.
+// Stamp implements [app.Store].
 func (s *Store) Stamp(context.Context) (int64, error) {
 	if s.closed.Load() {
 		return 0, errClosed
@@ -116,7 +116,7 @@ func (s *Store) Stamp(context.Context) (int64, error) {
 	return s.count.stamp()
 }
 
-// Get is as [app.Store] says.
+// Get implements [app.Store].
 func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		value, err = c.document(name)
@@ -125,18 +125,18 @@ func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) 
 	return value, err
 }
 
-// document is a document, nil if there is none.
+// document returns a document, nil if it does not exist.
 func (c *conn) document(name string) (value []byte, err error) {
 	err = c.query(getSQL, []any{name}, func(row []driver.Value) bool {
 		if value, _ = row[0].([]byte); value == nil {
-			value = []byte{} // the driver gives nil for what is empty
+			value = []byte{} // the driver returns nil for an empty value
 		}
 		return false
 	})
 	return value, err
 }
 
-// Names is as [app.Store] says.
+// Names implements [app.Store].
 func (s *Store) Names(ctx context.Context, prefix string) (names []string, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		return c.query(namesSQL, []any{prefix}, func(row []driver.Value) bool {
@@ -177,7 +177,7 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) (err error) {
 		return c.close()
 	}
 	if s.closed.Load() {
-		return s.closeReaders() // Close may have looked before
+		return s.closeReaders() // Close may have run before
 	}
 	return nil
 }

@@ -1,4 +1,5 @@
-// Package sqlite is the embedded store of an app: one SQLite file, for several processes on one machine.
+// Package sqlite is the embedded store of an app: one SQLite file, for several processes on one
+// machine.
 package sqlite
 
 import (
@@ -14,14 +15,14 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Whose the file is, and what it looks like.
+// Header fields that identify the file and its schema.
 const (
 	applicationID = 0x70747263 // "ptrc"
 	schemaVersion = 1
 )
 
-// schema is what a new file holds. Where there are no locks, two may make it. Names of documents are few, and their
-// values may be big.
+// schema creates the tables of a new file. Without file locks two processes may run it. Documents
+// are few, and may be big.
 const schema = `
 CREATE TABLE IF NOT EXISTS log (
 	seq     INTEGER PRIMARY KEY,
@@ -37,45 +38,46 @@ CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
 `
 
-// errClosed says that a store is used after Close.
+// errClosed is returned after Close.
 var errClosed = errors.New("the store is closed")
 
-// A Store is a SQLite file in WAL mode. What was written is on the disk: synchronous is FULL. Who writes has passed a turnstile of
-// two files beside it, which stay, so that processes take turns. It is an [app.Store].
+// A Store is a SQLite file in WAL mode. Writes are durable: synchronous is FULL. Processes take
+// turns to write, with a turnstile of two files next to it, which are never removed. It implements
+// [app.Store].
 type Store struct {
 	path string
 
-	turn   chan struct{} // holds one value while somebody writes, or closes
+	turn   chan struct{} // holds a value during a write and during Close
 	gate   turnstile
-	alone  bool // there are no locks but SQLite's own
+	alone  bool // there are no locks but those of SQLite
 	closed atomic.Bool
 
 	count   counter
-	writer  *conn      // without locks it is asked for stamps too: what it commits itself does not change them
-	readers chan *conn // that nobody uses now
+	writer  *conn      // without file locks it also provides stamps: its own commits do not change them
+	readers chan *conn // unused connections
 
-	last   int64 // sequence number in the log, as of a stamp; -1 if it is not known
-	lastAt int64 // that stamp
-	rows   []any // of the statement that is being made
+	last   int64 // last sequence number as of lastAt; -1 if unknown
+	lastAt int64 // a stamp
+	rows   []any // of the statement that is being built
 }
 
 var _ app.Store = (*Store)(nil)
 
-// maxReaders is how many connections are kept for reading.
+// maxReaders is the number of connections that are kept for reading.
 const maxReaders = 4
 
-// Open opens the store in a file. The file and its folder are made if they are not there. A file that is something else is left
-// as it is, and refused.
+// Open opens the store in a file, and creates the file and its folder if needed. It returns an
+// error for any other file, and leaves that unchanged.
 func Open(ctx context.Context, path string) (s *Store, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // beside which the turnstile is that others pass
+		path = real // so that all processes use the same turnstile
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of the store: %w", err)
+		return nil, fmt.Errorf("create the folder of the store: %w", err)
 	}
 	s = &Store{
 		path:    path,
@@ -86,7 +88,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	}
 	defer func() {
 		if is(err, notSQLite) {
-			err = errors.New("this is not a SQLite file; move it out of the way, or name another one")
+			err = errors.New("not a SQLite file; move it away, or name another one")
 		}
 		if err != nil {
 			err = errors.Join(fmt.Errorf("opening %s: %w", path, err), s.Close())
@@ -104,7 +106,8 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 		}
 	}
 
-	// Nobody else opens it now. SQLite would let others read a file that it makes itself.
+	// The turn is held, so no other store opens the file now. If SQLite created it, others could
+	// read it.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:
@@ -115,14 +118,14 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err != nil {
 		return s, err
 	}
-	// Without fullfsync, macOS is content with what the disk has not written yet.
+	// Without fullfsync, macOS does not wait for the disk.
 	if s.writer, err = connect(path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
 		return s, err
 	}
 	return s, s.prepare()
 }
 
-// prepare looks whether the file is ours, and gives a new one its tables.
+// prepare verifies that the file is a store, and creates the tables of a new one.
 func (s *Store) prepare() error {
 	id, err := s.writer.value("PRAGMA application_id")
 	if err != nil {
@@ -154,7 +157,7 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// enter waits for the turn to write. Where the file system has no locks, it is that of this process alone.
+// enter waits for the turn to write. Without file locks it only orders the writers of this process.
 func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -183,7 +186,8 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// Close waits for those who write, and closes the file. The last process to close it tidies up. It can be called twice.
+// Close waits for writers and closes the file. The last process to close it checkpoints. It can be
+// called twice.
 func (s *Store) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
@@ -195,7 +199,7 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.gate.close(), s.count.close())
 }
 
-// closeReaders closes the connections that nobody uses.
+// closeReaders closes the unused connections.
 func (s *Store) closeReaders() error {
 	var errs []error
 	for {
@@ -208,8 +212,8 @@ func (s *Store) closeReaders() error {
 	}
 }
 
-// Backup copies the store to a file that must not be there yet, as it is now, while others go on reading and writing. The copy
-// is whole or it is not there; it can be opened as a store.
+// Backup copies the current store to a new file, while others read and write. If it fails, there is
+// no copy. The copy can be opened as a store.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if s.closed.Load() {
 		return errClosed
@@ -220,7 +224,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		}
 	}()
 	if _, err := os.Lstat(path); err == nil {
-		return errors.New("there is a file already; remove it, or name another one")
+		return errors.New("the file already exists; remove it, or name another one")
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -242,21 +246,21 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := errors.Join(err, c.close()); err != nil {
 		return err
 	}
-	if err := persist(unfinished, os.O_RDWR); err != nil { // Windows does not do it for who may only read
+	if err := persist(unfinished, os.O_RDWR); err != nil { // Windows flushes only files that are open for writing
 		return err
 	}
 	err = os.Link(unfinished, path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(unfinished, path) // there are file systems without links
+		err = os.Rename(unfinished, path) // some file systems have no hard links
 	}
 	if err != nil {
 		return err
 	}
-	persist(filepath.Dir(path), os.O_RDONLY) // which some systems cannot
+	persist(filepath.Dir(path), os.O_RDONLY) // not all systems can flush folders
 	return nil
 }
 
-// persist has a file, or what a folder lists, on the disk.
+// persist flushes a file, or the entries of a folder, to the disk.
 func persist(path string, how int) error {
 	file, err := os.OpenFile(path, how, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A wait that is given up gives back what it gets, and its turnstile can be used again.
+// A wait that is given up releases its locks, and its turnstile can be used again.
 func TestGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	gate := func() *turnstile {

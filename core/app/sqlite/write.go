@@ -20,26 +20,26 @@ const (
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
 
-// A tx is what is done in one Write. What is to be written is only noted until somebody has to see it: one statement
-// alone needs no transaction around it, since nobody else writes.
+// A tx is one Write. It only notes changes until a read in the same Write needs them: a single
+// statement needs no transaction, because there is no other writer.
 type tx struct {
 	s       *Store
-	known   bool // the next two are
+	known   bool // whether the next two fields are set
 	stamp   int64
-	last    int64 // sequence number, with those noted
+	last    int64 // last sequence number, with the noted records
 	records []app.Record
 	puts    []document
-	begun   bool  // a transaction
-	err     error // of what was to be seen: SQLite may have ended the transaction
+	begun   bool  // in a transaction
+	err     error // of writing noted changes: SQLite may have ended the transaction
 }
 
-// A document is what is to be kept under a name.
+// A document is a noted document.
 type document struct {
 	name  string
 	value []byte
 }
 
-// Write is as [app.Store] says.
+// Write implements [app.Store].
 func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	}
 	done := false
 	defer func() {
-		if !done && t.begun { // f has returned an error, or has not returned
+		if !done && t.begun { // f has returned an error or panicked
 			err = errors.Join(err, s.writer.exec("ROLLBACK"))
 		}
 	}()
@@ -63,7 +63,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	}
 	done = true
 	if len(t.records)+len(t.puts) == 0 && !t.begun {
-		return nil // and nothing has failed
+		return nil // and there was no error
 	}
 	if s.count.file != nil {
 		if err := s.count.begin(); err != nil {
@@ -81,7 +81,7 @@ func (t *tx) begin(ctx context.Context) error {
 	return err
 }
 
-// commit writes all that was noted, and makes it durable.
+// commit writes all noted changes, and makes them durable.
 func (t *tx) commit() error {
 	records, puts := len(t.records), len(t.puts)
 	if t.err != nil {
@@ -102,17 +102,17 @@ func (t *tx) commit() error {
 	return nil
 }
 
-// failed undoes what was done before an error, and says what is known.
+// failed rolls back after an error, and returns it with what is known about the outcome.
 func (t *tx) failed(err error) error {
 	if t.begun {
-		t.s.writer.exec("ROLLBACK") // if SQLite has not done that, which makes it an error
+		t.s.writer.exec("ROLLBACK") // an error if SQLite has already rolled back
 	}
 	err = fmt.Errorf("writing to %s: %w", t.s.path, err)
 	if is(err, constraint) {
 		return fmt.Errorf("%w: %w", err, app.ErrTaken)
 	}
-	// Of a commit that could not be written, nothing counts. One that was written, and may not be on
-	// the disk, is there again after a crash or is not.
+	// A commit that could not be written has no effect. One that was written, but may not be on the
+	// disk, may be lost in a crash.
 	last, lookErr := t.s.writer.value(lastSQL)
 	there := t.known && last > t.s.last
 	t.s.last = -1
@@ -122,7 +122,7 @@ func (t *tx) failed(err error) error {
 	return err
 }
 
-// flush writes what was noted, in a transaction if one is needed.
+// flush writes the noted changes, in a transaction if one is needed.
 func (t *tx) flush(needed bool) error {
 	if needed && !t.begun {
 		if err := t.begin(context.Background()); err != nil {
@@ -151,11 +151,11 @@ func (t *tx) flush(needed bool) error {
 	return nil
 }
 
-// chunk is how many of n records the next statement adds. Few records are one statement, which is prepared once for their number:
-// that saves the transaction around several.
+// chunk returns how many of n records the next statement inserts. Few records are one statement,
+// prepared once for their number, which saves a transaction around several.
 func chunk(n int) int { return min(n, 64) }
 
-// insert adds records to the log in one statement.
+// insert inserts records into the log with one statement.
 func (s *Store) insert(records []app.Record) error {
 	s.rows = s.rows[:0]
 	for _, r := range records {
@@ -176,7 +176,7 @@ func (s *Store) insert(records []app.Record) error {
 	return s.writer.exec(sql, s.rows...)
 }
 
-// Append notes records, after a look whether they follow.
+// Append notes records, after checking that they follow the last one.
 func (t *tx) Append(records ...app.Record) error {
 	if _, err := t.Stamp(); err != nil {
 		return err
@@ -184,21 +184,22 @@ func (t *tx) Append(records ...app.Record) error {
 	for i, r := range records {
 		switch next := t.last + 1 + int64(i); {
 		case r.Seq < next:
-			return fmt.Errorf("adding record %d where the next one is %d: %w", r.Seq, next, app.ErrTaken)
+			return fmt.Errorf("append record %d, where the next one is %d: %w", r.Seq, next, app.ErrTaken)
 		case r.Seq > next:
-			return fmt.Errorf("adding record %d where the next one is %d: the log has no gap", r.Seq, next)
+			return fmt.Errorf("append record %d, where the next one is %d: gaps are not allowed", r.Seq, next)
 		}
 	}
 	for _, r := range records {
 		t.last = r.Seq
-		r.Data = append([]byte{}, r.Data...) // never nil: a log without data is no log
+		r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
 		r.Result = bytes.Clone(r.Result)
 		t.records = append(t.records, r)
 	}
 	return nil
 }
 
-// Stamp is that of the store. It cannot change meanwhile. With it comes what it tells: whether the last sequence number is known.
+// Stamp returns the stamp of the store, which cannot change during a Write. It also finds out
+// whether the last sequence number is known.
 func (t *tx) Stamp() (int64, error) {
 	if t.known {
 		return t.stamp, nil
@@ -223,7 +224,7 @@ func (t *tx) Put(name string, value []byte) error {
 	return nil
 }
 
-// see has what was noted written, so that what is read next sees it.
+// see writes the noted changes, so that the next read sees them.
 func (t *tx) see() error {
 	if t.err == nil && len(t.records)+len(t.puts) > 0 {
 		t.err = t.flush(true)
@@ -231,7 +232,7 @@ func (t *tx) see() error {
 	return t.err
 }
 
-// Get is as [app.Store.Get].
+// Get implements [app.Tx].
 func (t *tx) Get(name string) ([]byte, error) {
 	if err := t.see(); err != nil {
 		return nil, err
@@ -239,7 +240,7 @@ func (t *tx) Get(name string) ([]byte, error) {
 	return t.s.writer.document(name)
 }
 
-// Find is as [app.Tx] says.
+// Find implements [app.Tx].
 func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
 	if err := t.see(); err != nil {
 		return found, false, err
@@ -251,7 +252,7 @@ func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
 	return found, ok, err
 }
 
-// Records is as [app.Store.Records].
+// Records implements [app.Tx].
 func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		_, err := t.Stamp()

@@ -67,7 +67,7 @@ func (s suite) noGap() {
 			s.Errorf("adding %d: %v", test.seqs, err)
 		}
 	}
-	// An Append that fails adds none of its records.
+	// A failed Append adds none of its records.
 	s.write(s.first, func(tx app.Tx) error {
 		if tx.Append(Record(4), Record(6)) == nil {
 			s.Error("there is a gap")
@@ -107,7 +107,7 @@ func (s suite) keys() {
 			s.Errorf("a key that is taken: %v", err)
 		}
 	}
-	s.first.Write(s.Context(), func(tx app.Tx) error { // it does not look at errors, and so Write has to
+	s.first.Write(s.Context(), func(tx app.Tx) error { // f ignores the error, so Write must return it
 		tx.Append(Record(5), keyed(6, "b"))
 		tx.Find("b")
 		return nil
@@ -117,7 +117,7 @@ func (s suite) keys() {
 	s.count(0, 5)
 }
 
-// Who reads sees what was there when that began, and may write meanwhile.
+// A reader sees the log as of its start, and may write.
 func (s suite) began() {
 	s.add(s.first, 3)
 	all := s.first.Records(s.Context(), 0)
@@ -137,7 +137,7 @@ func (s suite) began() {
 	s.check(12)
 }
 
-// Who reads may stop.
+// A reader may stop early.
 func (s suite) breaks() {
 	s.add(s.first, 100)
 	for range 20 {
@@ -158,7 +158,7 @@ func (s suite) breaks() {
 	s.check(101)
 }
 
-// What f is given and gives away is its own.
+// The store does not share memory with f.
 func (s suite) bytes() {
 	r, value := Record(1), []byte("value")
 	r.Key, r.Result = "key", []byte("result")

@@ -1,4 +1,4 @@
-// Package storetest has the tests that every store passes.
+// Package storetest has the tests that every store must pass.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) (first, second app.Store) { … })
@@ -17,7 +17,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Run runs the tests. For each of them, open opens an empty store twice, as two processes would. Run closes both.
+// Run runs the tests. For each of them open opens an empty store twice, as two processes do. Run
+// closes both.
 func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 	for _, test := range []struct {
 		name string
@@ -51,7 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 	}
 }
 
-// Record is a record for tests, which follows from its number.
+// Record returns a test record that depends only on its number.
 func Record(seq int64) app.Record {
 	return app.Record{
 		Event: app.Event{
@@ -65,7 +66,8 @@ func Record(seq int64) app.Record {
 	}
 }
 
-// Append adds n records to a store, by [Record], and says which was the last. It reads them all.
+// Append appends n records made by [Record], and returns the number of the last. It reads the whole
+// log.
 func Append(s app.Store, n int) (last int64, err error) {
 	err = s.Write(context.Background(), func(tx app.Tx) error {
 		if last, err = lastOf(tx); err != nil {
@@ -82,7 +84,7 @@ func Append(s app.Store, n int) (last int64, err error) {
 	return last, err
 }
 
-// Check says how the log of a store differs from the records 1 to last of [Record].
+// Check returns an error if the log of a store is not the records 1 to last of [Record].
 func Check(s app.Store, last int64) error {
 	next := int64(1)
 	for r, err := range s.Records(context.Background(), 0) {
@@ -100,7 +102,7 @@ func Check(s app.Store, last int64) error {
 	return nil
 }
 
-// lastOf is the number of the last record.
+// lastOf returns the number of the last record.
 func lastOf(tx app.Tx) (last int64, err error) {
 	for r, err := range tx.Records(0) {
 		if err != nil {
@@ -111,7 +113,7 @@ func lastOf(tx app.Tx) (last int64, err error) {
 	return last, nil
 }
 
-// same says how a record differs from what it should be.
+// same returns an error if a record differs from the expected one.
 func same(got, want app.Record) error {
 	g, w := got, want
 	g.Time, w.Time, g.Data, w.Data, g.Result, w.Result = time.Time{}, time.Time{}, nil, nil, nil, nil
@@ -122,13 +124,13 @@ func same(got, want app.Record) error {
 	return nil
 }
 
-// A suite is what a test works with.
+// A suite is the fixture of a test.
 type suite struct {
 	*testing.T
 	first, second app.Store
 }
 
-// write is a Write that has to succeed.
+// write calls Write, which must succeed.
 func (s suite) write(store app.Store, f func(app.Tx) error) {
 	s.Helper()
 	if err := store.Write(s.Context(), f); err != nil {
@@ -136,7 +138,7 @@ func (s suite) write(store app.Store, f func(app.Tx) error) {
 	}
 }
 
-// add adds n records.
+// add appends n records.
 func (s suite) add(store app.Store, n int) {
 	s.Helper()
 	if _, err := Append(store, n); err != nil {
@@ -144,7 +146,7 @@ func (s suite) add(store app.Store, n int) {
 	}
 }
 
-// check has both stores hold the records 1 to last.
+// check fails the test unless both stores hold the records 1 to last.
 func (s suite) check(last int64) {
 	s.Helper()
 	if err := errors.Join(Check(s.first, last), Check(s.second, last)); err != nil {
@@ -152,7 +154,7 @@ func (s suite) check(last int64) {
 	}
 }
 
-// count compares how many records there are after one, and with which they begin.
+// count fails the test unless there are want records after one.
 func (s suite) count(after int64, want int) {
 	s.Helper()
 	got, next := 0, max(after, 0)

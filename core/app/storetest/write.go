@@ -11,10 +11,10 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// errRefused is what the tests' own functions return.
+// errRefused is the error of the tests' own functions.
 var errRefused = errors.New("refused")
 
-// begin adds a record and a document, and looks for them if it is told to.
+// begin adds a record and a document, and optionally reads them back.
 func (s suite) begin(tx app.Tx, seq int64, look bool) {
 	err := errors.Join(tx.Append(Record(seq)), tx.Put("a", []byte("b")))
 	if last, lastErr := seq, error(nil); look {
@@ -28,12 +28,12 @@ func (s suite) begin(tx app.Tx, seq int64, look bool) {
 	}
 }
 
-// Of an f that fails or panics, nothing is there.
+// If f fails or panics, nothing is written.
 func (s suite) undone() {
 	s.add(s.first, 1)
 	for i, look := range []bool{false, true, false, true} {
 		func() {
-			defer func() { recover() }() // or it is an error
+			defer func() { recover() }() // or the error is returned
 			err := s.first.Write(s.Context(), func(tx app.Tx) error {
 				if s.begin(tx, 2, look); i < 2 {
 					panic("in f")
@@ -74,7 +74,7 @@ func (s suite) seesItself() {
 	s.document("a", []byte("b"))
 }
 
-// What others commit changes the stamp, of the store and in a Write.
+// Commits of other stores change the stamp, outside and inside of a Write.
 func (s suite) stamp() {
 	stamp := func() int64 {
 		outside, err := s.first.Stamp(s.Context())
@@ -138,7 +138,8 @@ func (s suite) names() {
 	}
 }
 
-// Waiting for the turn ends with the context, and leaves nothing behind. Once f is called, the context is not looked at.
+// Write stops waiting for its turn when the context ends, and leaves nothing behind. It ignores the
+// context once f is called.
 func (s suite) context() {
 	canceled := func(ctx context.Context, store app.Store) {
 		err := store.Write(ctx, func(app.Tx) error { s.Error("f is called"); return nil })
@@ -172,13 +173,13 @@ func (s suite) context() {
 	s.check(10)
 }
 
-// Who reads waits for nobody who writes, even if that waits for the one who reads.
+// Readers do not wait for writers, even if a writer waits for the reader.
 func (s suite) noWait() {
 	for _, look := range []bool{false, true} {
 		err := s.first.Write(s.Context(), func(tx app.Tx) error {
 			s.begin(tx, 1, look)
 			var group sync.WaitGroup
-			for range 8 { // more than there may be connections
+			for range 8 { // more than the connections of a store
 				group.Go(func() {
 					s.check(0)
 					s.document("a", nil)
@@ -196,7 +197,8 @@ func (s suite) noWait() {
 	}
 }
 
-// Both write and read at once, and nothing is lost: neither records, nor what all count up in a document.
+// With concurrent reads and writes nothing is lost: neither records nor increments of a counter in
+// a document.
 func (s suite) concurrent() {
 	const callers, times = 4, 25
 	var group sync.WaitGroup

@@ -1,5 +1,5 @@
-// Package oauth makes the command serve check bearer tokens of an OAuth 2.1 authorization server. It adds the flags --oauth-…, and does
-// nothing without an issuer.
+// Package oauth makes the command serve check bearer tokens of an OAuth 2.1 authorization server.
+// It adds the flags --oauth-…, and does nothing without an issuer.
 package oauth
 
 import (
@@ -50,7 +50,7 @@ func (o *OAuth) Commands() []*cobra.Command { return nil }
 
 // Way says how to configure the check.
 func (o *OAuth) Way() string {
-	return "name the issuer of tokens with --oauth-issuer or " + o.variable("issuer") + " to ask for them"
+	return "set the issuer of tokens with --oauth-issuer or " + o.variable("issuer")
 }
 
 // Open registers nothing.
@@ -58,8 +58,9 @@ func (o *OAuth) Open(context.Context, *mcp.Server, *slog.Logger) (end func() err
 	return func() error { return nil }, nil
 }
 
-// Gate returns the gate for tokens whose audience is resource, the public URL of the server, and the metadata pages for clients. It is nil
-// without an issuer. The keys of the issuer are fetched in the background; errors are logged.
+// Gate returns the gate for tokens whose audience is resource, the public URL of the server, and
+// the metadata pages for clients. It is nil without an issuer. The keys of the issuer are fetched
+// in the background; errors are logged.
 func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error) {
 	given, err := o.options(resource)
 	if err != nil {
@@ -67,19 +68,19 @@ func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages m
 	}
 	if len(given.Issuers) == 0 {
 		if given.JWKS != "" || given.Audience != nil || given.Required != nil {
-			return nil, nil, terminal.Usagef("it is said what tokens have to be like, and not who gives them out; name the issuer with --oauth-issuer, or with the environment variable %s", o.variable("issuer"))
+			return nil, nil, terminal.Usagef("no issuer of tokens is set, but other OAuth options are; set --oauth-issuer or %s", o.variable("issuer"))
 		}
 		return nil, nil, nil
 	}
 	if resource == "" {
-		return nil, nil, terminal.Usagef("tokens are for an address, and this server does not know what clients call it by; say it with --public-url, such as --public-url https://mcp.example.com/mcp")
+		return nil, nil, terminal.Usagef("the public URL is not known, which is the audience of tokens; set it, such as --public-url https://mcp.example.com/mcp")
 	}
 	given.Logger = log
 	made, err := token.New(given)
 	if err != nil {
 		return nil, nil, &terminal.UsageError{Err: err}
 	}
-	go made.Warm(context.Background()) // it logs errors, and ends by itself
+	go made.Warm(context.Background()) // logs errors, and ends by itself
 	path, page := made.Metadata()
 	return made, map[string]http.Handler{path: page, token.WellKnown: page}, nil
 }
@@ -114,8 +115,9 @@ func (o *OAuth) text(flag, what string) string {
 	return strings.TrimSpace(os.Getenv(o.variable(what)))
 }
 
-// list returns the values of a flag, or of its environment variable, separated by spaces or commas. It is nil if neither is set. It is an
-// error if one is set and empty, as for keys: the operator expects a check.
+// list returns the values of a flag, or of its environment variable, separated by spaces or commas.
+// It is nil if neither is set. It is an error if one is set and empty, because the operator expects
+// a check.
 func (o *OAuth) list(flag []string, what string) (all []string, err error) {
 	given, name := strings.Join(flag, " "), "--oauth-"+what
 	if len(flag) == 0 {
@@ -129,7 +131,7 @@ func (o *OAuth) list(flag []string, what string) (all []string, err error) {
 		all = append(all, text)
 	}
 	if all == nil {
-		return nil, terminal.Usagef("%s is there and says nothing; say it, or leave %[1]s out", name)
+		return nil, terminal.Usagef("%s is empty; set a value, or leave it out", name)
 	}
 	return all, nil
 }

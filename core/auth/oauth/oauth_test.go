@@ -21,7 +21,7 @@ import (
 
 const resource = "http://127.0.0.1:8181/mcp"
 
-// serve is the tokens of a server that was started with arguments.
+// serve returns the extension of a server that was started with arguments.
 func serve(t *testing.T, args ...string) *OAuth {
 	t.Helper()
 	o := New("my-notes")
@@ -61,7 +61,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Without an issuer it is off, and half of what it takes is refused with the way out.
+// Without an issuer it is off, and incomplete options are refused with a remedy.
 func TestOff(t *testing.T) {
 	if gate, pages, err := serve(t).Gate(resource, slog.Default()); gate != nil || pages != nil || err != nil {
 		t.Errorf("it gives %v, %v and %v", gate, pages, err)
@@ -84,12 +84,13 @@ func TestOff(t *testing.T) {
 		t.Errorf("an issuer without https gives %v and %v", gate, err)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource, slog.Default())
-	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), `"127.0.0.1:9191"; it has to be a whole URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
+	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), `"127.0.0.1:9191"; it must be an absolute URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
 		t.Errorf("an issuer without a scheme gives %v and %v", gate, err)
 	}
 }
 
-// What is said and says nothing, as by a variable that is not set, is refused: it would let everybody in.
+// An empty value, such as that of an unset variable, is refused, because it would disable the
+// check.
 func TestSaysNothing(t *testing.T) {
 	const login = "https://login.example.com"
 	for _, test := range []struct {
@@ -116,7 +117,7 @@ func TestSaysNothing(t *testing.T) {
 	}
 }
 
-// A caller is let in with a token of the issuer, whether flags or the environment name it.
+// A caller needs a token of the issuer, whether flags or the environment name it.
 func TestGate(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -185,7 +186,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// checkPages looks at the metadata, which is at both paths.
+// checkPages checks the metadata at both paths.
 func checkPages(t *testing.T, gate auth.Gate, pages map[string]http.Handler, issuer string) {
 	t.Helper()
 	if len(pages) != 2 || !strings.Contains(gate.Challenge("", nil), token.WellKnown+"/mcp") {

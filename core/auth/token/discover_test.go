@@ -11,7 +11,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// The metadata of an issuer is looked for where the revisions of MCP say.
+// The metadata of an issuer is looked up where the revisions of MCP say.
 func TestPlaces(t *testing.T) {
 	for name, want := range map[string][]string{
 		"https://a.example.com":       {"https://a.example.com/.well-known/oauth-authorization-server", "https://a.example.com/.well-known/openid-configuration"},
@@ -46,12 +46,12 @@ func TestDiscover(t *testing.T) {
 		{"the last", [3]string{"", "", good}, ""},
 		{"another's before it", [3]string{`{"issuer":"https://login.example.com","jwks_uri":"https://evil.example.com"}`, good}, ""},
 		{"none", [3]string{}, "status 404"},
-		{"another's alone", [3]string{`{"issuer":"` + login + `/","jwks_uri":"` + jwksURL + `"}`}, "exactly as it does itself"},
-		{"no issuer", [3]string{`{"jwks_uri":"` + jwksURL + `"}`}, "exactly as it does itself"},
-		{"no keys", [3]string{`{"issuer":"` + login + `"}`}, "not safe to read"},
-		{"keys without https", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://keys.example.com/jwks"}`}, "not safe to read"},
-		{"keys on this machine", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://127.0.0.1/jwks"}`}, "not safe to read"},
-		{"keys in a file", [3]string{`{"issuer":"` + login + `","jwks_uri":"file:///etc/passwd"}`}, "not safe to read"},
+		{"another's alone", [3]string{`{"issuer":"` + login + `/","jwks_uri":"` + jwksURL + `"}`}, "exactly as its metadata does"},
+		{"no issuer", [3]string{`{"jwks_uri":"` + jwksURL + `"}`}, "exactly as its metadata does"},
+		{"no keys", [3]string{`{"issuer":"` + login + `"}`}, "which is not safe"},
+		{"keys without https", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://keys.example.com/jwks"}`}, "which is not safe"},
+		{"keys on this machine", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://127.0.0.1/jwks"}`}, "which is not safe"},
+		{"keys in a file", [3]string{`{"issuer":"` + login + `","jwks_uri":"file:///etc/passwd"}`}, "which is not safe"},
 		{"no JSON", [3]string{`<html>`}, "invalid character"},
 		{"much", [3]string{good + strings.Repeat(" ", maxPage)}, "more than"},
 	} {
@@ -71,7 +71,7 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// Keys that are none, or for something else, are left out.
+// Invalid keys and keys for other uses are left out.
 func TestReadKeys(t *testing.T) {
 	e, r := newSigner(t, "ES256", "ec"), newSigner(t, "RS256", "rsa")
 	change := func(key jose.JSONWebKey, members string) string {
@@ -99,7 +99,7 @@ func TestReadKeys(t *testing.T) {
 		{`{"keys":[{"kty":"RSA","n":"` + strings.Repeat("A", 4) + `","e":"AQAB","kid":"small"}]}`, "", ""},
 		{`{"keys":[{"kty":"RSA","n":"_` + strings.Repeat("A", 170) + `","e":"AQAB","kid":"1024"}]}`, "", ""},
 		{`{"keys":[]}`, "", ""},
-		{`{}`, "", "no JWKS"},
+		{`{}`, "", "not a JWKS"},
 		{`[]`, "", "cannot unmarshal"},
 		{`{"keys":[` + strings.Repeat("{},", maxKeys) + `{}]}`, "", "101 keys"},
 	} {
@@ -124,7 +124,7 @@ func TestReadKeys(t *testing.T) {
 	}
 }
 
-// An issuer on this machine needs no https. Where it sends us is looked at.
+// An issuer on this machine needs no https. Its redirects are checked.
 func TestRedirects(t *testing.T) {
 	s := newSigner(t, "EdDSA", "one")
 	keys, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{s.public()}})
@@ -141,7 +141,7 @@ func TestRedirects(t *testing.T) {
 	mux.Handle("/round", http.RedirectHandler("/round", http.StatusFound))
 	here := httptest.NewServer(mux)
 	defer here.Close()
-	for path, say := range map[string]string{"/keys": "", "/here": "", "/there": "another host", "/round": "too often", "/none": "status 404"} {
+	for path, say := range map[string]string{"/keys": "", "/here": "", "/there": "another host", "/round": "too many redirects", "/none": "status 404"} {
 		w := newWorld(t)
 		g := w.gate(t, func(o *Options) { o.Issuers, o.JWKS, o.Client = []string{here.URL}, here.URL+path, nil })
 		err := g.Warm(t.Context())

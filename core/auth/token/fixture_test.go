@@ -33,7 +33,7 @@ const (
 	jwksURL  = "https://keys.example.com/jwks"
 )
 
-// rsaKey takes long to make, so there is one.
+// rsaKey is shared, because generating one is slow.
 var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
 // A world is all hosts but ours: an issuer with its metadata and keys. It needs no network.
@@ -74,7 +74,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return made, nil
 }
 
-// times is how often a page was asked for.
+// times returns how often a page was requested.
 func (w *world) times(url string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *world) set(f func()) {
 	f()
 }
 
-// publish has the issuer publish keys.
+// publish makes the issuer publish keys.
 func (w *world) publish(t testing.TB, keys ...jose.JSONWebKey) {
 	t.Helper()
 	text, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
@@ -98,7 +98,7 @@ func (w *world) publish(t testing.TB, keys ...jose.JSONWebKey) {
 	w.set(func() { w.pages[jwksURL] = string(text) })
 }
 
-// newWorld is one whose issuer publishes keys.
+// newWorld returns a world whose issuer publishes keys.
 func newWorld(t testing.TB, keys ...jose.JSONWebKey) *world {
 	w := &world{asked: map[string]int{}, pages: map[string]string{
 		"https://login.example.com/.well-known/openid-configuration/tenant": `{"issuer":"` + login + `","jwks_uri":"` + jwksURL + `"}`,
@@ -107,7 +107,7 @@ func newWorld(t testing.TB, keys ...jose.JSONWebKey) *world {
 	return w
 }
 
-// gate is a gate in the world, with changes to the usual options.
+// gate returns a gate in the world, with changes to the default options.
 func (w *world) gate(t testing.TB, change func(*Options)) *Gate {
 	t.Helper()
 	o := Options{Resource: resource, Issuers: []string{login}, Client: &http.Client{Transport: w}, Logger: slog.New(slog.DiscardHandler)}
@@ -127,7 +127,7 @@ type signer struct {
 	private  any
 }
 
-// newSigner is one with a new key, but for RSA.
+// newSigner returns a signer with a new key, except for RSA.
 func newSigner(t testing.TB, alg, kid string) signer {
 	t.Helper()
 	var private any
@@ -150,12 +150,12 @@ func newSigner(t testing.TB, alg, kid string) signer {
 	return signer{alg, kid, private}
 }
 
-// public is the key as the issuer publishes it.
+// public returns the key as the issuer publishes it.
 func (s signer) public() jose.JSONWebKey {
 	return jose.JSONWebKey{Key: s.private.(crypto.Signer).Public(), KeyID: s.kid, Algorithm: s.alg, Use: "sig"}
 }
 
-// claimSet is what a good token says, with changes; one that is nil is left out.
+// claimSet returns the claims of a valid token, with changes; nil removes a claim.
 func claimSet(changes map[string]any) map[string]any {
 	now := time.Now().Unix()
 	said := map[string]any{"iss": login, "aud": resource, "sub": "ann", "client_id": "app", "scope": "notes:read notes:write", "exp": now + 600, "iat": now, "nbf": now}
@@ -174,7 +174,7 @@ func (s signer) sign(t testing.TB, header, said map[string]any) string {
 	return s.signText(t, header, string(payload))
 }
 
-// signText makes a token that says a text.
+// signText makes a token with a text as its payload.
 func (s signer) signText(t testing.TB, header map[string]any, payload string) string {
 	t.Helper()
 	o := (&jose.SignerOptions{}).WithType("at+jwt")
@@ -203,14 +203,14 @@ func (s signer) signText(t testing.TB, header map[string]any, payload string) st
 	return text
 }
 
-// handmade is a token as no library makes it. sum signs what stands before the last dot.
+// handmade returns a token as no library makes it. sum signs the part before the last dot.
 func handmade(header, payload string, sum func(text string) []byte) string {
 	b64 := base64.RawURLEncoding.EncodeToString
 	text := b64([]byte(header)) + "." + b64([]byte(payload))
 	return text + "." + b64(sum(text))
 }
 
-// withSecret signs with a secret that both sides know.
+// withSecret signs with a shared secret.
 func withSecret(secret []byte) func(string) []byte {
 	return func(text string) []byte {
 		sum := hmac.New(sha256.New, secret)
@@ -219,7 +219,7 @@ func withSecret(secret []byte) func(string) []byte {
 	}
 }
 
-// request is a call with a token.
+// request returns a call with a token.
 func request(token string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader("{}"))
 	if token != "" {
@@ -228,7 +228,7 @@ func request(token string) *http.Request {
 	return r
 }
 
-// refusedAs checks that a call was refused with a code, and why.
+// refusedAs checks that a call was refused with a code and a message.
 func refusedAs(t testing.TB, id *auth.Identity, err error, why, message string) {
 	t.Helper()
 	refusal := (*auth.Refusal)(nil)

@@ -20,7 +20,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// All algorithms with a private key are taken, and what a token says is who calls.
+// All asymmetric algorithms are accepted, and the claims become the identity.
 func TestEnter(t *testing.T) {
 	for _, alg := range algorithms() {
 		s := newSigner(t, string(alg), "one")
@@ -46,7 +46,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// A token that does not end while there are clocks is taken.
+// A token that expires in the far future is accepted.
 func TestNoEnd(t *testing.T) {
 	s := newSigner(t, "EdDSA", "one")
 	w := newWorld(t, s.public())
@@ -58,7 +58,7 @@ func TestNoEnd(t *testing.T) {
 	}
 }
 
-// Tokens that are good in other ways.
+// Other valid tokens.
 func TestGoodTokens(t *testing.T) {
 	s := newSigner(t, "ES256", "one")
 	w := newWorld(t, s.public())
@@ -105,7 +105,7 @@ func TestGoodTokens(t *testing.T) {
 	}
 }
 
-// Claims that a token is not taken with, whoever signs it.
+// Claims with which a token is refused.
 func TestBadClaims(t *testing.T) {
 	s := newSigner(t, "EdDSA", "one")
 	w := newWorld(t, s.public())
@@ -118,27 +118,27 @@ func TestBadClaims(t *testing.T) {
 		{"longer audience", "invalid_token", "another server", nil, map[string]any{"aud": resource + "/"}},
 		{"no audience", "invalid_token", "another server", nil, map[string]any{"aud": nil}},
 		{"empty audience", "invalid_token", "another server", nil, map[string]any{"aud": []string{}}},
-		{"audience that is none", "invalid_token", "as a token says it", nil, map[string]any{"aud": 7}},
-		{"audiences that are none", "invalid_token", "as a token says it", nil, map[string]any{"aud": []any{resource, 7}}},
-		{"wrong issuer", "invalid_token", "issuer that is not known", nil, map[string]any{"iss": "https://evil.example.com"}},
-		{"longer issuer", "invalid_token", "issuer that is not known", nil, map[string]any{"iss": login + "/"}},
-		{"no issuer", "invalid_token", "issuer that is not known", nil, map[string]any{"iss": nil}},
-		{"issuer that is none", "invalid_token", "issuer that is not known", nil, map[string]any{"iss": []string{login}}},
+		{"audience that is none", "invalid_token", "claims of the token are malformed", nil, map[string]any{"aud": 7}},
+		{"audiences that are none", "invalid_token", "claims of the token are malformed", nil, map[string]any{"aud": []any{resource, 7}}},
+		{"wrong issuer", "invalid_token", "unknown issuer", nil, map[string]any{"iss": "https://evil.example.com"}},
+		{"longer issuer", "invalid_token", "unknown issuer", nil, map[string]any{"iss": login + "/"}},
+		{"no issuer", "invalid_token", "unknown issuer", nil, map[string]any{"iss": nil}},
+		{"issuer that is none", "invalid_token", "unknown issuer", nil, map[string]any{"iss": []string{login}}},
 		{"expired", "invalid_token", "expired", nil, map[string]any{"exp": now - 61}},
-		{"no expiry", "invalid_token", "when it expires", nil, map[string]any{"exp": nil}},
-		{"expiry that is none", "invalid_token", "as a token says it", nil, map[string]any{"exp": "never"}},
-		{"not yet", "invalid_token", "not good yet", nil, map[string]any{"nbf": now + 62}},
-		{"from the future", "invalid_token", "not good yet", nil, map[string]any{"iat": now + 62}},
-		{"an ID token by its hash", "invalid_token", "no access token", nil, map[string]any{"at_hash": "x"}},
-		{"an ID token by its code", "invalid_token", "no access token", nil, map[string]any{"c_hash": "x"}},
-		{"an ID token of Cognito", "invalid_token", "no access token", nil, map[string]any{"token_use": "id"}},
-		{"an ID token of Keycloak", "invalid_token", "no access token", nil, map[string]any{"typ": "ID"}},
-		{"a refresh token", "invalid_token", "no access token", nil, map[string]any{"typ": "Refresh"}},
-		{"another type", "invalid_token", "type of access tokens", map[string]any{"typ": "dpop+jwt"}, nil},
-		{"a type that is none", "invalid_token", "type of access tokens", map[string]any{"typ": 7}, nil},
-		{"something critical", "invalid_token", "not understood", map[string]any{"crit": []string{"x"}, "x": 1}, nil},
-		{"nobody", "invalid_token", "whom", nil, map[string]any{"sub": nil, "client_id": nil}},
-		{"scopes that are none", "invalid_token", "as a token says it", nil, map[string]any{"scope": 7}},
+		{"no expiry", "invalid_token", "no expiry", nil, map[string]any{"exp": nil}},
+		{"expiry that is none", "invalid_token", "claims of the token are malformed", nil, map[string]any{"exp": "never"}},
+		{"not yet", "invalid_token", "not valid yet", nil, map[string]any{"nbf": now + 62}},
+		{"from the future", "invalid_token", "not valid yet", nil, map[string]any{"iat": now + 62}},
+		{"an ID token by its hash", "invalid_token", "not an access token", nil, map[string]any{"at_hash": "x"}},
+		{"an ID token by its code", "invalid_token", "not an access token", nil, map[string]any{"c_hash": "x"}},
+		{"an ID token of Cognito", "invalid_token", "not an access token", nil, map[string]any{"token_use": "id"}},
+		{"an ID token of Keycloak", "invalid_token", "not an access token", nil, map[string]any{"typ": "ID"}},
+		{"a refresh token", "invalid_token", "not an access token", nil, map[string]any{"typ": "Refresh"}},
+		{"another type", "invalid_token", "not an access token's", map[string]any{"typ": "dpop+jwt"}, nil},
+		{"a type that is none", "invalid_token", "not an access token's", map[string]any{"typ": 7}, nil},
+		{"something critical", "invalid_token", "critical headers", map[string]any{"crit": []string{"x"}, "x": 1}, nil},
+		{"nobody", "invalid_token", "neither sub nor client_id", nil, map[string]any{"sub": nil, "client_id": nil}},
+		{"scopes that are none", "invalid_token", "claims of the token are malformed", nil, map[string]any{"scope": 7}},
 		{"a scope is missing", "insufficient_scope", "notes:read", nil, map[string]any{"scope": "notes:write"}},
 		{"part of a scope", "insufficient_scope", "notes:read", nil, map[string]any{"scope": "notes:read2"}},
 	} {
@@ -215,7 +215,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// A token without a kid is taken if there is no question whose it is.
+// A token without a kid is accepted if only one key fits.
 func TestWithoutKID(t *testing.T) {
 	e, r := newSigner(t, "ES256", ""), newSigner(t, "RS256", "rsa")
 	again := newSigner(t, "ES256", "two")
@@ -228,7 +228,7 @@ func TestWithoutKID(t *testing.T) {
 	refusedAs(t, id, err, "invalid_token", "not signed")
 }
 
-// Where a token may stand, and what is none of this gate's business.
+// Where a token may be, and credentials that this gate ignores.
 func TestCredentials(t *testing.T) {
 	s := newSigner(t, "ES256", "one")
 	w := newWorld(t, s.public())
@@ -260,7 +260,7 @@ func TestCredentials(t *testing.T) {
 	twice := request(good)
 	twice.Header.Add("Authorization", "Bearer "+good)
 	id, err := g.Enter(twice)
-	refusedAs(t, id, err, "invalid_request", "several")
+	refusedAs(t, id, err, "invalid_request", "more than one Authorization header")
 
 	for _, token := range []string{"", good} { // alone, and beside a good one
 		query := request(token)
@@ -280,7 +280,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What is logged has nothing of a token in it.
+// Logs contain nothing of a token.
 func TestTokensAreNotLogged(t *testing.T) {
 	s, other := newSigner(t, "ES256", "the-kid"), newSigner(t, "ES256", "the-kid")
 	w := newWorld(t, s.public())
@@ -309,7 +309,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	}
 }
 
-// Several issuers have keys of their own: one does not sign for another.
+// Each issuer has its own keys, and cannot sign for another.
 func TestSeveralIssuers(t *testing.T) {
 	a, b := newSigner(t, "ES256", "one"), newSigner(t, "ES256", "one")
 	const second = "https://second.example.com/"
@@ -334,7 +334,7 @@ func TestSeveralIssuers(t *testing.T) {
 	refusedAs(t, id, err, "invalid_token", "not signed")
 }
 
-// Many call at once while the issuer's keys change.
+// Concurrent calls while the issuer's keys change.
 func TestTogether(t *testing.T) {
 	one, two := newSigner(t, "EdDSA", "one"), newSigner(t, "EdDSA", "two")
 	w := newWorld(t, one.public(), two.public())
@@ -358,7 +358,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// Nothing that is sent makes it panic, and nothing that the issuer has not signed comes in.
+// No input makes it panic, and no token is accepted that the issuer has not signed.
 func FuzzEnter(f *testing.F) {
 	s := newSigner(f, "EdDSA", "one")
 	other := newSigner(f, "EdDSA", "one")

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// isFault checks that nothing was said about the caller.
+// isFault checks that the error is not a refusal of the caller.
 func isFault(t *testing.T, id *auth.Identity, err error, message string) {
 	t.Helper()
 	refusal := (*auth.Refusal)(nil)
@@ -21,7 +21,7 @@ func isFault(t *testing.T, id *auth.Identity, err error, message string) {
 	}
 }
 
-// A key that is new is fetched when the first token comes that it has signed; one that is gone is used no more.
+// A new key is fetched with the first token that it has signed; a removed key is no longer used.
 func TestRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := newSigner(t, "ES256", "one"), newSigner(t, "ES256", "two")
@@ -69,7 +69,7 @@ func TestRotationWithoutKID(t *testing.T) {
 	})
 }
 
-// Kids that are made up have the issuer asked now and then, and not each time.
+// Made-up kids make the gate ask the issuer now and then, and not each time.
 func TestUnknownKIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")
@@ -88,7 +88,7 @@ func TestUnknownKIDs(t *testing.T) {
 	})
 }
 
-// Many who wait for keys have them fetched once, and one who goes away does not take them along.
+// Concurrent calls fetch keys once, and a caller that gives up does not cancel the fetch.
 func TestOneFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")
@@ -119,7 +119,7 @@ func TestOneFlight(t *testing.T) {
 	})
 }
 
-// Keys are fetched again before they are old, and nobody waits for that.
+// Keys are fetched again before they are old, and calls do not wait for that.
 func TestBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")
@@ -156,8 +156,8 @@ func TestBackground(t *testing.T) {
 	})
 }
 
-// After a time without tokens the first one waits for keys: one that the issuer has taken back meanwhile is not good once more. An issuer
-// that does not answer then is waited for once.
+// After a time without tokens the first call waits for keys, so that a revoked key is not accepted
+// once more. If the issuer does not answer, only one call waits.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := newSigner(t, "EdDSA", "one"), newSigner(t, "EdDSA", "two")
@@ -190,7 +190,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// While an issuer cannot be reached, its keys are good for a day, and it is not asked all the time.
+// While an issuer cannot be reached, its keys are valid for a day, and it is not asked with every
+// call.
 func TestDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := newSigner(t, "EdDSA", "one"), newSigner(t, "EdDSA", "two")
@@ -233,7 +234,7 @@ func TestDown(t *testing.T) {
 	})
 }
 
-// An issuer that does not answer is not waited for without end.
+// Waiting for an issuer has a time limit.
 func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")
@@ -248,7 +249,7 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// Keys that the issuer has taken back are used no more, even if there are none left.
+// Revoked keys are no longer used, even if there are none left.
 func TestNoKeysLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")

@@ -20,30 +20,31 @@ import (
 )
 
 const (
-	fresh = 15 * time.Minute // keys that are older are fetched again, beside the calls
-	idle  = time.Hour        // an issuer that was not asked for longer is waited for
-	stale = 24 * time.Hour   // keys that are older are used no more
-	pause = 10 * time.Second // an issuer is not asked more often
+	fresh = 15 * time.Minute // older keys are fetched again in the background
+	idle  = time.Hour        // after this time without calls, calls wait for new keys
+	stale = 24 * time.Hour   // older keys are not used
+	pause = 10 * time.Second // minimum time between two requests to an issuer
 )
 
-// An issuer gives tokens out. It keeps its keys.
+// An issuer issues tokens. It caches its keys.
 type issuer struct {
 	name   string
 	url    *url.URL
-	jwks   string // where the keys are; "" means where the metadata says
+	jwks   string // URL of the keys; empty means the one in the metadata
 	client *http.Client
 	log    *slog.Logger
 
 	mu      sync.Mutex
 	keys    *keySet
-	fetched time.Time     // when the keys were
-	asked   time.Time     // when the issuer was asked last
-	failed  error         // what came of that
-	flight  chan struct{} // closed when the asking that goes on has ended; nil if none goes on
+	fetched time.Time     // when the keys were fetched
+	asked   time.Time     // when the issuer was last asked
+	failed  error         // the error of that
+	flight  chan struct{} // closed when the running request has ended; nil without one
 }
 
-// current is the keys that are good for use. If they are old, newer ones are fetched meanwhile. After a time without calls these are waited
-// for: what the issuer has taken back long ago is not good for one more call. If it does not give any, the old ones have to do.
+// current returns valid keys. If they are old, it fetches newer ones in the background. After a
+// time without calls it waits for the newer ones, so that a revoked key is not accepted once more.
+// If the issuer does not answer, it returns the old keys.
 func (from *issuer) current(ctx context.Context) (*keySet, error) {
 	from.mu.Lock()
 	var err error
@@ -61,8 +62,8 @@ func (from *issuer) current(ctx context.Context) (*keySet, error) {
 	return from.newer(ctx, keys)
 }
 
-// newer is keys other than those known, as far as there are any: the issuer is asked, if it was not asked
-// just now, and waited for. The error says that it cannot be asked.
+// newer returns keys other than those known, if there are any. It asks the issuer, unless it was
+// asked just now, and waits. It returns an error if the issuer cannot be asked.
 func (from *issuer) newer(ctx context.Context, known *keySet) (*keySet, error) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
@@ -77,14 +78,14 @@ func (from *issuer) newer(ctx context.Context, known *keySet) (*keySet, error) {
 	return from.keys, nil
 }
 
-// refresh asks the issuer, if it was not asked just now.
+// refresh asks the issuer, unless it was asked just now.
 func (from *issuer) refresh(ctx context.Context) error {
 	_, err := from.newer(ctx, nil)
 	return err
 }
 
-// begin has the issuer asked, unless that goes on or was done just now. The channel is closed when it has ended; nil
-// if there is nothing to wait for. The lock is held.
+// begin starts to ask the issuer, unless it is being asked or was asked just now. The channel is
+// closed at the end; it is nil if there is nothing to wait for. The lock is held.
 func (from *issuer) begin() chan struct{} {
 	if from.flight == nil && (from.asked.IsZero() || time.Since(from.asked) >= pause) {
 		from.flight = make(chan struct{})
@@ -93,7 +94,8 @@ func (from *issuer) begin() chan struct{} {
 	return from.flight
 }
 
-// wait waits until the asking has ended. The lock is held, but not meanwhile.
+// wait waits for the answer of the issuer. The lock is held before and after, but not while it
+// waits.
 func (from *issuer) wait(ctx context.Context, flight chan struct{}) error {
 	if flight == nil {
 		return nil
@@ -108,7 +110,7 @@ func (from *issuer) wait(ctx context.Context, flight chan struct{}) error {
 	}
 }
 
-// fly asks the issuer, on behalf of all who wait: that one of them goes away does not end it.
+// fly asks the issuer on behalf of all waiters. It continues if one of them gives up.
 func (from *issuer) fly(flight chan struct{}) {
 	ctx, stop := context.WithTimeout(context.Background(), fetchTime)
 	defer stop()
@@ -118,7 +120,7 @@ func (from *issuer) fly(flight chan struct{}) {
 	defer close(flight)
 	from.flight, from.asked, from.failed = nil, time.Now(), nil
 	if err != nil {
-		from.failed = fmt.Errorf("the keys of the issuer %s cannot be had: %w", from.name, err)
+		from.failed = fmt.Errorf("fetch the keys of issuer %s: %w", from.name, err)
 		from.log.Warn("keys of an issuer cannot be had", "issuer", from.name, "error", err, "kept", from.keys != nil)
 		return
 	}
@@ -130,7 +132,7 @@ func (from *issuer) fly(flight chan struct{}) {
 	from.log.Log(ctx, level, "keys of an issuer", "issuer", from.name, "keys", len(keys.keys))
 }
 
-// fetch asks the issuer for its keys.
+// fetch fetches the keys of the issuer.
 func (from *issuer) fetch(ctx context.Context) (*keySet, error) {
 	where := from.jwks
 	if where == "" {
@@ -150,7 +152,7 @@ func (from *issuer) fetch(ctx context.Context) (*keySet, error) {
 	return keys, nil
 }
 
-// places are where the metadata of the issuer may be, in the order in which to look.
+// places returns the URLs where the metadata of the issuer may be, in order.
 func (from *issuer) places() []string {
 	path := strings.TrimSuffix(from.url.EscapedPath(), "/")
 	root := (&url.URL{Scheme: from.url.Scheme, Host: from.url.Host}).String()
@@ -177,10 +179,10 @@ func (from *issuer) discover(ctx context.Context) (string, error) {
 			break
 		}
 	}
-	return "", fmt.Errorf("the metadata of the issuer cannot be had: %w", errors.Join(errs...))
+	return "", fmt.Errorf("fetch the metadata of the issuer: %w", errors.Join(errs...))
 }
 
-// ask reads the URL of the issuer's keys from its metadata in one place.
+// ask reads the URL of the issuer's keys from its metadata at one URL.
 func (from *issuer) ask(ctx context.Context, place string) (string, error) {
 	text, err := get(ctx, from.client, place)
 	if err != nil {
@@ -194,21 +196,21 @@ func (from *issuer) ask(ctx context.Context, place string) (string, error) {
 		return "", fmt.Errorf("%s: %w", place, err)
 	}
 	if said.Issuer != from.name {
-		return "", fmt.Errorf("%s is the metadata of the issuer %q, not of %q: name the issuer exactly as it does itself", place, said.Issuer, from.name)
+		return "", fmt.Errorf("%s is the metadata of issuer %q, not of %q; name the issuer exactly as its metadata does", place, said.Issuer, from.name)
 	}
 	u, err := url.Parse(said.JWKS)
 	if err != nil || u.Host == "" || !isSafe(u) || from.url.Scheme == "https" && u.Scheme != "https" {
-		return "", fmt.Errorf("%s says that the keys are at %q, which is not safe to read; it has to begin with https", place, said.JWKS)
+		return "", fmt.Errorf("%s has the keys at %q, which is not safe; the URL must start with https", place, said.JWKS)
 	}
 	return said.JWKS, nil
 }
 
 const (
-	fetchTime = 10 * time.Second // how long an issuer may take for all that is asked of it at a time
-	maxPage   = 1 << 20          // how large a page of an issuer may be
+	fetchTime = 10 * time.Second // time limit for all requests to an issuer at a time
+	maxPage   = 1 << 20          // size limit of a page of an issuer
 )
 
-// guarded is a client that is sent elsewhere by nobody.
+// guarded returns a client that follows no redirect to another host.
 func guarded(given *http.Client) *http.Client {
 	c := &http.Client{}
 	if given != nil {
@@ -218,9 +220,9 @@ func guarded(given *http.Client) *http.Client {
 	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		switch first := via[0].URL; {
 		case len(via) > 3:
-			return errors.New("it is sent on too often")
+			return errors.New("too many redirects")
 		case r.URL.Host != first.Host || r.URL.Scheme != first.Scheme:
-			return fmt.Errorf("it is sent on to %s://%s, another host", r.URL.Scheme, r.URL.Host)
+			return fmt.Errorf("redirect to another host, %s://%s", r.URL.Scheme, r.URL.Host)
 		}
 		return nil
 	}
@@ -252,7 +254,7 @@ func get(ctx context.Context, client *http.Client, from string) ([]byte, error) 
 	return text, nil
 }
 
-// isSafe reports whether nobody on the way can change what is read at a URL.
+// isSafe reports whether a URL is protected against changes in transit.
 func isSafe(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
 }
@@ -264,21 +266,21 @@ func isLoopback(host string) bool {
 }
 
 const (
-	maxKeys = 100  // how many keys an issuer may have
-	minRSA  = 2048 // how many bits a key of RSA has at least
+	maxKeys = 100  // limit of keys of an issuer
+	minRSA  = 2048 // minimum bits of an RSA key
 )
 
-// A key is one that an issuer signs with, the half that is public.
+// A key is a public key of an issuer.
 type key struct {
 	id        string
-	algorithm string // the only one that it is for; "" if it does not say
+	algorithm string // the only one that it is for; empty if it does not say
 	public    any
 }
 
 // A keySet is the keys of an issuer.
 type keySet struct{ keys []key }
 
-// published is a key as a JWKS has it, without what is of no use for signatures of tokens.
+// published is a key of a JWKS, with the fields that signatures need.
 type published struct {
 	Type      string `json:"kty"`
 	ID        string `json:"kid,omitempty"`
@@ -290,8 +292,8 @@ type published struct {
 	E         string `json:"e,omitempty"`
 }
 
-// readKeys reads a JWKS. Keys that are for something else, or not known, are left out. That there are none is not an
-// error: an issuer may take all of them back.
+// readKeys reads a JWKS. It leaves out keys that are unknown or not for signatures. An empty set is
+// not an error: an issuer may revoke all keys.
 func readKeys(text []byte) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -300,10 +302,10 @@ func readKeys(text []byte) (*keySet, error) {
 		return nil, err
 	}
 	if len(set.Keys) > maxKeys {
-		return nil, fmt.Errorf("there are %d keys, and %d is the most", len(set.Keys), maxKeys)
+		return nil, fmt.Errorf("it has %d keys; the limit is %d", len(set.Keys), maxKeys)
 	}
 	if set.Keys == nil {
-		return nil, errors.New("it has no keys, so it is no JWKS")
+		return nil, errors.New("not a JWKS: it has no keys")
 	}
 	made := &keySet{}
 	for _, raw := range set.Keys {
@@ -314,7 +316,7 @@ func readKeys(text []byte) (*keySet, error) {
 	return made, nil
 }
 
-// readKey reads one key of a JWKS, if it is one that tokens may be signed with.
+// readKey reads one key of a JWKS, if tokens may be signed with it.
 func readKey(raw json.RawMessage) (key, bool) {
 	var use struct {
 		Use        string   `json:"use"`

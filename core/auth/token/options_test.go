@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What cannot be is refused at once, with a way out.
+// Invalid options are refused, with a remedy.
 func TestNew(t *testing.T) {
 	for say, change := range map[string]func(*Options){
 		"no issuer of tokens":                func(o *Options) { o.Issuers = nil },
@@ -24,10 +24,10 @@ func TestNew(t *testing.T) {
 		`the issuer is "https://[::1"; it`:   func(o *Options) { o.Issuers = []string{"https://[::1"} },
 		`the URL of the keys is "ftp://k"`:   func(o *Options) { o.JWKS = "ftp://k" },
 		"the keys of one issuer":             func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
-		`"a b" is no scope`:                  func(o *Options) { o.Required = []string{"a b"} },
+		`"a b" is not a scope`:               func(o *Options) { o.Required = []string{"a b"} },
 		"an audience is empty":               func(o *Options) { o.Audience = []string{""} },
-		`"ä" is no scope`:                    func(o *Options) { o.Scopes = []string{"ä"} },
-		"give a leeway of 0 or more":         func(o *Options) { o.Leeway = -time.Second },
+		`"ä" is not a scope`:                 func(o *Options) { o.Scopes = []string{"ä"} },
+		"leeway -1s is negative":             func(o *Options) { o.Leeway = -time.Second },
 		`the issuer is "http://localhost.e`:  func(o *Options) { o.Issuers = []string{"http://localhost.example.com"} },
 		`the issuer is "http://127.0.0.1.ex`: func(o *Options) { o.Issuers = []string{"http://127.0.0.1.example.com"} },
 	} {
@@ -44,7 +44,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A token may be for something else than the public URL.
+// The audience of a token may differ from the public URL.
 func TestAudience(t *testing.T) {
 	s := newSigner(t, "EdDSA", "one")
 	w := newWorld(t, s.public())
@@ -60,7 +60,7 @@ func TestChallenge(t *testing.T) {
 	w := newWorld(t)
 	plain, strict := w.gate(t, nil), w.gate(t, func(o *Options) { o.Required = []string{"mcp"} })
 	const where = `resource_metadata="https://notes.example.com/.well-known/oauth-protected-resource/mcp"`
-	const told = `error="invalid_token", error_description="the token is not good for this server, or not any more"`
+	const told = `error="invalid_token", error_description="the token is not valid for this server, or has expired"`
 	for _, test := range []struct {
 		gate   *Gate
 		why    string

@@ -1,28 +1,30 @@
-// Package token tells who calls by the bearer tokens of an OAuth 2.1 authorization server: it makes a server a resource
-// server. A token is a JWT, in the header Authorization and nowhere else. It has to be signed by the issuer, with a key that
-// the issuer publishes, and has to be for this server.
+// Package token authenticates callers by the bearer tokens of an OAuth 2.1 authorization server. It
+// makes the server a resource server. A token is a JWT in the header Authorization. The issuer must
+// have signed it, with a key that it publishes, and it must be for this server.
 //
-// # What is looked at
+// # Checks
 //
-//   - The signature, by a key of the issuer's JWKS that has the token's kid and is one for signatures. Algorithms are
-//     RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA; none and those with a shared secret
-//     are not taken, whatever the keys say, and a key that names its algorithm is used for that one alone. A token without a
-//     kid is taken if the issuer has one key alone that it may be signed with.
-//   - iss, which is one of the issuers; aud, which has this server in it; exp, which has to be there; nbf and iat, which
-//     are not in the future. Clocks may differ by the leeway.
-//   - typ of the header: at+jwt, JWT or nothing. A token that is clearly another kind is refused, even if it is for this
-//     server: an ID token or a refresh token, which have at_hash or c_hash, or say so in token_use or typ.
-//   - sub or client_id: a token that names nobody is refused. azp and cid stand for a client_id that is not there.
-//   - scope or scp, either of which is a text with spaces or a list.
+//   - The signature, by a key of the issuer's JWKS that has the token's kid and is for signatures.
+//     Algorithms are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA. The
+//     algorithm none and algorithms with a shared secret are refused. A key that names its algorithm
+//     is used only for that one. A token without a kid is accepted if exactly one key of the issuer
+//     fits.
+//   - iss must be one of the issuers, and aud must contain this server. exp is required. nbf and iat
+//     must not be in the future. Clocks may differ by the leeway.
+//   - typ of the header must be at+jwt, JWT or missing. ID tokens and refresh tokens are refused even
+//     if they are for this server: they have at_hash or c_hash, or say so in token_use or typ.
+//   - sub or client_id is required. azp and cid stand in for a missing client_id.
+//   - scope or scp, either as a text with spaces or as a list.
 //
 // # Keys
 //
-// The keys are where the issuer's metadata says (RFC 8414, or the OpenID configuration), or where [Options] say. They are
-// fetched when the first token comes, and again beside the calls when they are some minutes old; after an hour without calls, the
-// first one waits for them. A kid that is not known has them fetched at once, but not again and again: whoever makes kids up does
-// not make us a burden to the issuer. If the issuer cannot be reached, the keys that are there are used for a day.
+// The keys are where the issuer's metadata says (RFC 8414, or the OpenID configuration), or where
+// [Options] say. They are fetched when the first token arrives, and again in the background when
+// they are some minutes old. After an hour without calls, the first call waits for them. An unknown
+// kid triggers a fetch, at most once every few seconds, so that made-up kids do not load the
+// issuer. If the issuer cannot be reached, the cached keys are used for a day.
 //
-// Tokens are never logged, nor is anything of them told to anybody but the caller's own handlers.
+// Tokens are never logged. Only the caller's own handlers see their claims.
 package token
 
 import (
@@ -42,20 +44,20 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// Options are what a [Gate] is made from.
+// Options configure a [Gate].
 type Options struct {
-	Resource string        // the public URL of the MCP endpoint, which clients ask tokens for
-	Audience []string      // what tokens have to be for, one of them; nil means Resource
-	Issuers  []string      // who may give tokens out, exactly as their tokens say it
-	JWKS     string        // the URL of the keys; "" means what the issuer's metadata says. For a single issuer
-	Scopes   []string      // what clients may ask for, for the metadata
+	Resource string        // public URL of the MCP endpoint, for which clients request tokens
+	Audience []string      // accepted audiences; nil means Resource
+	Issuers  []string      // accepted issuers, exactly as in their tokens
+	JWKS     string        // URL of the keys of a single issuer; empty means the one in its metadata
+	Scopes   []string      // scopes that clients may request, for the metadata
 	Required []string      // the scopes that every call needs
 	Leeway   time.Duration // how much clocks may differ; 0 means a minute
-	Client   *http.Client  // for asking the issuers; nil means a usual one. What it says of redirects is not used
-	Logger   *slog.Logger  // nil means the default one
+	Client   *http.Client  // for requests to issuers; nil means a default one. Its redirect policy is not used
+	Logger   *slog.Logger  // nil means the default logger
 }
 
-// New is a gate for the tokens of the issuers. It asks them nothing yet; see [Gate.Warm].
+// New returns a gate for the tokens of the issuers. It does not contact them yet; see [Gate.Warm].
 func New(o Options) (*Gate, error) {
 	resource, err := checkURL("the resource", o.Resource)
 	if err != nil {
@@ -63,17 +65,17 @@ func New(o Options) (*Gate, error) {
 	}
 	switch {
 	case len(o.Issuers) == 0:
-		return nil, errors.New("there is no issuer of tokens; name one, such as https://login.example.com")
+		return nil, errors.New("no issuer of tokens is set; name one, such as https://login.example.com")
 	case o.JWKS != "" && len(o.Issuers) > 1:
-		return nil, fmt.Errorf("%s are the keys of one issuer, and there are %d; leave it out, and they are found through the issuers' metadata", o.JWKS, len(o.Issuers))
+		return nil, fmt.Errorf("%s has the keys of one issuer, and there are %d issuers; leave it out to find the keys in their metadata", o.JWKS, len(o.Issuers))
 	case slices.Contains(o.Audience, ""):
-		return nil, errors.New("an audience is empty, and so may be that of tokens for nobody; say what tokens have to be for, or leave it out for the resource")
+		return nil, errors.New("an audience is empty; set it, or leave it out to use the public URL")
 	case o.Leeway < 0:
-		return nil, fmt.Errorf("clocks cannot differ by %v; give a leeway of 0 or more", o.Leeway)
+		return nil, fmt.Errorf("leeway %v is negative; use 0 or more", o.Leeway)
 	}
 	for _, scope := range slices.Concat(o.Scopes, o.Required) {
 		if !auth.IsScope(scope) {
-			return nil, fmt.Errorf("%q is no scope: printable characters of ASCII make one, but for spaces, quotes and backslashes", scope)
+			return nil, fmt.Errorf("%q is not a scope; use printable ASCII characters without spaces, quotes and backslashes", scope)
 		}
 	}
 	if o.JWKS != "" {
@@ -110,25 +112,26 @@ func New(o Options) (*Gate, error) {
 	return g, err
 }
 
-// checkURL is a URL that is safe to ask, and to send people to: with https, or on this machine.
+// checkURL parses a URL that is safe to fetch and to send to clients: with https, or on this
+// machine.
 func checkURL(what, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "" || u.User != nil || u.Fragment != "" || u.RawQuery != "" || strings.ContainsAny(text, "?#"):
-		return nil, fmt.Errorf("%s is %q; it has to be a whole URL without user, query and fragment, such as https://login.example.com", what, text)
+		return nil, fmt.Errorf("%s is %q; it must be an absolute URL without user, query and fragment, such as https://login.example.com", what, text)
 	case !isSafe(u):
-		return nil, fmt.Errorf("%s is %q; it has to begin with https, as anybody on the way could change what is read there; http is for this machine alone", what, text)
+		return nil, fmt.Errorf("%s is %q; it must start with https; http is only for this machine", what, text)
 	}
 	return u, nil
 }
 
-// maxToken is how long a token may be.
+// maxToken is the size limit of a token.
 const maxToken = 16 << 10
 
-// A Gate tells who calls by a bearer token. It implements [auth.Gate].
+// A Gate authenticates callers by bearer tokens. It implements [auth.Gate].
 type Gate struct {
 	resource string
-	page     string // the path of the metadata
+	page     string // path of the metadata
 	metadata []byte
 	audience []string
 	required []string
@@ -137,8 +140,9 @@ type Gate struct {
 	issuers  map[string]*issuer // by name
 }
 
-// Enter implements [auth.Gate]. What is no JWT is no credentials that this gate knows: it may be the key of another. An error
-// that is no [*auth.Refusal] says that the keys of an issuer cannot be had, and with it, nothing can be said of the token.
+// Enter implements [auth.Gate]. It ignores credentials that are not a JWT, because they may be an
+// API key. If the error is not an [*auth.Refusal], the keys of the issuer could not be fetched, and
+// the token could not be checked.
 func (g *Gate) Enter(r *http.Request) (*auth.Identity, error) {
 	text, err := bearer(r)
 	if err != nil || text == "" {
@@ -146,12 +150,12 @@ func (g *Gate) Enter(r *http.Request) (*auth.Identity, error) {
 	}
 	id, err := g.enter(r.Context(), text)
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
-		g.log.Debug("a token was refused", "why", refusal.Message) // which has nothing of the token in it
+		g.log.Debug("token refused", "why", refusal.Message) // the message contains nothing of the token
 	}
 	return id, err
 }
 
-// enter returns whom a token is about.
+// enter returns the identity of a token.
 func (g *Gate) enter(ctx context.Context, text string) (*auth.Identity, error) {
 	t, err := parse(text)
 	if err != nil || t == nil {
@@ -159,7 +163,7 @@ func (g *Gate) enter(ctx context.Context, text string) (*auth.Identity, error) {
 	}
 	from, ok := g.issuers[t.issuer()]
 	if !ok {
-		return nil, invalid("the token is from an issuer that is not known here")
+		return nil, invalid("the token is from an unknown issuer")
 	}
 	payload, err := from.verify(ctx, t)
 	if err != nil {
@@ -168,7 +172,8 @@ func (g *Gate) enter(ctx context.Context, text string) (*auth.Identity, error) {
 	return g.identify(from.name, payload, time.Now())
 }
 
-// Warm fetches the keys of all issuers, so that the first call need not wait, and a wrong issuer is seen at once.
+// Warm fetches the keys of all issuers, so that the first call need not wait, and a wrong issuer is
+// noticed early.
 func (g *Gate) Warm(ctx context.Context) error {
 	var errs []error
 	for _, from := range g.issuers {
@@ -177,17 +182,17 @@ func (g *Gate) Warm(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// bearer is the token of a request, "" if it has none.
+// bearer returns the token of a request, empty if it has none.
 func bearer(r *http.Request) (string, error) {
 	if r.URL != nil && strings.Contains(r.URL.RawQuery, "access_token") && r.URL.Query().Has("access_token") {
-		return "", &auth.Refusal{Why: "invalid_request", Message: "a token does not belong into a URL, where others see it; send it in the header Authorization, and have this one revoked"}
+		return "", &auth.Refusal{Why: "invalid_request", Message: "tokens in URLs are not safe; send it in the header Authorization, and revoke this one"}
 	}
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
 		return "", nil
 	}
 	if len(given) > 1 {
-		return "", &auth.Refusal{Why: "invalid_request", Message: "there are several headers Authorization; send one"}
+		return "", &auth.Refusal{Why: "invalid_request", Message: "there is more than one Authorization header; send one"}
 	}
 	scheme, text, _ := strings.Cut(given[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -200,14 +205,14 @@ func bearer(r *http.Request) (string, error) {
 	return text, nil
 }
 
-// invalid is why a token is not taken.
+// invalid returns the refusal of a token.
 func invalid(message string) error { return &auth.Refusal{Why: "invalid_token", Message: message} }
 
-// insufficient is why somebody who is known may not come in.
+// insufficient is the error code for an identified caller that lacks scopes.
 const insufficient = "insufficient_scope"
 
-// Challenge implements [auth.Gate]. It names the metadata, where clients find who gives tokens out, and the scopes to ask for:
-// those that every call needs and, with those given, all that the call in hand needs.
+// Challenge implements [auth.Gate]. It names the metadata, where clients find the issuers, and the
+// scopes to ask for: those that every call needs, and those given.
 func (g *Gate) Challenge(why string, scopes []string) string {
 	need := slices.Clone(g.required)
 	for _, scope := range scopes {
@@ -232,15 +237,15 @@ func (g *Gate) Wants() string {
 	return "a token of " + strings.Join(slices.Sorted(maps.Keys(g.issuers)), " or ") + " as Authorization: Bearer"
 }
 
-// describeError is an error code for people, "" if it says all there is to say.
+// describeError returns the description of an error code, empty if the code says it all.
 func describeError(why string) string {
 	if why == "invalid_token" {
-		return "the token is not good for this server, or not any more"
+		return "the token is not valid for this server, or has expired"
 	}
 	return ""
 }
 
-// parameter is a parameter of a challenge, "" for one that has no value.
+// parameter returns a parameter of a challenge, empty without a value.
 func parameter(name, value string) string {
 	if value == "" {
 		return ""
@@ -256,7 +261,7 @@ func parameter(name, value string) string {
 // WellKnown is the path below which clients look for the metadata of a server.
 const WellKnown = "/.well-known/oauth-protected-resource"
 
-// A document is the metadata of a server, as RFC 9728 has it.
+// A document is the metadata of a server (RFC 9728).
 type document struct {
 	Resource string   `json:"resource"`
 	Servers  []string `json:"authorization_servers"`
@@ -264,49 +269,49 @@ type document struct {
 	Methods  []string `json:"bearer_methods_supported"`
 }
 
-// describe is the metadata as it is served.
+// describe returns the metadata as JSON.
 func describe(o Options) ([]byte, error) {
 	d := document{Resource: o.Resource, Servers: o.Issuers, Methods: []string{"header"}}
 	for _, scope := range slices.Concat(o.Required, o.Scopes) {
-		// Whether a client gets a token that lasts is between it and the issuer.
+		// Whether a client gets a refresh token is between it and the issuer.
 		if scope != "offline_access" && !slices.Contains(d.Scopes, scope) {
 			d.Scopes = append(d.Scopes, scope)
 		}
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
-		return nil, fmt.Errorf("writing the metadata of %s: %w", o.Resource, err)
+		return nil, fmt.Errorf("encode the metadata of %s: %w", o.Resource, err)
 	}
 	return text, nil
 }
 
-// pageOf is the path of the metadata of a resource.
+// pageOf returns the path of the metadata of a resource.
 func pageOf(resource *url.URL) string {
 	return WellKnown + strings.TrimSuffix(resource.Path, "/")
 }
 
-// metadataURL is where clients find the metadata.
+// metadataURL returns the URL of the metadata.
 func (g *Gate) metadataURL() string {
 	u, err := url.Parse(g.resource)
 	if err != nil {
-		return "" // New has read it
+		return "" // New has parsed it
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: g.page}).String()
 }
 
-// Metadata is the page that tells clients who gives tokens out for this server, and its path. Clients that do not find it
-// there look at [WellKnown] itself.
+// Metadata returns the page that tells clients the issuers of this server, and its path. Clients
+// that do not find it there look at [WellKnown] itself.
 func (g *Gate) Metadata() (path string, h http.Handler) {
 	return g.page, http.HandlerFunc(g.serveMetadata)
 }
 
-// serveMetadata answers with the metadata, which is no secret: scripts of any origin may read it.
+// serveMetadata serves the metadata. It is public: scripts of any origin may read it.
 func (g *Gate) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	head.Set("Access-Control-Allow-Origin", "*")
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions: // what browsers ask first, if a script sends a header such as MCP-Protocol-Version
+	case http.MethodOptions: // preflight of a script that sends a header such as MCP-Protocol-Version
 		head.Set("Access-Control-Allow-Methods", "GET, HEAD")
 		head.Set("Access-Control-Allow-Headers", "*")
 		head.Set("Access-Control-Max-Age", "86400")
@@ -314,7 +319,7 @@ func (g *Gate) serveMetadata(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		head.Set("Allow", "GET, HEAD, OPTIONS")
-		http.Error(w, "this page is for reading", http.StatusMethodNotAllowed)
+		http.Error(w, "this page is read-only", http.StatusMethodNotAllowed)
 		return
 	}
 	head.Set("Content-Type", "application/json")

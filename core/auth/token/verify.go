@@ -18,39 +18,39 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// algorithms are those that tokens may be signed with. All have a private key, which only the issuer has.
+// algorithms returns the accepted signature algorithms. All are asymmetric.
 func algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 	}
 }
 
-// A parsed token is one that nobody has vouched for yet.
+// A parsed token is not verified yet.
 type parsed struct {
 	jws    *jose.JSONWebSignature
 	header jose.Header
 }
 
-// parse reads a token. It is nil if the text is none at all.
+// parse parses a token. It returns nil if the text is not a JWT.
 func parse(text string) (*parsed, error) {
 	if strings.Count(text, ".") != 2 {
 		return nil, nil
 	}
 	jws, err := jose.ParseSignedCompact(text, algorithms())
 	if err != nil {
-		return nil, invalid("the token is no JWT that is signed with an algorithm that is taken here")
+		return nil, invalid("the token is not a JWT with an accepted signature algorithm")
 	}
 	t := &parsed{jws, jws.Signatures[0].Protected}
 	if _, ok := t.header.ExtraHeaders["crit"]; ok {
-		return nil, invalid("the token wants something understood that is not understood here")
+		return nil, invalid("the token has critical headers that are not supported")
 	}
 	if typ, given := t.header.ExtraHeaders["typ"]; given && !isTokenType(typ) {
-		return nil, invalid("the token is not of the type of access tokens")
+		return nil, invalid("the type of the token is not an access token's")
 	}
 	return t, nil
 }
 
-// isTokenType reports whether the type that a header names is one of access tokens.
+// isTokenType reports whether typ in a header is a type of access tokens.
 func isTokenType(typ any) bool {
 	text, _ := typ.(string)
 	text = strings.ToLower(text)
@@ -60,7 +60,7 @@ func isTokenType(typ any) bool {
 	return text == "application/at+jwt" || text == "application/jwt"
 }
 
-// issuer is who the token says that it is from, which decides whose keys it is checked with.
+// issuer returns the issuer in the unverified token, which decides whose keys verify it.
 func (t *parsed) issuer() string {
 	var said struct {
 		Issuer string `json:"iss"`
@@ -71,7 +71,7 @@ func (t *parsed) issuer() string {
 	return said.Issuer
 }
 
-// verify returns what a token says if one of the issuer's keys has signed it.
+// verify returns the payload of a token if one of the issuer's keys has signed it.
 func (from *issuer) verify(ctx context.Context, t *parsed) ([]byte, error) {
 	keys, err := from.current(ctx)
 	if err != nil {
@@ -90,8 +90,8 @@ func (from *issuer) verify(ctx context.Context, t *parsed) ([]byte, error) {
 	return payload, nil
 }
 
-// verify returns what a token says if one of the keys has signed it. known is whether newer keys would
-// change nothing: the key that the token names is there.
+// verify returns the payload of a token if one of the keys has signed it. known reports whether the
+// set has the key that the token names, so that newer keys would not help.
 func (s *keySet) verify(t *parsed) (payload []byte, known bool) {
 	kid := t.header.KeyID
 	var fitting []key
@@ -115,7 +115,7 @@ func (s *keySet) verify(t *parsed) (payload []byte, known bool) {
 	return nil, known
 }
 
-// fits reports whether a key is for an algorithm.
+// fits reports whether a key can be used with an algorithm.
 func (k key) fits(algorithm string) bool {
 	if k.algorithm != "" && k.algorithm != algorithm {
 		return false
@@ -132,8 +132,8 @@ func (k key) fits(algorithm string) bool {
 	return false
 }
 
-// claims are what a token says, as far as it is looked at. They are read by a reader that takes no name twice and none
-// in another spelling, so that nobody reads something else in the same token.
+// claims are the checked claims of a token. They are decoded strictly: repeated names and other
+// spellings are errors, so that all readers see the same values.
 type claims struct {
 	Issuer   string   `json:"iss"`
 	Subject  string   `json:"sub"`
@@ -144,22 +144,22 @@ type claims struct {
 	Scope    texts    `json:"scope"`
 	Scp      texts    `json:"scp"`
 
-	// The program that calls, by the names that issuers have for it.
+	// The program that calls, as different issuers name it.
 	ClientID string `json:"client_id"`
 	Party    any    `json:"azp"`
 	CID      any    `json:"cid"`
 
-	// What other tokens than access tokens have.
+	// Claims of other kinds of tokens.
 	AccessHash any `json:"at_hash"`
 	CodeHash   any `json:"c_hash"`
 	Use        any `json:"token_use"` // "id"
 	Type       any `json:"typ"`       // "ID", "Refresh"
 }
 
-// texts are a text or a list of them.
+// texts is a string or a list of strings.
 type texts []string
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON decodes either form.
 func (t *texts) UnmarshalJSON(data []byte) error {
 	var one *string
 	if strict.Unmarshal(data, &one) == nil {
@@ -172,11 +172,11 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	return strict.Unmarshal(data, (*[]string)(t))
 }
 
-// identify is who a token is about that its issuer has signed, if it is good here and now.
+// identify returns the identity of a token that its issuer has signed, if it is valid here and now.
 func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Identity, error) {
 	var c claims
 	if !utf8.Valid(payload) || strict.Unmarshal(payload, &c) != nil {
-		return nil, invalid("what the token says is not as a token says it")
+		return nil, invalid("the claims of the token are malformed")
 	}
 	if c.Issuer != from {
 		return nil, invalid("the token is from another issuer")
@@ -188,46 +188,46 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 		return nil, err
 	}
 	if c.isOther() {
-		return nil, invalid("the token is no access token")
+		return nil, invalid("the token is not an access token")
 	}
 	id := &auth.Identity{Subject: c.Subject, Issuer: c.Issuer, Client: c.client(), Scopes: scopes(c.Scope, c.Scp), Until: g.until(c), Claims: slices.Clone(payload)}
 	if id.Subject == "" && id.Client == "" {
-		return nil, invalid("the token does not say whom it is about")
+		return nil, invalid("the token has neither sub nor client_id")
 	}
 	if !id.May(g.required...) {
-		return nil, &auth.Refusal{Why: insufficient, Message: "the token does not have all scopes that are needed here: " + strings.Join(g.required, " ")}
+		return nil, &auth.Refusal{Why: insufficient, Message: "the token lacks a required scope; required are: " + strings.Join(g.required, " ")}
 	}
 	return id, nil
 }
 
-// inTime refuses what was or will be good.
+// inTime returns an error if the token has expired or is not valid yet.
 func (g *Gate) inTime(c claims, now time.Time) error {
 	at, leeway := float64(now.UnixMilli())/1000, g.leeway.Seconds()
 	for _, date := range []*float64{c.Expires, c.Begins, c.Issued} {
 		if date != nil && (math.IsNaN(*date) || math.IsInf(*date, 0)) {
-			return invalid("a time in the token is none")
+			return invalid("a time in the token is not valid")
 		}
 	}
 	switch {
 	case c.Expires == nil:
-		return invalid("the token does not say when it expires")
+		return invalid("the token has no expiry")
 	case at >= *c.Expires+leeway:
 		return invalid("the token has expired")
 	case c.Begins != nil && at < *c.Begins-leeway, c.Issued != nil && at < *c.Issued-leeway:
-		return invalid("the token is not good yet")
+		return invalid("the token is not valid yet")
 	}
 	return nil
 }
 
-// until is when a token is good no more, as [Gate.inTime] has it; zero if that is further away than clocks go.
+// until returns when the token expires, with the leeway; zero if that is too far away for a time.
 func (g *Gate) until(c claims) time.Time {
-	if *c.Expires > 1<<36 { // some two thousand years
+	if *c.Expires > 1<<36 { // about two thousand years
 		return time.Time{}
 	}
 	return time.UnixMilli(int64(*c.Expires * 1000)).Add(g.leeway)
 }
 
-// isOther reports whether a token is clearly no access token.
+// isOther reports whether a token is clearly not an access token.
 func (c claims) isOther() bool {
 	said := func(v any, words ...string) bool {
 		text, _ := v.(string)
@@ -236,7 +236,7 @@ func (c claims) isOther() bool {
 	return c.AccessHash != nil || c.CodeHash != nil || said(c.Use, "id") || said(c.Type, "ID", "Refresh", "Offline")
 }
 
-// client is the program that the token was given to, "" if that is not known.
+// client returns the program that the token was issued to, empty if it is not known.
 func (c claims) client() string {
 	if c.ClientID != "" {
 		return c.ClientID
@@ -249,7 +249,7 @@ func (c claims) client() string {
 	return ""
 }
 
-// scopes are those of a token's claims, each of which is words with spaces between them, each once.
+// scopes returns the space-separated scopes of claims, without duplicates.
 func scopes(lists ...texts) []string {
 	var all []string
 	for _, list := range lists {
