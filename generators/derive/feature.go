@@ -238,8 +238,8 @@ func takesAndGives(s *types.Signature, takes, gives []func(types.Type) bool) boo
 	return true
 }
 
-// isContext reports whether a type is context.Context.
-func isContext(t types.Type) bool {
+// IsContext reports whether a type is context.Context.
+func IsContext(t types.Type) bool {
 	return isNamed(t, "Context") && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == "context"
 }
 
@@ -325,11 +325,11 @@ func (f *finder) hasShape(m *types.Func, pkg *types.Package) bool {
 	s, state := m.Signature(), isStateOf(pkg)
 	switch m.Name() {
 	case "Check":
-		return takesAndGives(s, list{isContext, state}, list{isError})
+		return takesAndGives(s, list{IsContext, state}, list{IsError})
 	case "Apply":
 		return takesAndGives(s, list{state, f.isApp("Event")}, list{isAny})
 	}
-	return takesAndGives(s, list{isContext, state}, list{isAny, isError})
+	return takesAndGives(s, list{IsContext, state}, list{isAny, IsError})
 }
 
 // wantedOf is a method as it has to be.
@@ -403,7 +403,7 @@ func (f *finder) mapping() {
 		return
 	}
 	type list = []func(types.Type) bool
-	if !ok || function.Signature().TypeParams() != nil || !takesAndGives(function.Signature(), list{f.isApp("Recorded")}, list{f.isApp("Recorded"), isError}) {
+	if !ok || function.Signature().TypeParams() != nil || !takesAndGives(function.Signature(), list{f.isApp("Recorded")}, list{f.isApp("Recorded"), IsError}) {
 		f.problem(object.Pos(), "Map is asked what old entries mean, and has to be func Map(r app.Recorded) (app.Recorded, error); change it, or call it otherwise, or put //petrock:ignore into its doc comment")
 		return
 	}

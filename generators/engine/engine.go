@@ -102,9 +102,6 @@ func (e *Engine) Name() string { return e.project.Name }
 // Petrock returns the version of petrock that made the project.
 func (e *Engine) Petrock() string { return e.project.Petrock }
 
-// Generators returns the engine's generators.
-func (e *Engine) Generators() []gen.Generator { return e.generators }
-
 func (e *Engine) step(what string) {
 	if e.Step != nil {
 		e.Step(what)

@@ -55,15 +55,15 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 
 // A History is what was done to a project in this clone of it.
 type History struct {
-	OK         bool    `json:"ok"`                  // Always
-	Operations []Entry `json:"operations"`          // The oldest first
-	Recovered  string  `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
+	OK         bool        `json:"ok"`                  // Always
+	Operations []Operation `json:"operations"`          // The oldest first
+	Recovered  string      `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
 }
 
-// An Entry is one operation.
-type Entry struct {
+// An Operation is one operation of a history.
+type Operation struct {
 	journal.Operation
-	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that took it back
+	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that undid it
 }
 
 // History tells what was done to the project in this clone of it.
@@ -77,10 +77,10 @@ func (e *Engine) History(ctx context.Context) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	history := &History{OK: true, Operations: []Entry{}, Recovered: opened.Recovered()}
+	history := &History{OK: true, Operations: []Operation{}, Recovered: opened.Recovered()}
 	undone := undoneBy(operations)
 	for _, op := range operations {
-		history.Operations = append(history.Operations, Entry{op, undone[op.ID]})
+		history.Operations = append(history.Operations, Operation{op, undone[op.ID]})
 	}
 	return history, nil
 }

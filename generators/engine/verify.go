@@ -22,7 +22,7 @@ import (
 // The result is nil if there is nothing to run.
 func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
-	if p.trial.Program != "" {
+	if p.trial.Program != "" && !o.NoExec {
 		found, err := trial.Build(ctx, options, p.trial.Program)
 		if err != nil {
 			return nil, err
