@@ -100,7 +100,7 @@ Exit codes: 0 the project compiles, 1 it does not, or petrock.sum or contract.js
 		Example: examples(env, "status", "status --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tools, err := devserver.New(devserver.Options{Dir: Inside(env.Dir, c.dir), Generators: generators.All()})
+			tools, err := devserver.New(devserver.Options{Dir: joinDir(env.Dir, c.dir), Generators: generators.All()})
 			if err != nil {
 				return err
 			}

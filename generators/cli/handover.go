@@ -76,7 +76,7 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 		return nil, nil // the command reports it
 	}
 	dir, _ := cmd.Flags().GetString("dir")
-	found, err := project.Find(Inside(env.Dir, dir))
+	found, err := project.Find(joinDir(env.Dir, dir))
 	if err != nil {
 		return nil, nil
 	}

@@ -225,7 +225,7 @@ func (t *Tools) take(ctx context.Context, dir string) (o *opened, done func(), e
 func (t *Tools) opened(found *project.Project) (*opened, error) {
 	t.projects.mu.Lock()
 	defer t.projects.mu.Unlock()
-	if o := t.projects.open[found.Root]; o != nil && o.engine.IsThere() {
+	if o := t.projects.open[found.Root]; o != nil && o.engine.IsSameFolder() {
 		return o, nil
 	}
 	e, err := engine.OpenProject(found, t.options.Generators)

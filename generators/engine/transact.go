@@ -51,7 +51,7 @@ func (e *Engine) transact(ctx context.Context, r request, o Options) (_ *Result,
 		return nil, err
 	}
 	defer j.Close()
-	if err := e.look(ctx); err != nil {
+	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
 
