@@ -424,7 +424,8 @@ func readInput(cmd *cobra.Command, file string) (map[string]any, error) {
 	return input, nil
 }
 
-// readObjects returns JSON objects. Each text is one, or an @ and a file with one or a list of them.
+// readObjects returns JSON objects. Each text is one, or an @ and a file with one or a list of
+// them.
 func readObjects(cmd *cobra.Command, flag string, texts []string) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, text := range texts {

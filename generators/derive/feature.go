@@ -319,7 +319,8 @@ func (f *finder) fits(c *Component, name *ast.Ident, t *types.Named, m *types.Fu
 	return true
 }
 
-// hasShape reports whether a method of a command or query, whose feature is in pkg, takes and returns what it has to.
+// hasShape reports whether a method of a command or query, whose feature is in pkg, takes and
+// returns what it has to.
 func (f *finder) hasShape(m *types.Func, pkg *types.Package) bool {
 	type list = []func(types.Type) bool
 	s, state := m.Signature(), isStateOf(pkg)

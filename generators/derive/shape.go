@@ -235,7 +235,8 @@ func (f *finder) described(t types.Type) {
 	}
 }
 
-// output derives the schema of what a tool returns. The name is where problems are that have no other place.
+// output derives the schema of what a tool returns. The name is where problems are that have no
+// other place.
 func (f *finder) output(c *Component, name *ast.Ident, t types.Type) {
 	s := &schemer{finder: f, at: name.Pos(), output: true}
 	made, ok := s.root(t)

@@ -175,8 +175,8 @@ func (t *Tools) none(what string) error {
 // maxListed is how many projects an error names.
 const maxListed = 3
 
-// below returns projects below the working directory, not far down, and at most one more than an error
-// names.
+// below returns projects below the working directory, not far down, and at most one more than an
+// error names.
 func (t *Tools) below() []string {
 	const deepest = 3
 	var found []string

@@ -82,8 +82,8 @@ func OpenProject(found *project.Project, generators []gen.Generator) (*Engine, e
 // Close closes the project's folder.
 func (e *Engine) Close() error { return e.root.Close() }
 
-// IsSameFolder reports whether the project's folder still is the one that was opened, and was not removed or
-// replaced.
+// IsSameFolder reports whether the project's folder still is the one that was opened, and was not
+// removed or replaced.
 func (e *Engine) IsSameFolder() bool {
 	opened, err := e.root.Stat(".")
 	if err != nil {
@@ -288,8 +288,8 @@ type Failure struct {
 	Said string `json:"said"` // Message of the failure
 }
 
-// withLines adds source lines to diagnostics in planned files, which the caller cannot open, unless the
-// diagnostic before shows them.
+// withLines adds source lines to diagnostics in planned files, which the caller cannot open, unless
+// the diagnostic before shows them.
 func withLines(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
 	found = slices.Clone(found)
 	shown, last := "", 0

@@ -176,8 +176,8 @@ func (e *Engine) CompareSum() (Drift, error) {
 	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
 }
 
-// CodeVersion returns the version of petrock that the project's folder generators is of, by its source;
-// empty if unknown.
+// CodeVersion returns the version of petrock that the project's folder generators is of, by its
+// source; empty if unknown.
 func (e *Engine) CodeVersion() string {
 	text, err := e.root.ReadFile("generators/generators.go")
 	if err != nil {
