@@ -125,8 +125,8 @@ func rendered(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-// createsFeature is the notice that a feature is created, with the other features and one whose name
-// is close.
+// createsFeature is the notice that a feature is created, with the other features and one whose
+// name is close.
 func createsFeature(p gen.Project, feature string) string {
 	var others []string
 	meant := ""

@@ -48,7 +48,7 @@ func (s structure) write(file gen.GoFile) {
 
 // member is a field of the type.
 func (s structure) member(f gen.Field) *jen.Statement {
-	return jen.Id(f.Go).Add(s.typeCode(f)).Op("`" + s.tags(f) + "`").Comment("// " + describe(f))
+	return jen.Id(f.Go).Add(s.typeCode(f)).Op("`" + s.tags(f) + "`").Comment("// " + f.Comment())
 }
 
 // enumerations writes the types of its fields that have one of several values.
@@ -221,15 +221,6 @@ func (s structure) tags(f gen.Field) string {
 		text += ` schema:"` + strings.Join(limits, ",") + `"`
 	}
 	return text
-}
-
-// describe is the comment of a field, which a model reads.
-func describe(f gen.Field) string {
-	if f.Description != "" {
-		return f.Description
-	}
-	text := strings.ReplaceAll(f.Name, "_", " ")
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // encodeFields is an object of JSON: the fields that value has something for, in their order.

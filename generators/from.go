@@ -14,6 +14,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -133,7 +134,7 @@ func (w *wrapper) structure(file gen.GoFile, spelled *speller, what, about strin
 	file.Type().Id(w.goName + what).StructFunc(func(g *jen.Group) {
 		for _, p := range parts {
 			f := gen.Field{Name: p.name, Go: p.goName, Optional: p.optional, Description: p.about}
-			g.Id(f.Go).Add(spelled.write(p.held)).Op("`" + structure{}.tags(f) + "`").Comment("// " + describe(f))
+			g.Id(f.Go).Add(spelled.write(p.held)).Op("`" + structure{}.tags(f) + "`").Comment("// " + f.Comment())
 		}
 	})
 }
@@ -224,11 +225,6 @@ func requiredBy(schema json.RawMessage) string {
 		return ""
 	}
 	return document.Required[0]
-}
-
-// isObject reports whether a schema is that of an object with properties.
-func isObject(schema json.RawMessage) bool {
-	return strings.HasPrefix(string(schema), `{"type":"object"`)
 }
 
 // structOf is the struct that a type is or points to, with whether it points there; nil if it is none.
@@ -341,13 +337,13 @@ func takenBy(f *gen.Function, module string) (taken, error) {
 	fields := parts{other: "arg"}
 	alone := 1
 	for v := range params.Variables() {
-		if isContext(v.Type()) {
+		if derive.IsContext(v.Type()) {
 			alone++
 		}
 	}
 	for i := range params.Len() {
 		v := params.At(i)
-		if isContext(v.Type()) {
+		if derive.IsContext(v.Type()) {
 			t.arguments = append(t.arguments, jen.Id("ctx"))
 			t.uses = append(t.uses, "ctx")
 			continue
@@ -379,7 +375,7 @@ func takenBy(f *gen.Function, module string) (taken, error) {
 // its schema. Functions count on pointers to structs, so those are not left out; other pointers may be.
 func heldFor(f *gen.Function, t types.Type) (held types.Type, pointer bool, schema json.RawMessage, err error) {
 	if made, pointer := structOf(t); pointer {
-		if schema, err := f.Input(made); err == nil && isObject(schema) {
+		if schema, err := f.Input(made); err == nil && derive.IsObject(string(schema)) {
 			return made, true, schema, nil
 		}
 	}
@@ -391,7 +387,7 @@ func heldFor(f *gen.Function, t types.Type) (held types.Type, pointer bool, sche
 // defaults, which only inputs of package tools have.
 func isInput(t types.Type, schema json.RawMessage, module string) bool {
 	made, pointer := structOf(t)
-	return made != nil && !pointer && isOf(made, module) && isObject(schema) && !strings.Contains(string(schema), `"default":`)
+	return made != nil && !pointer && isOf(made, module) && derive.IsObject(string(schema)) && !strings.Contains(string(schema), `"default":`)
 }
 
 // address is a value, or where it is.
@@ -400,11 +396,6 @@ func address(value *jen.Statement, pointer bool) *jen.Statement {
 		return jen.Op("&").Add(value)
 	}
 	return value
-}
-
-// isContext reports whether a type is context.Context.
-func isContext(t types.Type) bool {
-	return types.TypeString(types.Unalias(t), nil) == "context.Context"
 }
 
 // isOf reports whether a type has a name in a module.
@@ -433,14 +424,14 @@ func givenBy(f *gen.Function) (given, error) {
 	var g given
 	results := f.Signature.Results()
 	count := results.Len()
-	if count > 0 && isError(results.At(count-1).Type()) {
+	if count > 0 && derive.IsError(results.At(count-1).Type()) {
 		g.fails = true
 		count--
 	}
 	fields := parts{other: "result", alone: count == 1}
 	for i := range count {
 		v := results.At(i)
-		if isError(v.Type()) {
+		if derive.IsError(v.Type()) {
 			return given{}, f.Errorf("%s is not the last one, and a tool has one error alone", f.Result(i))
 		}
 		schema, err := f.Output(v.Type())
@@ -448,7 +439,7 @@ func givenBy(f *gen.Function) (given, error) {
 			return given{}, f.Errorf("JSON cannot hold %s: %s", f.Result(i), reason(err))
 		}
 		made, pointer := structOf(v.Type())
-		if _, named := made.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || isObject(schema) && (g.fails || !pointer)) {
+		if _, named := made.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || derive.IsObject(string(schema)) && (g.fails || !pointer)) {
 			g.whole = v.Type()
 			return g, nil
 		}
@@ -463,9 +454,6 @@ func givenBy(f *gen.Function) (given, error) {
 	}
 	return g, nil
 }
-
-// isError reports whether a type is error.
-func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // A speller writes types down, and keeps which packages that takes.
 type speller struct {

@@ -148,7 +148,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for program, answer := range map[string][2]string{
 		name:      call,
-		"petrock": {`{"name":"project_status","arguments":{}}`, `"structuredContent":{"name":"` + name + `","module":"` + module + `"`},
+		"petrock": {`{"name":"project_status","arguments":{}}`, `"structuredContent":{"ok":true,"name":"` + name + `","module":"` + module + `"`},
 	} {
 		ts.Check(os.WriteFile(ts.MkAbs("talk"), []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}

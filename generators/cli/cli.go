@@ -99,7 +99,7 @@ derived files are up to date, and that core and generators match petrock.sum.
 Exit codes: 0 the project compiles, 1 it does not, or petrock.sum or contract.json cannot be read.`,
 		Example: examples(env, "status", "status --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tools, err := devserver.New(devserver.Options{Dir: Inside(env.Dir, c.dir), Generators: generators.All()})
+			tools, err := devserver.New(devserver.Options{Dir: joinDir(env.Dir, c.dir), Generators: generators.All()})
 			if err != nil {
 				return err
 			}

@@ -52,19 +52,19 @@ func (c *common) flags(cmd *cobra.Command, writes bool) {
 
 // open opens the project that the command is about.
 func (c *common) open(env Env) (*engine.Engine, error) {
-	return engine.Open(Inside(env.Dir, c.dir), env.generators())
+	return engine.Open(joinDir(env.Dir, c.dir), env.generators())
 }
 
-// Inside is the folder that somebody in dir means by a path; no path means dir.
-func Inside(dir, path string) string {
+// joinDir returns a path relative to dir. An absolute path stays as it is, and no path means dir.
+func joinDir(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(dir, path)
 }
 
-// work opens the project, does something with it, and prints what came of it.
-func work[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), text func(Env, T) error) error {
+// runInProject opens the project, does something with it, and prints the result.
+func runInProject[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), text func(Env, T) error) error {
 	e, err := c.open(env)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ tools costs a model that reads it. Generators that the project came with are lef
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			refused := false
-			err := work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Listing, error) {
+			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Listing, error) {
 				listing, err := e.List(ctx)
 				refused = err == nil && len(listing.Refused) > 0
 				return listing, err
@@ -136,7 +136,7 @@ is in version control, not here.`,
 		Example:           examples(env, "history", "history --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.History, error) {
+			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.History, error) {
 				return e.History(ctx)
 			}, printHistory)
 		},
@@ -183,7 +183,7 @@ on this one. An undo is an operation too, and can be undone by its id.`,
 				id = args[0]
 			}
 			o.DryRun = c.dryRun
-			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				return e.Undo(ctx, id, o)
 			}, printResult)
 		},
@@ -232,7 +232,7 @@ changed since, apply refuses, and changes nothing. Examples that passed then are
 		Example: examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				return e.Apply(ctx, args[0], o)
 			}, printResult)
 		},
@@ -263,7 +263,7 @@ brings all of it back.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.DryRun = c.dryRun
-			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				return e.Destroy(ctx, args[0], args[1], o)
 			}, printResult)
 		},
@@ -326,7 +326,7 @@ randomness or I/O. Without --check the latter is a warning.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var result *engine.Result
-			err := work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (_ *engine.Result, err error) {
+			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (_ *engine.Result, err error) {
 				if check && len(accept) > 0 {
 					return nil, terminal.Usagef("--check writes nothing, so there is nothing to --accept; give one of them")
 				}

@@ -30,7 +30,7 @@ func TestForm(t *testing.T) {
 		}
 		got := ""
 		cmd := &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
-			input, err := f.fill(cmd, args)
+			input, err := f.input(cmd, args)
 			got = string(input)
 			return err
 		}}

@@ -72,11 +72,11 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			input, err := form.fill(cmd, args)
+			input, err := form.input(cmd, args)
 			if err != nil {
 				return err
 			}
-			return work(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				return e.Generate(ctx, g.Name, input, engine.Options{DryRun: c.dryRun, NoExec: noExec})
 			}, printResult)
 		},
@@ -305,8 +305,8 @@ func (f *form) flags(cmd *cobra.Command) {
 	}
 }
 
-// fill is the input as JSON.
-func (f *form) fill(cmd *cobra.Command, args []string) (json.RawMessage, error) {
+// input returns the input as JSON.
+func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error) {
 	input := map[string]any{}
 	if err := f.readsOnce(cmd); err != nil {
 		return nil, err
@@ -314,7 +314,7 @@ func (f *form) fill(cmd *cobra.Command, args []string) (json.RawMessage, error) 
 	if flags := cmd.Flags(); flags.Changed("input") {
 		file, err := flags.GetString("input")
 		if err == nil {
-			input, err = whole(cmd, file)
+			input, err = readInput(cmd, file)
 		}
 		if err != nil {
 			return nil, err
@@ -348,7 +348,7 @@ func (p property) value(cmd *cobra.Command) (any, error) {
 	case "array":
 		words, err := flags.GetStringArray(name)
 		if err == nil && p.isLong() {
-			return objects(cmd, name, words)
+			return readObjects(cmd, name, words)
 		}
 		return p.Items.Type.values(words), err
 	case "boolean":
@@ -360,13 +360,13 @@ func (p property) value(cmd *cobra.Command) (any, error) {
 	}
 	word, err := flags.GetString(name)
 	if err == nil && p.isLong() {
-		return long(cmd, name, word)
+		return readText(cmd, name, word)
 	}
 	return p.Type.value(word), err
 }
 
-// read is what a file holds, or standard input, if it is called -.
-func read(cmd *cobra.Command, flag, file string) ([]byte, error) {
+// readFile returns the contents of a file; - is standard input.
+func readFile(cmd *cobra.Command, flag, file string) ([]byte, error) {
 	var text []byte
 	var err error
 	if file == "-" {
@@ -397,19 +397,19 @@ func (f *form) readsOnce(cmd *cobra.Command) error {
 	return nil
 }
 
-// long is a text, or what the file behind an @ holds.
-func long(cmd *cobra.Command, flag, text string) (string, error) {
+// readText returns a text, or the contents of the file after an @.
+func readText(cmd *cobra.Command, flag, text string) (string, error) {
 	file, ok := strings.CutPrefix(text, "@")
 	if !ok {
 		return text, nil
 	}
-	held, err := read(cmd, flag, file)
+	held, err := readFile(cmd, flag, file)
 	return string(held), err
 }
 
-// whole is an input that is given as one JSON object.
-func whole(cmd *cobra.Command, file string) (map[string]any, error) {
-	text, err := read(cmd, "input", file)
+// readInput reads an input that is given as one JSON object.
+func readInput(cmd *cobra.Command, file string) (map[string]any, error) {
+	text, err := readFile(cmd, "input", file)
 	if err != nil {
 		return nil, err
 	}
@@ -424,11 +424,12 @@ func whole(cmd *cobra.Command, file string) (map[string]any, error) {
 	return input, nil
 }
 
-// objects are JSON objects: each text is one, or names a file behind an @ that holds one or a list of them.
-func objects(cmd *cobra.Command, flag string, texts []string) ([]json.RawMessage, error) {
+// readObjects returns JSON objects. Each text is one, or an @ and a file with one or a list of
+// them.
+func readObjects(cmd *cobra.Command, flag string, texts []string) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, text := range texts {
-		held, err := long(cmd, flag, text)
+		held, err := readText(cmd, flag, text)
 		if err != nil {
 			return nil, err
 		}

@@ -24,10 +24,10 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// handOver runs a command in the program that [handover.Operation] names, and returns its exit code:
-// an installed petrock hands commands on a project over to the project's petrock, and that hands the
-// use of the project's own generators over to a program that has them. If that program is unavailable,
-// handOver says why, and leaves the command to this process.
+// handOver runs a command in the program that [handover.Operation] names, and returns its exit
+// code: an installed petrock hands commands on a project over to the project's petrock, and that
+// hands the use of the project's own generators over to a program that has them. If that program is
+// unavailable, handOver says why, and leaves the command to this process.
 func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) (status int, done bool) {
 	to, err := findTarget(root, args, env)
 	if err != nil {
@@ -76,7 +76,7 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 		return nil, nil // the command reports it
 	}
 	dir, _ := cmd.Flags().GetString("dir")
-	found, err := project.Find(Inside(env.Dir, dir))
+	found, err := project.Find(joinDir(env.Dir, dir))
 	if err != nil {
 		return nil, nil
 	}

@@ -238,8 +238,8 @@ func takesAndGives(s *types.Signature, takes, gives []func(types.Type) bool) boo
 	return true
 }
 
-// isContext reports whether a type is context.Context.
-func isContext(t types.Type) bool {
+// IsContext reports whether a type is context.Context.
+func IsContext(t types.Type) bool {
 	return isNamed(t, "Context") && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == "context"
 }
 
@@ -319,17 +319,18 @@ func (f *finder) fits(c *Component, name *ast.Ident, t *types.Named, m *types.Fu
 	return true
 }
 
-// hasShape reports whether a method of a command or query, whose feature is in pkg, takes and returns what it has to.
+// hasShape reports whether a method of a command or query, whose feature is in pkg, takes and
+// returns what it has to.
 func (f *finder) hasShape(m *types.Func, pkg *types.Package) bool {
 	type list = []func(types.Type) bool
 	s, state := m.Signature(), isStateOf(pkg)
 	switch m.Name() {
 	case "Check":
-		return takesAndGives(s, list{isContext, state}, list{isError})
+		return takesAndGives(s, list{IsContext, state}, list{IsError})
 	case "Apply":
 		return takesAndGives(s, list{state, f.isApp("Event")}, list{isAny})
 	}
-	return takesAndGives(s, list{isContext, state}, list{isAny, isError})
+	return takesAndGives(s, list{IsContext, state}, list{isAny, IsError})
 }
 
 // wantedOf is a method as it has to be.
@@ -403,7 +404,7 @@ func (f *finder) mapping() {
 		return
 	}
 	type list = []func(types.Type) bool
-	if !ok || function.Signature().TypeParams() != nil || !takesAndGives(function.Signature(), list{f.isApp("Payload")}, list{f.isApp("Payload"), isError}) {
+	if !ok || function.Signature().TypeParams() != nil || !takesAndGives(function.Signature(), list{f.isApp("Payload")}, list{f.isApp("Payload"), IsError}) {
 		f.problem(object.Pos(), "Map replaces or drops old events, and has to be func Map(p app.Payload) (app.Payload, error); change it, or call it otherwise, or put //petrock:ignore into its doc comment")
 		return
 	}

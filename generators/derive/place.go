@@ -32,11 +32,6 @@ const (
 // IsTool reports whether clients see components of the kind as tools, unless they are internal.
 func (k Kind) IsTool() bool { return k == Tool || k == Command || k == Query }
 
-// IsOfFeature reports whether components of the kind are in the package of a feature, or are one.
-func (k Kind) IsOfFeature() bool {
-	return k == Feature || k == Command || k == Query || k == Worker
-}
-
 // Features is the folder below which each folder with Go in it is a feature.
 const Features = "features"
 

@@ -80,7 +80,7 @@ func (f *finder) wanted(name string) string {
 // inAndOut are the types of what a component takes, which may be nothing, and of what it returns.
 func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 	params, results := s.Params(), s.Results()
-	if s.TypeParams() != nil || s.Variadic() || params.Len() == 0 || params.Len() > 2 || results.Len() != 2 || !isError(results.At(1).Type()) {
+	if s.TypeParams() != nil || s.Variadic() || params.Len() == 0 || params.Len() > 2 || results.Len() != 2 || !IsError(results.At(1).Type()) {
 		return nil, nil, false
 	}
 	first := params.At(0).Type()
@@ -88,7 +88,7 @@ func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 		if !isNamed(first, "Project") {
 			return nil, nil, false
 		}
-	} else if !isContext(first) {
+	} else if !IsContext(first) {
 		return nil, nil, false
 	}
 	out = results.At(0).Type()
@@ -108,7 +108,8 @@ func isInvalid(t types.Type) bool {
 	return ok && basic.Kind() == types.Invalid
 }
 
-func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
+// IsError reports whether a type is error.
+func IsError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // isNamed reports whether a type has this name, wherever it is from.
 func isNamed(t types.Type, name string) bool {
@@ -155,7 +156,7 @@ func (f *finder) maker(decl *ast.FuncDecl) {
 			takes = false
 		}
 	}
-	if !takes || pointer != "*"+f.place.receiver() || !isError(results.At(1).Type()) {
+	if !takes || pointer != "*"+f.place.receiver() || !IsError(results.At(1).Type()) {
 		f.problem(decl.Name.Pos(), "New is called when the server starts, and has to be func New() (*%s, error), which may take a context and the *mcp.Server, in this order; what else it needs it finds itself, in the environment for instance", f.place.receiver())
 		return
 	}
@@ -169,7 +170,7 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 	if !ok {
 		return false
 	}
-	if !isObject(text) {
+	if !IsObject(text) {
 		f.problem(name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", name.Name, f.name(t))
 		return false
 	}
@@ -189,8 +190,8 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 	return true
 }
 
-// isObject reports whether a schema is that of an object.
-func isObject(text string) bool {
+// IsObject reports whether a schema is that of an object.
+func IsObject(text string) bool {
 	var document struct {
 		Type any `json:"type"`
 	}
@@ -234,7 +235,8 @@ func (f *finder) described(t types.Type) {
 	}
 }
 
-// output derives the schema of what a tool returns. The name is where problems are that have no other place.
+// output derives the schema of what a tool returns. The name is where problems are that have no
+// other place.
 func (f *finder) output(c *Component, name *ast.Ident, t types.Type) {
 	s := &schemer{finder: f, at: name.Pos(), output: true}
 	made, ok := s.root(t)

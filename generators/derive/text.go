@@ -312,10 +312,10 @@ func isCompleter(s *types.Signature) bool {
 	known := types.NewMap(types.Typ[types.String], types.Typ[types.String])
 	params, results := s.Params(), s.Results()
 	return s.TypeParams() == nil && !s.Variadic() && params.Len() == 4 && results.Len() == 2 &&
-		isContext(params.At(0).Type()) &&
+		IsContext(params.At(0).Type()) &&
 		types.Identical(params.At(1).Type(), text.At(0).Type()) && types.Identical(params.At(2).Type(), text.At(0).Type()) &&
 		types.Identical(params.At(3).Type(), known) &&
-		types.Identical(results.At(0).Type(), types.NewSlice(text.At(0).Type())) && isError(results.At(1).Type())
+		types.Identical(results.At(0).Type(), types.NewSlice(text.At(0).Type())) && IsError(results.At(1).Type())
 }
 
 // complete gives the components their completers.

@@ -69,7 +69,7 @@ func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
 // follows checks a method that is called with each command of a type.
 func (f *finder) follows(c *Component, name *ast.Ident, m *types.Func) {
 	pos := f.placeOf(m, name.Pos())
-	if !takesAndGives(m.Signature(), []func(types.Type) bool{isContext, isAny, f.isApp("Event")}, []func(types.Type) bool{isError}) {
+	if !takesAndGives(m.Signature(), []func(types.Type) bool{IsContext, isAny, f.isApp("Event")}, []func(types.Type) bool{IsError}) {
 		f.problem(pos, "the method %s of %s is not that of a worker: %s; change it, %s", m.Name(), name.Name, wantedOf(name.Name, m.Name()), orIgnore)
 		return
 	}
@@ -96,7 +96,7 @@ func (f *finder) isCommand(t types.Type) bool {
 // every checks the method that is called again and again, and how often that is.
 func (f *finder) every(c *Component, name *ast.Ident, m *types.Func) {
 	pos := f.placeOf(m, name.Pos())
-	if !takesAndGives(m.Signature(), []func(types.Type) bool{isContext}, []func(types.Type) bool{isError}) {
+	if !takesAndGives(m.Signature(), []func(types.Type) bool{IsContext}, []func(types.Type) bool{IsError}) {
 		f.problem(pos, "the method Every of %s is not that of a worker: %s; change it, %s", name.Name, wantedOf(name.Name, "Every"), orIgnore)
 		return
 	}
@@ -138,9 +138,9 @@ func (f *finder) begin(name string) begin {
 	if ok && function.Signature().TypeParams() == nil {
 		type list = []func(types.Type) bool
 		switch s := function.Signature(); {
-		case takesAndGives(s, nil, list{isWorker, isError}):
+		case takesAndGives(s, nil, list{isWorker, IsError}):
 			return byFunction
-		case takesAndGives(s, list{isContext}, list{isWorker, isError}):
+		case takesAndGives(s, list{IsContext}, list{isWorker, IsError}):
 			return withContext
 		}
 	}

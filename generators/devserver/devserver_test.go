@@ -195,3 +195,15 @@ func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatu
 	}
 	return status
 }
+
+// An error names at most three of the projects below.
+func TestProjectsBelow(t *testing.T) {
+	base := t.TempDir()
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		write(t, filepath.Join(base, name, project.FileName), `{"name":"hello"}`)
+	}
+	client := connect(t, devserver.Options{Dir: base})
+	if result := client.CallTool("project_status", map[string]any{}); !strings.HasSuffix(result.Text(), "; choose a project with dir, such as a, b, c") {
+		t.Errorf("it says %s", result.Text())
+	}
+}

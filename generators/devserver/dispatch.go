@@ -23,7 +23,8 @@ import (
 )
 
 // dispatch does something with a generator: in this process, or by the command line of the program
-// that [handover.Operation] names. If that is unavailable, petrock's generators run here, with a warning.
+// that [handover.Operation] names. If that is unavailable, petrock's generators run here, with a
+// warning.
 func (t *Tools) dispatch(ctx context.Context, p *opened, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
 	known := hasKind(t.options.Generators, kind)
 	if !known {

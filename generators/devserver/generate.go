@@ -212,8 +212,9 @@ type UndoInput struct {
 	Dir       string `json:"dir,omitempty"`       // Folder of the project
 }
 
-// Undo reverts an operation as a whole: its files are restored, and derived files are derived again. It
-// refuses if they were edited since or later operations build on it. An undo can be undone by its own id.
+// Undo reverts an operation as a whole: its files are restored, and derived files are derived
+// again. It refuses if they were edited since or later operations build on it. An undo can be
+// undone by its own id.
 //
 //petrock:hints destructive closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {

@@ -175,8 +175,8 @@ func (t *Tools) none(what string) error {
 // maxListed is how many projects an error names.
 const maxListed = 3
 
-// below returns projects below the working directory, not far down, and at most one more than an error
-// names.
+// below returns projects below the working directory, not far down, and at most one more than an
+// error names.
 func (t *Tools) below() []string {
 	const deepest = 3
 	var found []string
@@ -225,7 +225,7 @@ func (t *Tools) take(ctx context.Context, dir string) (o *opened, done func(), e
 func (t *Tools) opened(found *project.Project) (*opened, error) {
 	t.projects.mu.Lock()
 	defer t.projects.mu.Unlock()
-	if o := t.projects.open[found.Root]; o != nil && o.engine.IsThere() {
+	if o := t.projects.open[found.Root]; o != nil && o.engine.IsSameFolder() {
 		return o, nil
 	}
 	e, err := engine.OpenProject(found, t.options.Generators)

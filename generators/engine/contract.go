@@ -160,7 +160,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 
 // noteBrokenBefore notes the commands that were broken before the plan.
 func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
-	packages, err := e.deriver.Packages(ctx, e.before, e.there())
+	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type Engine struct {
 	checker    *typecheck.Checker
 	deriver    derive.Project
 	seeker     *imports.Seeker
-	before     *typecheck.View // the project on disk, read by look
+	before     *typecheck.View // the project on disk
 
 	// Limits are the limits of examples. The zero value means the defaults.
 	Limits trial.Limits
@@ -82,9 +82,9 @@ func OpenProject(found *project.Project, generators []gen.Generator) (*Engine, e
 // Close closes the project's folder.
 func (e *Engine) Close() error { return e.root.Close() }
 
-// IsThere reports whether the project's folder still is the one that was opened, and was not removed or
-// replaced.
-func (e *Engine) IsThere() bool {
+// IsSameFolder reports whether the project's folder still is the one that was opened, and was not
+// removed or replaced.
+func (e *Engine) IsSameFolder() bool {
 	opened, err := e.root.Stat(".")
 	if err != nil {
 		return false
@@ -102,17 +102,14 @@ func (e *Engine) Name() string { return e.project.Name }
 // Petrock returns the version of petrock that made the project.
 func (e *Engine) Petrock() string { return e.project.Petrock }
 
-// Generators returns the engine's generators.
-func (e *Engine) Generators() []gen.Generator { return e.generators }
-
 func (e *Engine) step(what string) {
 	if e.Step != nil {
 		e.Step(what)
 	}
 }
 
-// look reads the project from disk.
-func (e *Engine) look(ctx context.Context) error {
+// read reads the project from disk.
+func (e *Engine) read(ctx context.Context) error {
 	e.step("reading the project")
 	if text, err := e.root.ReadFile(project.FileName); err == nil {
 		var now project.Manifest
@@ -182,49 +179,49 @@ func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 
 // A Result says what was done, or would be.
 type Result struct {
-	OK          bool                   `json:"ok"`                  // All of it was done; false if something was refused
+	OK          bool                   `json:"ok"`                  // False if something was refused
 	DryRun      bool                   `json:"dryRun"`              // Nothing was written
 	Action      string                 `json:"action"`              // generate, destroy, undo or sync
-	Kind        string                 `json:"kind,omitempty"`      // Of the component
-	Name        string                 `json:"name,omitempty"`      // Of the component, as clients see it
-	Operation   string                 `json:"operation,omitempty"` // Id under which it can be undone
+	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
+	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it
+	Operation   string                 `json:"operation,omitempty"` // Id for undo
 	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
-	Plan        string                 `json:"plan,omitempty"`      // Id of the plan that was made, under which it can be applied
+	Plan        string                 `json:"plan,omitempty"`      // Id of the saved plan, for apply
 	Notices     []string               `json:"notices,omitempty"`   // What the caller may not expect, such as a feature that is created for a command
-	Files       []FileChange           `json:"files"`               // What changed
-	Components  []derive.Component     `json:"components"`          // Definitions of what is new
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // What was wrong with the project before, and still is, as far as it was looked for
-	Refused     []typecheck.Diagnostic `json:"refused"`             // Why nothing could be derived from some packages, whose derived files stay as they are
-	Warnings    []typecheck.Diagnostic `json:"warnings"`            // What had better be otherwise
-	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // What would make another state of a log when it is read again
-	ToolsList   *Size                  `json:"toolsList,omitempty"` // What the list of tools costs a model
-	Trial       *Trial                 `json:"trial,omitempty"`     // What came of running the examples
-	Recovered   string                 `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
-	Next        []string               `json:"next"`                // What to do now
+	Files       []FileChange           `json:"files"`               // Changed files
+	Components  []derive.Component     `json:"components"`          // Definitions of new components
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // Errors that the project had before
+	Refused     []typecheck.Diagnostic `json:"refused"`             // Errors in packages whose derived files could not be updated
+	Warnings    []typecheck.Diagnostic `json:"warnings"`            // Warnings
+	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
+	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
+	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
+	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
+	Next        []string               `json:"next"`                // Next steps
 }
 
-// A FileChange is what happened to one file.
+// A FileChange is the change of one file.
 type FileChange struct {
 	Path    string         `json:"path"`              // From the project's root
 	Action  journal.Action `json:"action"`            // create, update or delete
-	Derived bool           `json:"derived,omitempty"` // It is petrock's
-	Before  string         `json:"before,omitempty"`  // SHA-256 of what it held
-	After   string         `json:"after,omitempty"`   // SHA-256 of what it holds now
+	Derived bool           `json:"derived,omitempty"` // Whether petrock derived it
+	Before  string         `json:"before,omitempty"`  // SHA-256 of the old text
+	After   string         `json:"after,omitempty"`   // SHA-256 of the new text
 	Diff    string         `json:"diff"`              // The change as a unified diff
 }
 
-// A Trial is what came of running the examples of a component before it was written.
+// A Trial is the result of the examples of a component, run before it was written.
 type Trial struct {
-	Ran      bool     `json:"ran"`               // False if running was turned off
-	Passed   []string `json:"passed"`            // Names of the examples that passed: all of them, if they ran
-	Printed  string   `json:"printed,omitempty"` // What the function printed
-	Confined bool     `json:"confined"`          // The system kept the function from writing outside a folder of its own
+	Ran      bool     `json:"ran"`               // False with no-exec
+	Passed   []string `json:"passed"`            // Names of the examples that passed
+	Printed  string   `json:"printed,omitempty"` // Output of the function
+	Confined bool     `json:"confined"`          // Whether the system prevented writes outside a temporary folder
 }
 
-// A Size is what a list of tools costs those who read it.
+// A Size is the size of tools/list.
 type Size struct {
-	Tools  int `json:"tools"`  // How many there are
-	Bytes  int `json:"bytes"`  // Of the list as JSON
+	Tools  int `json:"tools"`  // Number of tools
+	Bytes  int `json:"bytes"`  // Length of the JSON
 	Tokens int `json:"tokens"` // An estimate: four bytes each
 }
 
@@ -251,10 +248,10 @@ func size(components []derive.Component) *Size {
 
 // A Fault is an error as JSON, the same on the command line and over MCP.
 type Fault struct {
-	OK      bool     `json:"ok"`                // Never
-	Message string   `json:"error"`             // All of it, for people
-	Status  int      `json:"status"`            // That a program ends with
-	Refusal *Refusal `json:"refusal,omitempty"` // What is in the way, in parts
+	OK      bool     `json:"ok"`                // Always false
+	Message string   `json:"error"`             // Message for people
+	Status  int      `json:"status"`            // Exit code of the command line
+	Refusal *Refusal `json:"refusal,omitempty"` // Details, if a change was refused
 }
 
 // Error returns the message.
@@ -272,28 +269,28 @@ func FaultOf(err error) *Fault {
 
 // A Refusal explains why a change was refused. Nothing was changed.
 type Refusal struct {
-	Reason      string                 `json:"reason"`                // In one sentence
-	Conflicts   []string               `json:"conflicts,omitempty"`   // What is in the way
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // What the compiler says, with places in the planned files
-	Declares    string                 `json:"declares,omitempty"`    // What the file of the function declares besides it, for those who sent its body
-	Failures    []Failure              `json:"failures,omitempty"`    // Examples that something else came of
-	Printed     string                 `json:"printed,omitempty"`     // What the function printed meanwhile
-	Files       []FileChange           `json:"files,omitempty"`       // What has been edited, with the differences
-	Operations  []string               `json:"operations,omitempty"`  // Ids of operations that are in the way
-	WayOut      string                 `json:"wayOut,omitempty"`      // What to do
+	Reason      string                 `json:"reason"`                // One sentence
+	Conflicts   []string               `json:"conflicts,omitempty"`   // Conflicts with the project
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compile errors, with positions in the planned files
+	Declares    string                 `json:"declares,omitempty"`    // Other declarations in the file of the body
+	Failures    []Failure              `json:"failures,omitempty"`    // Failed examples
+	Printed     string                 `json:"printed,omitempty"`     // Output of the function
+	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
+	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
+	WayOut      string                 `json:"wayOut,omitempty"`      // Remedy
 
-	before bool // what is wrong was wrong before
+	before bool // the project had the errors before
 }
 
 // A Failure is an example that failed.
 type Failure struct {
 	gen.Example
-	Said string `json:"said"` // What came of it
+	Said string `json:"said"` // Message of the failure
 }
 
-// around adds source lines to diagnostics in planned files, which the caller cannot open, unless the
-// diagnostic before shows them.
-func around(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
+// withLines adds source lines to diagnostics in planned files, which the caller cannot open, unless
+// the diagnostic before shows them.
+func withLines(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
 	found = slices.Clone(found)
 	shown, last := "", 0
 	for i, d := range found {

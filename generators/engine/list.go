@@ -22,16 +22,16 @@ type Listing struct {
 	Name       string                 `json:"name"`       // Of the project
 	Root       string                 `json:"root"`       // Its folder
 	Components []derive.Component     `json:"components"` // Sorted by kind and name
-	Refused    []typecheck.Diagnostic `json:"refused"`    // Why nothing is known of some packages
-	ToolsList  *Size                  `json:"toolsList"`  // What the list of tools costs a model
+	Refused    []typecheck.Diagnostic `json:"refused"`    // Errors in packages that could not be read
+	ToolsList  *Size                  `json:"toolsList"`  // Size of tools/list
 }
 
 // List lists the components of the project, its own generators included. It changes nothing.
 func (e *Engine) List(ctx context.Context) (*Listing, error) {
-	if err := e.look(ctx); err != nil {
+	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
-	packages, err := e.deriver.Packages(ctx, e.before, e.there())
+	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +55,15 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 
 // A History is what was done to a project in this clone of it.
 type History struct {
-	OK         bool    `json:"ok"`                  // Always
-	Operations []Entry `json:"operations"`          // The oldest first
-	Recovered  string  `json:"recovered,omitempty"` // What was done about an operation that had been interrupted
+	OK         bool        `json:"ok"`                  // Always
+	Operations []Operation `json:"operations"`          // The oldest first
+	Recovered  string      `json:"recovered,omitempty"` // Recovery of an interrupted operation
 }
 
-// An Entry is one operation.
-type Entry struct {
+// An Operation is one operation of a history.
+type Operation struct {
 	journal.Operation
-	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that took it back
+	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that undid it
 }
 
 // History tells what was done to the project in this clone of it.
@@ -77,10 +77,10 @@ func (e *Engine) History(ctx context.Context) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	history := &History{OK: true, Operations: []Entry{}, Recovered: opened.Recovered()}
+	history := &History{OK: true, Operations: []Operation{}, Recovered: opened.Recovered()}
 	undone := undoneBy(operations)
 	for _, op := range operations {
-		history.Operations = append(history.Operations, Entry{op, undone[op.ID]})
+		history.Operations = append(history.Operations, Operation{op, undone[op.ID]})
 	}
 	return history, nil
 }
@@ -92,18 +92,18 @@ type Inspection struct {
 	Source    string                 `json:"source"`    // The file that it is written in
 	TestFile  string                 `json:"testFile"`  // Its tests, if they are in the file beside it
 	Test      string                 `json:"test"`      // What that holds
-	Warnings  []typecheck.Diagnostic `json:"warnings"`  // What had better be otherwise
+	Warnings  []typecheck.Diagnostic `json:"warnings"`  // Warnings
 }
 
 // Inspect shows a component, by the name that clients or Go have for it. Its kind may be empty if only one
 // has that name.
 func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
-	if err := e.look(ctx); err != nil {
+	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
 	var places []derive.Place
 	var kinds []string
-	for _, place := range e.there() {
+	for _, place := range e.existingPlaces() {
 		if !place.Wired && place.Kind != derive.Generator {
 			continue
 		}
@@ -269,7 +269,7 @@ func methodsOf(ref reference, object types.Object) []string {
 // Its file has to be its own. A feature goes whole, whatever is in it.
 func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
 	var places []derive.Place
-	for _, place := range e.there() {
+	for _, place := range e.existingPlaces() {
 		if kind == derive.Feature && place == derive.FeatureIn(path.Join(derive.Features, name)) {
 			return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
 		}

@@ -209,7 +209,17 @@ func (m *migration) rename(old, name string) error {
 	m.oldNames = append(m.oldNames, before.Name())
 	m.replace(file, field.Names[0].Pos(), field.Names[0].End(), made.Go())
 	m.retag(file, field, short)
+	m.recomment(file, field, strings.TrimPrefix(old, prefix), short)
 	return nil
+}
+
+// recomment replaces the comment of a field that was generated from its old name.
+func (m *migration) recomment(file *typecheck.File, field *ast.Field, old, name string) {
+	for _, group := range []*ast.CommentGroup{field.Doc, field.Comment} {
+		if group != nil && strings.TrimSpace(group.Text()) == (gen.Field{Name: old}).Comment() {
+			m.replace(file, group.Pos(), group.End(), "// "+gen.Field{Name: name}.Comment())
+		}
+	}
 }
 
 // declaration finds where a field is declared in the project's source.

@@ -196,7 +196,7 @@ func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) e
 func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
-		Diagnostics: around(pkg.Problems, p.texts),
+		Diagnostics: withLines(pkg.Problems, p.texts),
 		WayOut:      "Mend that first. What does not touch this package still works.",
 		before:      true,
 	}
@@ -222,7 +222,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(verdict.New) > 0 {
 		return &Refusal{
 			Reason:      "it would not compile:",
-			Diagnostics: around(verdict.New, p.texts),
+			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
 			WayOut:      "Nothing was changed" + whyMissing(p.missing),
 		}

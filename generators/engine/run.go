@@ -96,8 +96,8 @@ func (t *turn) end() {
 	t.ended = true
 }
 
-// panicPlace returns the file and line of the panic that is being recovered: the innermost ones in the
-// project's own generators, or else the innermost outside the runtime.
+// panicPlace returns the file and line of the panic that is being recovered: the innermost ones in
+// the project's own generators, or else the innermost outside the runtime.
 func (e *Engine) panicPlace() string {
 	calls := make([]uintptr, 64)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(3, calls)])

@@ -149,7 +149,7 @@ func filesBelow(project fs.FS, folders []string) []string {
 // source tells: they have no Make. If nothing can be derived from their package, the diagnostics
 // say why.
 func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
-	if err := e.look(ctx); err != nil {
+	if err := e.read(ctx); err != nil {
 		return nil, nil, err
 	}
 	place, _ := derive.PlaceOf(derive.Generator)
@@ -176,8 +176,8 @@ func (e *Engine) CompareSum() (Drift, error) {
 	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
 }
 
-// CodeVersion returns the version of petrock that the project's folder generators is of, by its source;
-// empty if unknown.
+// CodeVersion returns the version of petrock that the project's folder generators is of, by its
+// source; empty if unknown.
 func (e *Engine) CodeVersion() string {
 	text, err := e.root.ReadFile("generators/generators.go")
 	if err != nil {

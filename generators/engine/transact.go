@@ -27,7 +27,7 @@ type Options struct {
 	DryRun bool // plan and verify only
 	Force  bool // also change files that have been edited since
 	Keep   bool // leave files that have been edited since
-	NoExec bool // type-check only: neither build nor run generated code
+	NoExec bool // type-check only: build and run nothing
 
 	Accept []string // of sync: commands whose recorded fields are replaced by those of the source
 }
@@ -51,7 +51,7 @@ func (e *Engine) transact(ctx context.Context, r request, o Options) (_ *Result,
 		return nil, err
 	}
 	defer j.Close()
-	if err := e.look(ctx); err != nil {
+	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
 

@@ -190,11 +190,11 @@ func (r syncRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*
 		p.operation.Title += " --accept " + entry
 	}
 	p.whole, p.accepts = true, r.accept
-	return p, e.derive(ctx, p, e.there(), false)
+	return p, e.derive(ctx, p, e.existingPlaces(), false)
 }
 
-// there returns the places that exist in the project.
-func (e *Engine) there() []derive.Place {
+// existingPlaces returns the places that exist in the project.
+func (e *Engine) existingPlaces() []derive.Place {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {
 		if len(e.before.Files(place.Dir)) > 0 {
@@ -207,7 +207,7 @@ func (e *Engine) there() []derive.Place {
 // Check reports what [Engine.Sync] would do. The result is OK if that is nothing, and if replaying the
 // event log is deterministic. Check takes no lock and writes nothing.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
-	if err := e.look(ctx); err != nil {
+	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
 	p, err := syncRequest{}.plan(ctx, e, nil)

@@ -22,13 +22,13 @@ import (
 // The result is nil if there is nothing to run.
 func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
-	if p.trial.Program != "" {
+	if p.trial.Program != "" && !o.NoExec {
 		found, err := trial.Build(ctx, options, p.trial.Program)
 		if err != nil {
 			return nil, err
 		}
 		if len(found) > 0 {
-			return nil, &Refusal{Reason: p.trial.Program + " would not build:", Diagnostics: around(found, p.texts), WayOut: "Nothing was changed."}
+			return nil, &Refusal{Reason: p.trial.Program + " would not build:", Diagnostics: withLines(found, p.texts), WayOut: "Nothing was changed."}
 		}
 	}
 	if p.trial.Test == "" {
@@ -56,7 +56,7 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 
 // failed makes a refusal of failed examples.
 func (p *plan) failed(report *trial.Report) *Refusal {
-	refusal := &Refusal{Diagnostics: around(report.Diagnostics, p.texts), Printed: cut(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
+	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: cut(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
 	if len(report.Diagnostics) > 0 {
 		refusal.Reason = "it would not build:"
 		return refusal
@@ -183,7 +183,7 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	}
 	return &Refusal{
 		Reason:      "the state would not be the same when the log is read again:",
-		Diagnostics: around(fresh, p.texts),
+		Diagnostics: withLines(fresh, p.texts),
 		Declares:    p.declares(fresh),
 		WayOut:      "Nothing was changed. A function that does no harm may say so in its doc comment: //petrock:pure and the reason.",
 	}
@@ -218,7 +218,7 @@ func (e *Engine) hidden() []*derive.Package {
 			places = append(places, place)
 		}
 	}
-	if e.hides(derive.Features) != "" {
+	if e.whyHidden(derive.Features) != "" {
 		places = append(places, derive.FeatureIn(derive.Features))
 	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil { // there may be none
 		for _, entry := range entries {
@@ -227,15 +227,15 @@ func (e *Engine) hidden() []*derive.Package {
 	}
 	var found []*derive.Package
 	for _, place := range places {
-		if why := e.hides(place.Dir); why != "" {
+		if why := e.whyHidden(place.Dir); why != "" {
 			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: why}}})
 		}
 	}
 	return found
 }
 
-// hides explains why a folder is not read; empty if it is.
-func (e *Engine) hides(dir string) string {
+// whyHidden explains why a folder is not read; empty if it is.
+func (e *Engine) whyHidden(dir string) string {
 	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Sprintf("%s is a link, and what it leads to is not looked at; make it a folder", dir)
 	}

@@ -30,6 +30,16 @@ type Field struct {
 	Description string // one line of text; may be empty
 }
 
+// Comment returns the comment of the field in Go, which is its description in schemas: the given
+// description, or else the name in words.
+func (f Field) Comment() string {
+	if f.Description != "" {
+		return f.Description
+	}
+	text := strings.ReplaceAll(f.Name, "_", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 // String returns the field in its canonical form, which [ParseField] reads.
 func (f Field) String() string {
 	var b strings.Builder

@@ -29,8 +29,8 @@ type Operation struct {
 	NoExec    bool   // no code of the project may be run
 }
 
-// Program returns the program of the project that has to run an operation; empty if this process has
-// to. The error is an [UnavailableError] if the program must not be run.
+// Program returns the program of the project that has to run an operation; empty if this process
+// has to. The error is an [UnavailableError] if the program must not be run.
 func (o Operation) Program() (string, error) {
 	program := ""
 	switch {
@@ -60,8 +60,8 @@ type UnavailableError struct{ Reason string }
 func (e *UnavailableError) Error() string { return e.Reason }
 
 // Build compiles a program of the project in root, and returns the path of the executable in the
-// user's cache directory. If nothing has changed, the go command does not link it again. If the program
-// does not compile, the error is an [UnavailableError].
+// user's cache directory. If nothing has changed, the go command does not link it again. If the
+// program does not compile, the error is an [UnavailableError].
 func Build(ctx context.Context, root, program string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

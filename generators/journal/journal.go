@@ -132,9 +132,6 @@ func Interrupted(root *os.Root) bool {
 	return err == nil
 }
 
-// Root returns the project's root. It is closed with the journal.
-func (j *Journal) Root() *os.Root { return j.root }
-
 // Recovered describes what [Open] did with an interrupted operation. It is empty if there was none.
 func (j *Journal) Recovered() string { return j.recovered }
 

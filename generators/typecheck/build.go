@@ -183,7 +183,7 @@ type CommandOptions struct {
 	Dir   string    // the working directory
 	Env   []string  // the environment; default that of this process
 	Stdin io.Reader // default empty
-	Group bool      // start a process group: when the context ends, all of it is interrupted and killed
+	Group bool      // start a process group: all of it ends with a program that fails or is interrupted
 }
 
 // RunCommand runs a program and returns its output. When the context ends, the program is interrupted,
@@ -200,7 +200,7 @@ func RunCommand(ctx context.Context, o CommandOptions, program string, args ...s
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
-	if o.Group && ctx.Err() != nil && cmd.Process != nil {
+	if o.Group && err != nil && cmd.Process != nil {
 		killGroup(cmd)
 	}
 	switch {

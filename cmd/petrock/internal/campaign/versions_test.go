@@ -55,6 +55,9 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	if first.Trial == nil || !first.Trial.Ran {
 		t.Errorf("its test was not run: %+v", first.Trial)
 	}
+	if text := w.read("features/links/create.go"); !strings.Contains(text, "// Href\n") || strings.Contains(text, "// Url") {
+		t.Errorf("the comment of the field is not that of its new name:\n%s", text)
+	}
 	good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=link"}})
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_create", object{"link": "https://pkg.go.dev"}, `"seq":2`)

@@ -348,10 +348,10 @@ func (r *Result) next(o Options) {
 		r.Next = append(r.Next, "go work use .")
 	}
 	r.Next = append(r.Next, "go test ./...")
-	if o.Answers.Facts().Keyed {
+	if facts := o.Answers.Facts(); facts.Keyed {
 		r.Next = append(r.Next, fmt.Sprintf("export %s=$(openssl rand -hex 32)", project.Variable(r.Name, "api_key")), fmt.Sprintf("go run ./cmd/%s serve", r.Name))
 	} else {
-		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s mcp", r.Name))
+		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s call %s %s", r.Name, facts.Tool, facts.Words))
 	}
 	if r.OAuth {
 		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s serve --oauth-issuer https://login.example.com", r.Name))

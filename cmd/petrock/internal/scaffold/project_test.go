@@ -226,10 +226,14 @@ func TestConfigurations(t *testing.T) {
 	if !strings.Contains(files["CLAUDE.md"], "@AGENTS.md") {
 		t.Error("CLAUDE.md does not point to AGENTS.md")
 	}
+	// go build leaves a program in the root; a folder of that name is not ignored.
+	if !strings.Contains(files[".gitignore"], "\n/my-hello\n!/my-hello/\n") {
+		t.Errorf(".gitignore lacks the program:\n%s", files[".gitignore"])
+	}
 	for line := range strings.Lines(files[".gitignore"]) {
 		line = strings.TrimSpace(line)
 		anchored := strings.HasPrefix(line, "/") && strings.HasSuffix(line, "/") && !strings.Contains(line, "*")
-		if !anchored && !strings.HasPrefix(line, "#") && line != ".DS_Store" {
+		if !anchored && !strings.HasPrefix(line, "#") && line != ".DS_Store" && line != "/my-hello" && line != "!/my-hello/" {
 			t.Errorf(".gitignore has %s, which a component may be called", line)
 		}
 	}
