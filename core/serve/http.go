@@ -267,7 +267,7 @@ func (s *httpServer) addGates(addr net.Addr) error {
 	if resource == "" && mcphttp.IsLoopback(addr) {
 		resource = localURL(addr)
 	}
-	for _, e := range s.Extensions {
+	for _, e := range s.extensions {
 		authenticator, ok := e.(Authenticator)
 		if !ok {
 			continue

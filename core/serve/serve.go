@@ -39,8 +39,8 @@ type Config struct {
 	// Name is the name of the program, and of the server that clients see.
 	Name string
 
-	// Wire returns what the server offers. Its argument is Name.
-	Wire func(name string) Wiring
+	// Wire returns what the server offers.
+	Wire func() Wiring
 
 	// Version is the version that clients see (default: that of the main module, from build information).
 	Version string
@@ -60,8 +60,9 @@ type Wiring struct {
 	// Register registers tools, resources and prompts. ctx ends with the server.
 	Register func(ctx context.Context, s *mcp.Server) error
 
-	// Extensions are opened in order after Register, and ended in reverse order.
-	Extensions []Extension
+	// Extensions returns the extensions of a program with this name. They are opened in order after
+	// Register, and ended in reverse order. It may be nil.
+	Extensions func(programName string) []Extension
 }
 
 // An Extension is a further part of a server, with its own flags and commands.
@@ -120,7 +121,8 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 // A program is a server with its command line.
 type program struct {
 	Config
-	Wiring
+	register    func(ctx context.Context, s *mcp.Server) error
+	extensions  []Extension
 	out, errOut *os.File
 }
 
@@ -128,7 +130,12 @@ func newProgram(c Config, out, errOut *os.File) *program {
 	info, _ := debug.ReadBuildInfo()
 	c.Version = cmp.Or(c.Version, versionOf(info))
 	c.Addr = cmp.Or(c.Addr, mcphttp.DefaultAddr)
-	return &program{c, c.Wire(c.Name), out, errOut}
+	wiring := c.Wire()
+	p := &program{Config: c, register: wiring.Register, out: out, errOut: errOut}
+	if wiring.Extensions != nil {
+		p.extensions = wiring.Extensions(c.Name)
+	}
+	return p
 }
 
 // versionOf returns the version of the main module: that of go install, the pseudo-version of a build from a checkout, or devel.
@@ -152,7 +159,7 @@ func (p *program) newRoot() *cobra.Command {
 	}
 	root.AddCommand(p.newMCP(), p.newServe(), p.newVersion())
 	root.AddCommand(p.newCalls()...)
-	for _, e := range p.Extensions {
+	for _, e := range p.extensions {
 		root.AddCommand(e.Commands()...)
 	}
 	return root
@@ -171,7 +178,7 @@ func (p *program) newVersion() *cobra.Command {
 
 // addFlags adds the flags of the extensions to a command.
 func (p *program) addFlags(cmd *cobra.Command) {
-	for _, e := range p.Extensions {
+	for _, e := range p.extensions {
 		e.Flags(cmd)
 	}
 }
@@ -183,10 +190,10 @@ func (p *program) open(ctx context.Context, log *slog.Logger) (server *mcp.Serve
 		return nil, nil, err
 	}
 	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log})
-	if err := p.Register(ctx, server); err != nil {
+	if err := p.register(ctx, server); err != nil {
 		return nil, nil, err
 	}
-	end, err = openAll(ctx, server, log, p.Extensions)
+	end, err = openAll(ctx, server, log, p.extensions)
 	return server, end, err
 }
 
