@@ -93,8 +93,8 @@ func (c *Conn) refuse(r *Request, f *fault) {
 	}
 }
 
-// A Message is a message that did not arrive over a transport but, for example, in an HTTP request. Call
-// [Conn.Receive] at most once for each.
+// A Message is a message that did not arrive over a transport but, for example, in an HTTP request.
+// Call [Conn.Receive] at most once for each.
 type Message struct {
 	incoming
 	batch   []byte // the whole array, if it is one
@@ -171,30 +171,32 @@ func (m *Message) ID() ID {
 // AppendError appends an error response. A zero id is left out.
 func AppendError(dst []byte, id ID, e *Error) []byte { return appendError(dst, id, e, false) }
 
-// A Responder takes the answer to a message of [Conn.Receive], and the notifications and calls that its handler sends
-// before. Several goroutines may use it at once.
+// A Responder takes the answer to a message of [Conn.Receive], and the notifications and calls that
+// its handler sends before. Several goroutines may use it at once.
 type Responder interface {
-	// Send takes a message that belongs to the request, and does not keep the slice. It does not wait for the peer. An
-	// error means that the peer will not get the message.
+	// Send takes a message that belongs to the request, and does not keep the slice. It does not
+	// wait for the peer. An error means that the peer will not get the message.
 	Send(msg []byte) error
 
 	// Buffer returns an empty slice that the answer may be appended to, or nil.
 	Buffer() []byte
 
-	// Respond takes the answer. It is called once, before Receive returns, and nothing is sent afterwards. err is why the
-	// request failed, or nil. msg is nil if there is no answer because the peer cancelled the request.
+	// Respond takes the answer. It is called once, before Receive returns, and nothing is sent
+	// afterwards. err is why the request failed, or nil. msg is nil if there is no answer because
+	// the peer cancelled the request.
 	Respond(msg []byte, err error)
 }
 
-// Open starts a connection whose messages come by [Conn.Receive], in place of [Conn.Run]. Its transport only sends messages
-// that belong to no request. Handlers see the values of ctx.
+// Open starts a connection whose messages come by [Conn.Receive], in place of [Conn.Run]. Its
+// transport only sends messages that belong to no request. Handlers see the values of ctx.
 func (c *Conn) Open(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.gone = newLiveContext(context.WithoutCancel(ctx))
 	c.gone.cancel(nil)
 }
 
-// Close ends a connection that was opened. Requests in flight may finish within the grace, or until hurry is closed.
+// Close ends a connection that was opened. Requests in flight may finish within the grace, or until
+// hurry is closed.
 func (c *Conn) Close(hurry <-chan struct{}) {
 	c.drain(hurry)
 	c.Abandon()
@@ -202,9 +204,10 @@ func (c *Conn) Close(hurry <-chan struct{}) {
 	close(c.over)
 }
 
-// Receive handles a message on the goroutine of the caller and returns when that is done. Messages do not wait for one
-// another, and several goroutines may call it. The answer to a request, or to a batch with requests in it, goes to the
-// responder. The context of a request has the values of ctx, and ends when ctx does or when it would in any case.
+// Receive handles a message on the goroutine of the caller and returns when that is done. Messages
+// do not wait for one another, and several goroutines may call it. The answer to a request, or to a
+// batch with requests in it, goes to the responder. The context of a request has the values of ctx,
+// and ends when ctx does or when it would in any case.
 func (c *Conn) Receive(ctx context.Context, m *Message, responder Responder) {
 	if m.batch == nil {
 		c.receive(ctx, &m.request, &m.incoming, responder)
@@ -256,12 +259,12 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 
 // A Request is an incoming request or notification.
 //
-// Handlers are called on the goroutine that reads, in the order in which messages arrive: until the handler returns or
-// releases the request, no further message is read. See [Request.Release], [Request.MayTakeLong] and [Options].Ordered for
-// handlers that take long.
+// Handlers are called on the goroutine that reads, in the order in which messages arrive: until the
+// handler returns or releases the request, no further message is read. See [Request.Release],
+// [Request.MayTakeLong] and [Options].Ordered for handlers that take long.
 //
-// The context of a request ends when the peer cancels it, when the connection has run out of grace, or when the handler has
-// returned.
+// The context of a request ends when the peer cancels it, when the connection has run out of grace,
+// or when the handler has returned.
 type Request struct {
 	ID     ID // zero for a notification
 	Method string
@@ -291,8 +294,8 @@ func (r *Request) InBatch() bool { return r.batch != nil }
 // Responder returns what was given to [Conn.Receive], or nil if the request came over the transport.
 func (r *Request) Responder() Responder { return r.responder }
 
-// Notify sends a notification that belongs to the request. It returns when the transport or the [Responder] has taken it.
-// The caller must not call it for a request that has been answered.
+// Notify sends a notification that belongs to the request. It returns when the transport or the
+// [Responder] has taken it. The caller must not call it for a request that has been answered.
 func (r *Request) Notify(method string, params any) error {
 	send := r.conn.send
 	if r.responder != nil {
@@ -301,14 +304,15 @@ func (r *Request) Notify(method string, params any) error {
 	return notify(send, method, params)
 }
 
-// AfterAnswer has f called once the transport has taken the answer to the request, or to its batch. Several functions are
-// called in order. None is called for a notification, nor if no answer is sent because the peer cancelled the request or is
-// gone. By then the context of the request has ended, and the next message may be read if f takes long. The handler calls
-// AfterAnswer before it returns.
+// AfterAnswer has f called once the transport has taken the answer to the request, or to its batch.
+// Several functions are called in order. None is called for a notification, nor if no answer is
+// sent because the peer cancelled the request or is gone. By then the context of the request has
+// ended, and the next message may be read if f takes long. The handler calls AfterAnswer before it
+// returns.
 func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
 
-// Cancel ends the context of the request with that id and suppresses its answer. It reports whether there was such a
-// request in flight.
+// Cancel ends the context of the request with that id and suppresses its answer. It reports whether
+// there was such a request in flight.
 func (c *Conn) Cancel(id ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -370,15 +374,16 @@ func (c *Conn) unpack(raw []byte) []incoming {
 	return list
 }
 
-// isDuplicate reports whether err is a duplicate key, which makes one message of a batch invalid but not
-// the others.
+// isDuplicate reports whether err is a duplicate key, which makes one message of a batch invalid
+// but not the others.
 func isDuplicate(err error) bool {
 	var e *strictjson.Error
 	return errors.As(err, &e) && e.Kind == strictjson.Duplicate
 }
 
-// add stores an answer; nil means that none is sent. When it has all answers, it returns complete as
-// true, the array of answers, or nil if that would be empty, and the functions to call after sending it.
+// add stores an answer; nil means that none is sent. When it has all answers, it returns complete
+// as true, the array of answers, or nil if that would be empty, and the functions to call after
+// sending it.
 func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow []func(), complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -68,9 +68,9 @@ const (
 	MetaServerInfo   = metaPrefix + "serverInfo"
 )
 
-// A Hook is called for every valid request. It calls next, which handles the request, and returns its
-// result. It may refuse the request instead, change the context or the result, call next again, or [Ask]
-// the user. Use it for identity, metrics, tracing and rate limits.
+// A Hook is called for every valid request. It calls next, which handles the request, and returns
+// its result. It may refuse the request instead, change the context or the result, call next again,
+// or [Ask] the user. Use it for identity, metrics, tracing and rate limits.
 //
 // Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and subscriptions,
 // which are handled in the order in which they arrive. A hook that waits in one of these holds up all

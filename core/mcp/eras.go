@@ -74,7 +74,8 @@ func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 	return json.RawMessage(append(out, '}')), nil
 }
 
-// A signedResult is the result of a tool in the form that it has in the stateless era. It is written at once, and not read again.
+// A signedResult is the result of a tool in the form that it has in the stateless era. It is
+// written at once, and not read again.
 type signedResult struct {
 	checkedResult
 	by *Server
@@ -366,7 +367,8 @@ func UnsupportedError(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// statelessError makes an error one of this era, which has another code for resources that do not exist.
+// statelessError makes an error one of this era, which has another code for resources that do not
+// exist.
 func statelessError(err error) error {
 	if _, ok := errors.AsType[*StatelessError](err); ok {
 		return err

@@ -116,8 +116,9 @@ func NewServer(info Implementation, o Options) *Server {
 	return s
 }
 
-// AddTool adds a tool whose handler takes its arguments as JSON. See the function [AddTool] for one that
-// is a Go function. It fails if the name or a schema is invalid, or if a tool of that name exists.
+// AddTool adds a tool whose handler takes its arguments as JSON. See the function [AddTool] for one
+// that is a Go function. It fails if the name or a schema is invalid, or if a tool of that name
+// exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	made, err := newTool(t, h)
 	if err == nil {
@@ -139,8 +140,8 @@ func (s *Server) RemoveTool(name string) bool {
 	return removed
 }
 
-// AddResource adds a resource under its address. See the function [AddResource] for one that is read by a Go
-// function.
+// AddResource adds a resource under its address. See the function [AddResource] for one that is
+// read by a Go function.
 func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	made, err := newResource(r, h)
 	if err == nil {
@@ -162,10 +163,10 @@ func (s *Server) RemoveResource(uri string) bool {
 	return removed
 }
 
-// AddResourceTemplate adds the resources whose addresses fit a pattern. See the function [AddResourceTemplate] for those that
-// are read by a Go function. In the pattern,
-// {name} stands for characters other than / ? and # (but %2F is one of them), {+name} for
-// any characters, and {?a,b} at the end for optional parameters of a query.
+// AddResourceTemplate adds the resources whose addresses fit a pattern. See the function
+// [AddResourceTemplate] for those that are read by a Go function. In the pattern, {name} stands for
+// characters other than / ? and # (but %2F is one of them), {+name} for any characters, and {?a,b}
+// at the end for optional parameters of a query.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
 	if err == nil {
@@ -188,8 +189,8 @@ func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
 	return removed
 }
 
-// AddPrompt adds a prompt whose handler takes its arguments as text. See the function [AddPrompt] for one that
-// is a Go function.
+// AddPrompt adds a prompt whose handler takes its arguments as text. See the function [AddPrompt]
+// for one that is a Go function.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	made, err := newPrompt(p, h)
 	if err == nil {
@@ -221,8 +222,9 @@ func (s *Server) ResourceUpdated(uri string) {
 	}
 }
 
-// ResourcesUpdated is [Server.ResourceUpdated] for all addresses that fit, such as those of one template. It is asked
-// about addresses that clients have subscribed to, and is not to call the server.
+// ResourcesUpdated is [Server.ResourceUpdated] for all addresses that fit, such as those of one
+// template. It is asked about addresses that clients have subscribed to, and is not to call the
+// server.
 func (s *Server) ResourcesUpdated(fits func(uri string) bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -251,7 +253,8 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 	return session.conn.Run(ctx)
 }
 
-// newSession returns a session over t, which is not told of changes before the server watches those for it.
+// newSession returns a session over t, which is not told of changes before the server watches those
+// for it.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, log: s.log, ending: make(chan struct{})}
 	o.Append, o.Ordered, o.Ending, o.Logger = session.handle, s.ordered, session.end, s.log
