@@ -45,8 +45,8 @@ type Options struct {
 	// Sample answers sampling/createMessage: it sets Answer. SampleTools says that it handles Tools.
 	Sample      func(context.Context, *mcp.Sampling) error
 	SampleTools bool
-	// Elicit answers elicitation/create with a form: it sets Action and Content. Defaults of the form are
-	// added to Content.
+	// Elicit answers elicitation/create with a form: it sets Action and Content. Defaults of the
+	// form are added to Content.
 	Elicit func(context.Context, *mcp.Elicitation) error
 	// OpenURL answers elicitation/create with a URL: it sets Action.
 	OpenURL func(context.Context, *mcp.URLElicitation) error
@@ -88,9 +88,9 @@ type LogMessage struct {
 
 // A Client is connected to one server. Its methods may be called by several goroutines.
 //
-// An error that the server answers with is a [*jsonrpc.Error]. A [*ConnectionError] says that there is no
-// valid answer, a [*NotFoundError] that the server does not have the tool. Other errors are about the
-// arguments of the method.
+// An error that the server answers with is a [*jsonrpc.Error]. A [*ConnectionError] says that there
+// is no valid answer, a [*NotFoundError] that the server does not have the tool. Other errors are
+// about the arguments of the method.
 type Client struct {
 	o         Options
 	handshake bool // use initialize only, never server/discover
@@ -180,8 +180,8 @@ func Over(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, error) 
 	return c.connect(ctx, t, &streamRoute{c: c, transport: t})
 }
 
-// InProcess connects to a server of this process, in memory. ctx limits connecting only; the handlers of
-// the server see its values. [Client.Close] waits for calls in progress.
+// InProcess connects to a server of this process, in memory. ctx limits connecting only; the
+// handlers of the server see its values. [Client.Close] waits for calls in progress.
 func InProcess(ctx context.Context, server *mcp.Server, o Options) (*Client, error) {
 	ours, theirs := jsonrpc.Pipe()
 	served := make(chan error, 1)

@@ -31,8 +31,8 @@ func newEventReader(r io.Reader, max int) *eventReader {
 	return &eventReader{in: bufio.NewReaderSize(r, 4<<10), max: max}
 }
 
-// next returns the next event, which may have an id only. io.EOF is the end of the stream; an incomplete
-// event before it is dropped.
+// next returns the next event, which may have an id only. io.EOF is the end of the stream; an
+// incomplete event before it is dropped.
 func (e *eventReader) next() (serverEvent, error) {
 	var event serverEvent
 	var data []byte

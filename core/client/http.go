@@ -282,8 +282,8 @@ func retryAfter(resp *http.Response) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil && seconds >= 0 && seconds <= 30
 }
 
-// do sends an HTTP request with a header of its own. If the server refuses the bearer token, do sends the
-// request again with a new one.
+// do sends an HTTP request with a header of its own. If the server refuses the bearer token, do
+// sends the request again with a new one.
 func (h *httpRoute) do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))

@@ -12,8 +12,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CallTool calls a tool. arguments must encode to an object; a [json.RawMessage] is sent as it is, nil is
-// omitted. A result with IsError set is a result, not an error.
+// CallTool calls a tool. arguments must encode to an object; a [json.RawMessage] is sent as it is,
+// nil is omitted. A result with IsError set is a result, not an error.
 func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...CallOption) (*mcp.ToolResult, error) {
 	r := &request{method: "tools/call", name: name, arguments: arguments}
 	raw, err := c.do(ctx, r, options)
@@ -138,14 +138,14 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	return &result, nil
 }
 
-// CompletePrompt returns values for an argument of a prompt that begin with prefix. known has the values
-// of other arguments.
+// CompletePrompt returns values for an argument of a prompt that begin with prefix. known has the
+// values of other arguments.
 func (c *Client) CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error) {
 	return c.complete(ctx, map[string]string{"type": "ref/prompt", "name": prompt}, argument, prefix, known)
 }
 
-// CompleteResource returns values for a variable of a resource template that begin with prefix. known has
-// the values of other variables.
+// CompleteResource returns values for a variable of a resource template that begin with prefix.
+// known has the values of other variables.
 func (c *Client) CompleteResource(ctx context.Context, uriTemplate, variable, prefix string, known map[string]string) ([]string, error) {
 	return c.complete(ctx, map[string]string{"type": "ref/resource", "uri": uriTemplate}, variable, prefix, known)
 }
@@ -164,7 +164,8 @@ func (c *Client) complete(ctx context.Context, ref map[string]string, argument, 
 	return result.Completion.Values, err
 }
 
-// Ping checks that the server answers. It sends server/discover in the stateless era, which has no ping.
+// Ping checks that the server answers. It sends server/discover in the stateless era, which has no
+// ping.
 func (c *Client) Ping(ctx context.Context) error {
 	if c.session.Load().stateless() {
 		return c.Request(ctx, "server/discover", nil, nil)

@@ -24,8 +24,8 @@ type Command struct {
 	Env     map[string]string // added to the environment of this process
 	Dir     string            // working directory; "" is that of this process
 
-	// Stderr receives the standard error of the server. nil discards it. Error messages quote the end of
-	// it either way.
+	// Stderr receives the standard error of the server. nil discards it. Error messages quote the
+	// end of it either way.
 	Stderr io.Writer
 
 	// Grace is how long the server may take to exit after its input is closed, and again after SIGTERM.

@@ -68,8 +68,8 @@ func (r *request) setParam(key string, value []byte) {
 }
 
 // Request sends a request and decodes its result into result: a pointer, a *json.RawMessage for the
-// result as it was sent, or nil. Questions that the server has, in the stateless era, are answered by the
-// functions of [Options].
+// result as it was sent, or nil. Questions that the server has, in the stateless era, are answered
+// by the functions of [Options].
 func (c *Client) Request(ctx context.Context, method string, params, result any, options ...CallOption) error {
 	r := &request{method: method}
 	if params != nil {
@@ -183,7 +183,8 @@ func resultType(raw json.RawMessage) string {
 	return "complete"
 }
 
-// sendOnce sends a request and returns its result. If ctx ends or the time is up, it cancels the request.
+// sendOnce sends a request and returns its result. If ctx ends or the time is up, it cancels the
+// request.
 func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.RawMessage, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("call %s: %w", r.method, context.Cause(ctx))

@@ -289,8 +289,8 @@ func (o outlet) Respond(msg []byte, _ error) {
 	}
 }
 
-// dialSSE connects over the HTTP+SSE transport of revision 2024-11-05. The server sends all messages over
-// one stream, whose first event is the URL to post messages to.
+// dialSSE connects over the HTTP+SSE transport of revision 2024-11-05. The server sends all
+// messages over one stream, whose first event is the URL to post messages to.
 func dialSSE(ctx context.Context, u *url.URL, o Options) (*Client, error) {
 	c := newClient(o)
 	c.handshake = true

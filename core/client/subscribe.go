@@ -82,8 +82,8 @@ func (c *Client) currentLogLevel() mcp.Level {
 	return c.logLevel
 }
 
-// A listener is a request subscriptions/listen of the stateless era. The server sends notifications about
-// changes until it ends.
+// A listener is a request subscriptions/listen of the stateless era. The server sends notifications
+// about changes until it ends.
 type listener struct {
 	end          context.CancelFunc      // for good
 	endRequest   context.CancelCauseFunc // it is then restored

@@ -8,14 +8,16 @@
 //	})
 //	err := conn.Run(ctx)
 //
-// A [Transport] carries whole messages and does not look into them. A [Conn] matches answers to calls, runs handlers, and
-// decides how an invalid message is answered. The handler gives messages their meaning.
+// A [Transport] carries whole messages and does not look into them. A [Conn] matches answers to
+// calls, runs handlers, and decides how an invalid message is answered. The handler gives messages
+// their meaning.
 //
-// A request is served by the goroutine that read it, without a switch to another, as long as it is quick. [Request] says how
-// order is kept, and how a slow request lets others be read.
+// A request is served by the goroutine that read it, without a switch to another, as long as it is
+// quick. [Request] says how order is kept, and how a slow request lets others be read.
 //
-// Where messages arrive one by one and each has its own response, as over HTTP, there is nothing to read from:
-// [Conn.Receive] handles a message that the caller has received, and sends the answer to a [Responder].
+// Where messages arrive one by one and each has its own response, as over HTTP, there is nothing to
+// read from: [Conn.Receive] handles a message that the caller has received, and sends the answer to
+// a [Responder].
 //
 // # Decisions
 //
@@ -50,51 +52,53 @@ import (
 	"time"
 )
 
-// A Handler answers a request, or takes a notification. Its result is encoded as JSON. A [json.RawMessage] is sent as it
-// is if it is valid JSON, and an [Appender] encodes itself. See [Request] for how handlers are called.
+// A Handler answers a request, or takes a notification. Its result is encoded as JSON. A
+// [json.RawMessage] is sent as it is if it is valid JSON, and an [Appender] encodes itself. See
+// [Request] for how handlers are called.
 type Handler func(ctx context.Context, req *Request) (any, error)
 
-// An AppendHandler is a [Handler] that encodes its own result: it appends it to dst as one JSON value, which is not
-// checked. If it returns an error, what it appended is dropped.
+// An AppendHandler is a [Handler] that encodes its own result: it appends it to dst as one JSON
+// value, which is not checked. If it returns an error, what it appended is dropped.
 type AppendHandler func(ctx context.Context, req *Request, dst []byte) ([]byte, error)
 
 // Options configure a [Conn].
 type Options struct {
-	// Handle or Append handles incoming requests and notifications. If both are nil, every request is refused with
-	// [MethodNotFound].
+	// Handle or Append handles incoming requests and notifications. If both are nil, every request
+	// is refused with [MethodNotFound].
 	Handle Handler
 	Append AppendHandler
 
-	// Ordered are the methods whose requests are handled before the next message is read. Requests of other methods may
-	// run concurrently with later ones, as after [Request.MayTakeLong]. nil means all methods. Notifications are always
-	// handled in order.
+	// Ordered are the methods whose requests are handled before the next message is read. Requests
+	// of other methods may run concurrently with later ones, as after [Request.MayTakeLong]. nil
+	// means all methods. Notifications are always handled in order.
 	Ordered map[string]bool
 
-	// Grace is how long requests in flight may go on when the connection ends (default five seconds). A negative value
-	// means not at all.
+	// Grace is how long requests in flight may go on when the connection ends (default five
+	// seconds). A negative value means not at all.
 	Grace time.Duration
 
-	// Ending is called once, when the connection begins to end. Messages that still arrive go to the handler. nil means
-	// nothing.
+	// Ending is called once, when the connection begins to end. Messages that still arrive go to
+	// the handler. nil means nothing.
 	Ending func()
 
 	// MaxInFlight limits the requests in flight; further ones are refused (default 10,000).
 	MaxInFlight int
 
-	// UnrelatedPeers says that requests come from different peers by [Conn.Receive], so that their ids may be equal.
-	// MaxInFlight and [Conn.Cancel] do not apply.
+	// UnrelatedPeers says that requests come from different peers by [Conn.Receive], so that their
+	// ids may be equal. MaxInFlight and [Conn.Cancel] do not apply.
 	UnrelatedPeers bool
 
-	// OnInvalid is called with data from the transport that is neither a valid message nor the answer to a call. The peer
-	// then gets no error. raw is nil if the data was too large, and must not be kept. nil means that the peer gets an error.
+	// OnInvalid is called with data from the transport that is neither a valid message nor the
+	// answer to a call. The peer then gets no error. raw is nil if the data was too large, and must
+	// not be kept. nil means that the peer gets an error.
 	OnInvalid func(raw []byte, err *Error)
 
 	// Logger gets errors that the peer does not get (default [slog.Default]).
 	Logger *slog.Logger
 }
 
-// A Dialect is what differs between revisions of a protocol. The zero value has no batches, and errors without an id where
-// the id of the request is unknown.
+// A Dialect is what differs between revisions of a protocol. The zero value has no batches, and
+// errors without an id where the id of the request is unknown.
 type Dialect struct {
 	Batches bool // an array of messages is a batch
 	NullID  bool // an error that belongs to no id has a null id
@@ -114,8 +118,8 @@ type Conn struct {
 	log         *slog.Logger
 	dialect     atomic.Pointer[Dialect]
 
-	// ctx is the parent of the contexts of requests. It has the values of the context given to Run, and outlives it by the
-	// grace.
+	// ctx is the parent of the contexts of requests. It has the values of the context given to Run,
+	// and outlives it by the grace.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	gone   *liveContext // for requests whose handler has returned
@@ -201,9 +205,9 @@ func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 // Done is closed when the connection has ended: at the end of [Conn.Run], or of [Conn.Close].
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// Run reads and serves messages until the peer closes the connection, ctx ends or the transport fails. Then it lets requests
-// in flight finish within the grace, cancels the others, and closes the transport. It returns an error only if the
-// transport failed. It is called once.
+// Run reads and serves messages until the peer closes the connection, ctx ends or the transport
+// fails. Then it lets requests in flight finish within the grace, cancels the others, and closes
+// the transport. It returns an error only if the transport failed. It is called once.
 //
 // If ctx ends during the grace after the peer closed the connection, the grace ends too.
 func (c *Conn) Run(ctx context.Context) error {

@@ -22,13 +22,14 @@ type LinesOptions struct {
 
 // Lines is the [Transport] of one message a line, on any reader and writer.
 //
-// Blank lines are skipped, and a carriage return before the end of a line is dropped. A line over the limit is read to its
-// end, in constant memory, and reported as a [*MessageError].
+// Blank lines are skipped, and a carriage return before the end of a line is dropped. A line over
+// the limit is read to its end, in constant memory, and reported as a [*MessageError].
 //
-// A burst of messages takes few writes. Messages that are sent while whole lines wait to be received are held back until
-// those have been received, for a millisecond or two at most. Messages that are sent during a write leave with the next
-// one. A caller that stops receiving in the middle of a burst must call [Lines.Close] to send the rest. While the peer does
-// not read, Receive blocks, so that memory does not grow.
+// A burst of messages takes few writes. Messages that are sent while whole lines wait to be
+// received are held back until those have been received, for a millisecond or two at most. Messages
+// that are sent during a write leave with the next one. A caller that stops receiving in the middle
+// of a burst must call [Lines.Close] to send the rest. While the peer does not read, Receive
+// blocks, so that memory does not grow.
 type Lines struct {
 	in   *bufio.Reader
 	more bool // in holds another whole line

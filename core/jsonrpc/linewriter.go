@@ -16,7 +16,8 @@ const (
 	maxWritten = 64 << 10 // bytes in one write, some of which the peer must take in time
 )
 
-// A lineWriter writes messages, a line each, for several senders. A sender that finds no write in progress writes.
+// A lineWriter writes messages, a line each, for several senders. A sender that finds no write in
+// progress writes.
 type lineWriter struct {
 	w       io.Writer
 	failed  func(error) // told when a write fails that no sender waits for; may be nil
@@ -51,9 +52,10 @@ func (l *lineWriter) send(msg []byte) error {
 	return l.push()
 }
 
-// put adds a message to those that wait to be written. later reports that another goroutine will write it, now or at the
-// end of a burst; otherwise the caller calls push. If there is no room, put waits; without wait it does not take the message
-// and returns a channel that is closed when there may be room.
+// put adds a message to those that wait to be written. later reports that another goroutine will
+// write it, now or at the end of a burst; otherwise the caller calls push. If there is no room, put
+// waits; without wait it does not take the message and returns a channel that is closed when there
+// may be room.
 func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +91,9 @@ func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{
 	return later, nil, nil
 }
 
-// hold reports whether waiting messages should be written together with later ones. It sets holding before it reads burst
-// for the last time; Receive ends the burst first and reads holding then, so that one of the two sees the other. mu is held.
+// hold reports whether waiting messages should be written together with later ones. It sets holding
+// before it reads burst for the last time; Receive ends the burst first and reads holding then, so
+// that one of the two sees the other. mu is held.
 func (l *lineWriter) hold() bool {
 	if len(l.waiting) >= maxHeld || !l.burst.Load() {
 		return false
@@ -99,8 +102,8 @@ func (l *lineWriter) hold() bool {
 	return l.burst.Load()
 }
 
-// push writes the waiting messages, unless another goroutine does or they are held back. Many bytes are written by a
-// goroutine of their own.
+// push writes the waiting messages, unless another goroutine does or they are held back. Many bytes
+// are written by a goroutine of their own.
 func (l *lineWriter) push() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +148,8 @@ func (l *lineWriter) startWriting() {
 	}
 }
 
-// replaceNewlines turns the line breaks in a message into spaces. In JSON they only occur between values.
+// replaceNewlines turns the line breaks in a message into spaces. In JSON they only occur between
+// values.
 func replaceNewlines(msg []byte) {
 	for i := bytes.IndexByte(msg, '\n'); i >= 0; i = bytes.IndexByte(msg, '\n') {
 		msg[i] = ' '
@@ -219,8 +223,8 @@ func (l *lineWriter) done() {
 	}
 }
 
-// close refuses further messages and waits for the others to be written, as long as the peer takes some of them within
-// patience.
+// close refuses further messages and waits for the others to be written, as long as the peer takes
+// some of them within patience.
 func (l *lineWriter) close(patience time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,10 +11,11 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Call sends a request, waits for the answer and decodes its result into result, which may be nil. An error of the peer is
-// returned as an [*Error]. If ctx ends first, Call returns the cause at once and drops the answer when it arrives; the caller
-// tells the peer, if the protocol has a way. While the peer does not read, Call waits to send; with other transports than
-// [Lines], ctx does not end that.
+// Call sends a request, waits for the answer and decodes its result into result, which may be nil.
+// An error of the peer is returned as an [*Error]. If ctx ends first, Call returns the cause at
+// once and drops the answer when it arrives; the caller tells the peer, if the protocol has a way.
+// While the peer does not read, Call waits to send; with other transports than [Lines], ctx does
+// not end that.
 //
 // params must encode to an object or an array; nil sends none.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
@@ -43,14 +44,16 @@ type Outgoing struct {
 	Method string
 	Params any // as [Conn.Call] takes them
 
-	// Idle is how long to wait for the answer after the call was sent or [Conn.Touch] was last called with it; Most is how long
-	// to wait in all. 0 means no limit. The error is a [*TimeoutError].
+	// Idle is how long to wait for the answer after the call was sent or [Conn.Touch] was last
+	// called with it; Most is how long to wait in all. 0 means no limit. The error is a
+	// [*TimeoutError].
 	Idle, Most time.Duration
 
-	// Via sends the message in another way than over the transport, and may wait for the answer and hand it to
-	// [Conn.Receive] or [Conn.Deliver]. If it returns nil before there is an answer, the call waits for it. Its context ends
-	// with that of the call, at a timeout, when Receive gets the answer, and when Via calls done: before it returns, or later
-	// if it left something running. It may keep msg. nil means the transport.
+	// Via sends the message in another way than over the transport, and may wait for the answer and
+	// hand it to [Conn.Receive] or [Conn.Deliver]. If it returns nil before there is an answer, the
+	// call waits for it. Its context ends with that of the call, at a timeout, when Receive gets
+	// the answer, and when Via calls done: before it returns, or later if it left something
+	// running. It may keep msg. nil means the transport.
 	Via func(ctx context.Context, done func(), id ID, msg []byte) error
 
 	// Begun is called with the id before the call is sent. It may be nil.
@@ -88,8 +91,8 @@ func (e *AnswerError) Error() string {
 // Unwrap returns what is wrong with it.
 func (e *AnswerError) Unwrap() error { return e.Err }
 
-// Do sends a request with the options of o and waits for the answer. The result is valid JSON. Do returns the id even if there
-// is no answer, unless nothing was sent.
+// Do sends a request with the options of o and waits for the answer. The result is valid JSON. Do
+// returns the id even if there is no answer, unless nothing was sent.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
 	number, err := c.enter(o, p)
@@ -141,7 +144,8 @@ func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte
 	return err
 }
 
-// sendWithin hands a message to the transport, unless ctx ends or the call expires before there is room for it.
+// sendWithin hands a message to the transport, unless ctx ends or the call expires before there is
+// room for it.
 func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []byte) error {
 	if c.lines == nil {
 		return c.send(msg)
@@ -225,7 +229,8 @@ func answered(o *Outgoing, m message, ok bool) (message, error) {
 	return m, nil
 }
 
-// Notify sends a notification. It returns when the transport has taken it, or when ctx ends before there is room for it.
+// Notify sends a notification. It returns when the transport has taken it, or when ctx ends before
+// there is room for it.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return notify(func(msg []byte) error { return c.sendWithin(ctx, nil, msg) }, method, params)
 }
@@ -300,7 +305,8 @@ func numberOf(id ID) (int64, bool) {
 	return n, err == nil
 }
 
-// deliver hands a response to the call that waits for it. stop cancels the context of its sender, see [Outgoing].Via.
+// deliver hands a response to the call that waits for it. stop cancels the context of its sender,
+// see [Outgoing].Via.
 func (c *Conn) deliver(m message, stop bool) {
 	number, ok := numberOf(m.id)
 	c.mu.Lock()
@@ -354,7 +360,8 @@ type pending struct {
 	after   time.Duration
 }
 
-// newPending returns a pending call with the timeouts of o. It reuses one that has completed, if possible.
+// newPending returns a pending call with the timeouts of o. It reuses one that has completed, if
+// possible.
 func (c *Conn) newPending(o *Outgoing) *pending {
 	var p *pending
 	if o.Via == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// incoming is a message as it was received, with its place in a batch, if any.
+// incoming is a received message, with its place in a batch, if any.
 type incoming struct {
 	message
 	fault *fault
@@ -20,10 +20,10 @@ type incoming struct {
 	slot  int
 }
 
-// read serves messages until there are no more. When a request that it serves has passed the turn to another goroutine, it
-// waits for the turn afterwards.
+// read serves messages until the transport ends. If a request has passed the turn to another goroutine,
+// read waits for its next turn.
 func (c *Conn) read() {
-	var buf []byte // of an answer that has been sent, for the next one
+	var buf []byte // of the last answer, reused for the next one
 	for {
 		in, err := c.next()
 		if err != nil {
@@ -39,7 +39,7 @@ func (c *Conn) read() {
 		if buf = c.serve(r, in.fault, buf[:0]); cap(buf) > maxKept {
 			buf = nil
 		}
-		// From here on it is too late to release the request. A goroutine of the handler might still try to.
+		// From here on the request cannot be released, even if a goroutine of the handler tries to.
 		if !r.turn.CompareAndSwap(keepsTurn, servedTurn) && !c.awaitTurn() {
 			return
 		}
@@ -93,15 +93,15 @@ func (c *Conn) refuse(r *Request, f *fault) {
 	}
 }
 
-// A Message is one that arrived in another way than over a transport, such as in an HTTP request. [Conn.Receive] handles
-// it, once.
+// A Message is a message that did not arrive over a transport but, for example, in an HTTP request.
+// Call [Conn.Receive] at most once for each.
 type Message struct {
 	incoming
 	batch   []byte // the whole array, if it is one
 	request Request
 }
 
-// Parse takes a message apart. It keeps raw, which is not to be changed any more.
+// Parse parses a message. It keeps raw, which must not be changed afterwards.
 func (m *Message) Parse(raw []byte) {
 	*m = Message{}
 	if raw = bytes.Trim(raw, whiteSpace); strictjson.First(raw) == '[' {
@@ -111,7 +111,7 @@ func (m *Message) Parse(raw []byte) {
 	}
 }
 
-// Fault is what is wrong with the message, or nil; what is wrong within a batch, or with it, is not seen here.
+// Fault returns why the message is invalid, or nil. It does not check batches.
 func (m *Message) Fault() *Error {
 	if m.fault == nil {
 		return nil
@@ -119,13 +119,13 @@ func (m *Message) Fault() *Error {
 	return m.fault.err
 }
 
-// IsBatch reports whether it is an array of messages.
+// IsBatch reports whether the message is an array of messages.
 func (m *Message) IsBatch() bool { return m.batch != nil }
 
-// IsRequest reports whether it is a request: one that wants an answer.
+// IsRequest reports whether the message is a request, not a notification.
 func (m *Message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 
-// Requests is how many there are: more than one may be in a batch.
+// Requests returns the number of requests: a batch may have several.
 func (m *Message) Requests() (n int) {
 	switch {
 	case m.IsRequest():
@@ -136,7 +136,7 @@ func (m *Message) Requests() (n int) {
 	parts := 0
 	_ = strictjson.Array(m.batch, func(part []byte) error {
 		if parts++; parts > maxBatch {
-			return errors.New("it is refused")
+			return errors.New("too many messages")
 		}
 		if one, f := parse(part); f == nil && one.method != "" && !one.id.IsZero() {
 			n++
@@ -146,7 +146,7 @@ func (m *Message) Requests() (n int) {
 	return n
 }
 
-// IsResponse reports whether it answers a call of ours, well or not.
+// IsResponse reports whether the message is a response, valid or not.
 func (m *Message) IsResponse() bool {
 	if m.fault != nil {
 		return m.fault.response
@@ -154,13 +154,13 @@ func (m *Message) IsResponse() bool {
 	return m.batch == nil && m.method == ""
 }
 
-// Method is that of a request or a notification.
+// Method returns the method of a request or a notification.
 func (m *Message) Method() string { return m.method }
 
-// Params are those of a request or a notification; nil if there are none.
+// Params returns the params of a request or a notification, or nil if there are none.
 func (m *Message) Params() json.RawMessage { return m.params }
 
-// ID is that of a request, or what can be seen of it in a message with a fault.
+// ID returns the id, or the zero ID if it is missing or could not be read.
 func (m *Message) ID() ID {
 	if m.fault != nil {
 		return m.fault.id
@@ -168,33 +168,35 @@ func (m *Message) ID() ID {
 	return m.id
 }
 
-// AppendError appends a response that says what is wrong. A zero id is left out.
+// AppendError appends an error response. A zero id is left out.
 func AppendError(dst []byte, id ID, e *Error) []byte { return appendError(dst, id, e, false) }
 
-// A Responder takes the answer to a message of [Conn.Receive], and the notifications and calls that its handler sends
-// before. Several goroutines may use it at once.
+// A Responder takes the answer to a message of [Conn.Receive], and the notifications and calls that
+// its handler sends before. Several goroutines may use it at once.
 type Responder interface {
-	// Send takes a message that belongs to the request, and does not keep the slice. It does not wait for the peer. An
-	// error means that the peer will not get the message.
+	// Send takes a message that belongs to the request, and does not keep the slice. It does not
+	// wait for the peer. An error means that the peer will not get the message.
 	Send(msg []byte) error
 
 	// Buffer returns an empty slice that the answer may be appended to, or nil.
 	Buffer() []byte
 
-	// Respond takes the answer. It is called once, before Receive returns, and nothing is sent afterwards. err is why the
-	// request failed, or nil. msg is nil if there is no answer because the peer cancelled the request.
+	// Respond takes the answer. It is called once, before Receive returns, and nothing is sent
+	// afterwards. err is why the request failed, or nil. msg is nil if there is no answer because
+	// the peer cancelled the request.
 	Respond(msg []byte, err error)
 }
 
-// Open starts a connection whose messages come by [Conn.Receive], in place of [Conn.Run]. Its transport only sends messages
-// that belong to no request. Handlers see the values of ctx.
+// Open starts a connection whose messages come by [Conn.Receive], in place of [Conn.Run]. Its
+// transport only sends messages that belong to no request. Handlers see the values of ctx.
 func (c *Conn) Open(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.gone = newLiveContext(context.WithoutCancel(ctx))
 	c.gone.cancel(nil)
 }
 
-// Close ends a connection that was opened. Requests in flight may finish within the grace, or until hurry is closed.
+// Close ends a connection that was opened. Requests in flight may finish within the grace, or until
+// hurry is closed.
 func (c *Conn) Close(hurry <-chan struct{}) {
 	c.drain(hurry)
 	c.Abandon()
@@ -202,9 +204,10 @@ func (c *Conn) Close(hurry <-chan struct{}) {
 	close(c.over)
 }
 
-// Receive handles a message on the goroutine of the caller and returns when that is done. Messages do not wait for one
-// another, and several goroutines may call it. The answer to a request, or to a batch with requests in it, goes to the
-// responder. The context of a request has the values of ctx, and ends when ctx does or when it would in any case.
+// Receive handles a message on the goroutine of the caller and returns when that is done. Messages
+// do not wait for one another, and several goroutines may call it. The answer to a request, or to a
+// batch with requests in it, goes to the responder. The context of a request has the values of ctx,
+// and ends when ctx does or when it would in any case.
 func (c *Conn) Receive(ctx context.Context, m *Message, responder Responder) {
 	if m.batch == nil {
 		c.receive(ctx, &m.request, &m.incoming, responder)
@@ -256,12 +259,12 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 
 // A Request is an incoming request or notification.
 //
-// Handlers are called on the goroutine that reads, in the order in which messages arrive: until the handler returns or
-// releases the request, no further message is read. See [Request.Release], [Request.MayTakeLong] and [Options].Ordered for
-// handlers that take long.
+// Handlers are called on the goroutine that reads, in the order in which messages arrive: until the
+// handler returns or releases the request, no further message is read. See [Request.Release],
+// [Request.MayTakeLong] and [Options].Ordered for handlers that take long.
 //
-// The context of a request ends when the peer cancels it, when the connection has run out of grace, or when the handler has
-// returned.
+// The context of a request ends when the peer cancels it, when the connection has run out of grace,
+// or when the handler has returned.
 type Request struct {
 	ID     ID // zero for a notification
 	Method string
@@ -291,8 +294,8 @@ func (r *Request) InBatch() bool { return r.batch != nil }
 // Responder returns what was given to [Conn.Receive], or nil if the request came over the transport.
 func (r *Request) Responder() Responder { return r.responder }
 
-// Notify sends a notification that belongs to the request. It returns when the transport or the [Responder] has taken it.
-// The caller must not call it for a request that has been answered.
+// Notify sends a notification that belongs to the request. It returns when the transport or the
+// [Responder] has taken it. The caller must not call it for a request that has been answered.
 func (r *Request) Notify(method string, params any) error {
 	send := r.conn.send
 	if r.responder != nil {
@@ -301,14 +304,15 @@ func (r *Request) Notify(method string, params any) error {
 	return notify(send, method, params)
 }
 
-// AfterAnswer has f called once the transport has taken the answer to the request, or to its batch. Several functions are
-// called in order. None is called for a notification, nor if no answer is sent because the peer cancelled the request or is
-// gone. By then the context of the request has ended, and the next message may be read if f takes long. The handler calls
-// AfterAnswer before it returns.
+// AfterAnswer has f called once the transport has taken the answer to the request, or to its batch.
+// Several functions are called in order. None is called for a notification, nor if no answer is
+// sent because the peer cancelled the request or is gone. By then the context of the request has
+// ended, and the next message may be read if f takes long. The handler calls AfterAnswer before it
+// returns.
 func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
 
-// Cancel ends the context of the request with that id and suppresses its answer. It reports whether there was such a
-// request in flight.
+// Cancel ends the context of the request with that id and suppresses its answer. It reports whether
+// there was such a request in flight.
 func (c *Conn) Cancel(id ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -321,19 +325,19 @@ func (c *Conn) Cancel(id ID) bool {
 	return true
 }
 
-// maxBatch is how many messages a batch may hold. Each takes far more memory than
-// its bytes, and a bad one is answered with more than it said.
+// maxBatch is the largest number of messages in a batch. A message takes far more memory than its
+// bytes, and the response to an invalid one may be longer than the message.
 const maxBatch = 1000
 
-// A batch gathers the answers to the messages of one array.
+// A batch collects the answers to the messages of one array.
 type batch struct {
 	mu      sync.Mutex
 	answers [][]byte // in the order of the messages
-	after   []func() // to be called when the answers have gone
+	after   []func() // called after the answers have been sent
 	missing int
 }
 
-// unpack takes an array apart into its messages, or into the one refusal of all.
+// unpack returns the messages of an array, or one fault if the array is refused as a whole.
 func (c *Conn) unpack(raw []byte) []incoming {
 	refuse := func(e *Error) []incoming { return []incoming{{fault: &fault{err: e}}} }
 	var parts [][]byte
@@ -370,15 +374,16 @@ func (c *Conn) unpack(raw []byte) []incoming {
 	return list
 }
 
-// isDuplicate reports whether err is a key that stands twice: the fault of one
-// message of a batch, and not of the others.
+// isDuplicate reports whether err is a duplicate key, which makes one message of a batch invalid
+// but not the others.
 func isDuplicate(err error) bool {
 	var e *strictjson.Error
 	return errors.As(err, &e) && e.Kind == strictjson.Duplicate
 }
 
-// add puts an answer into its place; nil means that none is sent. Once all are in, it returns
-// true, the array of them, or nil if it would be empty, and what is to be called after it.
+// add stores an answer; nil means that none is sent. When it has all answers, it returns complete
+// as true, the array of answers, or nil if that would be empty, and the functions to call after
+// sending it.
 func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow []func(), complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// serve handles a message other than a response, on the goroutine that has the turn: it calls the handler and sends the
-// answer. It returns the buffer of the answer, for the next one.
+// serve handles a message other than a response, on the goroutine that has the turn: it calls the
+// handler and sends the answer. It returns the buffer of the answer, for the next one.
 func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 	if f == nil {
 		if id, err := c.register(r); err != nil {
@@ -32,7 +32,8 @@ func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 	return buf
 }
 
-// register adds a request to those in flight. If it is refused, register returns the id that the error is sent with.
+// register adds a request to those in flight. If it is refused, register returns the id that the
+// error is sent with.
 func (c *Conn) register(r *Request) (ID, *Error) {
 	if !r.IsNotification() && !c.unrelated {
 		c.mu.Lock()
@@ -79,7 +80,8 @@ func (c *Conn) signalIdle() {
 	}
 }
 
-// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails the request alone.
+// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails
+// the request alone.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	returned := false
 	defer func() {
@@ -192,7 +194,8 @@ func (c *Conn) answer(r *Request, reply []byte) {
 			return // sent has noted the error, which ends Run
 		}
 	default:
-		// Once the answer has its place among the others, the next message may be read while it is written.
+		// Once the answer has its place among the others, the next message may be read while it is
+		// written.
 		later, _, err := c.lines.put(reply, true)
 		if !later && err == nil {
 			if !r.declared.Load() {
@@ -231,8 +234,8 @@ func (c *Conn) callAfter(r *Request, f func()) {
 	returned = true
 }
 
-// A requestContext is a request as a context. Most handlers never ask for Done or Err, so the context that can end is made
-// only for those that do, see [Request.alive].
+// A requestContext is a request as a context. Most handlers never ask for Done or Err, so the
+// context that can end is made only for those that do, see [Request.alive].
 type requestContext Request
 
 // A liveContext is a context together with what ends it.
@@ -302,8 +305,8 @@ func (x *requestContext) base() context.Context {
 	return x.conn.ctx
 }
 
-// Value asks the real context, if there is one, so that package context recognizes its own type: it then needs no goroutine
-// to propagate the end, and finds the cause.
+// Value asks the real context, if there is one, so that package context recognizes its own type: it
+// then needs no goroutine to propagate the end, and finds the cause.
 func (x *requestContext) Value(key any) any {
 	if key == (requestKey{}) {
 		return (*Request)(x)

@@ -8,14 +8,14 @@ import (
 
 // A Transport carries whole messages between two peers. It does not look into them.
 type Transport interface {
-	// Send takes a message, and does not keep the slice. The message may leave later, together with others, but no later
-	// than at the next Receive. Messages keep their order. Several goroutines may call it. An error means that the
-	// transport has ended.
+	// Send takes a message, and does not keep the slice. The message may leave later, together with
+	// others, but no later than at the next Receive. Messages keep their order. Several goroutines
+	// may call it. An error means that the transport has ended.
 	Send(msg []byte) error
 
-	// Receive returns the next message; the slice belongs to the caller. One goroutine at a time calls it. io.EOF means
-	// that the peer has closed the connection; a [*MessageError] means that one message was lost; any other error means
-	// that the transport has ended.
+	// Receive returns the next message; the slice belongs to the caller. One goroutine at a time
+	// calls it. io.EOF means that the peer has closed the connection; a [*MessageError] means that
+	// one message was lost; any other error means that the transport has ended.
 	Receive() ([]byte, error)
 
 	// Close sends waiting messages, then ends the transport and, if it can, a pending Receive.

@@ -21,14 +21,15 @@ import (
 const (
 	// stateLife is how long a client, and its user, may take to answer.
 	stateLife = time.Hour
-	// maxUsedStates limits the states that are remembered as used. If it is reached, all older states count as expired.
+	// maxUsedStates limits the states that are remembered as used. If it is reached, all older
+	// states count as expired.
 	maxUsedStates = 1 << 16
 )
 
-// A stateKeeper makes the requestState that is sent with questions and comes back with their answers, and checks it. A state
-// is signed. It is valid for one call of the same method and params by the same caller, for stateLife, and once: the ids of
-// used states are remembered until they expire. Processes that share a key take each other's states; each of them takes a
-// state once.
+// A stateKeeper makes the requestState that is sent with questions and comes back with their
+// answers, and checks it. A state is signed. It is valid for one call of the same method and params
+// by the same caller, for stateLife, and once: the ids of used states are remembered until they
+// expire. Processes that share a key take each other's states; each of them takes a state once.
 type stateKeeper struct {
 	key func() []byte
 
@@ -151,8 +152,9 @@ func (k *stateKeeper) reuse(s *dialogueState) {
 	delete(k.used, s.ID)
 }
 
-// callDigest is a digest of the parts of a call that must be the same when it comes again: all but _meta and answers, in any
-// order of keys and with any white space. Hooks do not change it. Absent arguments are empty ones.
+// callDigest is a digest of the parts of a call that must be the same when it comes again: all but
+// _meta and answers, in any order of keys and with any white space. Hooks do not change it. Absent
+// arguments are empty ones.
 func callDigest(c *Call) ([]byte, error) {
 	params := make(map[string]any)
 	err := strictjson.Members(c.req.Params, func(key, value []byte) error {

@@ -13,32 +13,31 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Call is one request of a client, on its way through the server.
+// A Call is a request that the server handles.
 type Call struct {
 	Method   string          // such as tools/call
-	Target   string          // the name of the tool or prompt, or the address of the resource
-	Params   json.RawMessage // as they came; nil if there were none
-	Meta     json.RawMessage // the _meta of the params; nil if there was none
-	Revision Revision        // in which the call is served; empty for initialize
+	Target   string          // the name of the tool or prompt, or the URI of the resource
+	Params   json.RawMessage // as the client sent them; nil if there are none
+	Meta     json.RawMessage // the _meta of the params; nil if there is none
+	Revision Revision        // that the call is served in; empty for initialize
 
-	// Session is the session that the call is part of. It is nil in revisions that have
-	// none, where a call stands for itself.
+	// Session is the session that the call is part of. It is nil in revisions without sessions.
 	Session *Session
 
-	target    json.RawMessage // what Target was read from
-	arguments json.RawMessage // as they came
+	target    json.RawMessage // the JSON of Target
+	arguments json.RawMessage // as the client sent them
 
-	via       *Session  // where the call came from, in any revision
+	via       *Session  // the session that received the call, in any revision
 	responder Responder // of the transport; nil over stdio
 	req       *jsonrpc.Request
-	ctx       context.Context // of the request: when it ends, nobody waits any more
-	client    *client         // of the session; nil for a request that stands for itself,
-	info      json.RawMessage // which says this of its client,
-	capable   json.RawMessage // and this: both are read when somebody asks, which few do
-	level     *Level          // of log messages that the client wants for this call alone
-	progress  *progress       // nil if the client did not ask for it
-	cache     Cache           // how long the answer holds, if it is one that is kept
-	checked   []byte          // structured content that is known to be good JSON
+	ctx       context.Context // of the request; it ends when the client no longer waits
+	client    *client         // of the session; nil in the stateless era
+	info      json.RawMessage // the client's info in the stateless era, decoded on demand
+	capable   json.RawMessage // its capabilities, likewise
+	level     *Level          // the least level of log messages for this call; nil if it names none
+	progress  *progress       // nil if the client does not want any
+	cache     Cache           // how long the client may keep the result
+	checked   []byte          // structured content that is known to be valid JSON
 
 	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
 
@@ -46,15 +45,14 @@ type Call struct {
 	over bool
 }
 
-// A client is what is known about who calls: agreed on in the handshake, or
-// told with the request.
+// A client is the client of a session, as it describes itself in the handshake.
 type client struct {
 	info         Implementation
 	capabilities Capabilities
 }
 
-// An introduction is what a request without a session says of itself, as it came: some
-// members of _meta, and answers to questions.
+// An introduction holds what a request of the stateless era says about itself, as undecoded JSON:
+// members of _meta, and answers to questions of the server.
 type introduction struct {
 	version, capabilities, info, level json.RawMessage
 	responses, state                   json.RawMessage
@@ -70,21 +68,23 @@ const (
 	MetaServerInfo   = metaPrefix + "serverInfo"
 )
 
-// A Hook stands around every call: it may look at it, refuse it, give next a
-// context with more in it, and see what came of it. It is the place for identity,
-// metrics, tracing and rate limits, and it may [Ask]. What is no good request to begin with
-// does not get so far. It returns when next has, which it may call again. Calls run concurrently, but
-// for the few that are done in the order in which they came (initialize, ping, server/discover,
-// logging/setLevel and subscriptions): a hook that waits in one of those holds up all others.
+// A Hook is called for every valid request. It calls next, which handles the request, and returns
+// its result. It may refuse the request instead, change the context or the result, call next again,
+// or [Ask] the user. Use it for identity, metrics, tracing and rate limits.
+//
+// Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and subscriptions,
+// which are handled in the order in which they arrive. A hook that waits in one of these holds up all
+// later calls.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
-// callKey is the key of a context's call.
+// callKey is the context key of the call.
 type callKey struct{}
 
-// A callContext is a call seen as its context: that of the request, and it knows the call and what the server provides.
+// A callContext is the context of a call: that of the request, with the call and the values that the
+// server provides.
 type callContext Call
 
-// String keeps those who print a context from looking into the call.
+// String prevents package fmt from printing the fields of the call.
 func (x *callContext) String() string { return "mcp.Call(" + x.Method + ")" }
 
 func (x *callContext) Deadline() (time.Time, bool) { return x.ctx.Deadline() }
@@ -101,23 +101,23 @@ func (x *callContext) Value(key any) any {
 	return x.via.server.value(key)
 }
 
-// CallFrom returns the call that ctx belongs to, or nil outside of one.
+// CallFrom returns the call that ctx belongs to, or nil if there is none.
 func CallFrom(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	return c
 }
 
-// Client returns who the client says it is. It may say nothing, or anything: no
-// decision should rest on it.
+// Client returns the client's own description of itself. Clients may omit or forge it: do not base
+// decisions on it.
 func (c *Call) Client() Implementation {
 	if c.client != nil {
 		return c.client.info
 	}
-	info, _ := readInfo(c.info) // checked when it came
+	info, _ := readInfo(c.info) // checked by introduce
 	return info
 }
 
-// ClientCapabilities returns what the client says it can do.
+// ClientCapabilities returns the capabilities that the client declares.
 func (c *Call) ClientCapabilities() Capabilities {
 	if c.client != nil {
 		return c.client.capabilities
@@ -126,14 +126,14 @@ func (c *Call) ClientCapabilities() Capabilities {
 		return nil
 	}
 	all := Capabilities{}
-	_ = strictjson.Members(c.capable, func(key, value []byte) error { // checked when they came
+	_ = strictjson.Members(c.capable, func(key, value []byte) error { // checked by introduce
 		all[string(key)] = value
 		return nil
 	})
 	return all
 }
 
-// newCall reads what is common to the params of all requests, and what they say of themselves.
+// newCall reads the params that all requests have in common, and stores the rest in intro.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *introduction) (*Call, error) {
 	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
 	c.responder, _ = req.Responder().(Responder) // Session.Receive takes no other
@@ -169,8 +169,8 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 	return c, err
 }
 
-// targetKey is the param that names what a method is about, if it is about one
-// thing. A hook may decide by it, so it must be the very one that the method goes by.
+// targetKey returns the param that names the tool, prompt or resource of a request, if the method has
+// one. Hooks may decide by it, so the method must read the same param.
 func targetKey(method string) (key string, ok bool) {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -181,7 +181,7 @@ func targetKey(method string) (key string, ok bool) {
 	return "", false
 }
 
-// readMeta takes from _meta what the protocol puts there.
+// readMeta reads the members of _meta that the protocol defines.
 func (c *Call) readMeta(intro *introduction) error {
 	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {
@@ -223,8 +223,8 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 	return result, err
 }
 
-// tell sends the client a notification that belongs to this call, unless the call is
-// over: its answer is on its way, or nobody waits for it any more. It reports whether it did.
+// tell sends the client a notification that belongs to the call, and reports whether it did. It does
+// nothing if the call has been answered or cancelled.
 func (c *Call) tell(method string, params any) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +244,7 @@ func (c *Call) end() {
 	c.over = true
 }
 
-// progress is what a client has been told about a call that it wants to follow.
+// progress is the progress of a call that has been reported to the client.
 type progress struct {
 	token jsonrpc.ID
 
@@ -260,10 +260,9 @@ type progressParams struct {
 	Message  string     `json:"message,omitempty"`
 }
 
-// Progress tells the client how far the call that ctx belongs to has come: done of
-// total, or of an unknown total if that is 0, with a message that may be empty. It
-// does nothing if the client did not ask, if done is not more than the last
-// time, or if the call is over.
+// Progress reports the progress of the call that ctx belongs to: done of total, which is 0 if unknown,
+// with an optional message. It does nothing if the client does not want progress, if done has not
+// increased, or if the call is over.
 func Progress(ctx context.Context, done, total float64, message string) {
 	c := CallFrom(ctx)
 	if c == nil || c.progress == nil || math.IsNaN(done-total) || math.IsInf(done-total, 0) {

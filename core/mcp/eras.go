@@ -15,15 +15,15 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Cache tells clients how long they may keep what they have read. The zero value
-// has them ask again each time. Revisions before 2026-07-28 know nothing of it.
+// A Cache says how long clients may cache a result. With the zero value they ask again each time.
+// Revisions before 2026-07-28 do not have it.
 type Cache struct {
 	TTL    time.Duration // how long it holds
 	Public bool          // whether it is the same for everyone who may ask
 }
 
-// envelop gives a result the form that it has in the stateless era: it says what kind of
-// result it is, who gave it and, if it is one that is kept, for how long.
+// envelop returns a result in the form of the stateless era: with its type, the name of the server and,
+// if it may be cached, for how long.
 func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 	if r, ok := result.(checkedResult); ok && len(r.Meta) == 0 {
 		return signedResult{r, s}, nil
@@ -74,7 +74,7 @@ func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 	return json.RawMessage(append(out, '}')), nil
 }
 
-// A signedResult is the result of a tool in the form that it has in the stateless era. It is written at once, and not read again.
+// A signedResult is the result of a tool in the form of the stateless era. It is encoded in one pass.
 type signedResult struct {
 	checkedResult
 	by *Server
@@ -94,7 +94,7 @@ func (r signedResult) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, "}}"...), nil
 }
 
-// encode is strictjson.Marshal, and quicker for what encodes itself.
+// encode is strictjson.Marshal, but faster for values that encode themselves.
 func encode(v any) (json.RawMessage, error) {
 	if a, ok := v.(interface {
 		AppendJSON(dst []byte) ([]byte, error)
@@ -104,7 +104,7 @@ func encode(v any) (json.RawMessage, error) {
 	return strictjson.Marshal(v)
 }
 
-// signMeta adds who the server is to the _meta of a result, unless that says it already.
+// signMeta adds the name of the server to the _meta of a result, unless it is there.
 func (s *Server) signMeta(meta []byte) ([]byte, error) {
 	own := []byte{}
 	signed := false
@@ -124,8 +124,7 @@ func (s *Server) signMeta(meta []byte) ([]byte, error) {
 	return append(append([]byte{'{'}, own...), '}'), nil
 }
 
-// handshakeRequest takes a request of the era in which client and server begin by
-// agreeing on a revision and on what each can do.
+// handshakeRequest handles a request of a session, which begins with a handshake.
 func (s *Session) handshakeRequest(call *Call) (any, error) {
 	agreed := s.agreement()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
@@ -194,8 +193,7 @@ func (r initializeResult) AppendJSON(dst []byte) ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (r initializeResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
-// initialize agrees on a revision. A client that leaves out who it is or what it
-// can do is taken for one that can do nothing; one that names no revision is refused.
+// initialize agrees on a revision. clientInfo and capabilities are optional, protocolVersion is required.
 func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
 	if c.req.InBatch() {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch")
@@ -232,7 +230,7 @@ func (s *Server) offered(capability string) bool {
 	return s.offers[capability]
 }
 
-// capabilities is what the server offers now.
+// capabilities returns the capabilities that the server offers now.
 func (s *Server) capabilities() Capabilities {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -251,7 +249,7 @@ func (s *Server) capabilities() Capabilities {
 	return c
 }
 
-// forRevision leaves out the one capability that came with a later revision than its method.
+// forRevision leaves out completions in revisions that have the method but not the capability.
 func (c Capabilities) forRevision(r Revision) Capabilities {
 	if r >= Revision20250326 {
 		return c
@@ -268,8 +266,8 @@ const (
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names a revision that is not served this way
 )
 
-// statelessRequest takes a request of the era in which each one says in which revision it is
-// and what its client can do. Nothing is inferred from those before it.
+// statelessRequest handles a request of the stateless era, which names its revision and the capabilities
+// of its client. It does not depend on earlier requests.
 func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
@@ -281,7 +279,7 @@ func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error)
 	return s.server.envelop(call, m, result)
 }
 
-// admit reads what the request says of itself, and says what is wrong with it.
+// admit reads the _meta of a request, and returns an error if the request is refused.
 func (s *Session) admit(call *Call, intro *introduction, m method, known bool) error {
 	if err := call.introduce(intro); err != nil {
 		return &StatelessError{Err: err, Malformed: true}
@@ -304,7 +302,7 @@ func (s *Session) admit(call *Call, intro *introduction, m method, known bool) e
 	return nil
 }
 
-// introduce reads from _meta who calls, what the client can do and in which revision it speaks.
+// introduce reads the client, its capabilities and the revision from _meta.
 func (c *Call) introduce(intro *introduction) error {
 	version, ok := strictjson.Unquote(intro.version)
 	if c.responder != nil {
@@ -336,7 +334,7 @@ func (c *Call) introduce(intro *introduction) error {
 	return c.readLevel(intro.level)
 }
 
-// readLevel reads which log messages the client wants for this call.
+// readLevel reads the least level of log messages for this call.
 func (c *Call) readLevel(raw []byte) error {
 	if raw == nil {
 		return nil
@@ -366,7 +364,8 @@ func UnsupportedError(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// statelessError makes an error one of this era, which has another code for resources that do not exist.
+// statelessError returns an error with the codes of the stateless era, which has another one for missing
+// resources.
 func statelessError(err error) error {
 	if _, ok := errors.AsType[*StatelessError](err); ok {
 		return err

@@ -61,7 +61,8 @@ type headerFinder struct {
 	found []HeaderArgument
 }
 
-// schema looks at a schema, which is that of the argument at path unless it is somewhere that arguments have no path to.
+// schema looks at a schema, which is that of the argument at path unless it is somewhere that
+// arguments have no path to.
 func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool) error {
 	if strictjson.First(raw) != '{' {
 		return nil // true or false

@@ -29,8 +29,8 @@ type Prompt struct {
 	// properties. The values of an enum complete an argument, unless [Server.CompletePrompt] sets a
 	// completer. nil means any text.
 	InputSchema json.RawMessage `json:"-"`
-	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code sets it, and which properties are
-	// required is then not compared with the Go type.
+	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code
+	// sets it, and which properties are required is then not compared with the Go type.
 	OwnSchema bool `json:"-"`
 }
 
@@ -191,9 +191,10 @@ type PromptOutput interface {
 	string | []PromptMessage | PromptResult | *PromptResult
 }
 
-// AddPrompt adds a prompt that is a Go function. In is a struct, which is decoded from the arguments. Its
-// fields are strings, types that unmarshal themselves from text, or numbers and booleans with the option
-// "string" in their json tag. Arguments that do not fit are an error of the caller.
+// AddPrompt adds a prompt that is a Go function. In is a struct, which is decoded from the
+// arguments. Its fields are strings, types that unmarshal themselves from text, or numbers and
+// booleans with the option "string" in their json tag. Arguments that do not fit are an error of
+// the caller.
 //
 // If p has neither arguments nor a schema, both are inferred from In. Those that it has must fit In.
 func AddPrompt[In any, Out PromptOutput](s *Server, p Prompt, f func(context.Context, In) (Out, error)) error {
@@ -267,7 +268,8 @@ func textDecoder[In any](what string) func(map[string]string) (In, error) {
 	}
 }
 
-// textFields are the fields of a struct that is decoded from text. Defaults and headers are for tools alone.
+// textFields are the fields of a struct that is decoded from text. Defaults and headers are for
+// tools alone.
 func textFields(in reflect.Type) ([]strictjson.Field, error) {
 	if in.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("input %v: must be a struct", in)
@@ -305,8 +307,8 @@ func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, err
 	return raw, nil
 }
 
-// sameNames compares the fields of an input with the names of the texts that it is decoded from; what says which
-// texts they are.
+// sameNames compares the fields of an input with the names of the texts that it is decoded from;
+// what says which texts they are.
 func sameNames(in reflect.Type, fields []strictjson.Field, what string, names []string) error {
 	var missing, extra []string
 	for _, f := range fields {

@@ -5,10 +5,11 @@
 //	…
 //	err = server.ServeStdio(ctx, os.Stdout)
 //
-// Add is func(context.Context, AddInput) (AddOutput, error). The schemas of its input and output are inferred from
-// the types: see [schema.Infer] for the rules, and [schema.Tag] for limits, defaults, enums and descriptions in struct
-// tags. [AddPrompt], [AddResource] and [AddResourceTemplate] do the same for prompts and resources. A schema that is
-// given is compared with the types instead, so that one which is stale or mistyped is refused at the start. Handlers
+// Add is func(context.Context, AddInput) (AddOutput, error). The schemas of its input and output
+// are inferred from the types: see [schema.Infer] for the rules, and [schema.Tag] for limits,
+// defaults, enums and descriptions in struct tags. [AddPrompt], [AddResource] and
+// [AddResourceTemplate] do the same for prompts and resources. A schema that is given is compared
+// with the types instead, so that one which is stale or mistyped is refused at the start. Handlers
 // that take JSON are added by the methods of [Server].
 //
 // [Server.HTTP] puts the same server on HTTP, for any number of clients at once.
@@ -22,8 +23,9 @@
 // Up to revision 2025-11-25 a client begins with a handshake, and what is agreed on holds for its
 // session. From 2026-07-28 on there are no sessions: each request says its revision and what its
 // client can do. Both come over the same connection, are told apart by Session.handle (over HTTP by
-// package mcphttp, for each request), and go through the same table of methods. Where the eras differ most, handlers have one call for both:
-// [Ask] puts questions to the client, [Progress] and [Logger] tell it things.
+// package mcphttp, for each request), and go through the same table of methods. Where the eras
+// differ most, handlers have one call for both: [Ask] puts questions to the client, [Progress] and
+// [Logger] tell it things.
 //
 // # Order
 //

@@ -163,7 +163,8 @@ type listParams struct {
 	Cursor *string `json:"cursor"`
 }
 
-// lister returns the method that lists the registry that page is of. The result has the entries in field.
+// lister returns the method that lists the registry that page is of. The result has the entries in
+// field.
 func (s *Server) lister(
 	field string, page func(cursor *string, most int) ([]listed, string, error),
 ) func(context.Context, *Call, *listParams) (any, error) {

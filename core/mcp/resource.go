@@ -47,11 +47,11 @@ type ResourceTemplate struct {
 	Scopes      []string     `json:"-"` // what a caller must be allowed who is known by a token, as for a [Tool]
 
 	// InputSchema is what the variables must be beyond being text: an object's schema whose
-	// properties are strings. Clients are not shown it. What it lists by enum is
-	// offered to complete a variable, unless [Server.CompleteResource] sets who does that. nil means any text.
+	// properties are strings. Clients are not shown it. What it lists by enum is offered to
+	// complete a variable, unless [Server.CompleteResource] sets who does that. nil means any text.
 	InputSchema json.RawMessage `json:"-"`
-	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code sets it, and which properties are
-	// required is then not compared with the Go type.
+	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code
+	// sets it, and which properties are required is then not compared with the Go type.
 	OwnSchema bool `json:"-"`
 }
 
@@ -64,11 +64,11 @@ type ResourceContents struct {
 	Meta     Meta
 }
 
-// A ResourceHandler reads a resource. variables holds what stands in the
-// address for the variables of the template, percent-decoded, and is nil for a
-// resource that has none. A client may have put anything there that the input schema
-// allows, "/" and ".." included: what leads to files goes through [os.Root]. Its error fails the request;
-// [NotFound] is the one for a resource that is not there, and so is returning nothing.
+// A ResourceHandler reads a resource. variables holds what stands in the address for the variables
+// of the template, percent-decoded, and is nil for a resource that has none. A client may have put
+// anything there that the input schema allows, "/" and ".." included: what leads to files goes
+// through [os.Root]. Its error fails the request; [NotFound] is the one for a resource that is not
+// there, and so is returning nothing.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
 
 // NotFound is the error for a resource that is not there.
@@ -280,8 +280,9 @@ func (s *Server) unsubscribe(_ context.Context, c *Call, p *uriParams) (any, err
 }
 
 // AddResource adds a resource that is read by a Go function. A string is text and a []byte a blob;
-// [ResourceContents], one, a pointer to one or several, are sent as they are; anything else is sent as
-// JSON. Without a MIME type, r has that of Out: text/plain, application/octet-stream or application/json.
+// [ResourceContents], one, a pointer to one or several, are sent as they are; anything else is sent
+// as JSON. Without a MIME type, r has that of Out: text/plain, application/octet-stream or
+// application/json.
 func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, error)) error {
 	var handler ResourceHandler
 	if f != nil {
@@ -305,8 +306,9 @@ func (s *Server) addTypedResource(r Resource, out reflect.Type, h ResourceHandle
 	return s.AddResource(r, h)
 }
 
-// AddResourceTemplate adds the resources whose addresses fit a pattern, and that a Go function reads. In is a struct whose fields
-// are the variables of the pattern, decoded as [AddPrompt] decodes arguments. Out is that of [AddResource].
+// AddResourceTemplate adds the resources whose addresses fit a pattern, and that a Go function
+// reads. In is a struct whose fields are the variables of the pattern, decoded as [AddPrompt]
+// decodes arguments. Out is that of [AddResource].
 //
 // If t has no schema, it is inferred from In. One that it has must fit In.
 func AddResourceTemplate[In, Out any](s *Server, t ResourceTemplate, f func(context.Context, In) (Out, error)) error {

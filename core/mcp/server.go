@@ -20,43 +20,42 @@ type Options struct {
 	// Instructions tell the model how to use the server as a whole.
 	Instructions string
 
-	// Hook stands around every call; nil means none.
+	// Hook is called for every request; nil means none.
 	Hook Hook
 
 	// PageSize is how many entries of a list are sent at once; 0 means 1,000.
 	PageSize int
 
-	// Grace is how long calls in flight may go on when a session ends; 0 means
-	// five seconds, a negative value not at all.
+	// Grace is how long calls in flight may go on when a session ends; 0 means five seconds, and a
+	// negative value cancels them at once.
 	Grace time.Duration
 
-	// MaxMessage is the largest message taken, in bytes; 0 means 1 MiB.
+	// MaxMessage is the size limit of a message, in bytes; 0 means 1 MiB.
 	MaxMessage int
 
-	// Logger is where the server logs; nil means [slog.Default]. What handlers log
-	// with [Logger] goes there too.
+	// Logger is the server's log, which also gets the messages that handlers send with [Logger]; nil
+	// means [slog.Default].
 	Logger *slog.Logger
 
-	// Tools, Resources and Prompts offer a kind of component before there is
-	// any of it. A client learns in the handshake what is offered, and that
-	// holds for its whole session: without this, a kind that comes later does not
-	// exist for the clients that came before. What is there already is always offered.
+	// Tools, Resources and Prompts declare a capability before the server has a component of that
+	// kind. Capabilities are part of the handshake: clients whose sessions began earlier do not see a
+	// kind that is added later, unless it was declared. Kinds that exist are always declared.
 	Tools, Resources, Prompts bool
 
-	// StateKey signs what goes to a client of revision 2026-07-28 with questions and comes back with the answers. Servers of
-	// which one may be asked to go on with a call that another began need the same; each of them takes an answer once, and knows nothing of what
-	// the others took. None, or an empty one, means one that is made at the
-	// start and known to nobody else.
+	// StateKey signs the state that clients of revision 2026-07-28 carry from a question to its answer.
+	// Servers behind one load balancer need the same key, because the answer may reach another server.
+	// Each server accepts an answer once, but does not know which answers the others have accepted. If
+	// it is empty, the server uses a random key.
 	StateKey []byte
 
-	// Lists tells clients how long they may keep what the server says of itself and its
-	// lists of components. See [Resource] for what is read.
+	// Lists says how long clients may cache lists of components and the result of server/discover.
+	// [Resource] has its own setting for what is read.
 	Lists Cache
 }
 
-// A Server offers tools, resources and prompts to clients. Its methods may be
-// called by several goroutines, before and while it serves; clients are told of
-// what comes and goes.
+// A Server offers tools, resources and prompts to clients. Its methods may be called by several
+// goroutines, before and while it serves. Clients are notified about components that are added or
+// removed.
 type Server struct {
 	info         Implementation
 	instructions string
@@ -82,7 +81,7 @@ type Server struct {
 	offers   map[string]bool // kinds of components, and completions
 }
 
-// NewServer returns a server that presents itself as info.
+// NewServer returns a server with this name and version.
 func NewServer(info Implementation, o Options) *Server {
 	if o.PageSize <= 0 {
 		o.PageSize = 1000
@@ -117,8 +116,9 @@ func NewServer(info Implementation, o Options) *Server {
 	return s
 }
 
-// AddTool adds a tool whose handler takes its arguments as JSON. See the function [AddTool] for one that
-// is a Go function. It fails if the name or a schema is invalid, or if a tool of that name exists.
+// AddTool adds a tool whose handler takes its arguments as JSON. See the function [AddTool] for one
+// that is a Go function. It fails if the name or a schema is invalid, or if a tool of that name
+// exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	made, err := newTool(t, h)
 	if err == nil {
@@ -140,8 +140,8 @@ func (s *Server) RemoveTool(name string) bool {
 	return removed
 }
 
-// AddResource adds a resource under its address. See the function [AddResource] for one that is read by a Go
-// function.
+// AddResource adds a resource under its address. See the function [AddResource] for one that is
+// read by a Go function.
 func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	made, err := newResource(r, h)
 	if err == nil {
@@ -163,10 +163,10 @@ func (s *Server) RemoveResource(uri string) bool {
 	return removed
 }
 
-// AddResourceTemplate adds the resources whose addresses fit a pattern. See the function [AddResourceTemplate] for those that
-// are read by a Go function. In the pattern,
-// {name} stands for characters other than / ? and # (but %2F is one of them), {+name} for
-// any characters, and {?a,b} at the end for optional parameters of a query.
+// AddResourceTemplate adds the resources whose addresses fit a pattern. See the function
+// [AddResourceTemplate] for those that are read by a Go function. In the pattern, {name} stands for
+// characters other than / ? and # (but %2F is one of them), {+name} for any characters, and {?a,b}
+// at the end for optional parameters of a query.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
 	if err == nil {
@@ -189,8 +189,8 @@ func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
 	return removed
 }
 
-// AddPrompt adds a prompt whose handler takes its arguments as text. See the function [AddPrompt] for one that
-// is a Go function.
+// AddPrompt adds a prompt whose handler takes its arguments as text. See the function [AddPrompt]
+// for one that is a Go function.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	made, err := newPrompt(p, h)
 	if err == nil {
@@ -222,8 +222,9 @@ func (s *Server) ResourceUpdated(uri string) {
 	}
 }
 
-// ResourcesUpdated is [Server.ResourceUpdated] for all addresses that fit, such as those of one template. It is asked
-// about addresses that clients have subscribed to, and is not to call the server.
+// ResourcesUpdated is [Server.ResourceUpdated] for all addresses that fit, such as those of one
+// template. It is asked about addresses that clients have subscribed to, and is not to call the
+// server.
 func (s *Server) ResourcesUpdated(fits func(uri string) bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -252,7 +253,8 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 	return session.conn.Run(ctx)
 }
 
-// newSession returns a session over t, which is not told of changes before the server watches those for it.
+// newSession returns a session over t, which is not told of changes before the server watches those
+// for it.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, log: s.log, ending: make(chan struct{})}
 	o.Append, o.Ordered, o.Ending, o.Logger = session.handle, s.ordered, session.end, s.log

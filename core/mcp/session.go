@@ -86,12 +86,13 @@ func (s *Session) end() {
 	close(s.ending)
 }
 
-// handle handles every message of the client, and appends the result of a request to dst. This is the one place where the
-// eras of the protocol are distinguished: a request that names its revision is stateless, any other belongs to a session.
-// Methods do not know which one they serve.
+// handle handles every message of the client, and appends the result of a request to dst. This is
+// the one place where the eras of the protocol are distinguished: a request that names its revision
+// is stateless, any other belongs to a session. Methods do not know which one they serve.
 //
-// A tools/call passes these functions: newCall reads its params, handshakeRequest or statelessRequest checks that it may
-// be served, serve calls the hook, run the method, callTool the handler of the tool, render and AppendJSON write the result.
+// A tools/call passes these functions: newCall reads its params, handshakeRequest or
+// statelessRequest checks that it may be served, serve calls the hook, run the method, callTool the
+// handler of the tool, render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request, dst []byte) ([]byte, error) {
 	if req.IsNotification() {
 		return dst, s.notified(req)
@@ -128,8 +129,8 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request, dst []byte) 
 	return dst, nil
 }
 
-// serve runs a method for a call, with the hook around it. A refusal, if there is one, replaces the method, so that the hook
-// sees refused calls too.
+// serve runs a method for a call, with the hook around it. A refusal, if there is one, replaces the
+// method, so that the hook sees refused calls too.
 func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
@@ -211,27 +212,31 @@ func (s *Session) notify(ctx context.Context, method string, params any) {
 	}
 }
 
-// A Responder is what a transport hands in with a message, see [Session.Receive]. It sends the response and what
-// belongs to the request before it, and answers the questions that only the transport can.
+// A Responder is what a transport hands in with a message, see [Session.Receive]. It sends the
+// response and what belongs to the request before it, and answers the questions that only the
+// transport can.
 type Responder interface {
 	jsonrpc.Responder
 
-	// CheckRequest compares a request of revision 2026-07-28 with what the transport says about it, such as
-	// headers of HTTP. version is the revision that the request names in its _meta, or "" if it names none.
+	// CheckRequest compares a request of revision 2026-07-28 with what the transport says about it,
+	// such as headers of HTTP. version is the revision that the request names in its _meta, or ""
+	// if it names none.
 	CheckRequest(c *Call, version string) error
 
-	// Suspend lets the client disconnect and come back for the response after retry, if that is possible.
+	// Suspend lets the client disconnect and come back for the response after retry, if that is
+	// possible.
 	Suspend(retry time.Duration)
 }
 
-// NewSession returns a session for a transport that receives messages one at a time and hands them in with
-// [Session.Receive]. send takes messages that belong to no request; it must not block. Close ends the session.
+// NewSession returns a session for a transport that receives messages one at a time and hands them
+// in with [Session.Receive]. send takes messages that belong to no request; it must not block.
+// Close ends the session.
 func (s *Server) NewSession(send func(msg []byte) error) *Session {
 	return s.openSession(sender(send), jsonrpc.Options{})
 }
 
-// NewStatelessSession returns a session for requests of unrelated clients, each of which names its own revision. Calls
-// see no [Session], and ids of different requests may be equal.
+// NewStatelessSession returns a session for requests of unrelated clients, each of which names its
+// own revision. Calls see no [Session], and ids of different requests may be equal.
 func (s *Server) NewStatelessSession() *Session {
 	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), jsonrpc.Options{UnrelatedPeers: true})
 	session.stateless = true
@@ -246,14 +251,14 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	return session
 }
 
-// Receive handles a message and returns when it has been handled. The context of a request has the values of ctx and
-// ends when ctx does. Messages do not wait for one another.
+// Receive handles a message and returns when it has been handled. The context of a request has the
+// values of ctx and ends when ctx does. Messages do not wait for one another.
 func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r Responder) {
 	s.conn.Receive(ctx, m, r)
 }
 
-// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. Calls in flight may finish until hurry is
-// closed; then their contexts end.
+// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. Calls in flight may
+// finish until hurry is closed; then their contexts end.
 func (s *Session) Close(hurry <-chan struct{}) {
 	s.server.unwatch(s.changes)
 	s.conn.Close(hurry)
@@ -266,8 +271,8 @@ func (send sender) Send(msg []byte) error { return send(msg) }
 func (sender) Receive() ([]byte, error)   { return nil, io.EOF }
 func (sender) Close() error               { return nil }
 
-// A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, the errors of that revision have status
-// codes of their own.
+// A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, the errors of that
+// revision have status codes of their own.
 type StatelessError struct {
 	Err       error
 	Malformed bool // the request does not say correctly which revision it is of, or what its client can do
@@ -278,7 +283,8 @@ func (e *StatelessError) Error() string { return e.Err.Error() }
 // Unwrap returns what went wrong.
 func (e *StatelessError) Unwrap() error { return e.Err }
 
-// NamesRevision reports whether the params of a request name the revision of the request in their _meta.
+// NamesRevision reports whether the params of a request name the revision of the request in their
+// _meta.
 func NamesRevision(params json.RawMessage) bool {
 	meta := strictjson.Member(params, "_meta")
 	return strictjson.Member(meta, MetaVersion) != nil
@@ -287,8 +293,8 @@ func NamesRevision(params json.RawMessage) bool {
 // HasTarget reports whether the params name the target of the call, as a string.
 func (c *Call) HasTarget() bool { return strictjson.First(c.target) == '"' }
 
-// HeaderArguments returns the arguments of a tools/call that headers of HTTP repeat, with their values. The value of a
-// missing argument is nil.
+// HeaderArguments returns the arguments of a tools/call that headers of HTTP repeat, with their
+// values. The value of a missing argument is nil.
 func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
 	return func(yield func(HeaderArgument, json.RawMessage) bool) {
 		if c.Method != "tools/call" {
@@ -306,9 +312,9 @@ func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
 	}
 }
 
-// Suspend lets the client that waits for the call of ctx disconnect and come back for the response after retry. A call
-// that takes minutes then keeps no connection open. Suspend does nothing where that is not possible: over other
-// transports than HTTP, and in revisions other than 2025-11-25.
+// Suspend lets the client that waits for the call of ctx disconnect and come back for the response
+// after retry. A call that takes minutes then keeps no connection open. Suspend does nothing where
+// that is not possible: over other transports than HTTP, and in revisions other than 2025-11-25.
 func Suspend(ctx context.Context, retry time.Duration) {
 	c := CallFrom(ctx)
 	if c == nil || c.responder == nil || c.Session == nil || c.Revision < Revision20251125 {

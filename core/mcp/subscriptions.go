@@ -211,8 +211,9 @@ type listenResult struct {
 	Meta subscriptionMeta `json:"_meta"`
 }
 
-// listen tells the client of changes until it cancels the request, its credentials or the connection end.
-// What it will be told of is said first: what the server does not offer is left out.
+// listen tells the client of changes until it cancels the request, its credentials or the
+// connection end. What it will be told of is said first: what the server does not offer is left
+// out.
 func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, error) {
 	if p.Notifications == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications, which says what to tell of")

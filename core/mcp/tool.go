@@ -25,11 +25,11 @@ type Tool struct {
 	Icons        []Icon           `json:"icons,omitempty"`
 	Meta         Meta             `json:"_meta,omitempty"`
 
-	// Scopes are what a caller must be allowed who is known by a token. Others are not asked for any, and clients are
-	// not told of them.
+	// Scopes are what a caller must be allowed who is known by a token. Others are not asked for
+	// any, and clients are not told of them.
 	Scopes []string `json:"-"`
-	// OwnSchema says that a //petrock:schema directive gives a part of the schemas. Derived code sets it, and which properties are
-	// required is then not compared with the Go types.
+	// OwnSchema says that a //petrock:schema directive gives a part of the schemas. Derived code
+	// sets it, and which properties are required is then not compared with the Go types.
 	OwnSchema bool `json:"-"`
 }
 
@@ -278,7 +278,8 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	return made, encodable(made)
 }
 
-// callTool checks the arguments of a call and runs the handler of the tool. newCall has read the params.
+// callTool checks the arguments of a call and runs the handler of the tool. newCall has read the
+// params.
 func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	switch strictjson.First(c.target) {
 	case '"':
@@ -352,8 +353,9 @@ func (t *tool) checkOutput(c *Call, result *ToolResult) error {
 	return fmt.Errorf("the tool %s returned what its output schema does not allow:\n%w%s", t.Name, err, hint)
 }
 
-// A ScopeError says that who calls is known and may not: the call needs scopes that their token does not have. A handler may
-// return one too, where what is needed depends on what it is asked for.
+// A ScopeError says that who calls is known and may not: the call needs scopes that their token
+// does not have. A handler may return one too, where what is needed depends on what it is asked
+// for.
 type ScopeError struct {
 	Needed []string // all that the call needs
 }

@@ -18,9 +18,10 @@ import (
 )
 
 // AddTool adds a tool that is a Go function. In is a struct or a map, which is decoded from the
-// arguments; fields that the caller leaves out have the defaults in their schema tags. Out is sent as structured
-// content and as text: a string as it is, anything else as JSON. A nil slice is sent as [] and a nil map
-// as {}. If Out is [ToolResult] or a pointer to one, the function makes the whole result.
+// arguments; fields that the caller leaves out have the defaults in their schema tags. Out is sent
+// as structured content and as text: a string as it is, anything else as JSON. A nil slice is sent
+// as [] and a nil map as {}. If Out is [ToolResult] or a pointer to one, the function makes the
+// whole result.
 //
 // A schema that t does not have is inferred from the type by [schema.Infer]. A schema that it has
 // must fit the type, see [schema.Schema.CheckType]: a stale or mistyped schema is an error here, not a
@@ -84,7 +85,8 @@ func (s *Server) addTyped(t Tool, f any, call typedCall, infer inferrer) error {
 	return nil
 }
 
-// isDerived reports whether AddPrompt, or a function like it, was called by derived code whose schemas follow from Go types alone.
+// isDerived reports whether AddPrompt, or a function like it, was called by derived code whose
+// schemas follow from Go types alone.
 func isDerived(ownSchema bool) bool {
 	if ownSchema {
 		return false
@@ -96,7 +98,8 @@ func isDerived(ownSchema bool) bool {
 // A misfit is a schema that does not fit the Go type it is for.
 type misfit struct{ error }
 
-// failed is the error of AddTool, or of a function like it. If derived code called that, a misfit means that the code is stale.
+// failed is the error of AddTool, or of a function like it. If derived code called that, a misfit
+// means that the code is stale.
 func failed(kind, name string, err error) error {
 	if wrong, ok := errors.AsType[misfit](err); ok {
 		if _, file, _, _ := runtime.Caller(3); strings.HasSuffix(file, "_gen.go") {
@@ -300,8 +303,9 @@ func textObject(values map[string]string) json.RawMessage {
 	return o.appendTo(nil)
 }
 
-// Provide has handlers and hooks find more in the contexts of their calls, from now on: with is given a context, and returns one with
-// more values in it. The values are all that counts, and what the context of a call has by itself comes first.
+// Provide has handlers and hooks find more in the contexts of their calls, from now on: with is
+// given a context, and returns one with more values in it. The values are all that counts, and what
+// the context of a call has by itself comes first.
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,8 @@ const maxShown = 80
 // mostInput limits the bytes read from standard input.
 const mostInput = 64 << 20
 
-// arguments parses the words after a tool's name as its arguments, and validates them against its schema.
+// arguments parses the words after a tool's name as its arguments, and validates them against its
+// schema.
 func arguments(tool *mcp.Tool, words []string, in io.Reader) (json.RawMessage, error) {
 	takes := readInput(tool.InputSchema)
 	given, err := takes.read(words, in)
@@ -79,7 +80,8 @@ func (v *values) encode() (json.RawMessage, error) {
 	return strictjson.Marshal(all)
 }
 
-// read parses words such as name=value, and - for a JSON object on standard input, over which name=value takes precedence.
+// read parses words such as name=value, and - for a JSON object on standard input, over which
+// name=value takes precedence.
 func (in *input) read(words []string, stdin io.Reader) (*values, error) {
 	given := newValues()
 	object := false

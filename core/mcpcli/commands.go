@@ -220,7 +220,8 @@ func decode[T any](entries []json.RawMessage) []T {
 	return all
 }
 
-// Tools prints tools as text: how to call each, and its description. server precedes their names if it is not empty.
+// Tools prints tools as text: how to call each, and its description. server precedes their names if
+// it is not empty.
 func (p *Printer) Tools(server string, tools []mcp.Tool) error {
 	for _, t := range tools {
 		call := []string{terminal.Line(t.Name)}

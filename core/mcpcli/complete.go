@@ -17,10 +17,12 @@ import (
 // completionLimit limits how long completion takes.
 const completionLimit = 2 * time.Second
 
-// A suggestion returns what the word that begins with prefix may become. words are those before it, beginning with the name.
+// A suggestion returns what the word that begins with prefix may become. words are those before it,
+// beginning with the name.
 type suggestion func(ctx context.Context, c *client.Client, words []string, prefix string) []string
 
-// completer completes the words of a command: servers, and what suggest finds on the server. Errors yield no suggestions.
+// completer completes the words of a command: servers, and what suggest finds on the server. Errors
+// yield no suggestions.
 func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		var all []string
@@ -96,7 +98,8 @@ func completeCall(ctx context.Context, c *client.Client, words []string, prefix 
 	return all
 }
 
-// suggestArguments suggests the names of arguments that are not given yet, or values of the argument that is being typed.
+// suggestArguments suggests the names of arguments that are not given yet, or values of the
+// argument that is being typed.
 func suggestArguments(in input, given []string, prefix string) []string {
 	name, _, valued := strings.Cut(prefix, "=")
 	var all []string

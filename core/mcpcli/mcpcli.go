@@ -1,12 +1,15 @@
-// Package mcpcli makes the commands that call an MCP server from a terminal: tools, call, resources, read, prompts and prompt. A
-// server uses them to call itself, and petrock uses them to call any server: a [Target] says which.
+// Package mcpcli makes the commands that call an MCP server from a terminal: tools, call,
+// resources, read, prompts and prompt. A server uses them to call itself, and petrock uses them to
+// call any server: a [Target] says which.
 //
 // [Strict] makes any command line refuse unknown commands and arguments.
 //
-// Output is text on a terminal, and JSON anywhere else or with --json. Control characters in text from a server never reach the
-// terminal, and files that a server sends are never written outside the output folder.
+// Output is text on a terminal, and JSON anywhere else or with --json. Control characters in text
+// from a server never reach the terminal, and files that a server sends are never written outside
+// the output folder.
 //
-// The exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not reached.
+// The exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not
+// reached.
 package mcpcli
 
 import (
@@ -35,13 +38,16 @@ type Env struct {
 	Program string             // how the program is called in a terminal, for help texts
 	Info    mcp.Implementation // the client's name and version
 
-	// Target returns the target of one command. Each command has its own, because a target holds the values of its flags.
+	// Target returns the target of one command. Each command has its own, because a target holds
+	// the values of its flags.
 	Target func() Target
 
-	// Many says that command lines may name a server: SERVER as the first word, or a command after --. Without it there is one server.
+	// Many says that command lines may name a server: SERVER as the first word, or a command after
+	// --. Without it there is one server.
 	Many bool
 
-	// About is a paragraph on SERVER for help texts, and Examples are further example lines, by command. Both may be empty.
+	// About is a paragraph on SERVER for help texts, and Examples are further example lines, by
+	// command. Both may be empty.
 	About    string
 	Examples map[string][]string
 }
@@ -51,8 +57,8 @@ type Target interface {
 	// Flags adds the target's flags to cmd. common are the values of the flags that all commands have.
 	Flags(cmd *cobra.Command, common *Flags)
 
-	// Find returns the server that the words of a command line mean, and the words that remain. dash is the number of words before --,
-	// or -1 without --.
+	// Find returns the server that the words of a command line mean, and the words that remain.
+	// dash is the number of words before --, or -1 without --.
 	Find(words []string, dash int, shape Shape) (*Server, []string, error)
 
 	// Servers lists the names that SERVER may be, for completion.
@@ -141,8 +147,8 @@ type command struct {
 	shape  Shape
 }
 
-// newCommand completes cmd, whose Use has the words after the server, and makes it run do. suggest completes those words; nil suggests
-// none.
+// newCommand completes cmd, whose Use has the words after the server, and makes it run do. suggest
+// completes those words; nil suggests none.
 func newCommand(env Env, cmd *cobra.Command, shape Shape, suggest suggestion, do func(context.Context, *session, []string) error) *cobra.Command {
 	c := &command{Env: env, target: env.Target(), shape: shape}
 	name, rest, _ := strings.Cut(cmd.Use, " ")
@@ -183,8 +189,8 @@ type session struct {
 	progress *terminal.Progress
 }
 
-// run connects to the server that a command line means and calls do with the remaining words. An interrupt cancels the request and ends
-// the server in an orderly way.
+// run connects to the server that a command line means and calls do with the remaining words. An
+// interrupt cancels the request and ends the server in an orderly way.
 func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context, *session, []string) error) error {
 	return Report(c.Env, &c.flags, func() error {
 		if err := c.flags.Check(); err != nil {
@@ -215,7 +221,8 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 	})
 }
 
-// Interruptible returns a context that an interrupt or SIGTERM cancels. A second signal ends the process.
+// Interruptible returns a context that an interrupt or SIGTERM cancels. A second signal ends the
+// process.
 func Interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -249,8 +256,8 @@ type Fault struct {
 	Status  int    `json:"status"` // the exit code
 }
 
-// Report calls do, and prints its error as JSON if JSON is printed and the error has not been printed. Control characters in the error
-// are removed, because it may quote a server.
+// Report calls do, and prints its error as JSON if JSON is printed and the error has not been
+// printed. Control characters in the error are removed, because it may quote a server.
 func Report(env Env, flags *Flags, do func() error) error {
 	err := do()
 	if err != nil && terminal.Plain(err.Error()) != err.Error() {

@@ -127,9 +127,10 @@ func (p *Printer) writeFilesTo(env Env, dir string) {
 // mostFiles limits the files of one name in a folder.
 const mostFiles = 10_000
 
-// save writes data to a new file in a folder, and returns its path. It creates the folder if it does not exist. The file's name is
-// derived from name and the MIME type. save never overwrites a file, and never follows a link out of the folder:
-// fileName has no separators, and O_EXCL refuses links.
+// save writes data to a new file in a folder, and returns its path. It creates the folder if it
+// does not exist. The file's name is derived from name and the MIME type. save never overwrites a
+// file, and never follows a link out of the folder: fileName has no separators, and O_EXCL refuses
+// links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
 	if dir == "" {
 		dir = "."

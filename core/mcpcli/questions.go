@@ -24,7 +24,8 @@ type Asker struct {
 	progress *terminal.Progress // is hidden while a question is asked
 }
 
-// NewAsker returns an asker on standard input and standard error, or nil if one of them is not a terminal.
+// NewAsker returns an asker on standard input and standard error, or nil if one of them is not a
+// terminal.
 func NewAsker(env Env, progress *terminal.Progress) *Asker {
 	if !terminal.IsTerminal(env.In) || !terminal.IsTerminal(env.Err) {
 		return nil
@@ -40,7 +41,8 @@ func suggested(text string) string {
 	return " [" + terminal.Plain(text) + "]"
 }
 
-// Line asks a question, and returns the line that the user types. fallback is shown as the default, and returned for an empty line.
+// Line asks a question, and returns the line that the user types. fallback is shown as the default,
+// and returned for an empty line.
 func (a *Asker) Line(ctx context.Context, question, fallback string) (string, error) {
 	text, err := a.line(ctx, terminal.Plain(question)+suggested(fallback)+": ")
 	return cmp.Or(text, fallback), err

@@ -12,8 +12,9 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// An exchange is one POST and its response. It implements [mcp.Responder]. The response is plain JSON if the answer
-// to the call is all there is. It is a stream as soon as the call sends something else first or takes long.
+// An exchange is one POST and its response. It implements [mcp.Responder]. The response is plain
+// JSON if the answer to the call is all there is. It is a stream as soon as the call sends
+// something else first or takes long.
 type exchange struct {
 	h        *Handler
 	w        http.ResponseWriter // used by the stream alone once there is one
@@ -88,15 +89,16 @@ func (e *exchange) begin() {
 	go e.pump()
 }
 
-// prime sends an event without data, whose id the client can resume from if its revision has that. mu is held.
+// prime sends an event without data, whose id the client can resume from if its revision has that.
+// mu is held.
 func (e *exchange) prime() {
 	if e.session != nil && e.session.Revision() >= mcp.Revision20251125 {
 		e.stream.mark(0)
 	}
 }
 
-// pump writes the stream to the client. If the client is sent away before the call is answered, the connection ends
-// and the call goes on.
+// pump writes the stream to the client. If the client is sent away before the call is answered, the
+// connection ends and the call goes on.
 func (e *exchange) pump() {
 	defer close(e.written)
 	defer e.leave()
@@ -106,8 +108,8 @@ func (e *exchange) pump() {
 	}
 }
 
-// leave notes that the client has its answer or no longer waits for it. From then on, a call that goes on does not
-// keep the session alive.
+// leave notes that the client has its answer or no longer waits for it. From then on, a call that
+// goes on does not keep the session alive.
 func (e *exchange) leave() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -204,8 +206,8 @@ func (e *exchange) wait() {
 	}
 }
 
-// finish is deferred: it completes the response even if the handler of the call ended the goroutine, which is the
-// connection's.
+// finish is deferred: it completes the response even if the handler of the call ended the
+// goroutine, which is the connection's.
 func (e *exchange) finish() {
 	e.wait()
 	switch {
@@ -269,8 +271,8 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// maxUnflushed is the size of a response that net/http buffers until the handler returns. It then sets the
-// Content-Length itself, and writing does not block.
+// maxUnflushed is the size of a response that net/http buffers until the handler returns. It then
+// sets the Content-Length itself, and writing does not block.
 const maxUnflushed = 2 << 10
 
 // serveInitialize serves initialize, which begins a session.

@@ -59,7 +59,8 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 		g.setNoStore(header) // browsers do not cache responses to POST, and the handler's have a Content-Type
 	}
 	if r.TransferEncoding != nil {
-		// There may have been a Content-Length too, which net/http drops: do not trust what follows such a request.
+		// There may have been a Content-Length too, which net/http drops: do not trust what follows
+		// such a request.
 		header["Connection"] = g.headers.close
 	}
 	if err := g.origins.admit(header, r); err != nil {
@@ -121,8 +122,8 @@ func serveHealth(w http.ResponseWriter, r *http.Request) {
 	w.Write([]byte("ok\n"))
 }
 
-// authenticate returns the request with the identity of its caller. If no gate accepts it, authenticate responds and
-// returns nil.
+// authenticate returns the request with the identity of its caller. If no gate accepts it,
+// authenticate responds and returns nil.
 func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	for _, gate := range g.Gates {
 		id, err := gate.Enter(r)
@@ -153,7 +154,8 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Reque
 	return nil
 }
 
-// challenge refuses a request with the challenges of all gates. why is an error code of RFC 6750, or "".
+// challenge refuses a request with the challenges of all gates. why is an error code of RFC 6750,
+// or "".
 func (g *guard) challenge(w http.ResponseWriter, r *http.Request, why, message string) {
 	for _, gate := range g.Gates {
 		w.Header().Add("WWW-Authenticate", gate.Challenge(why, nil))
@@ -177,7 +179,8 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, messa
 	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
 }
 
-// serveLogged serves a request, and logs it and the status of its response. It logs neither contents nor callers.
+// serveLogged serves a request, and logs it and the status of its response. It logs neither
+// contents nor callers.
 func (g *guard) serveLogged(w http.ResponseWriter, r *http.Request) {
 	began, shown := time.Now(), []any{"method", r.Method, "path", clip(r.URL.Path)}
 	if method := r.Header.Get("Mcp-Method"); method != "" {
@@ -221,7 +224,8 @@ const maxShown = 200
 // clip shortens what a client sent.
 func clip(text string) string { return strictjson.Clip(text, maxShown) }
 
-// clearReadDeadline removes the read deadline of a request once its body has been read: the response may take any time.
+// clearReadDeadline removes the read deadline of a request once its body has been read: the
+// response may take any time.
 func clearReadDeadline(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		http.NewResponseController(w).SetReadDeadline(time.Time{})

@@ -3,17 +3,19 @@
 //	handler := mcphttp.NewHandler(server, mcphttp.Options{})
 //	err := mcphttp.Serve(ctx, handler, mcphttp.ServeOptions{Addr: "127.0.0.1:8181"})
 //
-// A [Handler] is an [http.Handler] over the sessions of a server of package mcp. [Serve] listens, and checks each request
-// before the handler gets it, in this order: Host and Origin (403), path (404), credentials (401).
+// A [Handler] is an [http.Handler] over the sessions of a server of package mcp. [Serve] listens,
+// and checks each request before the handler gets it, in this order: Host and Origin (403), path
+// (404), credentials (401).
 //
-// On a loopback address, where web pages can make browsers of the same machine send requests, Host and Origin must be
-// names of this machine or listed in the options. On other addresses any Host is accepted; an Origin must be listed or be
-// that of the Host, which must itself be listed if there are no gates. Accepted origins get CORS headers. Cookies are
-// not used.
+// On a loopback address, where web pages can make browsers of the same machine send requests, Host
+// and Origin must be names of this machine or listed in the options. On other addresses any Host is
+// accepted; an Origin must be listed or be that of the Host, which must itself be listed if there
+// are no gates. Accepted origins get CORS headers. Cookies are not used.
 //
-// Any other address than a loopback one requires a gate, or a proxy that handles TLS and authentication. Serve has no
-// TLS. It speaks HTTP/1.1 with the limits of net/http: a header above the limit gets status 431, a slow header ends the
-// connection, and reading a slow body fails with [os.ErrDeadlineExceeded]. Responses have no time limit.
+// Any other address than a loopback one requires a gate, or a proxy that handles TLS and
+// authentication. Serve has no TLS. It speaks HTTP/1.1 with the limits of net/http: a header above
+// the limit gets status 431, a slow header ends the connection, and reading a slow body fails with
+// [os.ErrDeadlineExceeded]. Responses have no time limit.
 package mcphttp
 
 import (
@@ -41,8 +43,8 @@ type Options struct {
 	// MaxBody is the size limit of a message, in bytes (default: MaxMessage of the server).
 	MaxBody int64
 
-	// MaxSessions limits all sessions, MaxSessionsEach those of one client. Open subscriptions count as sessions
-	// (default 10,000 and 1,000).
+	// MaxSessions limits all sessions, MaxSessionsEach those of one client. Open subscriptions
+	// count as sessions (default 10,000 and 1,000).
 	MaxSessions, MaxSessionsEach int
 
 	// MaxCalls limits the requests in flight. Further requests get status 503 (default 1,000).
@@ -51,12 +53,12 @@ type Options struct {
 	// SessionIdle is how long a session is kept that its client does not use (default 30 minutes).
 	SessionIdle time.Duration
 
-	// ReplayBuffer is how many bytes of a session's streams are kept for a client that lost its connection and
-	// resumes, and how many a client may leave unread (default 256 KiB).
+	// ReplayBuffer is how many bytes of a session's streams are kept for a client that lost its
+	// connection and resumes, and how many a client may leave unread (default 256 KiB).
 	ReplayBuffer int
 
-	// KeepAlive is the interval of comments on a quiet stream. The response to a call that takes longer becomes a
-	// stream (default 15 seconds).
+	// KeepAlive is the interval of comments on a quiet stream. The response to a call that takes
+	// longer becomes a stream (default 15 seconds).
 	KeepAlive time.Duration
 
 	// WriteTimeout is how long a client may take to accept a part of a response (default 30 seconds).
@@ -65,13 +67,14 @@ type Options struct {
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
 	Challenge func(scopes []string) string
 
-	// Client identifies the client of a request, for MaxSessionsEach (default: the identity of the caller, or else
-	// the remote address). See [ForwardedClient].
+	// Client identifies the client of a request, for MaxSessionsEach (default: the identity of the
+	// caller, or else the remote address). See [ForwardedClient].
 	Client func(r *http.Request) string
 }
 
-// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not authenticate: that has
-// been done before, and a session belongs to the [auth.Identity] that began it, if there is one.
+// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not
+// authenticate: that has been done before, and a session belongs to the [auth.Identity] that began
+// it, if there is one.
 type Handler struct {
 	server    *mcp.Server
 	o         Options
@@ -168,8 +171,8 @@ func (h *Handler) refuse(w http.ResponseWriter, status int, id jsonrpc.ID, e *js
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 
-// Shutdown refuses further calls, and ends all sessions and streams. Calls in flight may finish until ctx ends. It
-// returns nil if all have finished, and otherwise the cause of ctx.
+// Shutdown refuses further calls, and ends all sessions and streams. Calls in flight may finish
+// until ctx ends. It returns nil if all have finished, and otherwise the cause of ctx.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if h.closing.Load() {
@@ -275,7 +278,8 @@ func accepts(accept []string, media string) bool {
 	return false
 }
 
-// firstRead is the size limit of the first buffer of a body: a client may send less than its Content-Length says.
+// firstRead is the size limit of the first buffer of a body: a client may send less than its
+// Content-Length says.
 const firstRead = 64 << 10
 
 // readBody reads a message, or returns a status and a reason.
@@ -311,8 +315,8 @@ func (h *Handler) tooLarge() string {
 	return fmt.Sprintf("the message is larger than %d bytes", h.o.MaxBody)
 }
 
-// route decides how a message is served. A request that names its revision, in a header or in its _meta, is stateless;
-// any other belongs to a session.
+// route decides how a message is served. A request that names its revision, in a header or in its
+// _meta, is stateless; any other belongs to a session.
 func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
@@ -343,8 +347,8 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	}
 }
 
-// sessionHeaders returns the values of MCP-Protocol-Version and Mcp-Session-Id, or "" for those that are
-// missing.
+// sessionHeaders returns the values of MCP-Protocol-Version and Mcp-Session-Id, or "" for those
+// that are missing.
 func sessionHeaders(header http.Header) (version, id string, err *jsonrpc.Error) {
 	version, sole := single(header["Mcp-Protocol-Version"])
 	id, soleID := single(header["Mcp-Session-Id"])
@@ -354,7 +358,8 @@ func sessionHeaders(header http.Header) (version, id string, err *jsonrpc.Error)
 	return version, id, nil
 }
 
-// single returns the value of a header, or "" if it is missing. It reports false if it was sent several times.
+// single returns the value of a header, or "" if it is missing. It reports false if it was sent
+// several times.
 func single(values []string) (string, bool) {
 	switch len(values) {
 	case 0:

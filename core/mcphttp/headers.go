@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CheckRequest implements [mcp.Responder]: headers that repeat parts of a request must be equal to them, so that proxies
-// may go by the headers.
+// CheckRequest implements [mcp.Responder]: headers that repeat parts of a request must be equal to
+// them, so that proxies may go by the headers.
 func (e *exchange) CheckRequest(c *mcp.Call, version string) error {
 	switch {
 	case e.version == "":
@@ -87,8 +87,8 @@ func decodeHeader(value string) (text string, ok bool) {
 	return string(raw), err == nil && utf8.Valid(raw) && !strings.ContainsAny(inner, "\r\n")
 }
 
-// checkArgument compares a header with the argument that it repeats. The input schema refuses arguments of the wrong
-// type.
+// checkArgument compares a header with the argument that it repeats. The input schema refuses
+// arguments of the wrong type.
 func checkArgument(header http.Header, a mcp.HeaderArgument, value json.RawMessage) error {
 	switch first := strictjson.First(value); {
 	case first == 0 || first == 'n':
@@ -108,7 +108,8 @@ func checkArgument(header http.Header, a mcp.HeaderArgument, value json.RawMessa
 	return nil
 }
 
-// sameNumber reports whether two texts are the same integer, of those that every client can represent exactly.
+// sameNumber reports whether two texts are the same integer, of those that every client can
+// represent exactly.
 func sameNumber(a, b string) bool {
 	const most = 1<<53 - 1
 	if len(a) > len("-9007199254740991") {

@@ -18,7 +18,8 @@ type originPolicy struct {
 	all           bool            // allow all origins
 }
 
-// newOriginPolicy returns the policy of a server that listens on addr, which may be nil to check the lists alone.
+// newOriginPolicy returns the policy of a server that listens on addr, which may be nil to check
+// the lists alone.
 func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
 	p := &originPolicy{loopback: IsLoopback(addr), hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
 	if p.loopback {
@@ -48,8 +49,8 @@ func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, err
 	return p, nil
 }
 
-// admit returns a [*HostError] or [*OriginError] for a request that is not served. For a request with an Origin that is
-// served, it adds CORS headers to those of the response.
+// admit returns a [*HostError] or [*OriginError] for a request that is not served. For a request
+// with an Origin that is served, it adds CORS headers to those of the response.
 func (p *originPolicy) admit(header http.Header, r *http.Request) error {
 	if !p.allowsHost(r.Host) {
 		return &HostError{r.Host}
@@ -67,8 +68,9 @@ func (p *originPolicy) admit(header http.Header, r *http.Request) error {
 	return nil
 }
 
-// allowsHost reports whether a server may be called by the name in a Host header. On other than loopback addresses any
-// name is allowed: callers are authenticated there, here or by a proxy, which may use another name.
+// allowsHost reports whether a server may be called by the name in a Host header. On other than
+// loopback addresses any name is allowed: callers are authenticated there, here or by a proxy,
+// which may use another name.
 func (p *originPolicy) allowsHost(host string) bool {
 	return !p.loopback || p.knowsHost(host)
 }
@@ -85,8 +87,9 @@ func (p *originPolicy) knowsHost(host string) bool {
 	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
 }
 
-// allowsOrigin reports whether pages of an origin may call a server by the name host, which is allowed. Pages of the host
-// itself may. Without authentication the host must be known: any page can make its own name resolve to this server.
+// allowsOrigin reports whether pages of an origin may call a server by the name host, which is
+// allowed. Pages of the host itself may. Without authentication the host must be known: any page
+// can make its own name resolve to this server.
 func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	if p.all {
 		return true
@@ -170,7 +173,8 @@ const (
 // maxParameters limits the headers with arguments of a tool that a page may ask for at once.
 const maxParameters = 100
 
-// preflight answers a CORS preflight request, and reports whether r is one. Its origin has been checked.
+// preflight answers a CORS preflight request, and reports whether r is one. Its origin has been
+// checked.
 func preflight(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodOptions || r.Header["Origin"] == nil || r.Header["Access-Control-Request-Method"] == nil {
 		return false

@@ -18,13 +18,14 @@ import (
 type Service interface {
 	http.Handler
 
-	// Shutdown refuses further calls. It returns when those in flight have ended, or with an error when ctx has.
+	// Shutdown refuses further calls. It returns when those in flight have ended, or with an error
+	// when ctx has.
 	Shutdown(ctx context.Context) error
 }
 
-// Serve serves h until ctx ends. Then it stops accepting connections, lets calls in flight go on for the grace period,
-// ends all streams and returns nil. Its errors are an [*OptionError], an [*UnprotectedError], or those of package net.
-// Signals are the caller's.
+// Serve serves h until ctx ends. Then it stops accepting connections, lets calls in flight go on
+// for the grace period, ends all streams and returns nil. Its errors are an [*OptionError], an
+// [*UnprotectedError], or those of package net. Signals are the caller's.
 func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	o = o.WithDefaults()
 	listener := o.Listener
@@ -64,8 +65,8 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	return nil
 }
 
-// newHTTPServer returns a server of net/http with all limits. The contexts of calls do not end with ctx: calls have a
-// grace period.
+// newHTTPServer returns a server of net/http with all limits. The contexts of calls do not end with
+// ctx: calls have a grace period.
 func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -82,7 +83,8 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	}
 }
 
-// closeTimeout is how long, once all calls have ended, their last bytes and incomplete requests may take.
+// closeTimeout is how long, once all calls have ended, their last bytes and incomplete requests may
+// take.
 const closeTimeout = time.Second
 
 // shutDown lets calls in flight go on for the grace period, and closes all connections.
@@ -119,8 +121,9 @@ type ServeOptions struct {
 	Idle          time.Duration // how long an idle connection is kept (default 2 minutes)
 	Grace         time.Duration // for calls in flight at the end (default 10 seconds)
 
-	// Remedy returns advice for the operator of the server, such as a flag that would allow a request. It is appended
-	// to the message of a refused request. err is a [*HostError], [*OriginError] or [*PathError]. nil gives none.
+	// Remedy returns advice for the operator of the server, such as a flag that would allow a
+	// request. It is appended to the message of a refused request. err is a [*HostError],
+	// [*OriginError] or [*PathError]. nil gives none.
 	Remedy func(err error) string
 
 	Logger *slog.Logger        // gets errors, and every request at level debug (default: discards)
@@ -161,8 +164,8 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("%s does not exist; the endpoint is %s", clip(e.Path), e.Endpoint)
 }
 
-// An UnprotectedError says that [Serve] refused to listen for other machines without authentication: set Gates or
-// BehindProxy, or listen on a loopback address.
+// An UnprotectedError says that [Serve] refused to listen for other machines without
+// authentication: set Gates or BehindProxy, or listen on a loopback address.
 type UnprotectedError struct{ Addr string }
 
 func (e *UnprotectedError) Error() string {
@@ -239,8 +242,9 @@ func (o ServeOptions) check() error {
 	return nil
 }
 
-// Listen listens on a TCP address such as 127.0.0.1:8181, or on a free port if the port is 0. If a host name has several
-// addresses, Listen uses one of them. "" means [DefaultAddr]; package net would listen on every address.
+// Listen listens on a TCP address such as 127.0.0.1:8181, or on a free port if the port is 0. If a
+// host name has several addresses, Listen uses one of them. "" means [DefaultAddr]; package net
+// would listen on every address.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	if addr == "" {
 		addr = DefaultAddr
@@ -258,8 +262,9 @@ func IsLoopback(addr net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// ForwardedClient identifies the clients of a server behind a proxy, see [Options].Client: by the identity of the caller,
-// or else by the last address in X-Forwarded-For, which the proxy appended. Clients may forge the addresses before it.
+// ForwardedClient identifies the clients of a server behind a proxy, see [Options].Client: by the
+// identity of the caller, or else by the last address in X-Forwarded-For, which the proxy appended.
+// Clients may forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
 	if id := auth.From(r.Context()); id != nil {
 		return id.Principal()

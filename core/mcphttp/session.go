@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A session is one over HTTP. Its messages come by POST. Messages that belong to no call go over a stream that the
-// client opens by GET.
+// A session is one over HTTP. Its messages come by POST. Messages that belong to no call go over a
+// stream that the client opens by GET.
 type session struct {
 	*mcp.Session
 	id        string
@@ -86,8 +86,8 @@ func (h *Handler) givePlace(client string) {
 	}
 }
 
-// register lets requests find a session, and counts as one that uses it. It reports false if the handler is shutting
-// down.
+// register lets requests find a session, and counts as one that uses it. It reports false if the
+// handler is shutting down.
 func (h *Handler) register(s *session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,8 +140,9 @@ func (h *Handler) find(id string, r *http.Request) *session {
 // sweepInterval is the time between two sweeps.
 func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
 
-// sweep ends the sessions that have been idle for too long. It runs again as long as there are sessions. One timer for
-// all is simpler than one for each, which every request would have to reset.
+// sweep ends the sessions that have been idle for too long. It runs again as long as there are
+// sessions. One timer for all is simpler than one for each, which every request would have to
+// reset.
 func (h *Handler) sweep() {
 	now := time.Now()
 	before := now.Add(-h.o.SessionIdle).UnixNano()
@@ -177,8 +178,8 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends when the
-// credentials of the client expire.
+// get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends
+// when the credentials of the client expire.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	s := h.named(w, r)
 	if s == nil {

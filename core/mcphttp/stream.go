@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// streams are the streams of one session: one for each call, and one for messages that belong to no call. They share a lock
-// and a size limit for events that clients may ask for again.
+// streams are the streams of one session: one for each call, and one for messages that belong to no
+// call. They share a lock and a size limit for events that clients may ask for again.
 type streams struct {
 	limit int
 
@@ -25,8 +25,8 @@ type streams struct {
 
 func newStreams(limit int) *streams { return &streams{limit: limit} }
 
-// A stream is a sequence of messages to a client. It outlives the connection that it is sent over, so that the client can
-// resume it over another. Adding a message never waits for the client.
+// A stream is a sequence of messages to a client. It outlives the connection that it is sent over,
+// so that the client can resume it over another. Adding a message never waits for the client.
 type stream struct {
 	*streams
 	name     string // part of event ids; "" if the stream cannot be resumed
@@ -59,8 +59,8 @@ func (all *streams) open() *stream {
 	return s
 }
 
-// openOnce starts a stream that ends with its connection. If the client reads too slowly, a whole stream ends; any other
-// drops events before the answer.
+// openOnce starts a stream that ends with its connection. If the client reads too slowly, a whole
+// stream ends; any other drops events before the answer.
 func (all *streams) openOnce(whole bool) *stream { return &stream{streams: all, whole: whole} }
 
 // lasts reports whether a client can resume the stream.
@@ -132,8 +132,9 @@ func (s *stream) append(e event, last bool) error {
 	return err
 }
 
-// makeRoom drops events above the size limit: first streams of finished calls whose clients have seen all, then those of
-// other finished calls, then the oldest events of the largest stream, but never the latest event of a stream. mu is held.
+// makeRoom drops events above the size limit: first streams of finished calls whose clients have
+// seen all, then those of other finished calls, then the oldest events of the largest stream, but
+// never the latest event of a stream. mu is held.
 func (s *stream) makeRoom() error {
 	s.dropOver(s, func(old *stream) bool { return old.seen })
 	s.dropOver(s, func(*stream) bool { return true })
@@ -150,8 +151,8 @@ func (s *stream) makeRoom() error {
 	return nil
 }
 
-// dropOver drops streams of finished calls, the oldest first, until there is room. It keeps streams that have a reader, that
-// are but, or for which fits reports false. mu is held.
+// dropOver drops streams of finished calls, the oldest first, until there is room. It keeps streams
+// that have a reader, that are but, or for which fits reports false. mu is held.
 func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
 	for i := 0; i < len(all.calls) && all.size > all.limit; {
 		if old := all.calls[i]; old != but && old.finished != 0 && old.reader == nil && fits(old) {
@@ -162,7 +163,8 @@ func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
 	}
 }
 
-// largest returns the stream with the most to spare, one included, and what all have to spare. mu is held.
+// largest returns the stream with the most to spare, one included, and what all have to spare. mu
+// is held.
 func (all *streams) largest(one *stream) (most *stream, spare int) {
 	most = one
 	look := func(s *stream) {
@@ -245,8 +247,8 @@ func (all *streams) forget(before int64) {
 	}
 }
 
-// after returns a reader of the events after the one with that id. "" means the stream for messages that belong to no call.
-// It reports whether the event exists.
+// after returns a reader of the events after the one with that id. "" means the stream for messages
+// that belong to no call. It reports whether the event exists.
 func (all *streams) after(id string) (*reader, bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -276,7 +278,8 @@ func (all *streams) named(name string) *stream {
 	return nil
 }
 
-// A reader is a connection that a stream is sent over. A stream has one at a time: a new one replaces the old one.
+// A reader is a connection that a stream is sent over. A stream has one at a time: a new one
+// replaces the old one.
 type reader struct {
 	*stream
 	next int           // the number of the next event
@@ -325,7 +328,8 @@ func (s *stream) dismiss() {
 	s.dismissLocked(s.first + len(s.events))
 }
 
-// dismissLocked stops the reader before the event with a number: later ones are for another reader. mu is held.
+// dismissLocked stops the reader before the event with a number: later ones are for another reader.
+// mu is held.
 func (s *stream) dismissLocked(before int) {
 	if s.reader != nil {
 		s.reader.gone, s.reader.last = true, before

@@ -13,9 +13,10 @@ import (
 
 // An Example is the input of a component and the result that a test expects.
 //
-// The input of a tool or a prompt and the output of a tool are JSON: a string is JSON text, and any other value is
-// encoded. A Go value is the better choice, because renaming one of its fields also renames it in the test. JSON text is for
-// what no Go value encodes to, such as a missing field or one of the wrong type.
+// The input of a tool or a prompt and the output of a tool are JSON: a string is JSON text, and any
+// other value is encoded. A Go value is the better choice, because renaming one of its fields also
+// renames it in the test. JSON text is for what no Go value encodes to, such as a missing field or
+// one of the wrong type.
 type Example struct {
 	Name   string // what it shows, for [testing.T.Run]
 	Input  any    // arguments of a tool or a prompt; the URI of a resource, as a string

@@ -15,10 +15,10 @@
 //		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
 //	}
 //
-// [Serve] makes a server, [Connect] connects to an existing one, both with a [client.InProcess] client. Calls
-// go through the whole protocol: arguments are validated, and results are rendered for the revision. The
-// functions of [Options] answer questions of the server. Errors of the protocol fail the test, except those
-// of [Client.Call]. The connection ends with the test.
+// [Serve] makes a server, [Connect] connects to an existing one, both with a [client.InProcess]
+// client. Calls go through the whole protocol: arguments are validated, and results are rendered
+// for the revision. The functions of [Options] answer questions of the server. Errors of the
+// protocol fail the test, except those of [Client.Call]. The connection ends with the test.
 package mcptest
 
 import (
@@ -109,8 +109,9 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	return c
 }
 
-// Call sends a request and decodes its result into result, which may be nil. An error of the server is a
-// [*jsonrpc.Error]. If the server is one of [Serve], the error of a call that panicked says where.
+// Call sends a request and decodes its result into result, which may be nil. An error of the server
+// is a [*jsonrpc.Error]. If the server is one of [Serve], the error of a call that panicked says
+// where.
 func (c *Client) Call(method string, params, result any) error {
 	return c.CallContext(c.t.Context(), method, params, result)
 }

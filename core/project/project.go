@@ -85,7 +85,8 @@ func CheckMerged(file string, text []byte) error {
 }
 
 // Source returns the folder of the source of a program: the project of that name around the working
-// directory, or else the one that the program that runs lies in. If it is in neither, the error is [ErrNone].
+// directory, or else the one that the program that runs lies in. If it is in neither, the error is
+// [ErrNone].
 func Source(program string) (string, error) {
 	var places []string
 	if dir, err := os.Getwd(); err == nil {
@@ -123,7 +124,8 @@ func (e *otherError) Error() string {
 
 func (e *otherError) Is(target error) bool { return target == ErrNone }
 
-// Variable is the environment variable of a program for something: that of my-server for data is MY_SERVER_DATA.
+// Variable is the environment variable of a program for something: that of my-server for data is
+// MY_SERVER_DATA.
 func Variable(program, what string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CheckType compares the schema with the Go type that is decoded or encoded by it. Its error names the first
-// difference, such as `SearchInput has "query", its input schema has "qurey"`.
+// CheckType compares the schema with the Go type that is decoded or encoded by it. Its error names
+// the first difference, such as `SearchInput has "query", its input schema has "qurey"`.
 //
 //   - A property that the schema names or requires must be a field of the struct.
 //   - A field must be a property if the schema forbids other properties, unless the schema is
@@ -24,9 +24,9 @@ import (
 //   - The default in a field's tag must be the default in the schema.
 //
 // This holds for properties, items and values of maps too. Otherwise the schema may be narrower or
-// wider than the type: how values are limited is up to the schema, and so is which properties are required, unless exact says that
-// it has to be those that [Infer] would require. Types with
-// their own JSON encoding or a method JSONSchema, json.RawMessage and interfaces fit every schema.
+// wider than the type: how values are limited is up to the schema, and so is which properties are
+// required, unless exact says that it has to be those that [Infer] would require. Types with their
+// own JSON encoding or a method JSONSchema, json.RawMessage and interfaces fit every schema.
 func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 	f := fitting{direction: d, exact: exact}
 	return f.check(s.root, t, spot{}, false)
@@ -141,8 +141,8 @@ func (f *fitting) form(t reflect.Type) kinds {
 	return 0
 }
 
-// mayBe reports whether the set allows some values of a kind, or null, which Go types read and write in place
-// of a value.
+// mayBe reports whether the set allows some values of a kind, or null, which Go types read and
+// write in place of a value.
 func (k kinds) mayBe(kind kinds) bool {
 	if kind == integerKind || kind == numberKind {
 		kind = integerKind | numberKind
@@ -150,7 +150,8 @@ func (k kinds) mayBe(kind kinds) bool {
 	return k == 0 || k&(kind|nullKind) != 0
 }
 
-// alternatives compares the branches of anyOf or oneOf, of which one must be for values like those of t.
+// alternatives compares the branches of anyOf or oneOf, of which one must be for values like those
+// of t.
 func (f *fitting) alternatives(branches []*node, form kinds, t reflect.Type, at spot, branch bool) error {
 	var possible []*node
 	for _, n := range branches {

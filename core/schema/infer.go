@@ -43,8 +43,8 @@ type Enumerator interface{ SchemaEnum() []any }
 // method is called on the zero value.
 type Describer interface{ SchemaDescription() string }
 
-// Infer returns the schema of a Go type, as a document. It describes what package strictjson reads, or what
-// encoding/json writes.
+// Infer returns the schema of a Go type, as a document. It describes what package strictjson reads,
+// or what encoding/json writes.
 //
 //   - Structs are objects that allow no other properties. Names, embedding and the options omitempty,
 //     omitzero and string are those of encoding/json. An input may leave out a pointer, a field with
@@ -183,8 +183,9 @@ func (in *inference) definition(t reflect.Type) string {
 	}
 }
 
-// DefinitionName returns the name that the definition of a type has in $defs: its Go name without packages, and
-// with _ for whatever is not a letter or a digit. Page[example.com/model.Item] is Page_Item.
+// DefinitionName returns the name that the definition of a type has in $defs: its Go name without
+// packages, and with _ for whatever is not a letter or a digit. Page[example.com/model.Item] is
+// Page_Item.
 func DefinitionName(goName string) string {
 	isPart := func(r rune) bool { return !strings.ContainsRune("[]{}(),;* \"`", r) }
 	isWord := func(r rune) bool { return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
@@ -204,7 +205,8 @@ func DefinitionName(goName string) string {
 	return strings.Join(words, "_")
 }
 
-// named is the schema of a named type: what is known of it, what it says of itself, or what is under it.
+// named is the schema of a named type: what is known of it, what it says of itself, or what is
+// under it.
 func (in *inference) named(t reflect.Type) (Keywords, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():

@@ -38,8 +38,8 @@ func ParseTag(tag reflect.StructTag) (Tag, error) {
 	return t, err
 }
 
-// defaultIn returns the default in the tag "schema" of a field, or nil. It reads no other setting, which takes less
-// time than [ParseTag].
+// defaultIn returns the default in the tag "schema" of a field, or nil. It reads no other setting,
+// which takes less time than [ParseTag].
 func defaultIn(tag reflect.StructTag) (*string, error) {
 	if !strings.Contains(string(tag), "default") {
 		return nil, nil
@@ -151,8 +151,8 @@ func checkHeader(name string) error {
 	return nil
 }
 
-// Limit adds the bounds, the pattern, the format and the enum of the tag to the schema of its field. quoted
-// says that the field stands in a string because of its json tag.
+// Limit adds the bounds, the pattern, the format and the enum of the tag to the schema of its
+// field. quoted says that the field stands in a string because of its json tag.
 func (t Tag) Limit(k Keywords, quoted bool) (Keywords, error) {
 	kind := strings.Trim(k.Get("type"), `"`)
 	limited := t.Min+t.Max+t.Pattern+t.Format != "" || t.Unique || t.Enum != nil
@@ -312,7 +312,8 @@ func (k Keywords) String() string {
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
 
-// DefaultJSON returns the default of the tag as JSON, for a field of type t whose schema is k. The schema must allow it.
+// DefaultJSON returns the default of the tag as JSON, for a field of type t whose schema is k. The
+// schema must allow it.
 func (tag Tag) DefaultJSON(k Keywords, t reflect.Type) (string, error) {
 	if err := setDefault(reflect.New(t).Elem(), *tag.Default); err != nil {
 		return "", err
@@ -347,8 +348,9 @@ func setDefault(v reflect.Value, text string) error {
 	return nil
 }
 
-// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It does the same in structs
-// that v holds, but not behind pointers. A value of another kind is left alone.
+// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It
+// does the same in structs that v holds, but not behind pointers. A value of another kind is left
+// alone.
 func SetDefaults(v reflect.Value) error {
 	if v.Kind() != reflect.Struct || !hasDefault(v.Type()) {
 		return nil

@@ -267,7 +267,7 @@ func (s *httpServer) addGates(addr net.Addr) error {
 	if resource == "" && mcphttp.IsLoopback(addr) {
 		resource = localURL(addr)
 	}
-	for _, e := range s.Extensions {
+	for _, e := range s.extensions {
 		authenticator, ok := e.(Authenticator)
 		if !ok {
 			continue
@@ -290,7 +290,8 @@ func (s *httpServer) addGates(addr net.Addr) error {
 	return nil
 }
 
-// announce returns the lines that serve prints when it listens on addr. scopes are the scopes that tools require.
+// announce returns the lines that serve prints when it listens on addr. scopes are the scopes that
+// tools require.
 func (s *httpServer) announce(addr net.Addr, scopes map[string][]string) []string {
 	lines := []string{"serving " + localURL(addr)}
 	if isUnspecified(addr) {
@@ -346,7 +347,8 @@ func localURL(addr net.Addr) string {
 	return "http://" + addr.String() + "/mcp"
 }
 
-// A sizeFlag is the value of a flag for a number of bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower case.
+// A sizeFlag is the value of a flag for a number of bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in
+// upper or lower case.
 type sizeFlag[T int | int64] struct{ to *T }
 
 func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }

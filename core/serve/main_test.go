@@ -47,7 +47,9 @@ func hello(extensions ...Extension) Config {
 				return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "Hello " + a["who"]}}}}, nil
 			}))
 	}
-	return Config{Name: "hello", Version: "1.2.3", Instructions: "Add numbers.", Wire: func(string) Wiring { return Wiring{register, extensions} }}
+	return Config{Name: "hello", Version: "1.2.3", Instructions: "Add numbers.", Wire: func() Wiring {
+		return Wiring{register, func(string) []Extension { return extensions }}
+	}}
 }
 
 // keyed is hello with required keys.

@@ -1,11 +1,13 @@
-// Package serve is the command line of an MCP server. A main package describes the server, and [Main] does the rest:
+// Package serve is the command line of an MCP server. A main package describes the server, and
+// [Main] does the rest:
 //
 //	func main() {
 //		os.Exit(serve.Main(serve.Config{Name: "hello", Wire: wire}))
 //	}
 //
-// The commands are mcp (serve over standard input and output), serve (over HTTP), version, completion, and those that call the server's
-// own tools, resources and prompts in this process: tools, call, resources, read, prompts and prompt. An [Extension] adds more.
+// The commands are mcp (serve over standard input and output), serve (over HTTP), version,
+// completion, and those that call the server's own tools, resources and prompts in this process:
+// tools, call, resources, read, prompts and prompt. An [Extension] adds more.
 //
 // Linking this package reserves standard output for the protocol from the start: see package stdout.
 package serve
@@ -39,10 +41,11 @@ type Config struct {
 	// Name is the name of the program, and of the server that clients see.
 	Name string
 
-	// Wire returns what the server offers. Its argument is Name.
-	Wire func(name string) Wiring
+	// Wire returns what the server offers.
+	Wire func() Wiring
 
-	// Version is the version that clients see (default: that of the main module, from build information).
+	// Version is the version that clients see (default: that of the main module, from build
+	// information).
 	Version string
 
 	// Instructions tell the model how to use the server as a whole. They may be empty.
@@ -51,7 +54,8 @@ type Config struct {
 	// Addr is the default of serve --addr (default 127.0.0.1:8181).
 	Addr string
 
-	// KeysRequired makes serve refuse to start without API keys. Otherwise it requires them only where other machines reach it.
+	// KeysRequired makes serve refuse to start without API keys. Otherwise it requires them only
+	// where other machines reach it.
 	KeysRequired bool
 }
 
@@ -60,8 +64,9 @@ type Wiring struct {
 	// Register registers tools, resources and prompts. ctx ends with the server.
 	Register func(ctx context.Context, s *mcp.Server) error
 
-	// Extensions are opened in order after Register, and ended in reverse order.
-	Extensions []Extension
+	// Extensions returns the extensions of a program with this name. They are opened in order after
+	// Register, and ended in reverse order. It may be nil.
+	Extensions func(programName string) []Extension
 }
 
 // An Extension is a further part of a server, with its own flags and commands.
@@ -72,7 +77,8 @@ type Extension interface {
 	// Commands returns the extension's own commands.
 	Commands() []*cobra.Command
 
-	// Open registers on s what the extension offers, and starts its background work, which logs to log. end stops it and waits.
+	// Open registers on s what the extension offers, and starts its background work, which logs to
+	// log. end stops it and waits.
 	Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error)
 }
 
@@ -80,8 +86,9 @@ type Extension interface {
 type Authenticator interface {
 	Extension
 
-	// Gate returns a gate, and the pages that belong to it by their paths, which are public. The gate is nil if it is not configured.
-	// resource is the URL of the server as clients know it, such as https://mcp.example.com/mcp, or "" if it is not known.
+	// Gate returns a gate, and the pages that belong to it by their paths, which are public. The
+	// gate is nil if it is not configured. resource is the URL of the server as clients know it,
+	// such as https://mcp.example.com/mcp, or "" if it is not known.
 	Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error)
 
 	// Way says how to configure the gate, such as "name the issuer with --oauth-issuer".
@@ -120,7 +127,8 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 // A program is a server with its command line.
 type program struct {
 	Config
-	Wiring
+	register    func(ctx context.Context, s *mcp.Server) error
+	extensions  []Extension
 	out, errOut *os.File
 }
 
@@ -128,10 +136,16 @@ func newProgram(c Config, out, errOut *os.File) *program {
 	info, _ := debug.ReadBuildInfo()
 	c.Version = cmp.Or(c.Version, versionOf(info))
 	c.Addr = cmp.Or(c.Addr, mcphttp.DefaultAddr)
-	return &program{c, c.Wire(c.Name), out, errOut}
+	wiring := c.Wire()
+	p := &program{Config: c, register: wiring.Register, out: out, errOut: errOut}
+	if wiring.Extensions != nil {
+		p.extensions = wiring.Extensions(c.Name)
+	}
+	return p
 }
 
-// versionOf returns the version of the main module: that of go install, the pseudo-version of a build from a checkout, or devel.
+// versionOf returns the version of the main module: that of go install, the pseudo-version of a
+// build from a checkout, or devel.
 func versionOf(info *debug.BuildInfo) string {
 	if info == nil || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"
@@ -152,7 +166,7 @@ func (p *program) newRoot() *cobra.Command {
 	}
 	root.AddCommand(p.newMCP(), p.newServe(), p.newVersion())
 	root.AddCommand(p.newCalls()...)
-	for _, e := range p.Extensions {
+	for _, e := range p.extensions {
 		root.AddCommand(e.Commands()...)
 	}
 	return root
@@ -171,26 +185,28 @@ func (p *program) newVersion() *cobra.Command {
 
 // addFlags adds the flags of the extensions to a command.
 func (p *program) addFlags(cmd *cobra.Command) {
-	for _, e := range p.Extensions {
+	for _, e := range p.extensions {
 		e.Flags(cmd)
 	}
 }
 
-// open returns the server with everything that it offers. ctx ends with the server, and end is called after it.
+// open returns the server with everything that it offers. ctx ends with the server, and end is
+// called after it.
 func (p *program) open(ctx context.Context, log *slog.Logger) (server *mcp.Server, end func() error, err error) {
 	key, err := p.stateKey()
 	if err != nil {
 		return nil, nil, err
 	}
 	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log})
-	if err := p.Register(ctx, server); err != nil {
+	if err := p.register(ctx, server); err != nil {
 		return nil, nil, err
 	}
-	end, err = openAll(ctx, server, log, p.Extensions)
+	end, err = openAll(ctx, server, log, p.extensions)
 	return server, end, err
 }
 
-// openAll opens extensions in order. end ends all of them in reverse order. If one cannot be opened, those before it are ended.
+// openAll opens extensions in order. end ends all of them in reverse order. If one cannot be
+// opened, those before it are ended.
 func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, extensions []Extension) (end func() error, err error) {
 	var ends []func() error
 	end = func() error {
@@ -213,7 +229,8 @@ func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, extensions []
 // minStateKey is the minimum length of a state key.
 const minStateKey = 16
 
-// stateKey returns the key that signs state which clients carry between requests: that of the environment, or nil for a random one.
+// stateKey returns the key that signs state which clients carry between requests: that of the
+// environment, or nil for a random one.
 func (p *program) stateKey() ([]byte, error) {
 	variable := p.variable("state_key")
 	text, ok := os.LookupEnv(variable)
@@ -261,7 +278,8 @@ working directory or around this program.`,
 	return cmd
 }
 
-// serveDev builds and runs the project's own petrock, with the standard input and output of this process.
+// serveDev builds and runs the project's own petrock, with the standard input and output of this
+// process.
 func (p *program) serveDev() error {
 	root, err := project.Source(p.Name)
 	if err != nil {
@@ -280,7 +298,8 @@ func (p *program) serveDev() error {
 	return nil
 }
 
-// newCalls returns the commands that call this server: tools, call, resources, read, prompts and prompt.
+// newCalls returns the commands that call this server: tools, call, resources, read, prompts and
+// prompt.
 func (p *program) newCalls() []*cobra.Command {
 	dir, _ := os.Getwd() // it may have been removed, which must not prevent help
 	return mcpcli.Commands(mcpcli.Env{

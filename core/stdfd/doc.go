@@ -1,2 +1,3 @@
-// Package stdfd moves standard descriptors. It imports only package syscall, so that it can be used before package os is initialised.
+// Package stdfd moves standard descriptors. It imports only package syscall, so that it can be used
+// before package os is initialised.
 package stdfd

@@ -34,12 +34,12 @@ func NewExactDecoder[T any]() *Decoder[T] {
 	return &Decoder[T]{NewExactValueDecoder(reflect.TypeFor[T]())}
 }
 
-// Decode fills v from data, by the rules of encoding/json and its struct tags but
-// for these: keys match exactly, the rules of this package hold throughout, a whole
-// number may be written 3.0 or 3e2, bytes are a base64 string and a json.Number is a
-// number and nothing else, and what an interface held is not decoded into. Unknown
-// keys are ignored. It returns an [*Error] for input that is not acceptable JSON and a [*TypeError], with the
-// path, for what does not fit; v may then be filled in part.
+// Decode fills v from data, by the rules of encoding/json and its struct tags but for these: keys
+// match exactly, the rules of this package hold throughout, a whole number may be written 3.0 or
+// 3e2, bytes are a base64 string and a json.Number is a number and nothing else, and what an
+// interface held is not decoded into. Unknown keys are ignored. It returns an [*Error] for input
+// that is not acceptable JSON and a [*TypeError], with the path, for what does not fit; v may then
+// be filled in part.
 func (d *Decoder[T]) Decode(data []byte, v *T) error { return d.value.Decode(data, v) }
 
 // A ValueDecoder is a [Decoder] for a type that is known only at run time.

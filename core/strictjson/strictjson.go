@@ -126,8 +126,8 @@ func Append(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MarshalOutput is [Marshal] for what somebody is told as a whole: nothing in a list or a map is an empty list or
-// map all the same.
+// MarshalOutput is [Marshal] for what somebody is told as a whole: nothing in a list or a map is an
+// empty list or map all the same.
 func MarshalOutput(v any) (json.RawMessage, error) {
 	text, err := Marshal(v)
 	if err != nil || string(text) != "null" {
@@ -280,7 +280,8 @@ func AppendMember(dst []byte, key string, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// Clip returns text, or its first limit bytes and "…" if it is longer. Messages that quote input use it.
+// Clip returns text, or its first limit bytes and "…" if it is longer. Messages that quote input
+// use it.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -51,10 +51,12 @@ func (p Project) programs(view *typecheck.View) []string {
 // wire writes the wiring of a program.
 //
 //	// wire returns what the packages of this project offer.
-//	func wire(programName string) serve.Wiring {
+//	func wire() serve.Wiring {
 //		return serve.Wiring{
-//			Register:   register,
-//			Extensions: []serve.Extension{appserve.New(programName, posts.Feature())},
+//			Register: register,
+//			Extensions: func(programName string) []serve.Extension {
+//				return []serve.Extension{appserve.New(programName, posts.Feature())}
+//			},
 //		}
 //	}
 //
@@ -155,13 +157,14 @@ func (p Project) wiring(file gen.GoFile, features []jen.Code) {
 		extend("auth/oauth")
 	}
 	serve := path.Join(p.Core, "serve")
-	fields, parameter := []jen.Code{gen.KeyValue("Register", jen.Id("register"))}, "_"
+	fields := []jen.Code{gen.KeyValue("Register", jen.Id("register"))}
 	if len(extensions) > 0 {
-		parameter = "programName"
-		fields = append(fields, gen.KeyValue("Extensions", jen.Index().Qual(serve, "Extension").Values(extensions...)))
+		list := jen.Index().Qual(serve, "Extension")
+		newList := jen.Func().Params(program.Clone().String()).Add(list).Block(jen.Return(list.Clone().Values(extensions...)))
+		fields = append(fields, gen.KeyValue("Extensions", newList))
 	}
 	file.Comment("// wire returns what the packages of this project offer.")
-	file.Func().Id("wire").Params(jen.Id(parameter).String()).Qual(serve, "Wiring").Block(
+	file.Func().Id("wire").Params().Qual(serve, "Wiring").Block(
 		jen.Return(jen.Qual(serve, "Wiring").Custom(gen.Multiline(), fields...)),
 	)
 }

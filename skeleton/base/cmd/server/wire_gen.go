@@ -11,7 +11,7 @@ import (
 )
 
 // wire returns what the packages of this project offer.
-func wire(_ string) serve.Wiring {
+func wire() serve.Wiring {
 	return serve.Wiring{
 		Register: register,
 	}

@@ -3,4 +3,4 @@ package main
 import "github.com/petrock/petrock/core/serve"
 
 // wire stands in for the derived function, so that main.go is compiled and vetted here. Projects do not get this file.
-func wire(string) serve.Wiring { return serve.Wiring{} }
+func wire() serve.Wiring { return serve.Wiring{} }
