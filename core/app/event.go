@@ -33,8 +33,8 @@ type Record struct {
 	Result json.RawMessage `json:"result,omitempty"` // what Apply returned, if there is a key
 }
 
-// A Payload is the part of a [Record] that says which command to apply. [Feature.Map] replaces it if
-// no command can read it.
+// A Payload is the part of a [Record] that says which command to apply. [Feature.Map] replaces it
+// if no command can read it.
 type Payload struct {
 	Type    string
 	Version int
@@ -51,7 +51,8 @@ type decoded struct {
 	concerned *feature // the feature that err stops; nil if this build does not have it
 }
 
-// decode finds the command of a record. It reads the data only if the event is not in the state yet.
+// decode finds the command of a record. It reads the data only if the event is not in the state
+// yet.
 func (a *App) decode(r Record) decoded {
 	d, p := a.resolve(r)
 	if d.of != nil && r.Seq > d.of.feature.from {
@@ -98,8 +99,8 @@ func (a *App) resolve(r Record) (d decoded, p Payload) {
 	return d, p
 }
 
-// concerned returns the feature of an event that has no command: the feature of its type, or else the
-// one whose Map failed.
+// concerned returns the feature of an event that has no command: the feature of its type, or else
+// the one whose Map failed.
 func (a *App) concerned(eventType string, err error) *feature {
 	name, _, _ := strings.Cut(eventType, "/")
 	for _, f := range a.features {
@@ -174,8 +175,8 @@ func (a *App) commandOf(p *Payload) (*commandType, error) {
 	return nil, &unreadableError{text: "is mapped in a circle by func Map", remedy: "fix func Map: it has to return an event that a command reads"}
 }
 
-// mapPayload replaces a payload by what the first feature returns whose Map knows it. The feature of
-// its type is asked first.
+// mapPayload replaces a payload by what the first feature returns whose Map knows it. The feature
+// of its type is asked first.
 func (a *App) mapPayload(p *Payload) error {
 	own, _, _ := strings.Cut(p.Type, "/")
 	order := slices.Clone(a.features)

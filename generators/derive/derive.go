@@ -60,10 +60,10 @@
 //
 //	func Map(p app.Payload) (app.Payload, error)                           // replaces or drops old events; optional
 //
-// The command Create of posts is the tool posts_create, and its events are of the type posts/create. A
-// type is what the methods that it declares make it; those of what it embeds fill in what it lacks. All
-// other types and functions are the package's own business. What is nearly a part of a feature is an
-// error. Directives, in the doc comments of the types:
+// The command Create of posts is the tool posts_create, and its events are of the type
+// posts/create. A type is what the methods that it declares make it; those of what it embeds fill
+// in what it lacks. All other types and functions are the package's own business. What is nearly a
+// part of a feature is an error. Directives, in the doc comments of the types:
 //
 //	//petrock:ignore               it is no part of the feature; on a method: it only has the name
 //	//petrock:name send-mail       the name of the tool, all of it; the log's stays. Of a worker: instead of digest

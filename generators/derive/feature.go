@@ -54,8 +54,8 @@ func (f *finder) feature() {
 	}
 }
 
-// duplicates reports commands of the same event type, and queries of the same name. Tool names do not
-// matter.
+// duplicates reports commands of the same event type, and queries of the same name. Tool names do
+// not matter.
 func (f *finder) duplicates() {
 	known := map[string]Component{}
 	for _, c := range f.found.Components {

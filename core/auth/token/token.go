@@ -6,13 +6,13 @@
 //
 //   - The signature, by a key of the issuer's JWKS that has the token's kid and is for signatures.
 //     Algorithms are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA. The
-//     algorithm none and algorithms with a shared secret are refused. A key that names its algorithm
-//     is used only for that one. A token without a kid is accepted if exactly one key of the issuer
-//     fits.
-//   - iss must be one of the issuers, and aud must contain this server. exp is required. nbf and iat
-//     must not be in the future. Clocks may differ by the leeway.
-//   - typ of the header must be at+jwt, JWT or missing. ID tokens and refresh tokens are refused even
-//     if they are for this server: they have at_hash or c_hash, or say so in token_use or typ.
+//     algorithm none and algorithms with a shared secret are refused. A key that names its
+//     algorithm is used only for that one. A token without a kid is accepted if exactly one key of
+//     the issuer fits.
+//   - iss must be one of the issuers, and aud must contain this server. exp is required. nbf and
+//     iat must not be in the future. Clocks may differ by the leeway.
+//   - typ of the header must be at+jwt, JWT or missing. ID tokens and refresh tokens are refused
+//     even if they are for this server: they have at_hash or c_hash, or say so in token_use or typ.
 //   - sub or client_id is required. azp and cid stand in for a missing client_id.
 //   - scope or scp, either as a text with spaces or as a list.
 //

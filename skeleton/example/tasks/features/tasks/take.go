@@ -26,7 +26,8 @@ func (c Take) Check(ctx context.Context, s *State) error {
 	return nil
 }
 
-// Apply takes the task. The lease is known by the id of the event, which no other has, and runs from its time.
+// Apply takes the task. The lease is known by the id of the event, which no other has, and runs
+// from its time.
 func (c Take) Apply(s *State, e app.Event) Task {
 	task := s.Tasks[s.Queue[0]]
 	s.dequeue(task)
