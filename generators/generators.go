@@ -9,7 +9,7 @@
 //   - trial: builds and runs examples over planned files, under limits;
 //   - journal: changes files atomically and records operations for undo;
 //   - engine: plans, verifies, applies and records what generators return;
-//   - handover: builds and starts the petrock that belongs to a project;
+//   - handover: chooses, builds and starts the petrock that belongs to a project;
 //   - devserver: the project's own petrock as an MCP server;
 //   - cli: the project's own petrock as a command line.
 //

@@ -1,5 +1,5 @@
-// Package handover builds and starts the petrock that belongs to a project. The command line and
-// the dev server use it for what only that petrock can do.
+// Package handover chooses, builds and starts the petrock that belongs to a project. The command
+// line and the dev server use it for what only that petrock can do.
 package handover
 
 import (

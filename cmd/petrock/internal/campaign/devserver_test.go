@@ -250,7 +250,7 @@ func TestDevServerPlans(t *testing.T) {
 	if !reflect.DeepEqual(plan, applied) {
 		t.Errorf("what was applied is not what was planned:\n%+v\n%+v", plan, applied)
 	}
-	for id, says := range map[string]string{again.Plan: "no plan", "xyz": "no id of a plan", "../../../etc/pass": "no id of a plan"} {
+	for id, says := range map[string]string{again.Plan: "no plan", "xyz": "not the id of a plan", "../../../etc/pass": "not the id of a plan"} {
 		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
 			t.Errorf("apply %s says %s", id, said.Text())
 		}
