@@ -165,8 +165,8 @@ func TestTwoProcesses(t *testing.T) {
 		if sum += r.Writes; i == 0 || r.Writes < least {
 			least = r.Writes
 		}
-		if r.P99 > time.Second/2 {
-			t.Errorf("a write takes %v", r.P99)
+		if r.P99 > 5*time.Second {
+			t.Errorf("a write waited for %v", r.P99)
 		}
 	}
 	if least < sum/4 {
