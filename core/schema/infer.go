@@ -184,7 +184,7 @@ func (in *inference) definition(t reflect.Type) string {
 }
 
 // DefinitionName returns the name that the definition of a type has in $defs: its Go name without
-// packages, and with _ for whatever is not a letter or a digit. Page[example.com/model.Item] is
+// packages, and with _ for any other character than letters and digits. Page[example.com/model.Item] is
 // Page_Item.
 func DefinitionName(goName string) string {
 	isPart := func(r rune) bool { return !strings.ContainsRune("[]{}(),;* \"`", r) }

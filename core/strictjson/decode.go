@@ -34,7 +34,7 @@ func NewExactDecoder[T any]() *Decoder[T] {
 	return &Decoder[T]{NewExactValueDecoder(reflect.TypeFor[T]())}
 }
 
-// Decode fills v from data, by the rules of encoding/json and its struct tags but for these: keys
+// Decode fills v from data, by the rules of encoding/json and its struct tags, except: keys
 // match exactly, the rules of this package hold throughout, a whole number may be written 3.0 or
 // 3e2, bytes are a base64 string and a json.Number is a number and nothing else, and what an
 // interface held is not decoded into. Unknown keys are ignored. It returns an [*Error] for input

@@ -126,8 +126,7 @@ func Append(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MarshalOutput is [Marshal] for what somebody is told as a whole: nothing in a list or a map is an
-// empty list or map all the same.
+// MarshalOutput is [Marshal] for a whole result: a nil slice is written as [], and a nil map as {}.
 func MarshalOutput(v any) (json.RawMessage, error) {
 	text, err := Marshal(v)
 	if err != nil || string(text) != "null" {

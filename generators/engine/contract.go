@@ -20,7 +20,7 @@ import (
 
 // A brokenCommand is a command whose stored events the source would no longer read as they were written.
 type brokenCommand struct {
-	entry      string
+	command    string
 	changes    []contract.Change
 	file       string // of the command; empty if the source does not have it
 	line       int
@@ -28,18 +28,18 @@ type brokenCommand struct {
 }
 
 // String says what changed: links/create: field url was removed, href was added.
-func (b brokenCommand) String() string { return b.entry + ": " + contract.Describe(b.changes) }
+func (b brokenCommand) String() string { return b.command + ": " + contract.Describe(b.changes) }
 
 // wayOut names the ways to go on.
 func (b brokenCommand) wayOut() string {
-	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.entry)
+	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.command)
 	if slices.ContainsFunc(b.changes, func(c contract.Change) bool { return c.Path == "" }) {
 		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
 	}
 	if b.beingAdded {
-		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.entry, contract.Flags(b.changes), accept)
+		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.command, contract.Flags(b.changes), accept)
 	}
-	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.entry, contract.Flags(b.changes), accept)
+	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.Flags(b.changes), accept)
 }
 
 // diagnostic is the same for a list of them.
@@ -56,10 +56,10 @@ func (p *plan) refuseBroken() error {
 	refusal := &Refusal{Reason: "stored events would no longer be read as they were written:", WayOut: "Nothing was changed."}
 	for _, b := range p.broken {
 		switch {
-		case p.lenient, p.settles != "" && p.settles != b.entry && slices.Contains(p.brokenBefore, b.entry):
-		case p.settles != "" && p.settles != b.entry:
+		case p.lenient, p.settles != "" && p.settles != b.command && slices.Contains(p.brokenBefore, b.command):
+		case p.settles != "" && p.settles != b.command:
 			d := b.diagnostic()
-			d.Message = fmt.Sprintf("%s: it uses the same type; edit the type by hand first, and then make a new version of %s and of %s", b, p.settles, b.entry)
+			d.Message = fmt.Sprintf("%s: it uses the same type; edit the type by hand first, and then make a new version of %s and of %s", b, p.settles, b.command)
 			refusal.Diagnostics = append(refusal.Diagnostics, d)
 		default:
 			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
@@ -171,7 +171,7 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 	old := newPlan(actionSync)
 	old.keepCommands(packages, was, recorded, recorded.Clone(), true)
 	for _, b := range old.broken {
-		p.brokenBefore = append(p.brokenBefore, b.entry)
+		p.brokenBefore = append(p.brokenBefore, b.command)
 	}
 	return nil
 }
@@ -201,46 +201,46 @@ func (e *Engine) offered(ctx context.Context, p *plan, view *typecheck.View) ([]
 
 // keepCommands brings the commands of a contract up to date, as far as the events of their recorded versions can still be read.
 func (p *plan) keepCommands(packages []*derive.Package, now, before, after *contract.Contract, whole bool) {
-	for _, entry := range slices.Sorted(maps.Keys(now.Commands)) {
-		recorded, known := before.Commands[entry]
-		if !known || slices.Contains(p.accepts, entry) {
-			after.Commands[entry] = now.Commands[entry]
+	for _, command := range slices.Sorted(maps.Keys(now.Commands)) {
+		recorded, known := before.Commands[command]
+		if !known || slices.Contains(p.accepts, command) {
+			after.Commands[command] = now.Commands[command]
 			continue
 		}
-		followed, changes := recorded.Follow(now.Commands[entry], derive.HasMap(packages, entry))
+		followed, changes := recorded.Follow(now.Commands[command], derive.HasMap(packages, command))
 		if len(changes) == 0 {
-			after.Commands[entry] = followed
+			after.Commands[command] = followed
 			continue
 		}
-		broken := brokenCommand{entry: entry, changes: changes, beingAdded: recorded.Removed}
+		broken := brokenCommand{command: command, changes: changes, beingAdded: recorded.Removed}
 		for _, pkg := range packages {
 			for _, c := range pkg.Components {
-				if c.EventType == entry {
+				if c.EventType == command {
 					broken.file, broken.line = c.File, c.Line
 				}
 			}
 		}
 		p.broken = append(p.broken, broken)
 	}
-	for entry, recorded := range before.Commands {
-		if _, exists := now.Commands[entry]; exists || !whole {
+	for command, recorded := range before.Commands {
+		if _, exists := now.Commands[command]; exists || !whole {
 			continue
 		}
 		recorded.Removed = true
-		after.Commands[entry] = recorded
-		if slices.Contains(p.accepts, entry) {
-			delete(after.Commands, entry)
+		after.Commands[command] = recorded
+		if slices.Contains(p.accepts, command) {
+			delete(after.Commands, command)
 		}
 	}
 }
 
 // checkAccepted refuses names that are no commands, of the source or of the record.
 func checkAccepted(accepts []string, now, before *contract.Contract) error {
-	for _, entry := range accepts {
-		_, exists := now.Commands[entry]
-		if _, recorded := before.Commands[entry]; !exists && !recorded {
+	for _, command := range accepts {
+		_, exists := now.Commands[command]
+		if _, recorded := before.Commands[command]; !exists && !recorded {
 			known := slices.Sorted(maps.Keys(now.Commands))
-			return terminal.Usagef("accept %q: there is no such command; there are %s", entry, joinOrNone(known))
+			return terminal.Usagef("accept %q: there is no such command; there are %s", command, joinOrNone(known))
 		}
 	}
 	return nil
@@ -258,8 +258,8 @@ func joinOrNone(names []string) string {
 type undone struct{ before, after, now *contract.Contract }
 
 // removes reports whether the plan derives from the feature of a command, or removes it.
-func (p *plan) removes(entry string) bool {
-	feature, _, _ := strings.Cut(entry, "/")
+func (p *plan) removes(command string) bool {
+	feature, _, _ := strings.Cut(command, "/")
 	dir := path.Join(derive.Features, feature)
 	return slices.Contains(p.dirs(), dir) && !slices.ContainsFunc(p.packages, func(pkg *derive.Package) bool {
 		return pkg.Dir == dir && len(pkg.Problems) > 0
@@ -312,15 +312,15 @@ func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Co
 		return err
 	}
 	after.Restore(p.undone.before, p.undone.after, p.undone.now, touched)
-	for entry, recorded := range after.Commands {
-		_, exists := touched.Commands[entry]
-		if !exists && !recorded.Removed && p.removes(entry) {
-			if _, existed := p.undone.before.Commands[entry]; !existed {
-				delete(after.Commands, entry)
+	for command, recorded := range after.Commands {
+		_, exists := touched.Commands[command]
+		if !exists && !recorded.Removed && p.removes(command) {
+			if _, existed := p.undone.before.Commands[command]; !existed {
+				delete(after.Commands, command)
 				continue
 			}
 			recorded.Removed = true
-			after.Commands[entry] = recorded
+			after.Commands[command] = recorded
 		}
 	}
 	if !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }) {

@@ -168,8 +168,8 @@ func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 		t.use(func() { found = e.feature(ctx, name) }) // after the end there is none
 		return found
 	}
-	p.Migrate = func(entry string, edit gen.Edit) (made *gen.Migration, err error) {
-		if ended := t.use(func() { made, err = e.migrate(ctx, entry, edit) }); ended != nil {
+	p.Migrate = func(command string, edit gen.Edit) (made *gen.Migration, err error) {
+		if ended := t.use(func() { made, err = e.migrate(ctx, command, edit) }); ended != nil {
 			return nil, ended
 		}
 		return made, err

@@ -42,8 +42,8 @@ type textEdit struct {
 }
 
 // migrate edits the fields of a recorded command for a new version.
-func (e *Engine) migrate(ctx context.Context, entry string, edit gen.Edit) (*gen.Migration, error) {
-	component, err := e.recordedCommand(ctx, entry)
+func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*gen.Migration, error) {
+	component, err := e.recordedCommand(ctx, command)
 	if err != nil {
 		return nil, err
 	}
@@ -51,16 +51,16 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit gen.Edit) (*gen
 	if err != nil {
 		return nil, err
 	}
-	recorded, known := record.Commands[entry]
+	recorded, known := record.Commands[command]
 	switch version := component.Version(); {
 	case !known:
-		return nil, fmt.Errorf("%s is not in %s yet, so there is no older version of it; run petrock sync", entry, contract.File)
+		return nil, fmt.Errorf("%s is not in %s yet, so there is no older version of it; run petrock sync", command, contract.File)
 	case version < recorded.Version || version > recorded.Version+1:
-		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", entry, recorded.Version, version, recorded.Version)
+		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", command, recorded.Version, version, recorded.Version)
 	}
 	m := &migration{engine: e, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
 	m.made = &gen.Migration{
-		EventType: entry,
+		EventType: command,
 		Dir:       path.Dir(component.File),
 		Type:      component.Func,
 		File:      component.File,
@@ -79,11 +79,11 @@ func (e *Engine) migrate(ctx context.Context, entry string, edit gen.Edit) (*gen
 }
 
 // recordedCommand finds the command of an event type, such as posts/create.
-func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Component, error) {
-	feature, _, ok := strings.Cut(entry, "/")
+func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Component, error) {
+	feature, _, ok := strings.Cut(command, "/")
 	place := derive.FeatureIn(path.Join(derive.Features, feature))
 	if !ok || feature == "" || !slices.Contains(derive.Places(e.before), place) {
-		return derive.Component{}, fmt.Errorf("%q is not a command; name its feature and itself, such as posts/create", entry)
+		return derive.Component{}, fmt.Errorf("%q is not a command; name its feature and itself, such as posts/create", command)
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
 	if err != nil {
@@ -95,13 +95,13 @@ func (e *Engine) recordedCommand(ctx context.Context, entry string) (derive.Comp
 	var names []string
 	for _, c := range packages[0].Components {
 		if c.Kind == derive.Command {
-			if c.EventType == entry {
+			if c.EventType == command {
 				return c, nil
 			}
 			names = append(names, c.EventType)
 		}
 	}
-	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", entry, joinOrNone(names))
+	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", command, joinOrNone(names))
 }
 
 // plan finds all edits.
