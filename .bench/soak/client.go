@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long an answer may take before that is an error.
-const patience = 15 * time.Second
+const patience = time.Minute
 
 // A client is one of many. It is for one goroutine.
 type client struct {

@@ -20,7 +20,7 @@ import (
 )
 
 // idleSession is after how long the server ends a session that its client has left without a word.
-const idleSession = 4 * time.Second
+const idleSession = 20 * time.Second
 
 // A server is the one under test.
 type server struct {
