@@ -99,6 +99,7 @@ func (w *world) caller(client *mcptest.Client) func(tool string, arguments objec
 
 // What an agent makes, and what is answered by it, lasts: over kill -9, over a second process, over new commands.
 func TestFeaturesLast(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)

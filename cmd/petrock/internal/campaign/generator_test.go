@@ -59,6 +59,7 @@ func TestGeneratorNames(t *testing.T) {
 
 // A generator of a project's own is listed, destroyed and undone like any component. Petrock's are not.
 func TestGeneratorOfOurOwn(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()
