@@ -42,13 +42,14 @@ var mayImport = []struct {
 	{"generators/journal", nil},
 	{"generators/typecheck", nil},
 	{"generators/imports", []string{"generators/typecheck"}},
+	{"generators/parts", []string{"generators/imports"}},
 	{"generators/trial", []string{"generators/typecheck"}},
-	{"generators/derive", []string{"generators/contract", "generators/gen", "generators/typecheck", "core/..."}},
-	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/imports", "generators/journal", "generators/trial", "generators/typecheck", "core/..."}},
+	{"generators/derive", []string{"generators/contract", "generators/gen", "generators/parts", "generators/typecheck", "core/..."}},
+	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
 	{"generators/handover", []string{"generators/typecheck"}},
 	{"generators/devserver", []string{"generators", "generators/derive", "generators/engine", "generators/gen", "generators/handover", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators/cli", []string{"generators", "generators/devserver", "generators/engine", "generators/gen", "generators/handover", "core/..."}},
+	{"generators/cli", []string{"generators", "generators/devserver", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "core/..."}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 
 	// The project's own petrock must build while the rest of the project does not.
@@ -57,7 +58,7 @@ var mayImport = []struct {
 	{"skeleton/...", []string{"skeleton/...", "core/..."}},
 
 	{"templates/...", nil},
-	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "generators/derive", "generators/engine", "generators/gen", "generators/typecheck", "skeleton", "templates"}},
+	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "generators/derive", "generators/engine", "generators/gen", "generators/imports", "generators/parts", "generators/typecheck", "skeleton", "templates"}},
 	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/petrock/internal/testenv", []string{"cmd/petrock/internal/...", "generators/journal"}},
 	{"cmd/petrock/internal/campaign", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},

@@ -27,7 +27,7 @@ import (
 
 // Files holds the source of this package and of those below it, for new projects.
 //
-//go:embed *.go */*.go devserver/docs/*.md
+//go:embed *.go */*.go devserver/docs/*.md parts/modules.txtar
 var Files embed.FS
 
 // Version is the version of petrock that these generators are of. A project keeps those that

@@ -32,7 +32,7 @@ func checkWhole(t *testing.T, dir string) {
 	if err != nil || found.Root != dir {
 		t.Fatalf("%s holds no project: %v", dir, err)
 	}
-	wanted, err := scaffold.Embedded().Make(scaffold.Answers{Name: found.Name, Module: found.Module, Example: found.Example, OAuth: found.OAuth})
+	wanted, err := scaffold.Embedded().Make(scaffold.Answers{Name: found.Name, Module: found.Module, Example: found.Example})
 	if err != nil {
 		t.Fatal(err)
 	}

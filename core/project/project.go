@@ -22,7 +22,6 @@ type Manifest struct {
 	Name    string `json:"name"`              // of the project, and of its server's program
 	Module  string `json:"module"`            // path of the Go module
 	Example string `json:"example,omitempty"` // the example that the project started from
-	OAuth   bool   `json:"oauth,omitempty"`   // the server checks OAuth tokens
 }
 
 // Encode is the manifest as it stands in petrock.json.

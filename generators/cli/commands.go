@@ -14,9 +14,10 @@ import (
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/parts"
 )
 
-// Commands are the commands that work on a project: generate, apply, undo, history, destroy, sync and list.
+// Commands are the commands that work on a project.
 func Commands(env Env) []*cobra.Command {
 	return markProject(
 		newGenerate(env, env.generators()),
@@ -24,6 +25,8 @@ func Commands(env Env) []*cobra.Command {
 		newUndo(env),
 		newHistory(env),
 		newDestroy(env),
+		newAdd(env),
+		newRemove(env),
 		newSync(env),
 		newList(env),
 	)
@@ -87,9 +90,9 @@ func newList(env Env) *cobra.Command {
 	var c common
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the components of the project",
+		Short: "List the components and parts of the project",
 		Long: `List the components of the project: kind, name, place and description, and what the list of
-tools costs a model that reads it. Generators that the project came with are left out; generate
+tools costs a model that reads it. Then list the parts of petrock that it has, and could add. Generators that the project came with are left out; generate
 --help has all of them. It ends with 1 if a package could not be read.`,
 		Example:           examples(env, "list", "list --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -122,8 +125,71 @@ func printListing(env Env, l *engine.Listing) error {
 	for _, d := range l.Refused {
 		fmt.Fprintln(env.Out, d)
 	}
-	_, err := fmt.Fprintln(env.Out, l.ToolsList)
-	return err
+	fmt.Fprintln(env.Out, l.ToolsList)
+	for _, part := range l.Parts {
+		fmt.Fprintln(env.Out, part)
+	}
+	return nil
+}
+
+func newAdd(env Env) *cobra.Command {
+	return newPartCommand(env, "add", &cobra.Command{
+		Use:   "add PART",
+		Short: "Add a part: optional code of petrock",
+		Long: `Add a part: optional code of petrock, with the modules that it needs. A project holds a part that it
+does not use as an archive in generators/parts. Generators add the parts that they need themselves.
+
+` + partsHelp(),
+		Example: examples(env, "add oauth", "add oauth --dry-run"),
+	})
+}
+
+func newRemove(env Env) *cobra.Command {
+	return newPartCommand(env, "remove", &cobra.Command{
+		Use:   "remove PART",
+		Short: "Remove a part that nothing uses",
+		Long: `Remove a part that nothing uses: its code goes back to the archive in generators/parts, and the modules
+that only it needs go from go.mod.
+
+` + partsHelp(),
+		Example: examples(env, "remove oauth", "remove app --dry-run"),
+	})
+}
+
+// partsHelp lists the parts for help texts.
+func partsHelp() string {
+	text := "Parts:"
+	for _, part := range parts.All() {
+		text += fmt.Sprintf("\n  %-6s  %s", part.Name, part.Description)
+	}
+	return text
+}
+
+// newPartCommand completes a command that adds or removes a part.
+func newPartCommand(env Env, name string, cmd *cobra.Command) *cobra.Command {
+	var c common
+	var o engine.Options
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s needs the name of a part: %s", name, strings.Join(parts.Names(), ", "))
+		}
+		return nil
+	}
+	cmd.ValidArgsFunction = cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.DryRun = c.dryRun
+		return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+			if name == "add" {
+				return e.AddPart(ctx, args[0], o)
+			}
+			return e.RemovePart(ctx, args[0], o)
+		}, printResult)
+	}
+	c.flags(cmd, true)
+	if name == "remove" {
+		cmd.Flags().BoolVar(&o.Force, "force", false, "also a part whose code was edited")
+	}
+	return cmd
 }
 
 func newHistory(env Env) *cobra.Command {

@@ -240,7 +240,6 @@ type Project struct {
 	Name    string // of the project, and of its server's program
 	Core    string // the import path of core
 	Checker *typecheck.Checker
-	OAuth   bool // its server checks OAuth bearer tokens
 }
 
 // A finder finds the components of one package.

@@ -147,10 +147,10 @@ func (p *Package) tools() []Component {
 
 // EventTypes returns the event types of the commands of a feature, such as posts/create, by its
 // derived file, which may be nil.
-func EventTypes(derived *typecheck.File) []string { return parts(derived, "CommandOf") }
+func EventTypes(derived *typecheck.File) []string { return registeredWith(derived, "CommandOf") }
 
 // Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
-func Workers(derived *typecheck.File) []string { return parts(derived, "WorkerOf") }
+func Workers(derived *typecheck.File) []string { return registeredWith(derived, "WorkerOf") }
 
 // ToolNames are what clients call the tools of a package, by its derived file, which may be nil.
 func ToolNames(derived *typecheck.File) []string {
@@ -174,8 +174,8 @@ func ToolNames(derived *typecheck.File) []string {
 	return names
 }
 
-// parts are the names of what a derived file makes of a feature with a function of core.
-func parts(derived *typecheck.File, function string) []string {
+// registeredWith returns the names of what a derived file makes of a feature with a function of core.
+func registeredWith(derived *typecheck.File, function string) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
 		return nil
 	}

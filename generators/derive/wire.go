@@ -8,6 +8,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -122,7 +123,7 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 	if len(steps) == 0 {
 		server = "_"
 	}
-	p.wiring(file, features)
+	p.wiring(view, file, features)
 	file.Comment("// register registers the tools, resources and prompts of this project.")
 	file.Func().Id("register").Params(jen.Id(ctx).Qual("context", "Context"), jen.Id(server).Op("*").Qual(p.Core+"/mcp", "Server")).Error().BlockFunc(func(g *jen.Group) {
 		for i, step := range steps {
@@ -141,20 +142,22 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 	return file.Bytes()
 }
 
-// wiring writes the function wire. The packages that features or OAuth need are imported only by projects that have them.
-func (p Project) wiring(file gen.GoFile, features []jen.Code) {
+// wiring writes the function wire. The packages of a part are imported only by projects that have it.
+func (p Project) wiring(view *typecheck.View, file gen.GoFile, features []jen.Code) {
 	program := jen.Id("programName")
 	var extensions []jen.Code
 	extend := func(pkg string, arguments ...jen.Code) {
-		imported := path.Join(p.Core, pkg)
+		imported := p.petrockPackage(pkg)
 		file.ImportName(imported, path.Base(pkg))
 		extensions = append(extensions, jen.Qual(imported, "New").Call(append([]jen.Code{program}, arguments...)...))
 	}
 	if len(features) > 0 {
-		extend("app/appserve", features...)
+		extend("core/app/appserve", features...)
 	}
-	if p.OAuth {
-		extend("auth/oauth")
+	for _, part := range parts.All() {
+		if part.Extension != "" && len(view.Files(part.Extension)) > 0 {
+			extend(part.Extension)
+		}
 	}
 	serve := path.Join(p.Core, "serve")
 	fields := []jen.Code{gen.KeyValue("Register", jen.Id("register"))}

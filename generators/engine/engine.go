@@ -117,6 +117,7 @@ func (e *Engine) read(ctx context.Context) error {
 			e.project.Manifest = now // it may have changed since
 		}
 	}
+	e.cache.PlanModules(nil, nil)
 	text, err := e.root.ReadFile("go.mod")
 	if err != nil {
 		return fmt.Errorf("reading go.mod: %w", err)
@@ -136,12 +137,12 @@ func (e *Engine) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name || e.deriver.OAuth != e.project.OAuth {
+	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
 		e.system = system
 		e.store = typecheck.NewStore(e.root, system.Context())
 		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
 		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
-		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), OAuth: e.project.OAuth, Checker: e.checker}
+		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
 	}
 	e.before, err = e.store.View()
 	if err != nil {
@@ -181,14 +182,15 @@ func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 type Result struct {
 	OK          bool                   `json:"ok"`                  // False if something was refused
 	DryRun      bool                   `json:"dryRun"`              // Nothing was written
-	Action      string                 `json:"action"`              // generate, destroy, undo or sync
+	Action      string                 `json:"action"`              // generate, destroy, undo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
 	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it
 	Operation   string                 `json:"operation,omitempty"` // Id for undo
 	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
 	Plan        string                 `json:"plan,omitempty"`      // Id of the saved plan, for apply
 	Notices     []string               `json:"notices,omitempty"`   // What the caller may not expect, such as a feature that is created for a command
-	Files       []FileChange           `json:"files"`               // Changed files
+	Files       []FileChange           `json:"files"`               // Changed files, without those of parts
+	Parts       []PartChange           `json:"parts,omitempty"`     // Parts that were added or removed
 	Components  []derive.Component     `json:"components"`          // Definitions of new components
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // Errors that the project had before
 	Refused     []typecheck.Diagnostic `json:"refused"`             // Errors in packages whose derived files could not be updated

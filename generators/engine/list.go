@@ -22,6 +22,7 @@ type Listing struct {
 	Name       string                 `json:"name"`       // Of the project
 	Root       string                 `json:"root"`       // Its folder
 	Components []derive.Component     `json:"components"` // Sorted by kind and name
+	Parts      []PartStatus           `json:"parts"`      // Optional code of petrock
 	Refused    []typecheck.Diagnostic `json:"refused"`    // Errors in packages that could not be read
 	ToolsList  *Size                  `json:"toolsList"`  // Size of tools/list
 }
@@ -35,7 +36,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []typecheck.Diagnostic{}}
+	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Parts: e.partStatus(), Refused: []typecheck.Diagnostic{}}
 	derive.Clashes(packages, nil)
 	for _, pkg := range append(packages, e.hidden()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)

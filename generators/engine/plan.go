@@ -20,6 +20,7 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -51,6 +52,7 @@ type plan struct {
 	existing []typecheck.Diagnostic // errors that the project had before
 	files    []journal.Change       // what changes on disk, sorted
 	tried    *Trial                 // the result of the examples; nil if there are none
+	parts    []PartChange           // parts that come or go
 	savedID  string                 // of the plan that a dry run has saved
 
 	lost         string          // why the contract says nothing about stored events
@@ -77,6 +79,18 @@ func (p *plan) plans(file string) bool {
 	return planned
 }
 
+// isOfPart reports whether a file changes only because a part comes or goes. Results do not list these
+// files, except go.mod.
+func (p *plan) isOfPart(file string) bool {
+	for _, change := range p.parts {
+		part, _ := parts.Find(change.Name)
+		if part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum" {
+			return true
+		}
+	}
+	return false
+}
+
 // dirs returns the folders of the plan's files.
 func (p *plan) dirs() []string {
 	dirs := map[string]bool{}
@@ -89,6 +103,9 @@ func (p *plan) dirs() []string {
 // derive adds derived files to a plan: those of the given places, the wiring and the contract. If exact,
 // errors in a place refuse the plan.
 func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exact bool) error {
+	if err := e.addNeeded(ctx, p); err != nil {
+		return err
+	}
 	e.step("deriving")
 	hidden := e.hidden()
 	if len(hidden) > 0 && exact {

@@ -226,6 +226,9 @@ func (r *Result) String() string {
 		fmt.Fprintf(&out, "notice: %s\n", notice)
 	}
 	fmt.Fprintf(&out, "%s\n", r.Headline())
+	for _, change := range r.Parts {
+		fmt.Fprintf(&out, "  %s\n", change)
+	}
 	for _, f := range r.Files {
 		note := ""
 		if f.Derived {
@@ -267,6 +270,8 @@ func (r *Result) Headline() string {
 		"destroy":  {"Destroyed", "Would destroy"},
 		"undo":     {"Undid", "Would undo"},
 		"sync":     {"Derived", "Would derive"},
+		"add":      {"Added", "Would add"},
+		"remove":   {"Removed", "Would remove"},
 	}[r.Action]
 	verb := done[0]
 	if r.DryRun {

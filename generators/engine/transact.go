@@ -20,6 +20,8 @@ const (
 	actionDestroy  = "destroy"
 	actionUndo     = "undo"
 	actionSync     = "sync"
+	actionAdd      = "add"
+	actionRemove   = "remove"
 )
 
 // Options configure an operation.
@@ -141,8 +143,11 @@ func (e *Engine) newResult(p *plan) *Result {
 		Diagnostics: append([]typecheck.Diagnostic{}, p.existing...),
 		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices,
 	}
+	r.Parts = p.parts
 	for _, f := range p.files {
-		r.Files = append(r.Files, fileChange(f))
+		if !p.isOfPart(f.Path) {
+			r.Files = append(r.Files, fileChange(f))
+		}
 	}
 	var tools []derive.Component
 	listed := false

@@ -51,6 +51,9 @@ func (r *undoRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (
 	}
 	p.operation.Title, p.operation.Undoes = "undo "+r.target.Title, r.target.ID
 	p.lenient = true
+	if err := e.revertParts(ctx, j, p, r.target, r.options.Force); err != nil {
+		return nil, err
+	}
 	return p, e.derive(ctx, p, e.touched(p), true)
 }
 
@@ -159,7 +162,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 		return nil, edited
 	case len(edited.Files) > 0:
 		return nil, edited
-	case !slices.ContainsFunc(target.Files, func(r journal.Record) bool {
+	case len(target.Added)+len(target.Removed) == 0 && !slices.ContainsFunc(target.Files, func(r journal.Record) bool {
 		return !r.Derived && p.plans(r.Path) && (r.Path != contract.File || onlyContract(target))
 	}):
 		return nil, &Refusal{Reason: fmt.Sprintf("all that %s (%s) wrote has been edited since, so there is nothing left to undo", target.ID, target.Title)}

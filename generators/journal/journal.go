@@ -143,6 +143,9 @@ type Operation struct {
 	Title  string    `json:"title"`            // such as "generate tool send_mail"
 	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
 	Files  []Record  `json:"files"`            // what changed, by path
+
+	Added   []string `json:"addedParts,omitempty"`   // parts of petrock that came with it
+	Removed []string `json:"removedParts,omitempty"` // parts of petrock that went with it
 }
 
 // A Record is what an operation did to one file.

@@ -82,6 +82,14 @@ func (l listedExport) lasts() bool {
 // askExports asks the go command for the export data of packages, which it compiles if it has to.
 func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
+	if c.planned != nil {
+		overlay, remove, err := c.planned.write(c.root.Name())
+		if err != nil {
+			return err
+		}
+		defer remove()
+		args = append(args, "-overlay="+overlay)
+	}
 	args = append(append(args, "--"), paths...)
 	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: c.root.Name()}, "go", args...)
 	if err != nil {
@@ -154,8 +162,42 @@ const (
 // An ExportCache finds the export data of packages that one project imports. It caches the answers of
 // the go command, in memory and in the project's .petrock folder. It is not safe for concurrent use.
 type ExportCache struct {
-	root  *os.Root
-	known *answers // nil before the first call
+	root    *os.Root
+	known   *answers      // nil before the first call
+	planned *modulesFiles // nil if those on disk count
+}
+
+// A modulesFiles is a go.mod with its go.sum.
+type modulesFiles struct{ mod, sum []byte }
+
+// PlanModules makes the cache answer as if the project had these files. Without them, it answers for
+// those on disk again. Once planned files are written, the answers stay valid.
+func (c *ExportCache) PlanModules(goMod, goSum []byte) {
+	c.planned = nil
+	if goMod != nil {
+		c.planned = &modulesFiles{goMod, goSum}
+	}
+}
+
+// write writes the files to a temporary folder, and an overlay that puts them into the project in
+// root.
+func (m *modulesFiles) write(root string) (overlay string, remove func() error, err error) {
+	dir, err := os.MkdirTemp("", "petrock")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() error { return os.RemoveAll(dir) }
+	replace := map[string]string{}
+	for name, text := range map[string][]byte{"go.mod": m.mod, "go.sum": m.sum} {
+		replace[filepath.Join(root, name)] = filepath.Join(dir, name)
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), text, 0o644))
+	}
+	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
+	overlay = filepath.Join(dir, "overlay.json")
+	if err = errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o644)); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return overlay, remove, nil
 }
 
 // answers are answers of the go command. Only those about the standard library and the module cache
@@ -208,7 +250,7 @@ func (c *ExportCache) System(ctx context.Context) (System, error) {
 
 // State identifies all that the answers of the go command depend on, except the contents of local
 // modules. It starts no process.
-func (c *ExportCache) State() string { return key(c.root.Name()) }
+func (c *ExportCache) State() string { return key(c.root.Name(), c.planned) }
 
 // Find finds the export data of packages, in addition to those of earlier calls.
 func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error) {
@@ -261,7 +303,7 @@ func (f Exports) Why(path string) string {
 
 // refresh loads saved answers, and drops those that are no longer valid.
 func (c *ExportCache) refresh(ctx context.Context) error {
-	now := key(c.root.Name())
+	now := c.State()
 	edition := 1
 	if c.known != nil {
 		if c.known.Key == now && c.known.there() {
@@ -325,7 +367,7 @@ func (c *ExportCache) save() {
 
 // key identifies all that the answers of the go command depend on: the go command, its environment,
 // the modules. It starts no process.
-func key(dir string) string {
+func key(dir string, planned *modulesFiles) string {
 	hash := sha256.New()
 	add := func(name string, text []byte) {
 		fmt.Fprintf(hash, "%s %d\n", name, len(text))
@@ -353,6 +395,12 @@ func key(dir string) string {
 	}
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
+		switch {
+		case planned != nil && name == "go.mod":
+			text = planned.mod
+		case planned != nil && name == "go.sum":
+			text = planned.sum
+		}
 		add(name, text)
 	}
 	for _, file := range workspaces(dir) {

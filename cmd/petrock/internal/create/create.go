@@ -188,7 +188,7 @@ func sameProject(result *Result) error {
 			return fmt.Errorf("an interrupted run had begun the project in %s, and it is not whole: %w; move it away", result.Dir, err)
 		}
 	}
-	if found.Root != result.Dir || found.Petrock != result.Petrock || found.Name != result.Name || found.Module != result.Module || found.Example != result.Example || found.OAuth != result.OAuth {
+	if found.Root != result.Dir || found.Petrock != result.Petrock || found.Name != result.Name || found.Module != result.Module || found.Example != result.Example {
 		return fmt.Errorf("%s holds the project %s, module %s, which an interrupted run had begun and this one has finished; choose another place with --dir, or move it away", result.Dir, found.Name, found.Module)
 	}
 	result.Notes = append(result.Notes, "An interrupted run had begun this project; it is whole now.")

@@ -23,6 +23,7 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/parts"
 )
 
 // repository is petrock's own folder.
@@ -130,9 +131,14 @@ func hasFolder(files map[string]string, folder string) bool {
 	return false
 }
 
+// allParts returns the answers that lead to a project with every part.
+func allParts() scaffold.Answers {
+	return scaffold.Answers{Name: "hello", Module: "hello", Example: "tasks", OAuth: true}
+}
+
 // All Go of core and generators that is not a test is embedded, however deep it is.
 func TestAllIsEmbedded(t *testing.T) {
-	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "hello", Module: "hello"})
+	files := makeFiles(t, scaffold.Embedded(), allParts())
 	for _, tree := range []string{"core", "generators"} {
 		root := os.DirFS(filepath.Join(repository, tree))
 		err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
@@ -155,7 +161,7 @@ func TestAllIsEmbedded(t *testing.T) {
 
 // The project requires what petrock requires, at the same versions, and nothing is missing from go.sum.
 func TestVersionsArePetrocks(t *testing.T) {
-	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "hello", Module: "hello"})
+	files := makeFiles(t, scaffold.Embedded(), allParts())
 	own := ownModule(t)
 	versions := map[string]string{}
 	for _, require := range own.Require {
@@ -463,10 +469,11 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// A project with tokens differs from one without by its wiring, README.md and petrock.json.
+// A project with tokens differs from one without by the part oauth, its wiring and README.md.
 func TestOAuth(t *testing.T) {
 	answers := scaffold.Answers{Name: "hello", Module: "example.com/hello"}
 	plain := makeFiles(t, scaffold.Embedded(), answers)
+	oauth, _ := parts.Find("oauth")
 	answers.OAuth = true
 	files := makeFiles(t, scaffold.Embedded(), answers)
 	for name, text := range files {
@@ -479,12 +486,16 @@ func TestOAuth(t *testing.T) {
 			if !strings.Contains(text, "HELLO_OAUTH_ISSUER`. Without an issuer tokens are not checked") || strings.Contains(before, "tokens are not checked") {
 				t.Errorf("%s does not tell:\n%s", name, text)
 			}
-		} else if !there || name != project.FileName && text != before {
+		} else if oauth.Holds(name) || name == "go.mod" || name == "go.sum" || name == engine.SumFile {
+			if text == before {
+				t.Errorf("%s is the same without tokens", name)
+			}
+		} else if !there || text != before {
 			t.Errorf("%s is another", name)
 		}
 	}
-	if len(files) != len(plain) || !strings.Contains(files[project.FileName], `"oauth": true`) || strings.Contains(plain[project.FileName], `"oauth":`) {
-		t.Errorf("there are %d files, and %d without tokens, or %s does not tell", len(files), len(plain), project.FileName)
+	if files[oauth.Archive()] != "" || plain[oauth.Archive()] == "" {
+		t.Errorf("%s is in the project with the part, or not in the one without", oauth.Archive())
 	}
 }
 

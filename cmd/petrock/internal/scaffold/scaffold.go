@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"fmt"
 	"go/build"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -22,6 +25,8 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/imports"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -47,16 +52,21 @@ func (s Sources) Make(a Answers) ([]File, error) {
 	if err := adapt(files, a); err != nil {
 		return nil, err
 	}
+	used := packParts(files, a)
 	if err := wire(files, a); err != nil {
 		return nil, err
 	}
 	if err := render(s.Templates, a, put); err != nil {
 		return nil, err
 	}
+	var err error
+	if files["go.mod"], files["go.sum"], err = parts.NewModules(a.Module, used); err != nil {
+		return nil, err
+	}
 	if err := checkRequirements(files["go.mod"], a); err != nil {
 		return nil, err
 	}
-	manifest := project.Manifest{Petrock: generators.Version, Name: a.Name, Module: a.Module, Example: a.Example, OAuth: a.OAuth}
+	manifest := project.Manifest{Petrock: generators.Version, Name: a.Name, Module: a.Module, Example: a.Example}
 	text, err := manifest.Encode()
 	if err != nil {
 		return nil, err
@@ -97,7 +107,7 @@ func adapt(files map[string][]byte, a Answers) error {
 		if path.Ext(name) != ".go" {
 			continue
 		}
-		moved, err := moveImports(name, src, moves)
+		moved, err := imports.Rewrite(name, src, moves)
 		if err != nil {
 			return err
 		}
@@ -110,6 +120,47 @@ func adapt(files map[string][]byte, a Answers) error {
 	}
 	files[main] = named
 	return nil
+}
+
+// packParts replaces the code of parts that the project does not use by their archives. It returns
+// the names of the others.
+func packParts(files map[string][]byte, a Answers) (used []string) {
+	for _, part := range parts.All() {
+		code := map[string][]byte{}
+		isUsed := a.OAuth && part.Name == "oauth"
+		for name, text := range files {
+			switch folder, _, _ := strings.Cut(name, "/"); {
+			case part.Holds(name):
+				code[name] = text
+			case !slices.Contains(engine.PetrockFolders(), folder) && part.IsUsedBy(name, a.Module, importPaths(name, text)):
+				isUsed = true
+			}
+		}
+		if isUsed {
+			used = append(used, part.Name)
+			continue
+		}
+		for name := range code {
+			delete(files, name)
+		}
+		files[part.Archive()] = part.Pack(a.Module, code)
+	}
+	return used
+}
+
+// importPaths returns what a file imports, if it is Go.
+func importPaths(name string, text []byte) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+	if path.Ext(name) != ".go" || err != nil {
+		return nil
+	}
+	var all []string
+	for _, spec := range file.Imports {
+		if imported, err := strconv.Unquote(spec.Path.Value); err == nil {
+			all = append(all, imported)
+		}
+	}
+	return all
 }
 
 // checkRequirements refuses the path of a module that the project itself needs.
@@ -170,8 +221,6 @@ func texts() map[string]string {
 		"dockerignore.tmpl":  ".dockerignore",
 		"gitattributes.tmpl": ".gitattributes",
 		"gitignore.tmpl":     ".gitignore",
-		"go.mod.tmpl":        "go.mod",
-		"go.sum.tmpl":        "go.sum",
 		"mcp.json.tmpl":      ".mcp.json",
 		"vscode.json.tmpl":   ".vscode/mcp.json",
 		"workflow.yml.tmpl":  ".github/workflows/check.yml",
@@ -224,7 +273,9 @@ func image(name string) string {
 func wire(files map[string][]byte, a Answers) error {
 	written := map[string][]byte{}
 	for name, text := range files {
-		if folder, _, _ := strings.Cut(name, "/"); folder != "core" && folder != "generators" {
+		folder, _, _ := strings.Cut(name, "/")
+		extends := slices.ContainsFunc(parts.All(), func(p parts.Part) bool { return path.Dir(name) == p.Extension })
+		if extends || !slices.Contains(engine.PetrockFolders(), folder) {
 			written[name] = text
 		}
 	}
@@ -232,7 +283,6 @@ func wire(files map[string][]byte, a Answers) error {
 	project := derive.Project{
 		Name:    a.Name,
 		Core:    path.Join(a.Module, "core"),
-		OAuth:   a.OAuth,
 		Checker: typecheck.NewChecker(typecheck.Module{Path: a.Module}, nil, store.Fset()),
 	}
 	view := store.Empty().With(written)

@@ -1,10 +1,8 @@
 package scaffold
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/skeleton"
 	"github.com/petrock/petrock/templates"
 )
@@ -116,68 +115,18 @@ func (t tree) place(file, name string) string {
 
 // moves says how import paths change, longest first: those of petrock's own module are
 // those of the project's.
-func moves(a Answers) []move {
-	all := []move{
-		{home() + "/skeleton/base/cmd/server", a.Module + "/cmd/" + a.Name},
-		{home() + "/skeleton/base", a.Module},
-		{home() + "/core", a.Module + "/core"},
-		{home() + "/generators", a.Module + "/generators"},
+func moves(a Answers) []imports.Move {
+	all := []imports.Move{
+		{From: home() + "/skeleton/base/cmd/server", To: a.Module + "/cmd/" + a.Name},
+		{From: home() + "/skeleton/base", To: a.Module},
+		{From: home() + "/core", To: a.Module + "/core"},
+		{From: home() + "/generators", To: a.Module + "/generators"},
 	}
 	if a.Example != "" {
 		example := home() + "/skeleton/example/" + a.Example
-		all = append([]move{{example + "/cmd/server", a.Module + "/cmd/" + a.Name}, {example, a.Module}}, all...)
+		all = append([]imports.Move{{From: example + "/cmd/server", To: a.Module + "/cmd/" + a.Name}, {From: example, To: a.Module}}, all...)
 	}
 	return all
-}
-
-// A move says that packages at and below one path are found at another.
-type move struct{ from, to string }
-
-// apply is where the package of an import path is after the moves; the first that fits counts.
-func apply(moves []move, path string) string {
-	for _, m := range moves {
-		if path == m.from {
-			return m.to
-		}
-		if rest, ok := strings.CutPrefix(path, m.from+"/"); ok {
-			return m.to + "/" + rest
-		}
-	}
-	return path
-}
-
-// An edit replaces the text of one node.
-type edit struct {
-	at, end int // offsets
-	text    string
-}
-
-// moveImports changes the import paths of a Go file and sorts its imports. The rest stays as it is.
-func moveImports(name string, src []byte, moves []move) ([]byte, error) {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)
-	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
-	}
-	var edits []edit
-	for _, spec := range file.Imports {
-		path, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: import %s: %w", name, spec.Path.Value, err)
-		}
-		if moved := apply(moves, path); moved != path {
-			edits = append(edits, replace(fset, spec.Path, strconv.Quote(moved)))
-		}
-	}
-	if len(edits) == 0 {
-		return src, nil
-	}
-	end := fset.Position(file.Decls[len(file.Decls)-1].End()).Offset // of the imports
-	head, err := format.Source(splice(src[:end], edits))
-	if err != nil {
-		return nil, fmt.Errorf("format %s: %w", name, err)
-	}
-	return append(bytes.TrimSuffix(head, []byte("\n")), src[end:]...), nil
 }
 
 // setField sets the first string field of this name in the composite literals of a Go file.
@@ -194,25 +143,9 @@ func setField(name string, src []byte, field, value string) ([]byte, error) {
 		}
 		key, isName := pair.Key.(*ast.Ident)
 		if text, isText := pair.Value.(*ast.BasicLit); isName && isText && key.Name == field && text.Kind == token.STRING {
-			return splice(src, []edit{replace(fset, text, strconv.Quote(value))}), nil
+			begin, end := fset.Position(text.Pos()).Offset, fset.Position(text.End()).Offset
+			return slices.Concat(src[:begin], []byte(strconv.Quote(value)), src[end:]), nil
 		}
 	}
 	return nil, fmt.Errorf("%s: there is no string field %s", name, field)
-}
-
-func replace(fset *token.FileSet, node ast.Node, text string) edit {
-	return edit{fset.Position(node.Pos()).Offset, fset.Position(node.End()).Offset, text}
-}
-
-// splice is src with the edits made, which are in order.
-func splice(src []byte, edits []edit) []byte {
-	var out bytes.Buffer
-	last := 0
-	for _, e := range edits {
-		out.Write(src[last:e.at])
-		out.WriteString(e.text)
-		last = e.end
-	}
-	out.Write(src[last:])
-	return out.Bytes()
 }

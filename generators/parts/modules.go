@@ -1,0 +1,190 @@
+package parts
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/tools/txtar"
+)
+
+// modules holds the requirements of a project without parts, as go.mod and go.sum, and below the
+// name of each part what that adds to them. A test derives it with go mod tidy.
+//
+//go:embed modules.txtar
+var modules []byte
+
+// requirements are what go.mod requires, by path, and the lines of go.sum.
+type requirements struct {
+	modules map[string]requirement
+	sums    map[string]bool
+}
+
+type requirement struct {
+	version  string
+	indirect bool
+}
+
+// known returns the requirements of a project with some parts.
+func known(names []string) (requirements, error) {
+	all := requirements{map[string]requirement{}, map[string]bool{}}
+	for _, file := range txtar.Parse(modules).Files {
+		if part := path.Dir(file.Name); part != "." && !slices.Contains(names, part) {
+			continue
+		}
+		switch path.Base(file.Name) {
+		case "go.mod":
+			parsed, err := modfile.Parse(file.Name, file.Data, nil)
+			if err != nil {
+				return all, fmt.Errorf("reading %w", err)
+			}
+			for _, r := range parsed.Require {
+				before, both := all.modules[r.Mod.Path]
+				all.modules[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect && (!both || before.indirect)}
+			}
+		case "go.sum":
+			maps.Copy(all.sums, sumLines(file.Data))
+		}
+	}
+	return all, nil
+}
+
+// Required returns the modules that the code of a part requires, and that a project without parts
+// does not.
+func (p Part) Required() ([]module.Version, error) {
+	without, err := known(nil)
+	if err != nil {
+		return nil, err
+	}
+	with, err := known([]string{p.Name})
+	if err != nil {
+		return nil, err
+	}
+	var all []module.Version
+	for name, r := range with.modules {
+		if _, both := without.modules[name]; !both {
+			all = append(all, module.Version{Path: name, Version: r.version})
+		}
+	}
+	module.Sort(all)
+	return all, nil
+}
+
+// NewModules returns the go.mod and go.sum of a new project of a module with some parts.
+func NewModules(modulePath string, names []string) (goMod, goSum []byte, err error) {
+	bare := fmt.Appendf(nil, "module %s\n\ngo 1.26.0\n", modfile.AutoQuote(modulePath))
+	wanted, err := known(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	goMod, err = setRequired(bare, wanted.modules, nil)
+	return goMod, formatSums(wanted.sums), err
+}
+
+// ChangeModules returns the go.mod and go.sum of a project whose parts change. It reports false if only
+// go mod tidy can tell: the project has one of the modules at another version, or modules may go and
+// it has others of its own, which may need them.
+func ChangeModules(goMod, goSum []byte, before, after []string) (newMod, newSum []byte, ok bool, err error) {
+	was, err := known(before)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	wanted, err := known(after)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	parsed, err := modfile.Parse("go.mod", goMod, nil)
+	if err != nil {
+		return nil, nil, false, fmt.Errorf("reading %w", err)
+	}
+	have := map[string]requirement{}
+	others := len(parsed.Replace)+len(parsed.Exclude) > 0
+	for _, r := range parsed.Require {
+		have[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect}
+		_, ours := was.modules[r.Mod.Path]
+		others = others || !ours
+	}
+	sums := sumLines(goSum)
+	for name, r := range wanted.modules {
+		if now, required := have[name]; required && now.version != r.version {
+			return nil, nil, false, nil
+		}
+		have[name] = r
+	}
+	maps.Copy(sums, wanted.sums)
+	var gone []string
+	for name := range was.modules {
+		if _, stays := wanted.modules[name]; !stays {
+			gone = append(gone, name)
+			delete(have, name)
+		}
+	}
+	if others && len(gone) > 0 {
+		return nil, nil, false, nil
+	}
+	for line := range was.sums {
+		if len(gone) > 0 && !wanted.sums[line] {
+			delete(sums, line)
+		}
+	}
+	newMod, err = setRequired(goMod, have, gone)
+	return newMod, formatSums(sums), err == nil, err
+}
+
+// setRequired returns a go.mod with these requirements, direct ones before the others.
+func setRequired(goMod []byte, wanted map[string]requirement, gone []string) ([]byte, error) {
+	parsed, err := modfile.Parse("go.mod", goMod, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading %w", err)
+	}
+	for _, name := range gone {
+		if err := parsed.DropRequire(name); err != nil {
+			return nil, fmt.Errorf("go.mod: %w", err)
+		}
+	}
+	parsed.Cleanup()
+	var list []*modfile.Require
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		list = append(list, &modfile.Require{Mod: module.Version{Path: name, Version: wanted[name].version}, Indirect: wanted[name].indirect})
+	}
+	parsed.SetRequireSeparateIndirect(list)
+	parsed.Cleanup()
+	return parsed.Format()
+}
+
+// sumLines returns the lines of a go.sum.
+func sumLines(text []byte) map[string]bool {
+	lines := map[string]bool{}
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			lines[string(line)] = true
+		}
+	}
+	return lines
+}
+
+// formatSums returns a go.sum, sorted as the go command sorts it.
+func formatSums(lines map[string]bool) []byte {
+	byModule := map[module.Version][]string{}
+	for line := range lines {
+		fields := append(strings.Fields(line), "", "")
+		m := module.Version{Path: fields[0], Version: fields[1]}
+		byModule[m] = append(byModule[m], line)
+	}
+	order := slices.Collect(maps.Keys(byModule))
+	module.Sort(order)
+	var out bytes.Buffer
+	for _, m := range order {
+		slices.Sort(byModule[m])
+		for _, line := range byModule[m] {
+			fmt.Fprintln(&out, line)
+		}
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,206 @@
+package parts_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/petrock/petrock/generators/parts"
+)
+
+// repository is petrock's own folder, and home its module.
+const (
+	repository = "../.."
+	home       = "github.com/petrock/petrock"
+)
+
+// code returns the files of a part in petrock's own repository, without tests.
+func code(t testing.TB, part parts.Part) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, folder := range part.Folders {
+		err := fs.WalkDir(os.DirFS(repository), folder, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") {
+				return err
+			}
+			files[name], err = os.ReadFile(filepath.Join(repository, name))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// Code that every project has imports no part, and no part imports another.
+func TestPartsAreOptional(t *testing.T) {
+	for _, tree := range []string{"core", "generators"} {
+		err := fs.WalkDir(os.DirFS(repository), tree, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(repository, name), nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, spec := range file.Imports {
+				imported, _ := strconv.Unquote(spec.Path.Value)
+				for _, part := range parts.All() {
+					if !part.Holds(name) && part.IsUsedBy("", home, []string{imported}) {
+						t.Errorf("%s imports %s, which is in the part %s", name, imported, part.Name)
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What was packed is unpacked to the same bytes, and in a project of another module to what moving it
+// there gives. Packed there and unpacked at home, it is the same again.
+func TestPack(t *testing.T) {
+	if !slices.IsSorted(parts.Names()) {
+		t.Errorf("the parts are %q", parts.Names())
+	}
+	for _, part := range parts.All() {
+		want := code(t, part)
+		if len(want) == 0 {
+			t.Fatalf("%s has no files", part.Name)
+		}
+		archive := part.Pack(home, want)
+		for _, module := range []string{home, "hello", "zz.example.com/deep/hello/v2"} {
+			moved, err := part.Unpack(module, archive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if module != home && strings.Contains(string(moved[part.Folders[0]+"/"+path.Base(part.Folders[0])+".go"]), `"`+home+"/") {
+				t.Errorf("%s: an import path of %s is left", part.Name, home)
+			}
+			again, err := part.Unpack(home, part.Pack(module, moved))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !maps.EqualFunc(again, want, func(a, b []byte) bool { return string(a) == string(b) }) {
+				t.Errorf("%s is another after a visit to %s", part.Name, module)
+			}
+		}
+		crlf := strings.ReplaceAll(string(archive), "\n", "\r\n")
+		if got, err := part.Unpack(home, []byte(crlf)); err != nil || !maps.EqualFunc(got, want, func(a, b []byte) bool { return string(a) == string(b) }) {
+			t.Errorf("%s with line endings of Windows: %v", part.Name, err)
+		}
+	}
+}
+
+func TestUnpackRefuses(t *testing.T) {
+	part, _ := parts.Find("oauth")
+	for name, test := range map[string]struct{ text, says string }{
+		"nothing":         {"", "not an archive of a part"},
+		"no module":       {"-- core/auth/oauth/a.go --\npackage oauth\n", "not an archive of a part"},
+		"no files":        {"module hello\n", "not an archive of a part"},
+		"other folder":    {"module hello\n-- core/mcp/a.go --\npackage mcp\n", "core/mcp/a.go does not belong"},
+		"outside":         {"module hello\n-- core/auth/oauth/../../../../a.go --\npackage a\n", "does not belong"},
+		"absolute":        {"module hello\n-- /core/auth/oauth/a.go --\npackage a\n", "does not belong"},
+		"does not parse":  {"module hello\n-- core/auth/oauth/a.go --\nimport (\n", "core/auth/oauth/a.go"},
+		"conflict marker": {"module hello\n-- core/auth/oauth/a.go --\n<<<<<<< HEAD\npackage a\n", "core/auth/oauth/a.go"},
+	} {
+		if _, err := part.Unpack("hello", []byte(test.text)); err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), part.Archive()) {
+			t.Errorf("%s: %v, want %q in it", name, err, test.says)
+		}
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	for _, part := range parts.All() {
+		f.Add(part.Pack(home, code(f, part)))
+	}
+	f.Add([]byte("module hello\n-- core/app/a.go --\npackage a\n\nimport \"hello/core/mcp\"\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, part := range parts.All() {
+			files, err := part.Unpack("example.com/other", text)
+			if err != nil {
+				continue
+			}
+			for name := range files {
+				if !fs.ValidPath(name) || !part.Holds(name) {
+					t.Errorf("%s unpacks %q", part.Name, name)
+				}
+			}
+		}
+	})
+}
+
+// combinations returns all sets of parts.
+func combinations() [][]string {
+	all := [][]string{nil}
+	for _, name := range parts.Names() {
+		for _, names := range slices.Clone(all) {
+			all = append(all, append(slices.Clone(names), name))
+		}
+	}
+	return all
+}
+
+// Parts come and go in any order, and go.mod and go.sum are those of a new project with the same parts.
+func TestChangeModules(t *testing.T) {
+	for _, from := range combinations() {
+		goMod, goSum, err := parts.NewModules("example.com/hello", from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range combinations() {
+			wantMod, wantSum, err := parts.NewModules("example.com/hello", to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gotMod, gotSum, ok, err := parts.ChangeModules(goMod, goSum, from, to)
+			if err != nil || !ok || string(gotMod) != string(wantMod) || string(gotSum) != string(wantSum) {
+				t.Errorf("from %q to %q: %v, %v\n%s", from, to, ok, err, gotMod)
+			}
+		}
+	}
+}
+
+// A go.mod that somebody has edited keeps what is theirs. Where that could be wrong, go mod tidy decides.
+func TestChangeEditedModules(t *testing.T) {
+	plainMod, plainSum, err := parts.NewModules("hello", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const own = "\nrequire example.com/own v1.0.0\n"
+	goMod, goSum, ok, err := parts.ChangeModules(append(plainMod, own...), append(plainSum, "example.com/own v1.0.0 h1:x\n"...), nil, []string{"app"})
+	if err != nil || !ok || !strings.Contains(string(goMod), "example.com/own v1.0.0") || !strings.Contains(string(goSum), "example.com/own v1.0.0 h1:x\n") {
+		t.Fatalf("%v, %v\n%s", ok, err, goMod)
+	}
+	parsed, err := modfile.Parse("go.mod", goMod, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool { return r.Mod.Path == "modernc.org/sqlite" && !r.Indirect }) {
+		t.Errorf("sqlite is not required:\n%s", goMod)
+	}
+	if _, _, ok, err := parts.ChangeModules(goMod, goSum, []string{"app"}, nil); ok || err != nil {
+		t.Errorf("modules go, although example.com/own may need them: %v", err)
+	}
+	for _, line := range []string{"\nrequire modernc.org/sqlite v1.20.0\n", "\nrequire golang.org/x/sys v0.1.0 // indirect\n"} {
+		if _, _, ok, err := parts.ChangeModules(append(slices.Clone(plainMod), line...), plainSum, nil, []string{"app"}); ok || err != nil {
+			t.Errorf("with%s it does not ask go mod tidy: %v", line, err)
+		}
+	}
+	if _, _, _, err := parts.ChangeModules([]byte("module"), nil, nil, []string{"app"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
+		t.Errorf("a go.mod that is none: %v", err)
+	}
+}
