@@ -27,6 +27,7 @@ type ProjectStatusOutput struct {
 	Petrock     string                 `json:"petrock"`     // Version of the petrock that made the project
 	Packages    []string               `json:"packages"`    // Import paths of the packages, without those that every project has in core and generators
 	Components  []string               `json:"components"`  // Kinds and names of what it offers
+	Parts       []engine.PartStatus    `json:"parts"`       // Optional code of petrock: present, or archived in generators/parts
 	Stale       []string               `json:"stale"`       // Derived files that are not what they would be now, and why some cannot be derived; build makes them again
 	Impure      []string               `json:"impure"`      // Where commands are applied with the clock, randomness or I/O, so that a log would not give the same state again
 	Builds      bool                   `json:"builds"`      // Whether all of it compiles, tests included
@@ -111,12 +112,14 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 		Petrock:     found.Petrock,
 		Packages:    []string{}, // never null
 		Components:  []string{},
+		Parts:       []engine.PartStatus{},
 		Stale:       []string{},
 		Impure:      []string{},
 		Diagnostics: []typecheck.Diagnostic{},
 		Vendored:    vendored(o.engine),
 	}
 	if listing, err := o.engine.List(ctx); err == nil {
+		status.Parts = listing.Parts
 		for _, c := range listing.Components {
 			status.Components = append(status.Components, string(c.Kind)+" "+c.Name)
 		}
@@ -158,6 +161,11 @@ func (s ProjectStatusOutput) String() string {
 	}
 	if len(s.Components) > 0 {
 		fmt.Fprintf(&text, "It offers: %s.\n", strings.Join(s.Components, ", "))
+	}
+	for _, part := range s.Parts {
+		if part.Present {
+			fmt.Fprintf(&text, "It has the part %s: %s.\n", part.Name, part.Description)
+		}
 	}
 	text.WriteString(s.Vendored.text(s.Petrock))
 	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {

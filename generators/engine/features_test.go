@@ -194,7 +194,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 		{"command", "posts_create", "events posts/create stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
 		{"feature", "users", "events users/create stops the server at startup; skip them with hello log skip"},
-		{"feature", "posts", ""},
+		{"feature", "posts", "Nothing uses the part app any more; petrock remove app removes it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
 		if err != nil {

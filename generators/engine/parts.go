@@ -35,11 +35,19 @@ func (c PartChange) String() string {
 	if c.Action == journal.Delete {
 		how = "from"
 	}
-	text := fmt.Sprintf("%s  part %s: %s (%d files)", c.Action, c.Name, strings.Join(c.Folders, ", "), c.Files)
+	text := fmt.Sprintf("%s  part %s: %s (%s)", c.Action, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
 	if len(c.Modules) > 0 {
-		text += fmt.Sprintf(", %d modules %s go.mod", len(c.Modules), how)
+		text += fmt.Sprintf(", %s %s go.mod", count(len(c.Modules), "module"), how)
 	}
 	return text
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // A PartStatus says whether a project has a part.
@@ -151,6 +159,20 @@ func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 	return ""
 }
 
+// importPaths returns what the files of a project import.
+func importPaths(view *typecheck.View) []string {
+	var all []string
+	for _, dir := range view.Dirs() {
+		for _, file := range view.Files(dir) {
+			for _, i := range file.Imports() {
+				all = append(all, i.Path)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // partDrift returns how the code of a part differs from what petrock wrote.
 func (e *Engine) partDrift(part parts.Part) Drift {
 	sum, err := ReadSum(e.root.FS())
@@ -230,6 +252,9 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 
 // changeParts plans the files of a part that come and go, with petrock.sum, go.mod and go.sum.
 func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, come map[string][]byte, gone []string) error {
+	if _, err := e.root.Lstat("vendor/modules.txt"); err == nil {
+		return &Refusal{Reason: fmt.Sprintf("the part %s changes go.mod, and the folder vendor would no longer match it", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
+	}
 	before := presentParts(e.before.With(p.texts))
 	sum, err := e.plannedSum(p)
 	if err != nil {
@@ -258,7 +283,8 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, come
 	if err != nil {
 		return err
 	}
-	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, presentParts(e.before.With(p.texts)))
+	after := e.before.With(p.texts)
+	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, presentParts(after), importPaths(after))
 	if err == nil && !ok {
 		newMod, newSum, err = e.tidy(ctx, p, goMod, goSum)
 	}
@@ -488,6 +514,17 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 		e.cache.PlanModules(p.texts["go.mod"], p.texts["go.sum"])
 	}
 	return nil
+}
+
+// forParts names the parts that nothing uses once a plan is applied, and that something used before.
+func (e *Engine) forParts(p *plan) []string {
+	var next []string
+	for _, part := range parts.All() {
+		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {
+			next = append(next, fmt.Sprintf("Nothing uses the part %s any more; petrock remove %[1]s removes it.", part.Name))
+		}
+	}
+	return next
 }
 
 // partStatus returns which parts the project has.

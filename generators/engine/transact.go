@@ -132,6 +132,7 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 		r.Next = []string{fmt.Sprintf("Undo %s to restore what was undone.", r.Operation)}
 	}
 	r.Next = append(r.Next, e.forLogs(p)...)
+	r.Next = append(r.Next, e.forParts(p)...)
 	return r, nil
 }
 

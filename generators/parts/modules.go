@@ -87,10 +87,10 @@ func NewModules(modulePath string, names []string) (goMod, goSum []byte, err err
 	return goMod, formatSums(wanted.sums), err
 }
 
-// ChangeModules returns the go.mod and go.sum of a project whose parts change. It reports false if only
-// go mod tidy can tell: the project has one of the modules at another version, or modules may go and
-// it has others of its own, which may need them.
-func ChangeModules(goMod, goSum []byte, before, after []string) (newMod, newSum []byte, ok bool, err error) {
+// ChangeModules returns the go.mod and go.sum of a project whose parts change. The last argument is
+// what the project imports. It reports false if only go mod tidy can tell: the project has one of the
+// modules at another version, or modules may go and something else may need them.
+func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMod, newSum []byte, ok bool, err error) {
 	was, err := known(before)
 	if err != nil {
 		return nil, nil, false, err
@@ -112,10 +112,11 @@ func ChangeModules(goMod, goSum []byte, before, after []string) (newMod, newSum 
 	}
 	sums := sumLines(goSum)
 	for name, r := range wanted.modules {
-		if now, required := have[name]; required && now.version != r.version {
+		now, required := have[name]
+		if required && now.version != r.version {
 			return nil, nil, false, nil
 		}
-		have[name] = r
+		have[name] = requirement{r.version, r.indirect && (!required || now.indirect)}
 	}
 	maps.Copy(sums, wanted.sums)
 	var gone []string
@@ -123,6 +124,7 @@ func ChangeModules(goMod, goSum []byte, before, after []string) (newMod, newSum 
 		if _, stays := wanted.modules[name]; !stays {
 			gone = append(gone, name)
 			delete(have, name)
+			others = others || slices.ContainsFunc(imported, func(i string) bool { return isBelow(i, []string{name}) })
 		}
 	}
 	if others && len(gone) > 0 {

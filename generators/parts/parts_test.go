@@ -166,7 +166,7 @@ func TestChangeModules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gotMod, gotSum, ok, err := parts.ChangeModules(goMod, goSum, from, to)
+			gotMod, gotSum, ok, err := parts.ChangeModules(goMod, goSum, from, to, nil)
 			if err != nil || !ok || string(gotMod) != string(wantMod) || string(gotSum) != string(wantSum) {
 				t.Errorf("from %q to %q: %v, %v\n%s", from, to, ok, err, gotMod)
 			}
@@ -180,8 +180,8 @@ func TestChangeEditedModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const own = "\nrequire example.com/own v1.0.0\n"
-	goMod, goSum, ok, err := parts.ChangeModules(append(plainMod, own...), append(plainSum, "example.com/own v1.0.0 h1:x\n"...), nil, []string{"app"})
+	const own = "\nrequire (\n\texample.com/own v1.0.0\n\tgolang.org/x/sys v0.49.0\n)\n"
+	goMod, goSum, ok, err := parts.ChangeModules(append(plainMod, own...), append(plainSum, "example.com/own v1.0.0 h1:x\n"...), nil, []string{"app"}, nil)
 	if err != nil || !ok || !strings.Contains(string(goMod), "example.com/own v1.0.0") || !strings.Contains(string(goSum), "example.com/own v1.0.0 h1:x\n") {
 		t.Fatalf("%v, %v\n%s", ok, err, goMod)
 	}
@@ -189,18 +189,27 @@ func TestChangeEditedModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool { return r.Mod.Path == "modernc.org/sqlite" && !r.Indirect }) {
-		t.Errorf("sqlite is not required:\n%s", goMod)
+	for _, name := range []string{"modernc.org/sqlite", "golang.org/x/sys"} {
+		if !slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool { return r.Mod.Path == name && !r.Indirect }) {
+			t.Errorf("%s is not required directly:\n%s", name, goMod)
+		}
 	}
-	if _, _, ok, err := parts.ChangeModules(goMod, goSum, []string{"app"}, nil); ok || err != nil {
+	if _, _, ok, err := parts.ChangeModules(goMod, goSum, []string{"app"}, nil, nil); ok || err != nil {
 		t.Errorf("modules go, although example.com/own may need them: %v", err)
 	}
+	appMod, appSum, err := parts.NewModules("hello", []string{"app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok, err := parts.ChangeModules(appMod, appSum, []string{"app"}, nil, []string{"fmt", "golang.org/x/sys/cpu"}); ok || err != nil {
+		t.Errorf("golang.org/x/sys goes, although the project imports it: %v", err)
+	}
 	for _, line := range []string{"\nrequire modernc.org/sqlite v1.20.0\n", "\nrequire golang.org/x/sys v0.1.0 // indirect\n"} {
-		if _, _, ok, err := parts.ChangeModules(append(slices.Clone(plainMod), line...), plainSum, nil, []string{"app"}); ok || err != nil {
+		if _, _, ok, err := parts.ChangeModules(append(slices.Clone(plainMod), line...), plainSum, nil, []string{"app"}, nil); ok || err != nil {
 			t.Errorf("with%s it does not ask go mod tidy: %v", line, err)
 		}
 	}
-	if _, _, _, err := parts.ChangeModules([]byte("module"), nil, nil, []string{"app"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
+	if _, _, _, err := parts.ChangeModules([]byte("module"), nil, nil, []string{"app"}, nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("a go.mod that is none: %v", err)
 	}
 }
