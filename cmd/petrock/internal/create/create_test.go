@@ -43,7 +43,7 @@ func isEmpty(t *testing.T, dir string) {
 // Whenever it is interrupted before the move, nothing is left, not even by Go.
 func TestInterrupted(t *testing.T) {
 	base, temporary := world(t)
-	for _, at := range []string{"writing", "checking", "making the first commit"} {
+	for _, at := range []string{"writing", "compiling", "making the first commit"} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		_, err := create.Run(ctx, scaffold.Embedded(), create.Options{
 			Answers: scaffold.Answers{Name: "hello", Module: "hello"},
