@@ -5,9 +5,9 @@
 //	defer c.Close()
 //	result, err := c.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
 //
-// [Start] runs a server as a child process, [InProcess] connects to a [mcp.Server] of this process, and
-// [Over] to one at the other end of a stream of messages. Package clienthttp connects to servers over
-// HTTP. Client and server agree on the newest revision that both know.
+// [Start] runs a server as a child process, [InProcess] connects to a [mcp.Server] of this process,
+// and [Over] to one at the other end of a stream of messages. Package clienthttp connects to servers
+// over HTTP. Client and server agree on the newest revision that both know.
 //
 // Requests and notifications of the server go to the functions of [Options], in the same way in all
 // revisions. An error is a [*jsonrpc.Error] if the server answered with it, and a [*ConnectionError] if

@@ -331,6 +331,20 @@ func TestClientTimesOut(t *testing.T) {
 	}
 }
 
+// Handshake leaves out server/discover.
+func TestClientHandshake(t *testing.T) {
+	for name, connect := range ways(t) {
+		c, err := connect(newServer(t), client.Options{Handshake: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if c.Revision() != mcp.LatestHandshake || c.Supported() != nil {
+			t.Errorf("%s: revision %s", name, c.Revision())
+		}
+	}
+}
+
 // InProcess leaves no goroutine behind, and passes values of its context to handlers.
 func TestInProcess(t *testing.T) {
 	type key struct{}

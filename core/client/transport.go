@@ -9,8 +9,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A Transport carries requests and notifications to a server, such as package clienthttp. See
-// [Connect]. A transport that is a mere stream of messages is a [jsonrpc.Transport], see [Over].
+// A Transport carries requests and notifications to a server, for [Connect]. Package clienthttp has
+// one. A stream of messages does not need it: see [Over].
 type Transport interface {
 	// Open starts the connection of the link. It is called once, before the other methods. If it
 	// fails, Close is called.
@@ -23,7 +23,7 @@ type Transport interface {
 	// Notify sends a notification.
 	Notify(ctx context.Context, s *Session, method string, params any) error
 
-	// Begin is called when a session has begun, before its first request.
+	// Begin is called when a session has begun, with or without an ID, before its first request.
 	Begin(ctx context.Context, s *Session)
 
 	// End ends a session that the client does not use.
@@ -67,8 +67,8 @@ type Link struct {
 	Life    context.Context // ends when the client is closed
 }
 
-// Errors by which a [Transport] says why there is no answer in MCP. It wraps them, or its errors have
-// a method Is.
+// Errors by which a [Transport] says why there is no answer in MCP. It returns errors that match one
+// of them by [errors.Is].
 var (
 	ErrDenied      = errors.New("the client lacks permission")
 	ErrRefused     = errors.New("the server refused the message") // it may know other revisions only

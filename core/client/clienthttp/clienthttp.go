@@ -44,26 +44,31 @@ func Dial(ctx context.Context, server Server, o client.Options) (*client.Client,
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080/mcp", short(redactURL(server.URL)))
 	}
-	dials := []func(context.Context, *httpTransport, client.Options) (*client.Client, error){dialStreamable, dialSSE}
-	if server.SSE {
-		dials[0], dials[1] = dials[1], dials[0]
-	}
-	c, err := dials[0](ctx, newHTTPTransport(server, u), o)
+	c, err := connect(ctx, server, u, server.SSE, o)
 	if err == nil || ctx.Err() != nil || o.Revision > mcp.LatestHandshake {
 		return c, err
 	}
 	if refused, ok := errors.AsType[*HTTPError](err); !ok || refused.isDenied() {
 		return nil, err
 	}
-	if c, err := dials[1](ctx, newHTTPTransport(server, u), o); err == nil {
+	if c, err := connect(ctx, server, u, !server.SSE, o); err == nil {
 		return c, nil
 	}
 	return nil, err
 }
 
-func dialStreamable(ctx context.Context, h *httpTransport, o client.Options) (*client.Client, error) {
-	c, err := client.Connect(ctx, h, o)
-	return c, h.explainAnswer(err)
+// connect connects over streamable HTTP or HTTP+SSE.
+func connect(ctx context.Context, server Server, u *url.URL, sse bool, o client.Options) (*client.Client, error) {
+	h := newHTTPTransport(server, u)
+	var t client.Transport = h
+	if sse {
+		t, o.Handshake = &sseTransport{httpTransport: h}, true
+	}
+	c, err := client.Connect(ctx, t, o)
+	if _, ok := errors.AsType[*client.ConnectionError](err); err != nil && !ok {
+		err = h.Explain(err) // the server has answered with it
+	}
+	return c, err
 }
 
 // httpTransport is the transport over streamable HTTP, in both eras.
@@ -132,15 +137,6 @@ func redactURL(address string) string {
 
 func (h *httpTransport) Explain(err error) error {
 	return fmt.Errorf("%s: %w", redactURL(h.url.String()), err)
-}
-
-// explainAnswer explains an error that the server has answered with while connecting. The client
-// explains other errors.
-func (h *httpTransport) explainAnswer(err error) error {
-	if _, ok := errors.AsType[*client.ConnectionError](err); ok || err == nil {
-		return err
-	}
-	return h.Explain(err)
 }
 
 func (h *httpTransport) Via(s *client.Session, c client.Call) func(context.Context, func(), jsonrpc.ID, []byte) error {

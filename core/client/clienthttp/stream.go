@@ -302,15 +302,8 @@ func (h *httpTransport) MayTakeLong(notification *jsonrpc.Request) {
 	}
 }
 
-// dialSSE connects over the HTTP+SSE transport of revision 2024-11-05. The server sends all
-// messages over one stream, whose first event is the URL to post messages to.
-func dialSSE(ctx context.Context, h *httpTransport, o client.Options) (*client.Client, error) {
-	o.Handshake = true
-	c, err := client.Connect(ctx, &sseTransport{httpTransport: h}, o)
-	return c, h.explainAnswer(err)
-}
-
-// sseTransport is the transport over HTTP+SSE.
+// sseTransport is the HTTP+SSE transport of revision 2024-11-05. The server sends all messages over
+// one stream, whose first event is the URL to post messages to.
 type sseTransport struct {
 	*httpTransport
 	postURL *url.URL
