@@ -13,6 +13,7 @@ import (
 	"github.com/petrock/petrock/bench/internal/eras"
 	"github.com/petrock/petrock/bench/internal/front"
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -90,7 +91,7 @@ func arguments(a, b float64) map[string]any { return map[string]any{"a": a, "b":
 type ours struct{ client *client.Client }
 
 func dialOurs(ctx context.Context, url string) (libraryClient, error) {
-	c, err := client.Dial(ctx, url, client.Options{Revision: mcp.LatestHandshake})
+	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake})
 	return ours{c}, err
 }
 

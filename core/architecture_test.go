@@ -29,6 +29,7 @@ var mayImport = []struct {
 	{"core/mcphttp", []string{"core/auth", "core/jsonrpc", "core/mcp", "core/strictjson"}},
 	{"core/mcp", []string{"core/auth", "core/jsonrpc", "core/schema", "core/strictjson", "core/stdfd"}},
 	{"core/client", []string{"core/mcp", "core/jsonrpc", "core/strictjson"}},
+	{"core/client/clienthttp", []string{"core/client", "core/mcp", "core/jsonrpc", "core/strictjson"}},
 	{"core/app", []string{"core/strictjson"}},
 	{"core/app/sqlite", []string{"core/app"}},
 	{"core/app/appserve", []string{"core/app", "core/app/sqlite", "core/app/appmcp", "core/mcp", "core/project", "core/terminal"}},

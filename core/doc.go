@@ -10,7 +10,8 @@
 //   - auth/token: authenticate callers by OAuth bearer tokens
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
-//   - client: the MCP client, for child processes, HTTP and servers in this process
+//   - client: the MCP client, for child processes and servers in this process
+//   - client/clienthttp: the MCP client, for servers over HTTP
 //   - mcptest: a client for tests
 //   - mcpcli: the commands that call a server: tools, call, read, prompt and so on
 //   - serve/stdout: reserve standard output for the protocol while a program starts

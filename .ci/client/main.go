@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -65,7 +66,7 @@ func run() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	client, err := client.Dial(ctx, flag.Arg(0), o)
+	client, err := clienthttp.Dial(ctx, clienthttp.Server{URL: flag.Arg(0)}, o)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
@@ -26,7 +27,9 @@ func BenchmarkClientCall(b *testing.B) {
 				go server.Serve(context.Background(), theirs)
 				return client.Over(b.Context(), ours, o)
 			},
-			"http": func() (*client.Client, error) { return client.Dial(b.Context(), web.URL, o) },
+			"http": func() (*client.Client, error) {
+				return clienthttp.Dial(b.Context(), clienthttp.Server{URL: web.URL}, o)
+			},
 		} {
 			b.Run(string(revision)+"/"+name, func(b *testing.B) {
 				client, err := connect()

@@ -5,9 +5,9 @@
 //	defer c.Close()
 //	result, err := c.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
 //
-// [Start] runs a server as a child process, [Dial] connects to one over HTTP, [InProcess] to a
-// [mcp.Server] of this process, and [Over] to one at the other end of any transport. Client and server
-// agree on the newest revision that both know.
+// [Start] runs a server as a child process, [InProcess] connects to a [mcp.Server] of this process,
+// and [Over] to one at the other end of a stream of messages. Package clienthttp connects to servers
+// over HTTP. Client and server agree on the newest revision that both know.
 //
 // Requests and notifications of the server go to the functions of [Options], in the same way in all
 // revisions. An error is a [*jsonrpc.Error] if the server answered with it, and a [*ConnectionError] if
@@ -18,9 +18,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +35,9 @@ import (
 type Options struct {
 	Info     mcp.Implementation // name and version of the client
 	Revision mcp.Revision       // the only revision to accept; "" is the newest that the server knows
+
+	// Handshake connects with initialize, without trying server/discover first.
+	Handshake bool
 
 	Timeout        time.Duration // between a request and its result or the next progress; 0 means a minute
 	MaxTimeout     time.Duration // between a request and its result, with any progress; 0 means ten minutes
@@ -70,13 +71,6 @@ type Options struct {
 
 	MaxMessage int          // the largest message to accept, in bytes; 0 means 64 MiB
 	Logger     *slog.Logger // for problems that no error reports; nil discards them
-
-	// For servers over HTTP:
-
-	Header http.Header                               // sent with every request
-	Token  func(ctx context.Context) (string, error) // returns a bearer token; called again after status 401
-	HTTP   *http.Client                              // nil is a client that refuses redirects to other origins
-	SSE    bool                                      // try the HTTP+SSE transport of revision 2024-11-05 first
 }
 
 // A LogMessage is a log message of a server.
@@ -93,8 +87,7 @@ type LogMessage struct {
 // about the arguments of the method.
 type Client struct {
 	o         Options
-	handshake bool // use initialize only, never server/discover
-	route     route
+	transport Transport
 	conn      *jsonrpc.Conn
 
 	life     context.Context // ends with Close
@@ -108,10 +101,9 @@ type Client struct {
 	identity func() ([]byte, error) // members of _meta in the stateless era
 
 	mu         sync.Mutex
-	inProgress map[string]*request             // requests that want progress, by token
-	lastToken  int64                           // the last progress token
-	headers    map[string][]mcp.HeaderArgument // by tool
-	subscribed map[string]bool                 // URIs of resources
+	inProgress map[string]*request // requests that want progress, by token
+	lastToken  int64               // the last progress token
+	subscribed map[string]bool     // URIs of resources
 	logLevel   mcp.Level
 	listener   *listener            // in the stateless era; nil if there is none
 	listening  chan struct{}        // a lock for changing listener
@@ -120,48 +112,15 @@ type Client struct {
 
 // A session is the outcome of the handshake or, in the stateless era, of server/discover.
 type session struct {
-	revision     mcp.Revision
+	Session
 	server       mcp.Implementation
 	capabilities mcp.Capabilities
 	instructions string
 	supported    []mcp.Revision // in the stateless era
-	id           string         // Mcp-Session-Id, over HTTP
 }
-
-func (s *session) stateless() bool { return isStateless(s.revision) }
 
 // isStateless reports whether a revision has no handshake and no sessions.
 func isStateless(r mcp.Revision) bool { return r > mcp.LatestHandshake }
-
-// A route carries messages to a server.
-type route interface {
-	// send returns the function that sends a request, or nil to use the connection's transport.
-	send(s *session, r *request) func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
-
-	// notify sends a notification.
-	notify(ctx context.Context, s *session, method string, params any) error
-
-	// begin is called when a session has begun, before its first request.
-	begin(ctx context.Context, s *session)
-
-	// end ends a session.
-	end(s *session)
-
-	// isLost reports whether an error says that the server has forgotten the session.
-	isLost(err error) bool
-
-	// explain adds to an error of the connection what the route knows about its cause.
-	explain(err error) error
-
-	// onInvalid is called with data that is neither a valid message nor the answer to a request.
-	onInvalid(raw []byte, err *jsonrpc.Error)
-
-	// isHTTP reports whether requests have headers and are cancelled by closing their responses.
-	isHTTP() bool
-
-	// close ends the connection.
-	close() error
-}
 
 // A ConnectionError says that there is no valid answer of the server.
 type ConnectionError struct {
@@ -176,8 +135,7 @@ func (e *ConnectionError) Unwrap() error { return e.Err }
 // Over connects to the server at the other end of a transport. ctx limits connecting only.
 // [Client.Close] closes the transport.
 func Over(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, error) {
-	c := newClient(o)
-	return c.connect(ctx, t, &streamRoute{c: c, transport: t})
+	return newClient(o).connect(ctx, &streamTransport{stream: t}, t, nil)
 }
 
 // InProcess connects to a server of this process, in memory. ctx limits connecting only; the
@@ -186,8 +144,7 @@ func InProcess(ctx context.Context, server *mcp.Server, o Options) (*Client, err
 	ours, theirs := jsonrpc.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(context.WithoutCancel(ctx), theirs) }()
-	c := newClient(o)
-	return c.connect(ctx, ours, &streamRoute{c: c, transport: ours, served: served})
+	return newClient(o).connect(ctx, &streamTransport{stream: ours, served: served}, ours, nil)
 }
 
 func newClient(o Options) *Client {
@@ -215,7 +172,6 @@ func newClient(o Options) *Client {
 		renewing:   make(chan struct{}, 1),
 		listening:  make(chan struct{}, 1),
 		inProgress: map[string]*request{},
-		headers:    map[string][]mcp.HeaderArgument{},
 		subscribed: map[string]bool{},
 		listeners:  map[string]*listener{},
 	}
@@ -224,34 +180,25 @@ func newClient(o Options) *Client {
 	return c
 }
 
-// connect connects over a transport.
-func (c *Client) connect(ctx context.Context, t jsonrpc.Transport, r route) (*Client, error) {
-	c.route = r
-	c.conn = jsonrpc.NewConn(t, c.connOptions())
-	go func() {
-		_ = c.conn.Run(context.Background()) // requests fail, and the route explains why
-	}()
-	return c.negotiated(ctx)
-}
-
-func (c *Client) connOptions() jsonrpc.Options {
-	return jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, OnInvalid: c.route.onInvalid}
-}
-
-func (c *Client) logInvalid(err *jsonrpc.Error) {
-	c.o.Logger.Warn("the server sent an invalid message", "error", err)
-}
-
-// negotiated returns c after it has begun a session. If that fails, it closes c.
-func (c *Client) negotiated(ctx context.Context) (*Client, error) {
-	late := &jsonrpc.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.o.ConnectTimeout, late)
-	defer cancel()
-	if err := c.negotiate(ctx); err != nil {
-		err = c.wrapError(err)
-		if serverError(err) != nil && c.route.isHTTP() {
-			err = c.route.explain(err)
+// connect connects over t, whose connection sends to stream. onInvalid may be nil.
+func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transport, onInvalid func([]byte, *jsonrpc.Error)) (*Client, error) {
+	if onInvalid == nil {
+		onInvalid = func(_ []byte, err *jsonrpc.Error) {
+			c.o.Logger.Warn("the server sent an invalid message", "error", err)
 		}
+	}
+	c.transport = t
+	c.conn = jsonrpc.NewConn(stream, jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, OnInvalid: onInvalid})
+	err := t.Open(ctx, Link{Client: c, Conn: c.conn, Options: c.o, Life: c.life})
+	if err != nil {
+		err = &ConnectionError{t.Explain(err)}
+	} else {
+		late := &jsonrpc.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
+		ctx, cancel := context.WithTimeoutCause(ctx, c.o.ConnectTimeout, late)
+		defer cancel()
+		err = c.wrapError(c.negotiate(ctx))
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -273,7 +220,7 @@ func (c *Client) wrapError(err error) error {
 	if c.echoes.Load() {
 		err = errors.New("not an MCP server: it sends back every request")
 	}
-	return &ConnectionError{c.route.explain(err)}
+	return &ConnectionError{c.transport.Explain(err)}
 }
 
 // serverError returns the error that the server has answered with, or nil.
@@ -281,7 +228,7 @@ func serverError(err error) *jsonrpc.Error {
 	if _, ok := errors.AsType[*jsonrpc.AnswerError](err); ok {
 		return nil
 	}
-	if refused, ok := errors.AsType[*HTTPError](err); ok && (refused.answer == nil || refused.isDenied()) {
+	if errors.Is(err, ErrDenied) {
 		return nil
 	}
 	e, _ := errors.AsType[*jsonrpc.Error](err)
@@ -289,7 +236,7 @@ func serverError(err error) *jsonrpc.Error {
 }
 
 // Revision returns the revision that client and server have agreed on.
-func (c *Client) Revision() mcp.Revision { return c.session.Load().revision }
+func (c *Client) Revision() mcp.Revision { return c.session.Load().Revision }
 
 // Server returns the name and version of the server.
 func (c *Client) Server() mcp.Implementation { return c.session.Load().server }
@@ -310,48 +257,9 @@ func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 func (c *Client) Close() error {
 	c.closing.Do(func() {
 		c.endLife()
-		c.closeErr = c.route.close()
+		c.closeErr = c.transport.Close()
 	})
 	return c.closeErr
-}
-
-// streamRoute is the route over a transport.
-type streamRoute struct {
-	c         *Client
-	transport jsonrpc.Transport
-	served    <-chan error // the result of a server in this process; nil for others
-}
-
-func (r *streamRoute) send(*session, *request) func(context.Context, func(), jsonrpc.ID, []byte) error {
-	return nil
-}
-
-func (r *streamRoute) notify(ctx context.Context, _ *session, method string, params any) error {
-	return r.c.conn.Notify(ctx, method, params)
-}
-
-func (r *streamRoute) begin(context.Context, *session) {}
-
-func (r *streamRoute) end(*session) {}
-
-func (r *streamRoute) isLost(error) bool { return false }
-
-func (r *streamRoute) explain(err error) error { return err }
-
-func (r *streamRoute) onInvalid(_ []byte, err *jsonrpc.Error) { r.c.logInvalid(err) }
-
-func (r *streamRoute) isHTTP() bool { return false }
-
-func (r *streamRoute) close() error {
-	err := r.transport.Close()
-	<-r.c.conn.Done()
-	if r.served != nil {
-		err = errors.Join(err, <-r.served)
-	}
-	if err != nil && !errors.Is(err, jsonrpc.ErrClosed) {
-		return fmt.Errorf("close connection: %w", err)
-	}
-	return nil
 }
 
 // short shortens a text of the server for an error or a log message.

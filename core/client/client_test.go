@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
@@ -28,7 +29,7 @@ func ways(t *testing.T) map[string]func(*mcp.Server, client.Options) (*client.Cl
 			handler := mcphttp.NewHandler(s, mcphttp.Options{})
 			web := httptest.NewServer(handler)
 			t.Cleanup(web.Close)
-			return client.Dial(t.Context(), web.URL, o)
+			return clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL}, o)
 		},
 	}
 }
@@ -330,6 +331,20 @@ func TestClientTimesOut(t *testing.T) {
 	}
 }
 
+// Handshake leaves out server/discover.
+func TestClientHandshake(t *testing.T) {
+	for name, connect := range ways(t) {
+		c, err := connect(newServer(t), client.Options{Handshake: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if c.Revision() != mcp.LatestHandshake || c.Supported() != nil {
+			t.Errorf("%s: revision %s", name, c.Revision())
+		}
+	}
+}
+
 // InProcess leaves no goroutine behind, and passes values of its context to handlers.
 func TestInProcess(t *testing.T) {
 	type key struct{}
@@ -529,11 +544,11 @@ func TestClientManyAtOnce(t *testing.T) {
 }
 
 func TestClientOfNoServer(t *testing.T) {
-	if _, err := client.Dial(t.Context(), "not an address", client.Options{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
+	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "not an address"}, client.Options{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
 		t.Errorf("%v", err)
 	}
 	var connection *client.ConnectionError
-	if _, err := client.Dial(t.Context(), "http://127.0.0.1:1/mcp", client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://127.0.0.1:1/mcp"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("nobody listens: %v", err)
 	}
 	if _, err := client.Start(t.Context(), client.Command{Program: "no-such-program"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not found in PATH") {

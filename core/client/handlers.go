@@ -145,7 +145,7 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	return c.answer(ctx, req.Method, req.Params)
 }
 
-// handleNotification handles a notification. It calls mayTakeLong before the functions of [Options],
+// handleNotification handles a notification. It calls MayTakeLong before the functions of [Options],
 // except Notification, so that they do not hold up other messages.
 func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) error {
 	if c.o.Notification != nil {
@@ -180,22 +180,11 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 	return c.deliver(ctx, req)
 }
 
-// mayTakeLong lets later messages be handled while a function of [Options] runs.
-func mayTakeLong(req *jsonrpc.Request) {
-	req.MayTakeLong()
-	if out, ok := req.Responder().(outlet); ok {
-		select {
-		case out.mayTakeLong <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // deliver calls the function of [Options] for a notification.
 func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
 	call := func(f func(context.Context)) {
 		if f != nil {
-			mayTakeLong(req)
+			c.transport.MayTakeLong(req)
 			f(ctx)
 		}
 	}
@@ -260,7 +249,7 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	}
 	c.mu.Unlock()
 	if r != nil { // else the request is over
-		mayTakeLong(req)
+		c.transport.MayTakeLong(req)
 		r.progress(p.Progress)
 	}
 	return nil

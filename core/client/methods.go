@@ -41,26 +41,7 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, optio
 // rules for x-mcp-header, as the protocol requires.
 func (c *Client) Tools(ctx context.Context) ([]mcp.Tool, error) {
 	all, err := listAll[mcp.Tool](ctx, c, "tools/list", "tools", "tools")
-	if err != nil || !c.session.Load().stateless() || !c.route.isHTTP() {
-		return all, err
-	}
-	usable := all[:0]
-	for _, t := range all {
-		headers, err := mcp.HeaderArguments(t.InputSchema)
-		if err != nil {
-			c.o.Logger.Warn("ignoring a tool", "tool", t.Name, "error", err)
-			continue
-		}
-		usable = append(usable, t)
-		c.mu.Lock()
-		if headers == nil {
-			delete(c.headers, t.Name)
-		} else {
-			c.headers[t.Name] = headers
-		}
-		c.mu.Unlock()
-	}
-	return usable, nil
+	return c.transport.FilterTools(&c.session.Load().Session, all), err
 }
 
 // Tool returns the tool with this name, or a [*NotFoundError].
@@ -167,7 +148,7 @@ func (c *Client) complete(ctx context.Context, ref map[string]string, argument, 
 // Ping checks that the server answers. It sends server/discover in the stateless era, which has no
 // ping.
 func (c *Client) Ping(ctx context.Context) error {
-	if c.session.Load().stateless() {
+	if c.session.Load().IsStateless() {
 		return c.Request(ctx, "server/discover", nil, nil)
 	}
 	return c.Request(ctx, "ping", nil, nil)

@@ -22,7 +22,7 @@ const discoverTimeout = 3 * time.Second
 func (c *Client) negotiate(ctx context.Context) error {
 	first := c.initialize
 	switch {
-	case c.o.Revision == "" && !c.handshake:
+	case c.o.Revision == "" && !c.o.Handshake:
 		first = c.discoverOrInitialize
 	case isStateless(c.o.Revision):
 		first = c.discover
@@ -36,15 +36,15 @@ func (c *Client) negotiate(ctx context.Context) error {
 
 // begin begins a session: from then on requests are part of it.
 func (c *Client) begin(ctx context.Context, s *session) error {
-	c.conn.SetDialect(jsonrpc.Dialect{Batches: s.revision == mcp.Revision20250326, NullID: s.revision < mcp.Revision20251125})
-	if !s.stateless() {
-		if err := c.route.notify(ctx, s, "notifications/initialized", nil); err != nil {
-			c.route.end(s)
+	c.conn.SetDialect(jsonrpc.Dialect{Batches: s.Revision == mcp.Revision20250326, NullID: s.Revision < mcp.Revision20251125})
+	if !s.IsStateless() {
+		if err := c.transport.Notify(ctx, &s.Session, "notifications/initialized", nil); err != nil {
+			c.transport.End(&s.Session)
 			return err
 		}
 	}
 	c.session.Store(s)
-	c.route.begin(ctx, s)
+	c.transport.Begin(ctx, &s.Session)
 	if err := c.sendLogLevel(ctx, s); err != nil {
 		c.o.Logger.Warn("the server refuses the log level", "error", err)
 	}
@@ -113,8 +113,7 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 // joinAttempts returns the error of initialize after one of server/discover. It leaves out the first if
 // the server has refused both requests for the same reason.
 func joinAttempts(discover, initialize error) error {
-	before, _ := errors.AsType[*HTTPError](discover)
-	after, _ := errors.AsType[*HTTPError](initialize)
+	before, after := errors.Unwrap(discover), errors.Unwrap(initialize) // without the method
 	if before != nil && after != nil && before.Error() == after.Error() {
 		return initialize
 	}
@@ -124,15 +123,14 @@ func joinAttempts(discover, initialize error) error {
 // mayBeOlder reports whether an error of server/discover may come from a server that does not know that
 // method. Such servers answer with all kinds of errors.
 func mayBeOlder(err error) bool {
-	refused, _ := errors.AsType[*HTTPError](err)
-	if refused != nil && refused.isDenied() || errors.Is(err, jsonrpc.ErrClosed) {
+	if errors.Is(err, ErrDenied) || errors.Is(err, jsonrpc.ErrClosed) {
 		return false
 	}
 	if e := serverError(err); e != nil {
 		return e.Code != mcp.HeaderMismatch && e.Code != mcp.MissingCapability && e.Code != mcp.UnsupportedVersion
 	}
 	_, invalid := errors.AsType[*jsonrpc.AnswerError](err)
-	return refused != nil || invalid || errors.Is(err, errInvalidDiscover)
+	return errors.Is(err, ErrRefused) || invalid || errors.Is(err, errInvalidDiscover)
 }
 
 // errInvalidDiscover is the error of a server that answers server/discover like any other method.
@@ -141,7 +139,7 @@ var errInvalidDiscover = errors.New("the result of server/discover has no suppor
 // discover asks the server for its revisions and capabilities, in the stateless era.
 func (c *Client) discover(ctx context.Context) (*session, error) {
 	ask := func(r mcp.Revision) (json.RawMessage, error) {
-		return c.sendOnce(ctx, &session{revision: r}, &request{method: "server/discover"})
+		return c.sendOnce(ctx, &session{Session: Session{Revision: r}}, &request{method: "server/discover"})
 	}
 	raw, err := ask(mcp.Latest)
 	if e := serverError(err); e != nil && e.Code == mcp.UnsupportedVersion {
@@ -175,7 +173,7 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 		}
 		return nil, noCommonRevision(*result.Supported)
 	}
-	s := &session{revision: mcp.Latest, capabilities: result.Capabilities, instructions: result.Instructions, supported: *result.Supported}
+	s := &session{Session: Session{Revision: mcp.Latest}, capabilities: result.Capabilities, instructions: result.Instructions, supported: *result.Supported}
 	if s.server = readInfo(result.Meta.Server); s.server.Name == "" {
 		s.server = readInfo(result.Server)
 	}
@@ -235,7 +233,8 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	r.setParam("protocolVersion", strictjson.AppendString(nil, string(wanted)))
 	r.setParam("capabilities", capabilities)
 	r.setParam("clientInfo", info)
-	raw, err := c.sendOnce(ctx, &session{}, r)
+	begun := &session{}
+	raw, err := c.sendOnce(ctx, begun, r)
 	if err != nil {
 		return nil, err
 	}
@@ -255,8 +254,8 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 		return nil, fmt.Errorf("the server answers with revision %s, want %s", got, c.o.Revision)
 	}
 	return &session{
-		revision: result.ProtocolVersion, server: readInfo(result.ServerInfo), capabilities: result.Capabilities,
-		instructions: result.Instructions, id: r.sessionID,
+		Session: Session{Revision: result.ProtocolVersion, ID: begun.ID}, server: readInfo(result.ServerInfo),
+		capabilities: result.Capabilities, instructions: result.Instructions,
 	}, nil
 }
 
@@ -311,7 +310,7 @@ func (c *Client) newIdentity() ([]byte, error) {
 // RootsChanged notifies the server that [Options].Roots would now return other roots. In the stateless
 // era it does nothing: servers ask each time.
 func (c *Client) RootsChanged(ctx context.Context) error {
-	if c.session.Load().stateless() {
+	if c.session.Load().IsStateless() {
 		return nil
 	}
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)

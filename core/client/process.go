@@ -37,34 +37,34 @@ type Command struct {
 // ctx limits connecting only. Some servers that know older revisions only exit when they receive
 // server/discover: Start runs those again, with initialize as the first request.
 func Start(ctx context.Context, cmd Command, o Options) (*Client, error) {
-	c, err := start(ctx, cmd, o, false)
-	if err == nil || o.Revision != "" || ctx.Err() != nil {
+	c, err := start(ctx, cmd, o)
+	if err == nil || o.Revision != "" || o.Handshake || ctx.Err() != nil {
 		return c, err
 	}
 	if _, ok := errors.AsType[*earlyExitError](err); !ok {
 		return nil, err
 	}
-	if again, againErr := start(ctx, cmd, o, true); againErr == nil {
+	o.Handshake = true
+	if again, againErr := start(ctx, cmd, o); againErr == nil {
 		return again, nil
 	}
 	return nil, err
 }
 
-func start(ctx context.Context, cmd Command, o Options, handshake bool) (*Client, error) {
+func start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 	p, err := startProcess(cmd)
 	if err != nil {
 		return nil, &ConnectionError{err}
 	}
 	c := newClient(o)
-	c.handshake = handshake
 	lines := jsonrpc.NewLines(p.out, p.in, jsonrpc.LinesOptions{MaxMessage: c.o.MaxMessage})
-	r := &processRoute{streamRoute: streamRoute{c: c, transport: lines}, process: p}
-	return c.connect(ctx, lines, r)
+	t := &processTransport{streamTransport: streamTransport{stream: lines}, process: p}
+	return c.connect(ctx, t, lines, t.onInvalid)
 }
 
-// processRoute is the route to a child process.
-type processRoute struct {
-	streamRoute
+// processTransport is the transport to a child process.
+type processTransport struct {
+	streamTransport
 	process *process
 
 	mu    sync.Mutex
@@ -79,36 +79,36 @@ func (e *earlyExitError) Error() string { return e.err.Error() }
 func (e *earlyExitError) Unwrap() error { return e.err }
 
 // onInvalid logs a line of standard output that is not a message, and keeps the first one.
-func (r *processRoute) onInvalid(raw []byte, err *jsonrpc.Error) {
+func (t *processTransport) onInvalid(raw []byte, err *jsonrpc.Error) {
 	text := short(string(raw))
-	r.c.o.Logger.Warn("the server wrote a line that is not a message to its standard output", "error", err, "text", text)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stray == "" {
-		r.stray = text
+	t.c.o.Logger.Warn("the server wrote a line that is not a message to its standard output", "error", err, "text", text)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stray == "" {
+		t.stray = text
 	}
 }
 
-// explain adds how the process exited, and the end of its standard error.
-func (r *processRoute) explain(err error) error {
+// Explain adds how the process exited, and the end of its standard error.
+func (t *processTransport) Explain(err error) error {
 	if errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, syscall.EPIPE) {
-		r.process.exitsWithin(time.Second) // it may close its input and output earlier
+		t.process.exitsWithin(time.Second) // it may close its input and output earlier
 	}
 	early := false
-	if state := r.process.exitState(); state != "" && r.c.life.Err() == nil {
-		early = r.c.session.Load() == nil
+	if state := t.process.exitState(); state != "" && t.c.life.Err() == nil {
+		early = t.c.session.Load() == nil
 		if text, ok := strings.CutSuffix(err.Error(), ": "+jsonrpc.ErrClosed.Error()); ok {
 			err = errors.New(text)
 		}
 		err = fmt.Errorf("%w: the server exited (%s)", err, state)
 	}
-	r.mu.Lock()
-	stray := r.stray
-	r.mu.Unlock()
+	t.mu.Lock()
+	stray := t.stray
+	t.mu.Unlock()
 	if stray != "" {
 		err = fmt.Errorf("%w\nIt writes to standard output what is not MCP; logs belong on standard error: %q", err, stray)
 	}
-	if text := r.process.stderr.String(); text != "" {
+	if text := t.process.stderr.String(); text != "" {
 		err = fmt.Errorf("%w\nIts standard error:\n%s", err, text)
 	}
 	if early {
@@ -117,9 +117,9 @@ func (r *processRoute) explain(err error) error {
 	return err
 }
 
-func (r *processRoute) close() error {
-	r.process.close()
-	<-r.c.conn.Done()
+func (t *processTransport) Close() error {
+	t.process.close()
+	<-t.c.conn.Done()
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcphttp"
 )
@@ -53,7 +54,7 @@ func TestClientGivesUpQuestions(t *testing.T) {
 		t.Run(string(revision), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			forgotten := make(chan struct{})
-			client, err := client.Dial(t.Context(), web.URL, client.Options{
+			client, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL}, client.Options{
 				Revision: revision,
 				Elicit: func(ctx context.Context, _ *mcp.Elicitation) error {
 					cancel()

@@ -58,8 +58,6 @@ type request struct {
 	progressToken string
 	onID          func(jsonrpc.ID) // receives the id before the request is sent; may be nil
 	out           jsonrpc.Outgoing
-
-	sessionID string // of the session that this initialize has begun, over HTTP
 }
 
 // setParam adds a member to the params.
@@ -86,7 +84,7 @@ func (c *Client) Request(ctx context.Context, method string, params, result any,
 
 // Notify sends a notification. [Client.Request] and the other methods send those that they need.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	return c.wrapError(c.route.notify(ctx, c.session.Load(), method, params))
+	return c.wrapError(c.transport.Notify(ctx, &c.session.Load().Session, method, params))
 }
 
 func (r *request) setParams(params any) error {
@@ -146,7 +144,7 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 	s := c.session.Load()
 	for range maxRounds {
 		raw, err := c.sendOnce(ctx, s, r)
-		if err != nil && c.route.isLost(err) {
+		if err != nil && errors.Is(err, ErrLostSession) {
 			if s, err = c.renew(ctx, s); err == nil {
 				raw, err = c.sendOnce(ctx, s, r)
 			}
@@ -155,7 +153,7 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 			return nil, c.wrapError(err)
 		}
 		kind := "complete"
-		if s.stateless() {
+		if s.IsStateless() {
 			kind = resultType(raw)
 		}
 		switch kind {
@@ -190,7 +188,8 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 		return nil, fmt.Errorf("call %s: %w", r.method, context.Cause(ctx))
 	}
 	r.client, r.session = c, s
-	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Idle: r.timeout, Most: r.maxTimeout, Via: c.route.send(s, r), Begun: r.onID}
+	via := c.transport.Via(&s.Session, Call{r.method, r.name, r.arguments})
+	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Idle: r.timeout, Most: r.maxTimeout, Via: via, Begun: r.onID}
 	if r.method != "subscriptions/listen" {
 		if r.out.Idle == 0 {
 			r.out.Idle = c.o.Timeout
@@ -222,10 +221,8 @@ func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.
 	switch {
 	case errors.Is(err, errEndedByServer):
 		return
-	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.revision == "", c.life.Err() != nil:
+	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.Revision == "", c.life.Err() != nil:
 		return
-	case s.stateless() && c.route.isHTTP():
-		return // the response was closed, which cancels the request
 	}
 	reason := "the caller no longer waits"
 	if timedOut {
@@ -240,7 +237,7 @@ func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.
 			RequestID jsonrpc.ID `json:"requestId"`
 			Reason    string     `json:"reason,omitempty"`
 		}{id, reason}
-		if err := c.route.notify(ctx, s, "notifications/cancelled", params); err != nil {
+		if err := c.transport.Notify(ctx, &s.Session, "notifications/cancelled", params); err != nil {
 			c.o.Logger.Debug("cancel a request", "error", err)
 		}
 	}()
@@ -253,7 +250,7 @@ func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.
 }
 
 func (r *request) hasNoParams() bool {
-	return !r.session.stateless() && r.progressToken == "" && r.params == nil && r.name == "" && r.meta == nil
+	return !r.session.IsStateless() && r.progressToken == "" && r.params == nil && r.name == "" && r.meta == nil
 }
 
 // AppendJSON appends the params as JSON.
@@ -277,7 +274,7 @@ func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 	if r.requestState != nil {
 		dst = strictjson.AppendMember(dst, "requestState", r.requestState)
 	}
-	if r.session.stateless() || r.progressToken != "" || r.meta != nil {
+	if r.session.IsStateless() || r.progressToken != "" || r.meta != nil {
 		meta, err := r.fullMeta()
 		if err != nil {
 			return nil, err
@@ -291,7 +288,7 @@ func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 // fullMeta returns the members of _meta.
 func (r *request) fullMeta() ([]byte, error) {
 	var meta []byte
-	if r.session.stateless() {
+	if r.session.IsStateless() {
 		identity, err := r.client.identity()
 		if err != nil {
 			return nil, err

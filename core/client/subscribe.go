@@ -27,7 +27,7 @@ func (c *Client) subscribe(ctx context.Context, uri string, on bool) error {
 	}
 	var err error
 	switch s := c.session.Load(); {
-	case s.stateless():
+	case s.IsStateless():
 		err = c.wrapError(c.updateListener(ctx, s))
 	case on:
 		err = c.Request(ctx, "resources/subscribe", map[string]string{"uri": uri}, nil)
@@ -67,7 +67,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.Level) error {
 // sendLogLevel sends logging/setLevel. In the stateless era each request has the level.
 func (c *Client) sendLogLevel(ctx context.Context, s *session) error {
 	level := c.currentLogLevel()
-	if level == "" || s.stateless() || !s.capabilities.Has("logging") {
+	if level == "" || s.IsStateless() || !s.capabilities.Has("logging") {
 		return nil
 	}
 	r := &request{method: "logging/setLevel"}
@@ -125,7 +125,7 @@ func (c *Client) wantedChanges(s *session) changeFilter {
 // subscribes to resources instead, for the case that the session is a new one.
 func (c *Client) updateListener(ctx context.Context, s *session) error {
 	wanted := c.wantedChanges(s)
-	if !s.stateless() {
+	if !s.IsStateless() {
 		for _, uri := range wanted.URIs {
 			r := &request{method: "resources/subscribe"}
 			r.setParam("uri", strictjson.AppendString(nil, uri))

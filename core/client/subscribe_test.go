@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
@@ -49,6 +50,16 @@ func listenServer(t *testing.T, listen func(r listened, say func(string), ctx co
 	t.Cleanup(web.Close)
 	t.Cleanup(web.CloseClientConnections)
 	return web.URL
+}
+
+func dial(t *testing.T, url string, o client.Options) *client.Client {
+	t.Helper()
+	c, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: url}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 func ack(r listened) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
@@ -96,7 +97,7 @@ func Example_http() {
 	defer web.Close()
 
 	ctx := context.Background()
-	c, err := client.Dial(ctx, web.URL+"/mcp", client.Options{Header: http.Header{"X-Api-Token": {key}}})
+	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: web.URL + "/mcp", Header: http.Header{"X-Api-Token": {key}}}, client.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func Example_http() {
 	}
 	fmt.Println(result.Text())
 
-	_, err = client.Dial(ctx, web.URL+"/mcp", client.Options{})
+	_, err = clienthttp.Dial(ctx, clienthttp.Server{URL: web.URL + "/mcp"}, client.Options{})
 	fmt.Println(strings.Contains(err.Error(), "401"))
 	// Output:
 	// {"sum":5}

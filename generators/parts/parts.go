@@ -37,6 +37,11 @@ func All() []Part {
 			For:         []string{"features"},
 		},
 		{
+			Name:        "client",
+			Description: "the client of MCP servers over HTTP",
+			Folders:     []string{"core/client/clienthttp"},
+		},
+		{
 			Name:        "oauth",
 			Description: "OAuth 2.1 bearer tokens for the server over HTTP",
 			Folders:     []string{"core/auth/oauth", "core/auth/token"},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -209,8 +210,8 @@ func TestGoSDKSSE(t *testing.T) {
 	})
 	t.Run("a path where there is nothing", func(t *testing.T) {
 		o, _ := listening(t)
-		var refused *client.HTTPError
-		if _, err := client.Dial(t.Context(), "http://"+address+"/nonesuch", o); !errors.As(err, &refused) {
+		var refused *clienthttp.HTTPError
+		if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://" + address + "/nonesuch"}, o); !errors.As(err, &refused) {
 			t.Errorf("the error is %v", err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -39,7 +40,7 @@ func TestLostSession(t *testing.T) {
 			ok := t.Run("before", func(t *testing.T) {
 				serve(t, address, server.start(t))
 				var err error
-				if c, err = client.Dial(t.Context(), "http://"+address+server.path, o); err != nil {
+				if c, err = clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://" + address + server.path}, o); err != nil {
 					t.Fatal(err)
 				}
 				toolNames(t, c)

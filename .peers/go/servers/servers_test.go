@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -220,7 +221,7 @@ func inEach(t *testing.T, ways []way, f func(*testing.T, *client.Client, *ears))
 			}
 			t.Run(w.name+" "+name, func(t *testing.T) {
 				o, e := listening(t)
-				o.Revision, o.SSE = wish, w.sse
+				o.Revision = wish
 				c := connect(t, w, o)
 				if c.Revision() != want {
 					t.Errorf("they speak %s, want %s", c.Revision(), want)
@@ -243,7 +244,7 @@ func connect(t *testing.T, w way, o client.Options) *client.Client {
 		cmd.Stderr = said
 		c, err = client.Start(t.Context(), cmd, o)
 	} else {
-		c, err = client.Dial(t.Context(), w.address, o)
+		c, err = clienthttp.Dial(t.Context(), clienthttp.Server{URL: w.address, SSE: w.sse}, o)
 	}
 	if err != nil {
 		t.Fatalf("connecting: %v\nthe server wrote:\n%s", err, said)

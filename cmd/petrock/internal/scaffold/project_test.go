@@ -131,14 +131,28 @@ func hasFolder(files map[string]string, folder string) bool {
 	return false
 }
 
-// allParts returns the answers that lead to a project with every part.
+// allParts returns the answers that lead to a project with every part that answers can add.
 func allParts() scaffold.Answers {
 	return scaffold.Answers{Name: "hello", Module: "hello", Example: "tasks", OAuth: true}
 }
 
-// All Go of core and generators that is not a test is embedded, however deep it is.
+// All Go of core and generators that is not a test is embedded, however deep it is. Parts that no
+// answer leads to are in their archives.
 func TestAllIsEmbedded(t *testing.T) {
 	files := makeFiles(t, scaffold.Embedded(), allParts())
+	for _, part := range parts.All() {
+		archive, ok := files[part.Archive()]
+		if !ok {
+			continue
+		}
+		code, err := part.Unpack("hello", []byte(archive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range code {
+			files[name] = string(text)
+		}
+	}
 	for _, tree := range []string{"core", "generators"} {
 		root := os.DirFS(filepath.Join(repository, tree))
 		err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {

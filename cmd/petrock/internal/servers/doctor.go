@@ -19,6 +19,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/schema"
@@ -421,7 +422,7 @@ func (c *checkup) look(ctx context.Context, client *client.Client) {
 // advice returns the text of an error with the remedy.
 func (c *checkup) advice(err error) string {
 	text := err.Error()
-	var refused *client.HTTPError
+	var refused *clienthttp.HTTPError
 	switch {
 	case errors.As(err, &refused):
 		text += "\n" + c.httpAdvice(refused)
@@ -433,7 +434,7 @@ func (c *checkup) advice(err error) string {
 	return strings.TrimSpace(text)
 }
 
-func (c *checkup) httpAdvice(e *client.HTTPError) string {
+func (c *checkup) httpAdvice(e *clienthttp.HTTPError) string {
 	where := "in its configuration"
 	if len(c.Files) > 0 {
 		where = "in " + c.Files[0]

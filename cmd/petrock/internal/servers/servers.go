@@ -19,6 +19,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/project"
@@ -197,7 +198,7 @@ func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o client
 	if ctx.Err() != nil {
 		return nil, mcpcli.ErrInterrupted
 	}
-	if refused, ok := errors.AsType[*client.HTTPError](err); ok && refused.Status == http.StatusUnauthorized {
+	if refused, ok := errors.AsType[*clienthttp.HTTPError](err); ok && refused.Status == http.StatusUnauthorized {
 		err = fmt.Errorf("%w; send credentials with --header 'Name: value', or with headers in a configuration file", err)
 	} else if errors.Is(err, syscall.ECONNREFUSED) {
 		err = fmt.Errorf("%w; start the server first", err)
@@ -219,7 +220,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 		return nil, err
 	}
 	maps.Copy(header, s.Header)
-	o.Info, o.Timeout, o.Header = t.env.Info, cmp.Or(o.Timeout, t.common.Timeout), header
+	o.Info, o.Timeout = t.env.Info, cmp.Or(o.Timeout, t.common.Timeout)
 	if o.ConnectTimeout == 0 {
 		o.ConnectTimeout = t.common.Timeout
 		if s.Timeout > 0 && !t.cmd.Flags().Changed("timeout") {
@@ -231,8 +232,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 	if s.Kind == mcpconfig.Stdio {
 		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
 	}
-	o.SSE = s.Kind == mcpconfig.SSE
-	return client.Dial(ctx, s.URL, o)
+	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
 }
 
 // allows reports whether the configuration of a server allows a tool.

@@ -1,4 +1,10 @@
-package client
+// Package clienthttp connects clients of the Model Context Protocol to servers over HTTP.
+//
+//	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: "http://127.0.0.1:8080/mcp"}, client.Options{})
+//	…
+//	defer c.Close()
+//	result, err := c.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
+package clienthttp
 
 import (
 	"bytes"
@@ -16,77 +22,86 @@ import (
 	"sync"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Dial connects to a server over HTTP. It tries streamable HTTP, and then the HTTP+SSE transport of
-// revision 2024-11-05. ctx limits connecting only.
-func Dial(ctx context.Context, address string, o Options) (*Client, error) {
-	u, err := url.Parse(address)
+// A Server is an MCP server over HTTP.
+type Server struct {
+	URL    string
+	Header http.Header                               // sent with every request
+	Token  func(ctx context.Context) (string, error) // returns a bearer token; called again after status 401
+	HTTP   *http.Client                              // nil is a client that refuses redirects to other origins
+	SSE    bool                                      // try the HTTP+SSE transport of revision 2024-11-05 first
+}
+
+// Dial connects to a server. It tries streamable HTTP, and then the HTTP+SSE transport of revision
+// 2024-11-05. ctx limits connecting only.
+func Dial(ctx context.Context, server Server, o client.Options) (*client.Client, error) {
+	u, err := url.Parse(server.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080/mcp", short(redactURL(address)))
+		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080/mcp", short(redactURL(server.URL)))
 	}
-	dials := []func(context.Context, *url.URL, Options) (*Client, error){dialStreamable, dialSSE}
-	if o.SSE {
-		dials[0], dials[1] = dials[1], dials[0]
-	}
-	c, err := dials[0](ctx, u, o)
-	if err == nil || ctx.Err() != nil || isStateless(o.Revision) {
+	c, err := connect(ctx, server, u, server.SSE, o)
+	if err == nil || ctx.Err() != nil || o.Revision > mcp.LatestHandshake {
 		return c, err
 	}
 	if refused, ok := errors.AsType[*HTTPError](err); !ok || refused.isDenied() {
 		return nil, err
 	}
-	if c, err := dials[1](ctx, u, o); err == nil {
+	if c, err := connect(ctx, server, u, !server.SSE, o); err == nil {
 		return c, nil
 	}
 	return nil, err
 }
 
-func dialStreamable(ctx context.Context, u *url.URL, o Options) (*Client, error) {
-	c := newClient(o)
-	c.route = newHTTPRoute(c, u)
-	c.openConn()
-	return c.negotiated(ctx)
+// connect connects over streamable HTTP or HTTP+SSE.
+func connect(ctx context.Context, server Server, u *url.URL, sse bool, o client.Options) (*client.Client, error) {
+	h := newHTTPTransport(server, u)
+	var t client.Transport = h
+	if sse {
+		t, o.Handshake = &sseTransport{httpTransport: h}, true
+	}
+	c, err := client.Connect(ctx, t, o)
+	if _, ok := errors.AsType[*client.ConnectionError](err); err != nil && !ok {
+		err = h.Explain(err) // the server has answered with it
+	}
+	return c, err
 }
 
-// openConn makes a connection whose messages the route sends and receives.
-func (c *Client) openConn() {
-	c.conn = jsonrpc.NewConn(noTransport{}, c.connOptions())
-	c.conn.Open(context.Background())
-}
-
-// noTransport is the transport of such a connection.
-type noTransport struct{}
-
-func (noTransport) Send([]byte) error        { return jsonrpc.ErrClosed }
-func (noTransport) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
-func (noTransport) Close() error             { return nil }
-
-// httpRoute is the route over streamable HTTP, in both eras.
-type httpRoute struct {
-	c      *Client
+// httpTransport is the transport over streamable HTTP, in both eras.
+type httpTransport struct {
+	client.Link
+	server Server
 	url    *url.URL
-	client *http.Client
+	http   *http.Client
 
 	mu        sync.Mutex
-	token     string             // the last bearer token
-	endStream context.CancelFunc // ends the stream of the session; nil if there is none
+	token     string                          // the last bearer token
+	session   *client.Session                 // that was begun last; nil while connecting
+	endStream context.CancelFunc              // ends the stream of the session; nil if there is none
+	headers   map[string][]mcp.HeaderArgument // by tool
 }
 
-func newHTTPRoute(c *Client, u *url.URL) *httpRoute {
-	h := &httpRoute{c: c, url: u, client: c.o.HTTP}
-	if h.client == nil {
-		h.client = &http.Client{CheckRedirect: refuseOtherOrigins}
+func newHTTPTransport(server Server, u *url.URL) *httpTransport {
+	h := &httpTransport{server: server, url: u, http: server.HTTP, headers: map[string][]mcp.HeaderArgument{}}
+	if h.http == nil {
+		h.http = &http.Client{CheckRedirect: refuseOtherOrigins}
 		if t, ok := http.DefaultTransport.(*http.Transport); ok { // a program may have replaced it
 			own := t.Clone()
 			own.MaxIdleConnsPerHost = 256
-			h.client.Transport = own
+			h.http.Transport = own
 		}
 	}
 	return h
+}
+
+func (h *httpTransport) Open(_ context.Context, l client.Link) error {
+	h.Link = l
+	l.Conn.Open(context.Background())
+	return nil
 }
 
 // refuseOtherOrigins keeps API keys in headers from being sent to other servers.
@@ -120,29 +135,25 @@ func redactURL(address string) string {
 	return scheme + "//" + rest[strings.LastIndexByte(host, '@')+1:]
 }
 
-func (h *httpRoute) onInvalid(_ []byte, err *jsonrpc.Error) { h.c.logInvalid(err) }
-
-func (h *httpRoute) isHTTP() bool { return true }
-
-func (h *httpRoute) explain(err error) error {
+func (h *httpTransport) Explain(err error) error {
 	return fmt.Errorf("%s: %w", redactURL(h.url.String()), err)
 }
 
-func (h *httpRoute) send(s *session, r *request) func(context.Context, func(), jsonrpc.ID, []byte) error {
+func (h *httpTransport) Via(s *client.Session, c client.Call) func(context.Context, func(), jsonrpc.ID, []byte) error {
 	return func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error {
-		return h.call(ctx, done, s, r, id, msg)
+		return h.call(ctx, done, s, c, id, msg)
 	}
 }
 
 // call posts a request, and delivers its response. done ends ctx.
-func (h *httpRoute) call(ctx context.Context, done func(), s *session, r *request, id jsonrpc.ID, msg []byte) error {
-	resp, err := h.post(ctx, s, r, msg)
+func (h *httpTransport) call(ctx context.Context, done func(), s *client.Session, c client.Call, id jsonrpc.ID, msg []byte) error {
+	resp, err := h.post(ctx, s, c, msg)
 	if err != nil {
 		done()
 		return err
 	}
-	if r.method == "initialize" {
-		r.sessionID = resp.Header.Get("Mcp-Session-Id")
+	if c.Method == "initialize" {
+		s.ID = resp.Header.Get("Mcp-Session-Id")
 	}
 	switch mediaType(resp) {
 	case "application/json":
@@ -160,9 +171,9 @@ func (h *httpRoute) call(ctx context.Context, done func(), s *session, r *reques
 }
 
 // deliverBody delivers a response that is the whole body.
-func (h *httpRoute) deliverBody(resp *http.Response, id jsonrpc.ID) error {
+func (h *httpTransport) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 	defer resp.Body.Close()
-	body, err := readBody(resp, h.c.o.MaxMessage)
+	body, err := readBody(resp, h.Options.MaxMessage)
 	if err != nil {
 		return err
 	}
@@ -170,7 +181,7 @@ func (h *httpRoute) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 	m.Parse(body)
 	switch {
 	case m.IsResponse() && m.ID() == id:
-		h.c.conn.Deliver(&m)
+		h.Conn.Deliver(&m)
 		return nil
 	case m.Fault() != nil:
 		return fmt.Errorf("the response is not JSON-RPC: %w", errors.New(m.Fault().Message))
@@ -182,41 +193,41 @@ func (h *httpRoute) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 }
 
 // header returns the header of a message.
-func (h *httpRoute) header(s *session, r *request) http.Header {
+func (h *httpTransport) header(s *client.Session, c client.Call) http.Header {
 	header := http.Header{}
-	for name, values := range h.c.o.Header {
+	for name, values := range h.server.Header {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json, text/event-stream")
-	if s.revision >= mcp.Revision20250618 {
-		header.Set("Mcp-Protocol-Version", string(s.revision))
+	if s.Revision >= mcp.Revision20250618 {
+		header.Set("Mcp-Protocol-Version", string(s.Revision))
 	}
-	if s.id != "" {
-		header.Set("Mcp-Session-Id", s.id)
+	if s.ID != "" {
+		header.Set("Mcp-Session-Id", s.ID)
 	}
-	if s.stateless() {
-		h.setRequestHeaders(header, r)
+	if s.IsStateless() {
+		h.setRequestHeaders(header, c)
 	}
 	return header
 }
 
 // setRequestHeaders repeats parts of a request in headers, as the stateless era requires.
-func (h *httpRoute) setRequestHeaders(header http.Header, r *request) {
-	header.Set("Mcp-Method", r.method)
-	if r.name != "" {
-		header.Set("Mcp-Name", encodeHeader(r.name))
+func (h *httpTransport) setRequestHeaders(header http.Header, c client.Call) {
+	header.Set("Mcp-Method", c.Method)
+	if c.Name != "" {
+		header.Set("Mcp-Name", encodeHeader(c.Name))
 	}
-	if r.method != "tools/call" || r.arguments == nil {
+	if c.Method != "tools/call" || c.Arguments == nil {
 		return
 	}
-	h.c.mu.Lock()
-	repeated := h.c.headers[r.name]
-	h.c.mu.Unlock()
+	h.mu.Lock()
+	repeated := h.headers[c.Name]
+	h.mu.Unlock()
 	if len(repeated) == 0 {
 		return
 	}
-	arguments, err := strictjson.Marshal(r.arguments)
+	arguments, err := strictjson.Marshal(c.Arguments)
 	if err != nil {
 		return // encoding the request reports it
 	}
@@ -225,6 +236,31 @@ func (h *httpRoute) setRequestHeaders(header http.Header, r *request) {
 			header.Set(a.Header, encodeHeader(text))
 		}
 	}
+}
+
+// FilterTools omits tools whose schemas break the rules for x-mcp-header, as the stateless era
+// requires. It keeps the arguments that are repeated in headers.
+func (h *httpTransport) FilterTools(s *client.Session, all []mcp.Tool) []mcp.Tool {
+	if !s.IsStateless() {
+		return all
+	}
+	usable := all[:0]
+	for _, t := range all {
+		headers, err := mcp.HeaderArguments(t.InputSchema)
+		if err != nil {
+			h.Options.Logger.Warn("ignoring a tool", "tool", t.Name, "error", err)
+			continue
+		}
+		usable = append(usable, t)
+		h.mu.Lock()
+		if headers == nil {
+			delete(h.headers, t.Name)
+		} else {
+			h.headers[t.Name] = headers
+		}
+		h.mu.Unlock()
+	}
+	return usable
 }
 
 // encodeHeader encodes the value of a header: in base64 unless it is plain ASCII without spaces around
@@ -242,13 +278,13 @@ func encodeHeader(text string) string {
 
 // post posts a message. It retries if the server cannot have received it, or asks for a retry with
 // Retry-After. A response with a status above 299 is an error.
-func (h *httpRoute) post(ctx context.Context, s *session, r *request, msg []byte) (*http.Response, error) {
+func (h *httpTransport) post(ctx context.Context, s *client.Session, c client.Call, msg []byte) (*http.Response, error) {
 	const attempts = 4
 	for attempt := 1; ; attempt++ {
-		resp, err := h.do(ctx, http.MethodPost, h.url, h.header(s, r), msg)
+		resp, err := h.do(ctx, http.MethodPost, h.url, h.header(s, c), msg)
 		delay := time.Duration(100<<attempt) * time.Millisecond
 		switch {
-		case err != nil && (attempt == attempts || !isDialError(err) || h.c.session.Load() == nil): // no retries while connecting
+		case err != nil && (attempt == attempts || !isDialError(err) || h.current() == nil): // no retries while connecting
 			return nil, withoutURL(err)
 		case err != nil:
 		case resp.StatusCode < 300:
@@ -257,7 +293,7 @@ func (h *httpRoute) post(ctx context.Context, s *session, r *request, msg []byte
 			refused := newHTTPError(resp, "")
 			var retry bool
 			if delay, retry = retryAfter(resp); !retry || attempt == attempts {
-				refused.session = s.id != ""
+				refused.session = s.ID != ""
 				return nil, refused
 			}
 		}
@@ -284,22 +320,22 @@ func retryAfter(resp *http.Response) (time.Duration, bool) {
 
 // do sends an HTTP request with a header of its own. If the server refuses the bearer token, do
 // sends the request again with a new one.
-func (h *httpRoute) do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
+func (h *httpTransport) do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
 		req.Header = header
-		if h.c.o.Token != nil {
+		if h.server.Token != nil {
 			token, err := h.bearerToken(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("get a token: %w", err)
 			}
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
-		resp, err := h.client.Do(req)
-		if err != nil || h.c.o.Token == nil || resp.StatusCode != http.StatusUnauthorized {
+		resp, err := h.http.Do(req)
+		if err != nil || h.server.Token == nil || resp.StatusCode != http.StatusUnauthorized {
 			return resp, err
 		}
 		h.setToken("")
@@ -311,25 +347,28 @@ func (h *httpRoute) do(ctx context.Context, method string, u *url.URL, header ht
 }
 
 // bearerToken returns the token of the last request, or a new one.
-func (h *httpRoute) bearerToken(ctx context.Context) (string, error) {
+func (h *httpTransport) bearerToken(ctx context.Context) (string, error) {
 	h.mu.Lock()
 	token := h.token
 	h.mu.Unlock()
 	if token != "" {
 		return token, nil
 	}
-	token, err := h.c.o.Token(ctx)
+	token, err := h.server.Token(ctx)
 	h.setToken(token)
 	return token, err
 }
 
-func (h *httpRoute) setToken(token string) {
+func (h *httpTransport) setToken(token string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.token = token
 }
 
-func (h *httpRoute) notify(ctx context.Context, s *session, method string, params any) error {
+func (h *httpTransport) Notify(ctx context.Context, s *client.Session, method string, params any) error {
+	if s.IsStateless() && method == "notifications/cancelled" {
+		return nil // the response was closed, which cancels the request
+	}
 	msg, err := jsonrpc.AppendNotification(nil, method, params)
 	if err != nil {
 		return err
@@ -338,10 +377,10 @@ func (h *httpRoute) notify(ctx context.Context, s *session, method string, param
 }
 
 // postOneWay posts a notification or a response.
-func (h *httpRoute) postOneWay(ctx context.Context, s *session, method string, msg []byte) error {
-	ctx, cancel := h.c.withTimeout(ctx)
+func (h *httpTransport) postOneWay(ctx context.Context, s *client.Session, method string, msg []byte) error {
+	ctx, cancel := h.withTimeout(ctx)
 	defer cancel()
-	resp, err := h.post(ctx, s, &request{method: method}, msg)
+	resp, err := h.post(ctx, s, client.Call{Method: method}, msg)
 	if err != nil {
 		return err
 	}
@@ -349,41 +388,40 @@ func (h *httpRoute) postOneWay(ctx context.Context, s *session, method string, m
 	return nil
 }
 
-// withTimeout applies [Options].Timeout.
-func (c *Client) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("the server did not accept the message within %v", c.o.Timeout))
+// withTimeout applies Timeout of [client.Options].
+func (h *httpTransport) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	timeout := h.Options.Timeout
+	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the server did not accept the message within %v", timeout))
 }
 
-// isLost reports whether the server does not know the session: status 404, or 400 with a reason.
-func (h *httpRoute) isLost(err error) bool {
-	refused, ok := errors.AsType[*HTTPError](err)
-	if !ok || !refused.session {
-		return false
-	}
-	return refused.Status == http.StatusNotFound || refused.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Error()), "session")
-}
-
-// end deletes a session.
-func (h *httpRoute) end(s *session) {
-	if s.id == "" {
+// End deletes a session.
+func (h *httpTransport) End(s *client.Session) {
+	if s.ID == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if resp, err := h.do(ctx, http.MethodDelete, h.url, h.header(s, &request{}), nil); err == nil {
+	if resp, err := h.do(ctx, http.MethodDelete, h.url, h.header(s, client.Call{}), nil); err == nil {
 		discard(resp) // servers need not support it
 	}
 }
 
-func (h *httpRoute) close() error {
+// current returns the session that was begun last, or nil while the client connects.
+func (h *httpTransport) current() *client.Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.session
+}
+
+func (h *httpTransport) Close() error {
 	now := make(chan struct{})
 	close(now)
-	h.c.conn.Close(now)
-	if s := h.c.session.Load(); s != nil {
-		h.end(s)
+	h.Conn.Close(now)
+	if s := h.current(); s != nil {
+		h.End(s)
 	}
-	if h.c.o.HTTP == nil {
-		h.client.CloseIdleConnections()
+	if h.server.HTTP == nil {
+		h.http.CloseIdleConnections()
 	}
 	return nil
 }
@@ -420,6 +458,25 @@ func (e *HTTPError) Unwrap() error {
 		return nil
 	}
 	return e.answer
+}
+
+// Is reports what the client is to do about the error.
+func (e *HTTPError) Is(target error) bool {
+	switch target {
+	case client.ErrRefused:
+		return true
+	case client.ErrDenied:
+		return e.isDenied()
+	case client.ErrLostSession:
+		return e.isLost()
+	}
+	return false
+}
+
+// isLost reports whether the server does not know the session: status 404, or 400 with a reason.
+func (e *HTTPError) isLost() bool {
+	return e.session && (e.Status == http.StatusNotFound ||
+		e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Error()), "session"))
 }
 
 // isDenied reports whether the client lacks permission.
@@ -495,3 +552,6 @@ func withoutURL(err error) error {
 	}
 	return err
 }
+
+// short shortens a text of the server for an error or a log message.
+func short(text string) string { return strictjson.Clip(text, 100) }

@@ -1,4 +1,4 @@
-package client
+package clienthttp
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
@@ -22,13 +23,13 @@ const (
 	maxResumes      = 5                      // failures in a row, for the stream of a request
 	openTimeout     = 2 * time.Second        // for the stream of a session to open
 	drainTimeout    = 500 * time.Millisecond // for a stream to end after the response
-	deliveryTimeout = 20 * time.Millisecond  // for a function of Options, until it is overtaken
+	deliveryTimeout = 20 * time.Millisecond  // for a function of client.Options, until it is overtaken
 )
 
 // An eventStream is the response to a request or, without an id, the stream of a session.
 type eventStream struct {
-	h       *httpRoute
-	session *session
+	h       *httpTransport
+	session *client.Session
 	id      jsonrpc.ID
 
 	lastEventID string
@@ -41,7 +42,7 @@ func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http
 	for {
 		m, err := e.read(ctx, resp.Body)
 		if m != nil {
-			e.h.c.conn.Deliver(m)
+			e.h.Conn.Deliver(m)
 			go drain(resp.Body, done)
 			return nil
 		}
@@ -49,7 +50,7 @@ func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http
 		switch {
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
-		case e.lastEventID == "" || e.session.stateless():
+		case e.lastEventID == "" || e.session.IsStateless():
 			if errors.Is(err, io.EOF) {
 				err = errors.New("the stream ended before the response")
 			}
@@ -76,7 +77,7 @@ func drain(body io.ReadCloser, cancel func()) {
 
 // read handles the messages of a stream. It returns the response to the request, if it comes.
 func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, error) {
-	events := newEventReader(body, e.h.c.o.MaxMessage)
+	events := newEventReader(body, e.h.Options.MaxMessage)
 	defer func() {
 		if events.lastID != "" {
 			e.lastEventID = events.lastID
@@ -98,30 +99,30 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
 			return m, nil
 		}
-		e.h.c.receive(ctx, m, outlet{c: e.h.c, post: func(ctx context.Context, msg []byte) error {
+		e.h.receive(ctx, m, outlet{h: e.h, post: func(ctx context.Context, msg []byte) error {
 			return e.h.postOneWay(ctx, e.session, "", msg)
 		}})
 	}
 }
 
 // receive handles a message that came over HTTP. Requests of the server run concurrently and end
-// with ctx. Notifications are handled in order. A function of [Options] that takes longer than
+// with ctx. Notifications are handled in order. A function of client.Options that takes longer than
 // deliveryTimeout is overtaken, because it may wait for a later message. The client's own part, such
 // as an acknowledgement, is never overtaken.
-func (c *Client) receive(ctx context.Context, m *jsonrpc.Message, out outlet) {
+func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, out outlet) {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
-		c.logInvalid(m.Fault())
+		h.Options.Logger.Warn("the server sent an invalid message", "error", m.Fault())
 	case m.IsRequest() || m.IsBatch():
-		go c.conn.Receive(ctx, m, out)
+		go h.Conn.Receive(ctx, m, out)
 	case m.IsResponse():
-		c.conn.Receive(ctx, m, out)
+		h.Conn.Receive(ctx, m, out)
 	default:
 		handled := make(chan struct{})
 		out.mayTakeLong = make(chan struct{}, 1)
 		go func() {
 			defer close(handled)
-			c.conn.Receive(ctx, m, out)
+			h.Conn.Receive(ctx, m, out)
 		}()
 		select {
 		case <-handled:
@@ -186,7 +187,7 @@ func isTemporary(err error) bool {
 
 // open opens the stream, after the last event if there is one.
 func (e *eventStream) open(ctx context.Context) (*http.Response, error) {
-	header := e.h.header(e.session, &request{})
+	header := e.h.header(e.session, client.Call{})
 	header.Del("Content-Type")
 	header.Set("Accept", "text/event-stream")
 	if e.lastEventID != "" {
@@ -202,19 +203,20 @@ func (e *eventStream) open(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// begin opens the stream for messages that belong to no request. Servers need not have one. It waits
+// Begin opens the stream for messages that belong to no request. Servers need not have one. It waits
 // until the stream is open, for a short while, so that no message is missed.
-func (h *httpRoute) begin(ctx context.Context, s *session) {
-	if s.stateless() {
-		return
-	}
-	life, end := context.WithCancel(h.c.life)
+func (h *httpTransport) Begin(ctx context.Context, s *client.Session) {
+	life, end := context.WithCancel(h.Life)
 	h.mu.Lock()
+	h.session = s
 	if h.endStream != nil {
 		h.endStream() // that of a lost session
 	}
 	h.endStream = end
 	h.mu.Unlock()
+	if s.IsStateless() {
+		return
+	}
 	opened := make(chan struct{})
 	go (&eventStream{h: h, session: s}).keepOpen(life, opened)
 	timer := time.NewTimer(openTimeout)
@@ -239,7 +241,7 @@ func (e *eventStream) keepOpen(ctx context.Context, opened chan<- struct{}) {
 		}
 	}
 	if ctx.Err() == nil {
-		e.h.c.o.Logger.Debug("the session has no stream", "error", err)
+		e.h.Options.Logger.Debug("the session has no stream", "error", err)
 	}
 }
 
@@ -247,7 +249,7 @@ func (e *eventStream) keepOpen(ctx context.Context, opened chan<- struct{}) {
 // the session, the ping begins a new one, which ends ctx.
 func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, error) {
 	for delay := defaultRetry; ; delay = min(2*delay, maxRetry) {
-		pingErr := e.h.c.Ping(e.h.c.life)
+		pingErr := e.h.Client.Ping(e.h.Life)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -269,14 +271,15 @@ func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, er
 
 // An outlet posts the answer to a request of the server. It implements [jsonrpc.Responder].
 type outlet struct {
-	c    *Client
+	h    *httpTransport
 	post func(ctx context.Context, msg []byte) error
 
-	// mayTakeLong receives when a function of Options is about to be called. It is nil for requests.
+	// mayTakeLong receives when a function of client.Options is about to be called. It is nil for
+	// requests.
 	mayTakeLong chan struct{}
 }
 
-func (o outlet) Send(msg []byte) error { return o.post(o.c.life, msg) }
+func (o outlet) Send(msg []byte) error { return o.post(o.h.Life, msg) }
 
 func (o outlet) Buffer() []byte { return nil }
 
@@ -284,84 +287,80 @@ func (o outlet) Respond(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}
-	if err := o.Send(msg); err != nil && o.c.life.Err() == nil {
-		o.c.o.Logger.Warn("send an answer to the server", "error", err)
+	if err := o.Send(msg); err != nil && o.h.Life.Err() == nil {
+		o.h.Options.Logger.Warn("send an answer to the server", "error", err)
 	}
 }
 
-// dialSSE connects over the HTTP+SSE transport of revision 2024-11-05. The server sends all
-// messages over one stream, whose first event is the URL to post messages to.
-func dialSSE(ctx context.Context, u *url.URL, o Options) (*Client, error) {
-	c := newClient(o)
-	c.handshake = true
-	r := &sseRoute{httpRoute: newHTTPRoute(c, u)}
-	c.route = r
-	c.openConn()
-	if err := r.open(ctx); err != nil {
-		err = &ConnectionError{r.explain(err)}
-		c.Close()
-		return nil, err
+// MayTakeLong lets later messages be handled while a function of client.Options runs.
+func (h *httpTransport) MayTakeLong(notification *jsonrpc.Request) {
+	if out, ok := notification.Responder().(outlet); ok {
+		select {
+		case out.mayTakeLong <- struct{}{}:
+		default:
+		}
 	}
-	return c.negotiated(ctx)
 }
 
-// sseRoute is the route over HTTP+SSE.
-type sseRoute struct {
-	*httpRoute
+// sseTransport is the HTTP+SSE transport of revision 2024-11-05. The server sends all messages over
+// one stream, whose first event is the URL to post messages to.
+type sseTransport struct {
+	*httpTransport
 	postURL *url.URL
 
 	mu  sync.Mutex
 	err error // why the stream ended
 }
 
-// open opens the stream and reads the URL for messages.
-func (r *sseRoute) open(ctx context.Context) error {
-	late := &jsonrpc.TimeoutError{Method: "the request for a stream", After: r.c.o.ConnectTimeout}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.c.o.ConnectTimeout, late)
+// Open opens the stream and reads the URL for messages.
+func (t *sseTransport) Open(ctx context.Context, l client.Link) error {
+	_ = t.httpTransport.Open(ctx, l)
+	late := &jsonrpc.TimeoutError{Method: "the request for a stream", After: l.Options.ConnectTimeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Options.ConnectTimeout, late)
 	defer cancel()
-	life, end := context.WithCancel(r.c.life)
+	life, end := context.WithCancel(l.Life)
 	stop := context.AfterFunc(ctx, end)
-	resp, err := (&eventStream{h: r.httpRoute, session: &session{}}).open(life)
+	resp, err := (&eventStream{h: t.httpTransport, session: &client.Session{}}).open(life)
 	if err != nil {
 		end()
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	events := newEventReader(resp.Body, r.c.o.MaxMessage)
+	events := newEventReader(resp.Body, l.Options.MaxMessage)
 	event, err := events.next()
 	if err == nil && event.name != "endpoint" {
 		err = errors.New("the stream does not begin with an endpoint event")
 	}
 	if err == nil {
-		r.postURL, err = r.resolve(string(event.data))
+		t.postURL, err = t.resolve(string(event.data))
 	}
 	if err != nil || !stop() {
 		end()
 		resp.Body.Close()
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	go r.read(life, resp, events)
+	go t.read(life, resp, events)
 	return nil
 }
 
 // resolve returns the URL for messages. It must be of the same origin, because API keys are sent there.
-func (r *sseRoute) resolve(endpoint string) (*url.URL, error) {
-	u, err := r.url.Parse(endpoint)
-	if err != nil || !sameOrigin(u, r.url) {
+func (t *sseTransport) resolve(endpoint string) (*url.URL, error) {
+	u, err := t.url.Parse(endpoint)
+	if err != nil || !sameOrigin(u, t.url) {
 		return nil, fmt.Errorf("the endpoint %q is at another server", short(endpoint))
 	}
 	return u, nil
 }
 
 // read handles messages until the stream ends, which ends the connection.
-func (r *sseRoute) read(ctx context.Context, resp *http.Response, events *eventReader) {
+func (t *sseTransport) read(ctx context.Context, resp *http.Response, events *eventReader) {
 	defer resp.Body.Close()
 	for {
 		event, err := events.next()
 		if err != nil {
-			r.mu.Lock()
-			r.err = fmt.Errorf("the stream ended: %w", err)
-			r.mu.Unlock()
-			r.c.conn.Abandon()
+			t.mu.Lock()
+			t.err = fmt.Errorf("the stream ended: %w", err)
+			t.mu.Unlock()
+			t.Conn.Abandon()
 			return
 		}
 		if len(event.data) == 0 || event.name != "message" {
@@ -369,20 +368,20 @@ func (r *sseRoute) read(ctx context.Context, resp *http.Response, events *eventR
 		}
 		m := new(jsonrpc.Message)
 		m.Parse(event.data)
-		r.c.receive(ctx, m, outlet{c: r.c, post: r.postOneWay})
+		t.receive(ctx, m, outlet{h: t.httpTransport, post: t.postOneWay})
 	}
 }
 
-func (r *sseRoute) send(*session, *request) func(context.Context, func(), jsonrpc.ID, []byte) error {
+func (t *sseTransport) Via(*client.Session, client.Call) func(context.Context, func(), jsonrpc.ID, []byte) error {
 	return func(ctx context.Context, done func(), _ jsonrpc.ID, msg []byte) error {
 		defer done()
-		return r.post(ctx, msg)
+		return t.post(ctx, msg)
 	}
 }
 
 // post posts a message. The response arrives over the stream.
-func (r *sseRoute) post(ctx context.Context, msg []byte) error {
-	resp, err := r.do(ctx, http.MethodPost, r.postURL, r.header(&session{}, &request{}), msg)
+func (t *sseTransport) post(ctx context.Context, msg []byte) error {
+	resp, err := t.do(ctx, http.MethodPost, t.postURL, t.header(&client.Session{}, client.Call{}), msg)
 	if err != nil {
 		return withoutURL(err)
 	}
@@ -393,30 +392,28 @@ func (r *sseRoute) post(ctx context.Context, msg []byte) error {
 	return nil
 }
 
-func (r *sseRoute) postOneWay(ctx context.Context, msg []byte) error {
-	ctx, cancel := r.c.withTimeout(ctx)
+func (t *sseTransport) postOneWay(ctx context.Context, msg []byte) error {
+	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
-	return r.post(ctx, msg)
+	return t.post(ctx, msg)
 }
 
-func (r *sseRoute) notify(ctx context.Context, _ *session, method string, params any) error {
+func (t *sseTransport) Notify(ctx context.Context, _ *client.Session, method string, params any) error {
 	msg, err := jsonrpc.AppendNotification(nil, method, params)
 	if err != nil {
 		return err
 	}
-	return r.postOneWay(ctx, msg)
+	return t.postOneWay(ctx, msg)
 }
 
-func (r *sseRoute) begin(context.Context, *session) {}
+func (t *sseTransport) Begin(context.Context, *client.Session) {}
 
-func (r *sseRoute) isLost(error) bool { return false }
-
-// explain adds why the stream ended.
-func (r *sseRoute) explain(err error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err != nil && errors.Is(err, jsonrpc.ErrClosed) {
-		err = r.err
+// Explain adds why the stream ended.
+func (t *sseTransport) Explain(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil && errors.Is(err, jsonrpc.ErrClosed) {
+		err = t.err
 	}
-	return r.httpRoute.explain(err)
+	return t.httpTransport.Explain(err)
 }

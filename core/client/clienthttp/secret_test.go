@@ -1,4 +1,4 @@
-package client_test
+package clienthttp_test
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
@@ -30,7 +31,7 @@ func TestHTTPClientKeepsSecrets(t *testing.T) {
 		"http://hidden1:%zz@" + host + "/mcp?key=hidden2",
 		"/mcp?key=hidden1",
 	} {
-		if _, err := client.Dial(t.Context(), address, client.Options{}); err == nil || strings.Contains(err.Error(), "hidden") {
+		if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: address}, client.Options{}); err == nil || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -46,7 +47,7 @@ func TestHTTPClientOfANamedUser(t *testing.T) {
 		return true
 	})
 	for _, revision := range []mcp.Revision{mcp.Latest, mcp.LatestHandshake} {
-		expectSum(t, dial(t, strings.Replace(url, "http://", "http://ann:secret@", 1), client.Options{Revision: revision}))
+		expectSum(t, dial(t, clienthttp.Server{URL: strings.Replace(url, "http://", "http://ann:secret@", 1)}, client.Options{Revision: revision}))
 	}
 }
 
@@ -56,5 +57,5 @@ func TestHTTPClientOfAnotherTransport(t *testing.T) {
 	usual := http.DefaultTransport
 	defer func() { http.DefaultTransport = usual }()
 	http.DefaultTransport = &cutter{RoundTripper: usual}
-	expectSum(t, dial(t, url, client.Options{}))
+	expectSum(t, dial(t, clienthttp.Server{URL: url}, client.Options{}))
 }

@@ -1,4 +1,4 @@
-package client_test
+package clienthttp_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
@@ -20,7 +21,7 @@ func TestSSEHandlersCall(t *testing.T) {
 	server := newServer(t)
 	asked := make(chan error, 1)
 	ready := make(chan *client.Client, 1)
-	c := dial(t, sseServer(t, server), client.Options{SSE: true, ToolsChanged: func(ctx context.Context) {
+	c := dial(t, clienthttp.Server{URL: sseServer(t, server), SSE: true}, client.Options{ToolsChanged: func(ctx context.Context) {
 		c := <-ready
 		_, err := c.Tools(ctx)
 		asked <- err
@@ -41,7 +42,7 @@ func TestSSEHandlersCall(t *testing.T) {
 
 // A call that is never answered ends with a timeout.
 func TestSSETimesOut(t *testing.T) {
-	c := dial(t, sseServer(t, newServer(t)), client.Options{SSE: true})
+	c := dial(t, clienthttp.Server{URL: sseServer(t, newServer(t)), SSE: true}, client.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var late *jsonrpc.TimeoutError
@@ -68,7 +69,7 @@ func TestSSEOpens(t *testing.T) {
 		body := io.NopCloser(io.MultiReader(strings.NewReader(stream), rest))
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
 	})
-	_, _ = client.Dial(t.Context(), "http://localhost/sse", client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})
+	_, _ = clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://localhost/sse", SSE: true, HTTP: &http.Client{Transport: carrier}}, client.Options{})
 	select {
 	case host := <-posted:
 		if host != "LOCALHOST:80" {
@@ -82,7 +83,7 @@ func TestSSEOpens(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	_, err := client.Dial(t.Context(), "http://localhost/sse", client.Options{SSE: true, HTTP: &http.Client{Transport: silent}, ConnectTimeout: 20 * time.Millisecond})
+	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://localhost/sse", SSE: true, HTTP: &http.Client{Transport: silent}}, client.Options{ConnectTimeout: 20 * time.Millisecond})
 	var late *jsonrpc.TimeoutError
 	if !errors.As(err, &late) {
 		t.Errorf("a stream that never begins: %v", err)

@@ -1,4 +1,4 @@
-package client_test
+package clienthttp_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
@@ -29,7 +30,7 @@ func TestHTTPClientResumesSlowly(t *testing.T) {
 		return true
 	})
 	var waits []time.Duration
-	dial(t, url, client.Options{Revision: mcp.LatestHandshake})
+	dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake})
 	for last := <-asked; len(waits) < 3; {
 		now := <-asked
 		waits = append(waits, now.Sub(last))
@@ -63,7 +64,7 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 				}
 				return true
 			})
-			c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, Timeout: 4 * time.Second})
+			c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, Timeout: 4 * time.Second})
 			forgets.Store(true)
 			first := make(chan error, 1)
 			go func() {
@@ -128,7 +129,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 				return true
 			})
 			updated := make(chan string, 1)
-			c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) {
+			c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) {
 				select {
 				case updated <- uri:
 				default:
@@ -170,7 +171,7 @@ func TestHTTPClientLeavesSession(t *testing.T) {
 		}
 		return false
 	})
-	if _, err := client.Dial(t.Context(), url, client.Options{Revision: mcp.LatestHandshake}); err == nil {
+	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake}); err == nil {
 		t.Error("it begins")
 	}
 	if begun.Load() != 1 || ended.Load() != 1 {
@@ -189,7 +190,7 @@ func TestHTTPClientGivesUpAndEnds(t *testing.T) {
 		}
 		return false
 	})
-	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake})
+	c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := c.CallTool(ctx, "waits", nil); err == nil {
@@ -217,7 +218,7 @@ func TestHTTPClientLeavesHungServer(t *testing.T) {
 		}
 		return true
 	})
-	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake})
+	c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake})
 	t.Cleanup(func() { close(ends) }) // before c.Close, which would wait for the server
 	hangs.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

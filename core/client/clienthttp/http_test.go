@@ -1,4 +1,4 @@
-package client_test
+package clienthttp_test
 
 import (
 	"bufio"
@@ -16,11 +16,23 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
+
+// newServer returns a server with one of everything, and with tools that ask the client.
+func newServer(t *testing.T) *mcp.Server {
+	s := fixture.New(t, mcp.Options{PageSize: 2})
+	for name, handler := range fixture.AskingTools() {
+		if err := s.AddTool(mcp.Tool{Name: name}, handler); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
 
 // serveWith serves s over HTTP. front sees each request first, and reports whether it has answered.
 func serveWith(t *testing.T, s *mcp.Server, front func(http.ResponseWriter, *http.Request) bool) string {
@@ -35,9 +47,9 @@ func serveWith(t *testing.T, s *mcp.Server, front func(http.ResponseWriter, *htt
 	return web.URL
 }
 
-func dial(t *testing.T, url string, o client.Options) *client.Client {
+func dial(t *testing.T, server clienthttp.Server, o client.Options) *client.Client {
 	t.Helper()
-	c, err := client.Dial(t.Context(), url, o)
+	c, err := clienthttp.Dial(t.Context(), server, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +83,7 @@ func TestHTTPClientLosesSession(t *testing.T) {
 			return true
 		})
 		updated := make(chan string, 1)
-		c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) { updated <- uri }})
+		c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) { updated <- uri }})
 		if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +129,7 @@ func TestHTTPClientResumes(t *testing.T) {
 	})
 	// The connection of a call breaks after the second event, once.
 	cutting := &cutter{RoundTripper: http.DefaultTransport, after: 2}
-	c := dial(t, url, client.Options{Revision: mcp.LatestHandshake, HTTP: &http.Client{Transport: cutting}})
+	c := dial(t, clienthttp.Server{URL: url, HTTP: &http.Client{Transport: cutting}}, client.Options{Revision: mcp.LatestHandshake})
 	cutting.armed.Store(true)
 	var seen []float64
 	result, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress) }))
@@ -125,7 +137,7 @@ func TestHTTPClientResumes(t *testing.T) {
 		t.Errorf("it gives %+v, %v, and says %v; taken up %d times", result, err, seen, resumed.Load())
 	}
 	// The stateless era has no resumption.
-	c = dial(t, url, client.Options{Revision: mcp.Latest, HTTP: &http.Client{Transport: cutting}})
+	c = dial(t, clienthttp.Server{URL: url, HTTP: &http.Client{Transport: cutting}}, client.Options{Revision: mcp.Latest})
 	cutting.armed.Store(true)
 	var connection *client.ConnectionError
 	if _, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(client.Progress) {})); !errors.As(err, &connection) {
@@ -177,7 +189,7 @@ func TestHTTPClientComesAgain(t *testing.T) {
 		http.Error(w, "too much to do", http.StatusServiceUnavailable)
 		return true
 	})
-	expectSum(t, dial(t, url, client.Options{}))
+	expectSum(t, dial(t, clienthttp.Server{URL: url}, client.Options{}))
 }
 
 func TestHTTPClientTokens(t *testing.T) {
@@ -192,28 +204,29 @@ func TestHTTPClientTokens(t *testing.T) {
 		return true
 	})
 	var asked atomic.Int32
-	o := client.Options{
+	server := clienthttp.Server{
+		URL:    url,
 		Header: http.Header{"x-team": {"blue"}},
 		Token: func(context.Context) (string, error) {
 			asked.Add(1)
 			return fmt.Sprintf("t%d", valid.Load()), nil
 		},
 	}
-	c := dial(t, url, o)
+	c := dial(t, server, client.Options{})
 	expectSum(t, c)
 	valid.Add(1)
 	expectSum(t, c)
 	if asked.Load() != 2 {
 		t.Errorf("a token was asked for %d times", asked.Load())
 	}
-	var refused *client.HTTPError
+	var refused *clienthttp.HTTPError
 	var connection *client.ConnectionError
-	_, err := client.Dial(t.Context(), url, client.Options{})
+	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: url}, client.Options{})
 	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || !errors.As(err, &connection) || !strings.Contains(err.Error(), `(Bearer realm="fixture")`) {
 		t.Errorf("without a token: %v", err)
 	}
-	o.Token = func(context.Context) (string, error) { return "", errors.New("the keychain is locked") }
-	if _, err := client.Dial(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "get a token: the keychain is locked") {
+	server.Token = func(context.Context) (string, error) { return "", errors.New("the keychain is locked") }
+	if _, err := clienthttp.Dial(t.Context(), server, client.Options{}); err == nil || !strings.Contains(err.Error(), "get a token: the keychain is locked") {
 		t.Errorf("without a token: %v", err)
 	}
 }
@@ -227,13 +240,13 @@ func TestHTTPClientRedirects(t *testing.T) {
 		}
 		return false
 	})
-	expectSum(t, dial(t, url+"/old", client.Options{}))
+	expectSum(t, dial(t, clienthttp.Server{URL: url + "/old"}, client.Options{}))
 
 	elsewhere := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
 		http.Redirect(w, r, url+"/mcp", http.StatusTemporaryRedirect)
 		return true
 	})
-	if _, err := client.Dial(t.Context(), elsewhere, client.Options{}); err == nil || !strings.Contains(err.Error(), "redirect to "+url) {
+	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: elsewhere}, client.Options{}); err == nil || !strings.Contains(err.Error(), "redirect to "+url) {
 		t.Errorf("to another server: %v", err)
 	}
 }
@@ -251,7 +264,7 @@ func TestHTTPClientHeaders(t *testing.T) {
 		seen.Store(&header)
 		return false
 	})
-	c := dial(t, url, client.Options{})
+	c := dial(t, clienthttp.Server{URL: url}, client.Options{})
 	for _, arguments := range []string{`{"region":"eu west","n":7,"on":true}`, `{"region":" é\n","n":-1,"on":null}`, `{"region":"","n":0}`, `{"region":"=?base64?eA==?="}`, `{}`} {
 		if _, err := c.CallTool(t.Context(), "route", json.RawMessage(arguments)); err != nil {
 			t.Errorf("%s: %v", arguments, err)
@@ -291,7 +304,7 @@ func TestHTTPClientOfOtherThings(t *testing.T) {
 	} {
 		web := httptest.NewServer(handler)
 		var connection *client.ConnectionError
-		_, err := client.Dial(t.Context(), web.URL, client.Options{ConnectTimeout: 5 * time.Second})
+		_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL}, client.Options{ConnectTimeout: 5 * time.Second})
 		if !errors.As(err, &connection) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), web.URL) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -345,13 +358,12 @@ func sseServer(t *testing.T, s *mcp.Server) string {
 func TestHTTPClientOfTwoAddresses(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		o := client.Options{
-			SSE: first,
 			Sample: func(_ context.Context, s *mcp.Sampling) error {
 				s.Answer.Content = []mcp.Content{mcp.Text{Text: "hm"}}
 				return nil
 			},
 		}
-		c := dial(t, sseServer(t, newServer(t)), o)
+		c := dial(t, clienthttp.Server{URL: sseServer(t, newServer(t)), SSE: first}, o)
 		expectSum(t, c)
 		if c.Revision() != mcp.LatestHandshake {
 			t.Errorf("it speaks %s", c.Revision())
@@ -382,7 +394,7 @@ func TestHTTPClientLosesStream(t *testing.T) {
 	url := sseServer(t, newServer(t))
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	carrier := &ending{transport, make(chan struct{})}
-	c := dial(t, url, client.Options{SSE: true, HTTP: &http.Client{Transport: carrier}})
+	c := dial(t, clienthttp.Server{URL: url, SSE: true, HTTP: &http.Client{Transport: carrier}}, client.Options{})
 	done := make(chan error)
 	go func() {
 		_, err := c.CallTool(t.Context(), "waits", nil)
@@ -424,7 +436,7 @@ func TestDialWrongURL(t *testing.T) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"%s does not exist"}}`, r.URL.Path)
 	}))
 	defer web.Close()
-	_, err := client.Dial(t.Context(), web.URL+"/wrong", client.Options{})
+	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL + "/wrong"}, client.Options{})
 	if want := web.URL + "/wrong: calling initialize: HTTP status 404 (Not Found): /wrong does not exist"; err == nil || err.Error() != want {
 		t.Errorf("it says %v", err)
 	}
