@@ -24,6 +24,6 @@
 //   - app/appserve: the commands and flags of features: log, workers, replay, backup
 //   - app/apptest: test features as a client sees them
 //
-// A package imports only packages above it in this list. The packages app, auth/token and auth/oauth,
-// with those below them, are parts: a project has them once it uses them.
+// A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app
+// and the packages below app are parts: a project has them once it uses them.
 package core
