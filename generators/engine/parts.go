@@ -428,29 +428,29 @@ func withParts(goMod []byte, names []string) ([]byte, error) {
 // findModules refuses a plan whose part imports packages that are not on this machine.
 func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, files map[string][]byte) error {
 	view := e.before.With(p.texts)
-	var outside []string
+	var imported []string
 	for name := range files {
 		file := view.File(name)
 		if file == nil {
 			continue // not of this system
 		}
 		for _, i := range file.Imports() {
-			if first, _, _ := strings.Cut(i.Path, "/"); strings.Contains(first, ".") && !strings.HasPrefix(i.Path, e.checker.Module().Path+"/") {
-				outside = append(outside, i.Path)
+			if !strings.HasPrefix(i.Path, e.checker.Module().Path+"/") {
+				imported = append(imported, i.Path)
 			}
 		}
 	}
-	slices.Sort(outside)
-	outside = slices.Compact(outside)
+	slices.Sort(imported)
+	imported = slices.Compact(imported)
 	e.step("compiling the modules of the part " + part.Name)
-	exports, err := e.cache.Find(ctx, outside)
+	exports, err := e.cache.Find(ctx, imported)
 	if err != nil {
 		return err
 	}
 	var reasons []string
-	for _, imported := range outside {
-		if !exports.Has(imported) {
-			reasons = append(reasons, exports.Why(imported))
+	for _, i := range imported {
+		if !exports.Has(i) && i != "unsafe" {
+			reasons = append(reasons, exports.Why(i))
 		}
 	}
 	if len(reasons) == 0 {

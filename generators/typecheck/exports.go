@@ -123,6 +123,9 @@ func (c *ExportCache) addAnswer(l listedExport) {
 		}
 	} else {
 		c.known.Files[l.ImportPath] = l.Export
+		if !l.Standard {
+			c.known.Outside[l.ImportPath] = true
+		}
 		if !l.Standard && (c.known.System.Local || !l.lasts()) {
 			c.known.passing = append(c.known.passing, l.ImportPath)
 		}
@@ -203,9 +206,11 @@ func (m *modulesFiles) write(root string) (overlay string, remove func() error, 
 // answers are answers of the go command. Only those about the standard library and the module cache
 // are saved: other packages may change at any time.
 type answers struct {
-	Key     string
+	Key     string // of the go command and its environment
+	Modules string // of the modules
 	System  System
 	Files   map[string]string // by import path, the file with its export data
+	Outside map[string]bool   // import paths outside the standard library: they depend on the modules
 	missing map[string]string // by import path, why it cannot be imported
 	passing []string          // import paths whose files are valid for one call
 	edition int               // increases when earlier answers become invalid
@@ -250,7 +255,7 @@ func (c *ExportCache) System(ctx context.Context) (System, error) {
 
 // State identifies all that the answers of the go command depend on, except the contents of local
 // modules. It starts no process.
-func (c *ExportCache) State() string { return key(c.root.Name(), c.planned) }
+func (c *ExportCache) State() string { return goKey() + modulesKey(c.root.Name(), c.planned) }
 
 // Find finds the export data of packages, in addition to those of earlier calls.
 func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error) {
@@ -301,25 +306,36 @@ func (f Exports) Why(path string) string {
 	return "package " + path + " is not in this project, its modules or the standard library"
 }
 
-// refresh loads saved answers, and drops those that are no longer valid.
+// refresh loads saved answers, and drops those that are no longer valid. When only the modules have
+// changed, answers about the standard library stay valid, and the others are asked for again.
 func (c *ExportCache) refresh(ctx context.Context) error {
-	now := c.State()
+	now, modules := goKey(), modulesKey(c.root.Name(), c.planned)
 	edition := 1
-	if c.known != nil {
-		if c.known.Key == now && c.known.there() {
-			return nil
-		}
-		edition = c.known.edition + 1
-	} else if kept := c.load(); kept != nil && kept.Key == now && kept.there() {
-		kept.edition = edition
-		c.known = kept
+	known := c.known
+	if known != nil {
+		edition = known.edition
+	} else if known = c.load(); known != nil {
+		known.edition = edition
+	}
+	isValid := known != nil && known.Key == now && known.there()
+	if isValid && known.Modules == modules {
+		c.known = known
 		return nil
 	}
 	system, err := askSystem(ctx, c.root.Name())
 	if err != nil {
 		return err
 	}
-	c.known = &answers{Key: now, System: system, Files: map[string]string{}, missing: map[string]string{}, edition: edition}
+	if !isValid || !known.System.Equal(system) {
+		c.known = &answers{Key: now, Modules: modules, System: system, Files: map[string]string{}, Outside: map[string]bool{}, missing: map[string]string{}, edition: edition + 1}
+		return nil
+	}
+	if len(known.missing) > 0 { // and may have been found now
+		known.edition++
+	}
+	known.Modules, known.missing = modules, map[string]string{}
+	known.passing = slices.Sorted(maps.Keys(known.Outside))
+	c.known = known
 	return nil
 }
 
@@ -339,7 +355,7 @@ func (c *ExportCache) load() *answers {
 		return nil
 	}
 	kept := &answers{missing: map[string]string{}}
-	if json.Unmarshal(text, kept) != nil || kept.Files == nil {
+	if json.Unmarshal(text, kept) != nil || kept.Files == nil || kept.Outside == nil {
 		return nil
 	}
 	return kept
@@ -349,8 +365,10 @@ func (c *ExportCache) load() *answers {
 func (c *ExportCache) save() {
 	lasting := *c.known
 	lasting.Files = maps.Clone(lasting.Files)
+	lasting.Outside = maps.Clone(lasting.Outside)
 	for _, path := range lasting.passing {
 		delete(lasting.Files, path)
+		delete(lasting.Outside, path)
 	}
 	text, err := json.Marshal(lasting)
 	if err != nil {
@@ -365,19 +383,14 @@ func (c *ExportCache) save() {
 	}
 }
 
-// key identifies all that the answers of the go command depend on: the go command, its environment,
-// the modules. It starts no process.
-func key(dir string, planned *modulesFiles) string {
+// goKey identifies the go command and its environment. It starts no process.
+func goKey() string {
 	hash := sha256.New()
-	add := func(name string, text []byte) {
-		fmt.Fprintf(hash, "%s %d\n", name, len(text))
-		hash.Write(text)
-	}
 	program, err := exec.LookPath("go")
 	if err == nil {
 		program, _ = filepath.EvalSymlinks(program)
 	}
-	add("format", []byte("3"))
+	add(hash, "format", []byte("4"))
 	stamp(hash, program)
 	var settings []string
 	for _, setting := range os.Environ() {
@@ -386,13 +399,19 @@ func key(dir string, planned *modulesFiles) string {
 		}
 	}
 	slices.Sort(settings)
-	add("environment", []byte(strings.Join(settings, "\n")))
+	add(hash, "environment", []byte(strings.Join(settings, "\n")))
 	if config, err := os.UserConfigDir(); err == nil {
 		stamp(hash, filepath.Join(config, "go", "env")) // what go env -w has set
 	}
 	if file := os.Getenv("GOENV"); file != "" {
 		stamp(hash, file)
 	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// modulesKey identifies the modules of a project, with planned files instead of those on disk.
+func modulesKey(dir string, planned *modulesFiles) string {
+	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
 		switch {
@@ -401,13 +420,19 @@ func key(dir string, planned *modulesFiles) string {
 		case planned != nil && name == "go.sum":
 			text = planned.sum
 		}
-		add(name, text)
+		add(hash, name, text)
 	}
 	for _, file := range workspaces(dir) {
 		text, _ := os.ReadFile(file)
-		add(file, text)
+		add(hash, file, text)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// add adds a text with its name.
+func add(hash io.Writer, name string, text []byte) {
+	fmt.Fprintf(hash, "%s %d\n", name, len(text))
+	hash.Write(text)
 }
 
 // stamp adds the size and modification time of a file.

@@ -140,11 +140,49 @@ func TestDroppedWhileRunning(t *testing.T) {
 	}
 	state := c.State()
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
-	if findExports(t, c, "errors").Edition == first.Edition {
-		t.Error("go.mod has changed, and what was read before is used all the same")
+	if findExports(t, c, "errors").Edition != first.Edition {
+		t.Error("go.mod has changed, and the standard library has to be read again")
 	}
 	if c.State() == state {
 		t.Error("go.mod has changed, and the state is the same")
+	}
+	if findExports(t, c, "example.com/other").Has("example.com/other") {
+		t.Fatal("it has what is nowhere")
+	}
+	other := t.TempDir()
+	writeText(t, filepath.Join(other, "go.mod"), "module example.com/other\n\ngo 1.26\n")
+	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
+	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"\nrequire example.com/other v0.0.0\n\nreplace example.com/other => "+other+"\n")
+	if found := findExports(t, c, "example.com/other"); !found.Has("example.com/other") || found.Edition == first.Edition {
+		t.Error("a package that was missing is there now, and what was read before is used all the same")
+	}
+	t.Setenv("GOFLAGS", "-tags=other")
+	if now := findExports(t, c, "errors"); now.Edition == first.Edition {
+		t.Error("the environment has changed, and what was read before is used all the same")
+	}
+}
+
+// A cache answers for a go.mod that is planned, and goes on with the answers once it is written.
+func TestPlannedModules(t *testing.T) {
+	root := exportRoot(t, plain)
+	other := t.TempDir()
+	writeText(t, filepath.Join(other, "go.mod"), "module example.com/other\n\ngo 1.26\n")
+	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
+	goMod := plain + "\nrequire example.com/other v0.0.0\n\nreplace example.com/other => " + other + "\n"
+	c := typecheck.NewExportCache(root)
+	onDisk := c.State()
+	c.PlanModules([]byte(goMod), nil)
+	if !findExports(t, c, "example.com/other").Has("example.com/other") {
+		t.Error("the planned go.mod does not count")
+	}
+	planned := c.State()
+	c.PlanModules(nil, nil)
+	if findExports(t, c, "example.com/other").Has("example.com/other") || c.State() != onDisk {
+		t.Error("the planned go.mod still counts")
+	}
+	writeText(t, filepath.Join(root.Name(), "go.mod"), goMod)
+	if c.State() != planned {
+		t.Error("the planned go.mod is written, and what was known of it is lost")
 	}
 }
 
