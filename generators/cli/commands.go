@@ -49,7 +49,7 @@ func (c *common) flags(cmd *cobra.Command, writes bool) {
 	cmd.MarkFlagDirname("dir")
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
 	if writes {
-		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print what would change as a unified diff, and change nothing")
+		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print what would change as a unified diff, without the code of parts, and change nothing")
 	}
 }
 

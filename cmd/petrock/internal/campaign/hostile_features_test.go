@@ -102,6 +102,7 @@ func TestHostileFeatures(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
+	w.addApp()
 	w.tried(w.takes(hostileFeatures()))
 }
 

@@ -286,7 +286,20 @@ func TestHostileFiles(t *testing.T) {
 		{"a state that is a folder", func(w *world) { w.write("features/send/state.go/x.txt", "") }, "command", "features/send/state.go already exists"},
 		{"a feature that is empty", func(w *world) { w.write("features/send/notes.txt", "Mine.\n") }, "command", ""},
 		{"a program that has the name of a feature", func(w *world) { w.write("cmd/hello/send.go", "package main\n\nvar send = 1\n") }, "command", "send"},
-		{"a project without appserve", func(w *world) { os.RemoveAll(w.path("core/app/appserve")) }, "command", "core/app/appserve"},
+		{"a project without appserve", func(w *world) {
+			w.addApp()
+			os.RemoveAll(w.path("core/app/appserve"))
+		}, "command", "core/app/appserve"},
+		{"a folder of a part that is a file", func(w *world) { w.write("core/app", "") }, "command", "core/app"},
+		{"a file of a part that is in the way", func(w *world) { w.write("core/app/app.go", "") }, "command", "*"},
+		{"an archive that is a link out", func(w *world) {
+			os.Remove(w.path("generators/parts/app.txtar"))
+			w.link("../../../outside/keep.txt", "generators/parts/app.txtar")
+		}, "command", "*"},
+		{"an archive that unpacks elsewhere", func(w *world) {
+			w.write("generators/parts/app.txtar", "module hello\n-- core/mcp/evil.go --\npackage mcp\n")
+		}, "command", "core/mcp/evil.go does not belong to the part"},
+		{"no petrock.sum", func(w *world) { os.Remove(w.path("petrock.sum")) }, "command", "petrock.sum"},
 	}) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()

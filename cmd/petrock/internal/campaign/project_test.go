@@ -302,6 +302,14 @@ func (w *world) run(args ...string) (out, errOut string, status int) {
 	return first.String(), second.String(), cmd.ProcessState.ExitCode()
 }
 
+// addApp adds the part app.
+func (w *world) addApp() {
+	w.Helper()
+	if _, errOut, status := w.run("add", "app"); status != 0 {
+		w.Fatalf("add app: %s", errOut)
+	}
+}
+
 // goCommand runs the go command in the project, which must succeed.
 func (w *world) goCommand(args ...string) {
 	w.Helper()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -298,7 +299,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// A dry run writes nothing, and prints a diff that git makes the same project with.
+// A dry run writes nothing, and prints a diff that git makes the same project with. The code of parts
+// is not in the diff.
 func TestDryRun(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -319,6 +321,9 @@ func TestDryRun(t *testing.T) {
 	} {
 		if args[0] == "sync" {
 			w.replace("tools/add.go", "// Add adds", "// Add really adds")
+		}
+		if slices.Contains(args, "--crud") {
+			w.addApp()
 		}
 		before := w.treeOf(w.dir, true)
 		diff, errOut, status := w.run(append(args, "--dry-run")...)
