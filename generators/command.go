@@ -63,7 +63,6 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	return n.begin(p, draft)
 }
 
-// structures are what a command or a query takes and returns.
 func (n named) structures(fields, output []string) (taken, given structure, err error) {
 	taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
 	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " returns.", logged: true}

@@ -23,7 +23,6 @@ type crud struct {
 	fields  []gen.Field
 }
 
-// crudFeature is a feature that keeps items, with all that is done to them.
 func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
 	if len(fields) == 0 {
 		return gen.Draft{}, errors.New("crud needs the fields of an item: title:string, for instance")
@@ -54,7 +53,6 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 	return draft, nil
 }
 
-// newCRUD makes the names that the feature needs.
 func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	c := crud{p: p, feature: in.Name, fields: fields, all: "Items"}
 	if err := gen.CheckWireName(in.Name+"_create", p.Name); err != nil {
@@ -89,7 +87,6 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 		structure{name: "List"}, structure{name: "ListOutput"}, structure{name: "NewState"}, structure{name: "Feature"}, structure{name: "Map"})
 }
 
-// goName is a word as a type, empty if it is none.
 func goName(word string) string {
 	name, err := gen.ParseName(word)
 	if err != nil {
@@ -137,7 +134,6 @@ func (c crud) free(f gen.Field) error {
 	return nil
 }
 
-// structure is the type of items, with some of their fields.
 func (c crud) structure(fields []gen.Field) structure {
 	return structure{name: c.typ, prefix: c.typ, fields: fields, logged: true}
 }
@@ -215,14 +211,12 @@ func (c crud) helpers(file gen.GoFile) {
 // items is the field of the state that holds them: s.Posts.
 func (c crud) items() *jen.Statement { return jen.Id("s").Dot(c.all) }
 
-// file begins a file of the feature.
 func (c crud) file() gen.GoFile {
 	file := gen.NewGoFile(c.p.Import(featureDir(c.feature)), c.feature)
 	file.ImportName(c.p.Import("core/app"), "app")
 	return file
 }
 
-// checks adds the method that refuses a command.
 func (c crud) checks(file gen.GoFile, command, about string, result *jen.Statement) {
 	file.Comment("// Check " + about)
 	file.Func().Params(jen.Id("c").Id(command)).Id("Check").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Error().Block(jen.Return(result))
@@ -234,10 +228,8 @@ func (c crud) applies(file gen.GoFile, command, about string, body func(*jen.Gro
 	file.Func().Params(jen.Id("c").Id(command)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(c.p.Import("core/app"), "Event")).Id(c.typ).BlockFunc(body)
 }
 
-// a is an item with its article: a post.
 func (c crud) a() string { return article(c.one) + " " + c.one }
 
-// idField is that of the id of an item that is meant.
 func (c crud) idField() gen.Field {
 	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "Id of the " + c.one}
 }
@@ -254,7 +246,6 @@ func (c crud) command(file gen.GoFile, name, about string, directives []string, 
 	})
 }
 
-// create is the command that adds an item.
 func (c crud) create() gen.GoFile {
 	file := c.file()
 	c.command(file, "Create", "adds "+c.a()+".", []string{"hints additive"}, c.fields...)
@@ -273,7 +264,6 @@ func (c crud) create() gen.GoFile {
 	return file
 }
 
-// updateFields are the fields of the command that changes an item.
 func (c crud) updateFields() []gen.Field {
 	fields := []gen.Field{c.idField()}
 	for _, f := range c.fields {
@@ -283,7 +273,6 @@ func (c crud) updateFields() []gen.Field {
 	return fields
 }
 
-// update is the command that changes an item.
 func (c crud) update() gen.GoFile {
 	file := c.file()
 	c.command(file, "Update", fmt.Sprintf("changes %s: the fields that are given, and no others.", c.a()), []string{"hints idempotent"}, c.updateFields()...)
@@ -303,7 +292,6 @@ func (c crud) update() gen.GoFile {
 	return file
 }
 
-// remove is the command that takes an item away.
 func (c crud) remove() gen.GoFile {
 	file := c.file()
 	c.command(file, "Delete", fmt.Sprintf("takes %s away, and gives it back as it was.", c.a()), []string{"hints destructive idempotent"}, c.idField())
@@ -342,13 +330,11 @@ func (c crud) drop(file gen.GoFile) {
 	)
 }
 
-// answers adds the method that answers a query.
 func (c crud) answers(file gen.GoFile, query, about, output string, body func(*jen.Group)) {
 	file.Comment("// Answer " + about)
 	file.Func().Params(jen.Id("q").Id(query)).Id("Answer").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Params(jen.Id(output), jen.Error()).BlockFunc(body)
 }
 
-// get is the query for one item.
 func (c crud) get() gen.GoFile {
 	file := c.file()
 	c.command(file, "Get", "returns one "+c.one+".", nil, c.idField())

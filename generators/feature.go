@@ -91,7 +91,6 @@ func replayTest(p gen.Project, feature string, body func(*jen.Group)) gen.GoFile
 	return test
 }
 
-// featureTest begins a test file of a feature.
 func featureTest(p gen.Project, feature string) gen.GoFile {
 	imported := p.Import(featureDir(feature))
 	test := gen.NewGoFile(imported+"_test", feature+"_test")
@@ -101,7 +100,6 @@ func featureTest(p gen.Project, feature string) gen.GoFile {
 	return test
 }
 
-// serveFeature begins a test with a client of a feature.
 func serveFeature(p gen.Project, g *jen.Group, feature string) {
 	g.Id("client").Op(":=").Qual(p.Import("core/app/apptest"), "Serve").Call(jen.Id("t"), jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
 }
@@ -112,7 +110,6 @@ type source struct {
 	file gen.GoFile
 }
 
-// rendered are files of a folder.
 func rendered(dir string, sources ...source) ([]gen.File, error) {
 	var files []gen.File
 	for _, s := range sources {
@@ -173,7 +170,6 @@ func isNear(a, b string) bool {
 	return row[len(b)] <= 2
 }
 
-// featureDir is the folder of a feature.
 func featureDir(feature string) string { return path.Join("features", feature) }
 
 // checkFeature says why a feature cannot have a name, and what would do. The name is that of a folder, of a package, and of the
@@ -235,7 +231,6 @@ func isImported(name string) bool {
 	return false
 }
 
-// inFeature makes the names of a component that is part of a feature: posts/publish.
 func inFeature(p gen.Project, kind, text, description string) (named, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
@@ -282,7 +277,6 @@ func (n named) called() string {
 	return n.wire
 }
 
-// apartFrom refuses fields that would have the names of methods of their struct.
 func (n named) apartFrom(fields []gen.Field, methods ...string) error {
 	for _, f := range fields {
 		for _, method := range methods {
@@ -317,8 +311,6 @@ func (n named) importFeatures(p gen.Project, file gen.GoFile) {
 	}
 }
 
-// importFeature tells a test the name of the package of a feature. It is that of the feature, unless tests have a
-// variable of that name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
 	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
@@ -343,7 +335,6 @@ func (n named) served(p gen.Project) []string {
 	return all
 }
 
-// add adds a feature to a list that does not have it yet.
 func add(features []string, feature string) []string {
 	if feature == "" {
 		return features

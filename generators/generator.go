@@ -52,7 +52,6 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	return draft, nil
 }
 
-// free refuses names that a generator of the project's own cannot have.
 func (n named) free(typed string) error {
 	plain := strings.ReplaceAll(n.wire, "_", "")
 	if plain == "component" || slices.ContainsFunc(All(), func(g gen.Generator) bool { return g.Name == plain }) {

@@ -82,12 +82,10 @@ func checks(g *jen.Group, mcptest string, all []step, call *jen.Statement) {
 	)
 }
 
-// checkTool is the call of a tool in such a loop.
 func checkTool(tool string) *jen.Statement {
 	return jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Lit(tool), jen.Id("example"))
 }
 
-// example is the step as an example, in braces.
 func (s step) example() *jen.Statement {
 	set := []jen.Code{gen.KeyValue("Name", jen.Lit(s.name)), gen.KeyValue("Input", s.input)}
 	if s.output != nil {
@@ -264,7 +262,6 @@ func writes(function string, arguments ...jen.Code) *jen.Statement {
 	return jen.Qual(jenPath, function).Call(arguments...)
 }
 
-// lines is a list of arguments that has each of them on a line of its own.
 func lines() jen.Options {
 	return jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
 }

@@ -34,7 +34,6 @@ func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	return jen.Qual(s.path, s.name).Values(set...), ok
 }
 
-// members are the fields of the literal of an object.
 func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 	var given map[string]json.RawMessage
 	if !ast.IsExported(s.name) || strictjson.Unmarshal(object, &given) != nil || given == nil {
@@ -100,7 +99,6 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	return false
 }
 
-// isPredeclared reports whether a name is a type of Go that literals can have.
 func isPredeclared(name string) bool {
 	switch name {
 	case "any", "string", "bool", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64":
@@ -149,7 +147,6 @@ func (s shape) value(t ast.Expr, raw json.RawMessage, elided bool) (goValue, boo
 	return goValue{}, false
 }
 
-// list is a slice.
 func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue, bool) {
 	if t.Len != nil {
 		return goValue{}, false
@@ -178,7 +175,6 @@ func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue
 	return goValue{code: s.composite(t, elided).Values(items...), empty: len(items) == 0}, true
 }
 
-// dictionary is a map whose keys are strings.
 func (s shape) dictionary(t *ast.MapType, raw json.RawMessage, elided bool) (goValue, bool) {
 	var entries map[string]json.RawMessage
 	if typeText(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
@@ -195,7 +191,6 @@ func (s shape) dictionary(t *ast.MapType, raw json.RawMessage, elided bool) (goV
 	return goValue{code: s.composite(t, elided).Values(items...), empty: len(items) == 0}, true
 }
 
-// composite begins a composite literal.
 func (s shape) composite(t ast.Expr, elided bool) *jen.Statement {
 	if elided {
 		return jen.Null()
@@ -203,7 +198,6 @@ func (s shape) composite(t ast.Expr, elided bool) *jen.Statement {
 	return s.typeCode(t)
 }
 
-// anyValue is a value of whatever type JSON has for it.
 func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 	kind := ""
 	switch strictjson.First(raw) {
@@ -222,7 +216,6 @@ func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 	return goValue{code: v.code}, ok // an interface that holds something is neither empty nor zero
 }
 
-// basic is a value of a predeclared type.
 func basic(name string, raw json.RawMessage) (goValue, bool) {
 	text := strings.TrimSpace(string(raw))
 	switch name {
@@ -260,7 +253,6 @@ func basic(name string, raw json.RawMessage) (goValue, bool) {
 	return goValue{code: jen.Id(text), empty: text == "0", zero: text == "0", converts: name != "int"}, err == nil && again == text
 }
 
-// special is a value of a type of the standard library.
 func special(name string, raw json.RawMessage) (goValue, bool) {
 	switch name {
 	case "time.Time":

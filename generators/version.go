@@ -66,7 +66,6 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	return u.draft()
 }
 
-// assignment reads NAME=VALUE.
 func assignment(flag, text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" || value == "" {
@@ -131,7 +130,6 @@ func (u *upgrade) canonical() {
 	u.edit.Rename, u.defaults = renamed, defaults
 }
 
-// draft is the old version with its test.
 func (u *upgrade) draft() (gen.Draft, error) {
 	imported, pkg := u.p.Import(u.Dir), u.p.Package(u.Dir)
 	file := gen.NewGoFile(imported, pkg)
@@ -197,7 +195,6 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	return draft, nil
 }
 
-// declare writes a struct with recorded fields.
 func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field) {
 	file.Type().Id(name).StructFunc(func(g *jen.Group) {
 		for _, f := range fields {
@@ -220,7 +217,6 @@ func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field)
 // recordedGo is the Go name of a recorded field. Those of embedded structs stand in the struct itself.
 func recordedGo(f contract.Field) string { return f.Go[strings.LastIndex(f.Go, ".")+1:] }
 
-// goType is a recorded type as Go has it.
 func (u *upgrade) goType(t contract.Type) *jen.Statement {
 	switch t.Kind {
 	case contract.Any:
@@ -266,7 +262,6 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 	return made.Types(list...)
 }
 
-// addUndecided notes a field that the flags do not decide.
 func (u *upgrade) addUndecided(field, what string) {
 	u.undecided = append(u.undecided, field+": "+what)
 }
@@ -284,7 +279,6 @@ func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 	})
 }
 
-// typeOf is a Go type as the feature's package writes it.
 func (u *upgrade) typeOf(t types.Type) *jen.Statement {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -379,7 +373,6 @@ func write(g *jen.Group, target *jen.Statement, values []assigned, embeds bool) 
 	g.Return(target.Values(set...))
 }
 
-// sourceOf is the recorded field that a field was.
 func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) (contract.Field, bool) {
 	for _, was := range fields {
 		renamed, ok := u.edit.Rename[prefix+was.Name]
@@ -399,7 +392,6 @@ func (u *upgrade) defaultOf(at string) (string, bool) {
 	return value, ok
 }
 
-// convertField is the value of a field by a recorded one.
 func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField, fallback string, hasDefault bool) *jen.Statement {
 	old, err := contract.ParseType(was.Type)
 	if err != nil {
@@ -429,7 +421,6 @@ func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField
 	return jen.Qual(u.p.Import("core/app"), "UpgradeOr").Call(value, u.literal(at, fallback, target), u.function(*old.Elem, target, made))
 }
 
-// mismatch notes a field that no rule converts.
 func (u *upgrade) mismatch(at string, was contract.Field, f derive.JSONField) *jen.Statement {
 	u.addUndecided(at, fmt.Sprintf("it changed from %s to %s", was.Type, types.TypeString(f.Var.Type(), func(p *types.Package) string { return p.Name() })))
 	return jen.Nil()
@@ -527,7 +518,6 @@ func (u *upgrade) function(old contract.Type, target types.Type, made *jen.State
 	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(made))
 }
 
-// differs reports whether a value of a recorded type cannot be assigned to a Go type as it is.
 func (u *upgrade) differs(old contract.Type, target types.Type) bool {
 	target = types.Unalias(target)
 	_, isNamed := target.(*types.Named)
@@ -647,7 +637,6 @@ func (u *upgrade) expected(imported string) *jen.Statement {
 	return jen.Parens(jen.Qual(imported, u.Type).Values(set...))
 }
 
-// examples are values for the basic fields of the old version.
 func (u *upgrade) examples() []jen.Code {
 	var set []jen.Code
 	for _, was := range u.Old.Fields {

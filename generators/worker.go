@@ -96,7 +96,6 @@ func counted(fields []gen.Field) ([]gen.Field, error) {
 	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "How often it was called; what is here is kept with how far in the log it is"}), nil
 }
 
-// duties are the methods of a worker.
 func (n named) duties(p gen.Project, in WorkerInput) ([]duty, error) {
 	if len(in.On) == 0 && in.Every == "" {
 		return nil, errors.New("a worker needs \"on\", a command such as posts/create, or \"every\", an interval such as 5m")

@@ -220,7 +220,6 @@ func (g *keyGate) Challenge(why string, scopes []string) string {
 // Wants implements [Gate].
 func (g *keyGate) Wants() string { return "a key as X-Api-Token or as Authorization: Bearer" }
 
-// quote returns an HTTP quoted-string.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

@@ -181,7 +181,6 @@ func targetKey(method string) (key string, ok bool) {
 	return "", false
 }
 
-// readMeta reads the members of _meta that the protocol defines.
 func (c *Call) readMeta(intro *introduction) error {
 	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {

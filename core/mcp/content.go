@@ -130,7 +130,6 @@ func renderContent(blocks []Content, r Revision) ([]Content, error) {
 	return rendered, nil
 }
 
-// appendContent appends blocks as a JSON array.
 func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, block := range blocks {
@@ -197,7 +196,6 @@ func (c ResourceLink) MarshalJSON() ([]byte, error) {
 	}{"resource_link", c.Resource})
 }
 
-// decodeList reads a list of blocks, or null.
 func decodeList(raw []byte) ([]Content, error) {
 	switch strictjson.First(raw) {
 	case '[':

@@ -100,7 +100,6 @@ func members(raw json.RawMessage, f func(name string, value json.RawMessage) err
 	return strictjson.Members(raw, func(key, value []byte) error { return f(string(key), value) })
 }
 
-// header takes note of the header of an argument.
 func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	where := strings.Join(path, ".")
 	name, ok := strictjson.Unquote(raw)

@@ -140,7 +140,6 @@ type descriptions struct {
 
 func (d *descriptions) kept() *descriptions { return d }
 
-// appendDescription appends what clients of a revision are told about a component.
 func appendDescription(dst []byte, item listed, r Revision) ([]byte, error) {
 	d := item.kept()
 	d.mu.Lock()

@@ -297,7 +297,6 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 	return s.addTypedResource(r, reflect.TypeFor[Out](), handler)
 }
 
-// addTypedResource adds a resource for the caller of its caller.
 func (s *Server) addTypedResource(r Resource, out reflect.Type, h ResourceHandler) error {
 	var err error
 	if r.MIMEType, err = contentType(out, r.MIMEType); err != nil {
@@ -330,7 +329,6 @@ func AddResourceTemplate[In, Out any](s *Server, t ResourceTemplate, f func(cont
 	return s.addTypedTemplate(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
 }
 
-// addTypedTemplate adds a resource template for the caller of its caller.
 func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
 	given := t.InputSchema != nil
 	fields, err := textFields(in)
@@ -379,7 +377,6 @@ func contentType(out reflect.Type, given string) (string, error) {
 	return cmp.Or(given, made), nil
 }
 
-// contentsOf is what a typed function has read, in the form of the protocol.
 func contentsOf(out any) ([]ResourceContents, error) {
 	switch out := out.(type) {
 	case string:

@@ -314,7 +314,6 @@ func (s *Server) methodTable() map[string]method {
 
 func ping(context.Context, *Call) (any, error) { return struct{}{}, nil }
 
-// typed decodes the params of a method for the function that does its work.
 func typed[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
 	decoder := strictjson.NewValueDecoder(reflect.TypeFor[P]())
 	return func(ctx context.Context, c *Call) (any, error) {

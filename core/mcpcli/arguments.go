@@ -64,7 +64,6 @@ func (v *values) add(name string, value json.RawMessage) {
 	v.of[name] = append(v.of[name], value)
 }
 
-// encode returns the arguments as a JSON object.
 func (v *values) encode() (json.RawMessage, error) {
 	all := make(map[string]json.RawMessage, len(v.names))
 	for _, name := range v.names {
@@ -107,7 +106,6 @@ func (in *input) read(words []string, stdin io.Reader) (*values, error) {
 	return given, nil
 }
 
-// take adds the value of one argument.
 func (in *input) take(given *values, name, text string) error {
 	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
 	if at < 0 && !in.open {
@@ -151,7 +149,6 @@ func (in *input) take(given *values, name, text string) error {
 	return nil
 }
 
-// readObject adds the members of a JSON object.
 func readObject(given *values, stdin io.Reader) error {
 	if stdin == nil {
 		stdin = strings.NewReader("")
@@ -180,7 +177,6 @@ func readObject(given *values, stdin io.Reader) error {
 	return nil
 }
 
-// parse parses a value as the schema asks for.
 func (p *property) parse(text string) (json.RawMessage, error) {
 	if len(p.enum) > 0 {
 		return p.pick(text)
@@ -201,7 +197,6 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), strictjson.Clip(text, maxShown))
 }
 
-// pick returns the value of an enum that text means.
 func (p *property) pick(text string) (json.RawMessage, error) {
 	var there []string
 	for _, value := range p.enum {
@@ -233,7 +228,6 @@ func kindOf(raw json.RawMessage) string {
 	return "number"
 }
 
-// wanted describes JSON types.
 func wanted(kinds []string) string {
 	var all []string
 	for _, kind := range kinds {
@@ -255,7 +249,6 @@ func wanted(kinds []string) string {
 	return strings.Join(all, " or ")
 }
 
-// missing returns an error for required arguments that are not given.
 func (in *input) missing(given *values) error {
 	var lines []string
 	for _, p := range in.properties {
@@ -274,7 +267,6 @@ func (in *input) missing(given *values) error {
 	return fmt.Errorf("missing arguments:\n%s", strings.Join(lines, "\n"))
 }
 
-// there lists the arguments.
 func (in *input) there() string {
 	if len(in.properties) == 0 {
 		return "the tool has no arguments"

@@ -121,7 +121,6 @@ func (c *Client) CallContext(ctx context.Context, method string, params, result 
 	return c.addPanic(c.client.Request(ctx, method, params, result))
 }
 
-// addPanic adds the last panic of the server to an error.
 func (c *Client) addPanic(err error) error {
 	if text := c.panics.take(); text != "" && err != nil {
 		return fmt.Errorf("%w: %s", err, text)
@@ -281,7 +280,6 @@ type lastPanic struct {
 	text string
 }
 
-// newPanicLog returns a handler that writes all other records to out.
 func newPanicLog(out io.Writer) *panicLog {
 	return &panicLog{slog.NewTextHandler(out, nil), &lastPanic{}}
 }

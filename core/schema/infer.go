@@ -83,7 +83,6 @@ type inference struct {
 	headers map[string]string // the fields that have one, by its name in lower case
 }
 
-// document is the schema of the root.
 func (in *inference) document(t reflect.Type) (Keywords, error) {
 	made, err := in.of(t)
 	if err != nil || len(in.defs) == 0 {
@@ -111,7 +110,6 @@ func (in *inference) again(t reflect.Type) (Keywords, error) {
 	return in.inline(t)
 }
 
-// fail is an error about the field in hand.
 func (in *inference) fail(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if len(in.path) == 0 {
@@ -145,7 +143,6 @@ func (in *inference) of(t reflect.Type) (Keywords, error) {
 // isNamed reports whether a type is declared somewhere: only such a type can contain itself.
 func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
 
-// inline is the schema of a named type, written out.
 func (in *inference) inline(t reflect.Type) (Keywords, error) {
 	in.doing = append(in.doing, t)
 	defer func() { in.doing = in.doing[:len(in.doing)-1] }()
@@ -244,7 +241,6 @@ func zero[I any](t reflect.Type) (I, bool) {
 	return reflect.New(t).Interface().(I), true
 }
 
-// implements reports whether a type or the pointer to it has the methods of I.
 func implements[I any](t reflect.Type) bool {
 	i := reflect.TypeFor[I]()
 	return t.Implements(i) || reflect.PointerTo(t).Implements(i)
@@ -263,7 +259,6 @@ func enumeration(t reflect.Type) (string, error) {
 	return string(values), nil
 }
 
-// marshalled is the schema of a type that reads or writes itself, if it does.
 func (in *inference) marshalled(t reflect.Type) (Keywords, bool, error) {
 	asJSON, asText := implements[json.Unmarshaler](t), implements[encoding.TextUnmarshaler](t)
 	if in.output {
@@ -282,7 +277,6 @@ func (in *inference) marshalled(t reflect.Type) (Keywords, bool, error) {
 	return nil, false, nil
 }
 
-// given is a schema that a type gives by its method.
 func (in *inference) given(t reflect.Type, text string) (Keywords, error) {
 	_, err := Compile(text)
 	switch {
@@ -349,7 +343,6 @@ func (in *inference) under(t reflect.Type) (Keywords, error) {
 	return nil, in.fail(`%v has no JSON form; use another type, or exclude the field with json:"-"`, t)
 }
 
-// element is the schema of what a list or a map holds.
 func (in *inference) element(t reflect.Type) (Keywords, error) {
 	direct, plain := in.direct, in.plain
 	in.direct, in.plain = false, false
@@ -399,7 +392,6 @@ func (in *inference) dictionary(t reflect.Type) (Keywords, error) {
 	return nil, in.fail("a map with keys of type %v has no JSON form; use string keys", key)
 }
 
-// object is the schema of a struct.
 func (in *inference) object(t reflect.Type) (Keywords, error) {
 	var properties Keywords
 	var required []string
@@ -486,7 +478,6 @@ func (in *inference) preset(made Keywords, f strictjson.Field, tag Tag) (string,
 	return tag.DefaultJSON(made, f.Type)
 }
 
-// header adds the header of a field.
 func (in *inference) header(made Keywords, f strictjson.Field, tag Tag) (Keywords, error) {
 	name := strings.ToLower(tag.Header)
 	if !in.plain {
@@ -499,7 +490,6 @@ func (in *inference) header(made Keywords, f strictjson.Field, tag Tag) (Keyword
 	return tag.Mirror(made)
 }
 
-// describe is the description of a field.
 func describe(t reflect.Type, tag Tag) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -78,7 +78,6 @@ func decodeMap(t reflect.Type, elem decoder) decoder {
 	}
 }
 
-// decodeKey sets a map's key from the text that it is in JSON.
 func decodeKey(text string, k reflect.Value) error {
 	if u, ok := k.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return typeError(u.UnmarshalText([]byte(text)))
@@ -252,7 +251,6 @@ func dominates(fields []Field, i int) bool {
 	return true
 }
 
-// isQuotable reports whether the option string of a json tag has an effect.
 func isQuotable(kind reflect.Kind) bool {
 	return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
 }
@@ -296,7 +294,6 @@ func (p plans) fields(t reflect.Type) []field {
 	return fields
 }
 
-// decodeQuoted decodes the value that stands inside a string.
 func decodeQuoted(inside decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		if data[at] == 'n' {

@@ -83,7 +83,6 @@ func (s *scanner) at(i int) byte {
 	return 0
 }
 
-// value reads one value of any kind.
 func (s *scanner) value(i int) int {
 	switch c := s.at(i); {
 	case c == '"':
@@ -223,7 +222,6 @@ func (s *scanner) number(i int) int {
 	return end
 }
 
-// digits reads one digit or more.
 func (s *scanner) digits(i int) int {
 	start := i
 	for i < len(s.data) && '0' <= s.data[i] && s.data[i] <= '9' {
@@ -401,7 +399,6 @@ func (s *scanner) addKey(k *keySet, key span) bool {
 	return true
 }
 
-// text is what a key says, unescaped.
 func (s *scanner) text(key span) []byte {
 	raw := s.data[key.start:key.end]
 	if s.stack.escapes && bytes.IndexByte(raw, '\\') >= 0 {
@@ -474,7 +471,6 @@ func members(data []byte, i int, member func(key []byte, at int) (int, error)) (
 	}
 }
 
-// elements walks the checked array at data[i].
 func elements(data []byte, i int, element func(at int) (int, error)) (int, error) {
 	if data[i] != '[' {
 		return i, mismatch("an array", data[i:])
@@ -494,7 +490,6 @@ func elements(data []byte, i int, element func(at int) (int, error)) (int, error
 	}
 }
 
-// skip returns where the checked value at data[i] ends.
 func skip(data []byte, i int) int {
 	switch data[i] {
 	case '"':
@@ -521,7 +516,6 @@ func skip(data []byte, i int) int {
 	return i
 }
 
-// skipString returns where the checked string at data[i] ends.
 func skipString(data []byte, i int) int {
 	for start := i; ; {
 		quote := bytes.IndexByte(data[i+1:], '"')
@@ -546,7 +540,6 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// textOf is what the checked string raw says.
 func textOf(raw []byte) string {
 	in := raw[1 : len(raw)-1]
 	if bytes.IndexByte(in, '\\') < 0 {

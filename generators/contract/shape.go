@@ -110,7 +110,6 @@ func closing(text string) int {
 	return -1
 }
 
-// isBasic reports whether a name is that of a basic type that JSON has a form for.
 func isBasic(name string) bool { return name == "string" || name == "bool" || bits(name) != 0 }
 
 // bits is the size of a number type, 0 for other types.
@@ -182,7 +181,6 @@ func (c *comparer) note(path, what string, breaking bool) {
 	c.found = append(c.found, Change{path, what, breaking})
 }
 
-// fields compares the fields of two structs.
 func (c *comparer) fields(path string, old, now []Field) {
 	if path != "" {
 		path += "."
@@ -216,7 +214,6 @@ func (c *comparer) fields(path string, old, now []Field) {
 	}
 }
 
-// written is the type of a field, for people.
 func (f Field) written() string {
 	if f.Quoted {
 		return f.Type + " in a string"
@@ -397,7 +394,6 @@ func (s Shape) example(t Type, within map[string]bool) string {
 	return "null"
 }
 
-// list is a list of n values of a type.
 func (s Shape) list(n int, elem Type, within map[string]bool) string {
 	const most = 100
 	value := s.example(elem, within)
@@ -407,7 +403,6 @@ func (s Shape) list(n int, elem Type, within map[string]bool) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
 }
 
-// object is a value of a struct type.
 func (s Shape) object(name string, within map[string]bool) string {
 	within = maps.Clone(within)
 	within[name] = true

@@ -26,7 +26,6 @@ type member struct {
 	direct bool // no embedded pointer lies before it
 }
 
-// object is the schema of a struct.
 func (s *schemer) object(t *types.Struct) schema.Keywords {
 	var properties schema.Keywords
 	var required []string
@@ -124,7 +123,6 @@ func reflected(t types.Type) reflect.Type {
 	return reflect.TypeFor[any]()
 }
 
-// header adds the header of a field.
 func (s *schemer) header(made schema.Keywords, m member, tag schema.Tag) (schema.Keywords, error) {
 	name := strings.ToLower(tag.Header)
 	if !s.plain {
@@ -137,7 +135,6 @@ func (s *schemer) header(made schema.Keywords, m member, tag schema.Tag) (schema
 	return tag.Mirror(made)
 }
 
-// describe is the description of a field: that of its tag, or its comment.
 func (s *schemer) describe(m member, tag schema.Tag) string {
 	text := cmp.Or(tag.Description, fieldText(s.finder.field(m.field.Pos())))
 	if isDuration(m.field.Type()) {
@@ -225,7 +222,6 @@ func collect(t *types.Struct, outer member, within []types.Type, output bool, cl
 	}
 }
 
-// quotable reports whether the option string of a tag has an effect.
 func quotable(t types.Type) bool {
 	basic, ok := t.Underlying().(*types.Basic)
 	return ok && basic.Info()&(types.IsBoolean|types.IsNumeric|types.IsString) != 0 && basic.Info()&types.IsComplex == 0

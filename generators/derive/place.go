@@ -60,7 +60,6 @@ func Places(view *typecheck.View) []Place {
 // FeatureIn is the place of a feature.
 func FeatureIn(dir string) Place { return Place{dir, Feature, true} }
 
-// fixed are the places that every project may have.
 func fixed() []Place {
 	return []Place{
 		{OwnGenerators, Generator, false},
@@ -289,7 +288,6 @@ func escape(value, allowed string) string {
 	return out.String()
 }
 
-// scopes takes in what a caller must be allowed.
 func (f *finder) scopes(c *Component, d directive) {
 	for word := range strings.FieldsSeq(d.text) {
 		switch {

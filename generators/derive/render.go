@@ -20,15 +20,12 @@ type emitter struct {
 	core string // the import path of core
 }
 
-// mcp is a name of core's package mcp.
 func (e emitter) mcp(name string) *jen.Statement { return jen.Qual(e.core+"/mcp", name) }
 
-// rawMessage is a constant as JSON.
 func (e emitter) rawMessage(constant string) *jen.Statement {
 	return jen.Qual("encoding/json", "RawMessage").Call(jen.Id(constant))
 }
 
-// render writes the derived file of the package.
 func (f *finder) render() ([]byte, error) {
 	if f.place.Kind == Generator {
 		return f.renderGenerators()
@@ -81,7 +78,6 @@ func (f *finder) render() ([]byte, error) {
 	return append(head, body.Bytes()...), nil
 }
 
-// hasInput reports whether the schema of the input is used.
 func (c Component) hasInput() bool {
 	return c.Input != nil && (c.Kind.IsTool() || c.Kind == Generator || len(c.arguments) > 0)
 }
@@ -148,7 +144,6 @@ func (e emitter) joined(signature *jen.Statement, all []Component, fragments []f
 	return slices.Concat([]byte("\n"), frame[:at], []byte("\n"), lines.Bytes(), []byte("\t"), bytes.TrimRight(frame[at:], "\n"), []byte("\n")), nil
 }
 
-// hintName is the variable that hints point to.
 func hintName(value bool) string {
 	if value {
 		return "yes"
@@ -156,7 +151,6 @@ func hintName(value bool) string {
 	return "no"
 }
 
-// add is the call that offers one component.
 func (e emitter) add(c Component) *jen.Statement {
 	name, method := c.method()
 	function := jen.Id(name)
@@ -288,7 +282,6 @@ func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) 
 	return append(append([]byte("\n"), append(bytes.TrimSpace(feature), '\n')...), register...), err
 }
 
-// item is a part of a feature as the feature lists it.
 func (f *finder) item(e emitter, c Component) jen.Code {
 	switch c.Kind {
 	case Command:
@@ -315,7 +308,6 @@ func (f *finder) item(e emitter, c Component) jen.Code {
 	return e.app("WorkerOf").Call(arguments...)
 }
 
-// begins is the function that makes a worker.
 func begins(name string, how begin) jen.Code {
 	if how == withContext {
 		return jen.Id("New" + name)
@@ -344,7 +336,6 @@ func duration(d time.Duration) jen.Code {
 	return jen.Lit(int(d/of)).Op("*").Qual("time", unit)
 }
 
-// local is what a part of a feature is called within it.
 func (c Component) local() string {
 	name := c.Name
 	switch c.Kind {

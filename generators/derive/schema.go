@@ -44,7 +44,6 @@ type schemer struct {
 	headers map[string]string // the fields that have one, by its name in small letters
 }
 
-// root is the schema of a type as a document.
 func (s *schemer) root(t types.Type) (string, bool) {
 	s.defs, s.names = map[string]string{}, map[string]types.Type{}
 	s.direct, s.plain, s.headers = true, true, map[string]string{}
@@ -91,7 +90,6 @@ func (s *schemer) again(t types.Type) schema.Keywords {
 	return s.inline(t)
 }
 
-// fail notes a problem at the place of what is being looked at.
 func (s *schemer) fail(format string, args ...any) schema.Keywords {
 	s.broken = true
 	s.finder.problem(s.at, format, args...)
@@ -127,7 +125,6 @@ func (s *schemer) of(t types.Type) schema.Keywords {
 	return made
 }
 
-// inline is the schema of a named type, written out.
 func (s *schemer) inline(t types.Type) schema.Keywords {
 	s.doing = append(s.doing, t)
 	defer func() { s.doing = s.doing[:len(s.doing)-1] }()
@@ -209,7 +206,6 @@ func (s *schemer) under(t types.Type) schema.Keywords {
 	return s.fail("%s cannot be written as JSON; use another type, or keep the field out with `json:\"-\"`", s.what(t))
 }
 
-// what names the type in hand.
 func (s *schemer) what(t types.Type) string {
 	if len(s.doing) > 0 {
 		if named := s.doing[len(s.doing)-1]; types.Identical(named.Underlying(), t) {
@@ -219,7 +215,6 @@ func (s *schemer) what(t types.Type) string {
 	return s.finder.name(t)
 }
 
-// element is the schema of what a list or a map holds.
 func (s *schemer) element(t types.Type) schema.Keywords {
 	direct, plain := s.direct, s.plain
 	s.direct, s.plain = false, false
@@ -260,7 +255,6 @@ func (s *schemer) basic(t *types.Basic) schema.Keywords {
 	return s.fail("%s cannot be written as JSON; use another type, or keep the field out with `json:\"-\"`", s.what(t))
 }
 
-// where names the field in hand.
 func (s *schemer) where() string {
 	if len(s.doing) > 0 {
 		return "a part of " + s.finder.name(s.doing[0])
@@ -317,13 +311,11 @@ func (s *schemer) ofNamed(t *types.Named) schema.Keywords {
 	return made
 }
 
-// returnsOnly reports whether a type has a method that takes nothing and returns one value of type result.
 func returnsOnly(t types.Type, name string, result types.Type) bool {
 	m := method(t, name)
 	return m != nil && m.Signature().Params().Len() == 0 && m.Signature().Results().Len() == 1 && types.Identical(m.Signature().Results().At(0).Type(), result)
 }
 
-// known are types of the standard library that have a form of their own.
 func known(t *types.Named) (schema.Keywords, bool) {
 	if t.Obj().Pkg() == nil {
 		return nil, false
@@ -341,7 +333,6 @@ func known(t *types.Named) (schema.Keywords, bool) {
 	return nil, false
 }
 
-// ofItself is the schema of a type that reads or writes itself, if it does.
 func (s *schemer) ofItself(t types.Type) (schema.Keywords, bool) {
 	for _, form := range []struct{ reads, writes string }{{"UnmarshalJSON", "MarshalJSON"}, {"UnmarshalText", "MarshalText"}} {
 		switch {
@@ -357,7 +348,6 @@ func (s *schemer) ofItself(t types.Type) (schema.Keywords, bool) {
 	return nil, false
 }
 
-// given is a schema that a directive gives a type.
 func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema.Keywords {
 	s.own = true
 	_, err := schema.Compile(text)
@@ -450,7 +440,6 @@ func (f *finder) constantsOf(t *types.Named) []*types.Const {
 	return slices.Clone(byType[t.Obj()])
 }
 
-// isOurs reports whether something is declared in the project's own source.
 func (f *finder) isOurs(object types.Object) bool {
 	return object.Pkg() != nil && f.fileOf(object.Pos()) != nil
 }
@@ -476,7 +465,6 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 	return strings.Join(lines, "\n"), pos, len(lines) > 0
 }
 
-// wayOut says how a type can have a schema.
 func (f *finder) wayOut(t types.Type) string {
 	if named, ok := t.(*types.Named); ok && f.isOurs(named.Obj()) {
 		return "say its schema in its doc comment: //petrock:schema {\"type\":\"string\"}"
@@ -491,7 +479,6 @@ type fragment struct {
 	offers  []byte // lines of the function Register
 }
 
-// fragments returns those of the package's components, in their order.
 func (f *finder) fragments(e emitter) ([]fragment, error) {
 	var all []fragment
 	for _, c := range f.found.Components {
@@ -504,7 +491,6 @@ func (f *finder) fragments(e emitter) ([]fragment, error) {
 	return all, nil
 }
 
-// fragment writes the fragment of a component.
 func (e emitter) fragment(c Component) (fragment, error) {
 	var made fragment
 	if c.Kind == Feature || c.Kind == Worker || c.Internal {
@@ -526,13 +512,11 @@ func (e emitter) fragment(c Component) (fragment, error) {
 	return made, err
 }
 
-// inner is what stands between the first and the last line of a declaration.
 func (e emitter) inner(decl *jen.Statement) ([]byte, error) {
 	text, err := e.Source(decl)
 	return between(text), err
 }
 
-// between is a text without its first and last lines.
 func between(text []byte) []byte {
 	first := bytes.IndexByte(text, '\n') + 1
 	last := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1

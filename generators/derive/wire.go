@@ -181,7 +181,6 @@ type offers struct {
 	maker     maker
 }
 
-// offering finds out by the derived file of a package what it offers.
 func offering(view *typecheck.View, place Place) offers {
 	var o offers
 	derived := view.File(place.derived())
@@ -222,10 +221,8 @@ func made(f *ast.FuncDecl) maker {
 	return m
 }
 
-// derived is the path of the derived file of a place.
 func (p Place) derived() string { return path.Join(p.Dir, path.Base(p.Dir)+"_gen.go") }
 
-// petrockPackage returns the import path of one of petrock's packages in the project.
 func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p.Core), dir) }
 
 // RunGenerators derives the program that runs the project's own generators: the project's petrock

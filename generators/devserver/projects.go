@@ -35,7 +35,6 @@ func newProjects() *projects {
 	return &projects{open: map[string]*opened{}, offered: map[string]gen.Generator{}}
 }
 
-// close lets go of all of them.
 func (p *projects) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,7 +220,6 @@ func (t *Tools) take(ctx context.Context, dir string) (o *opened, done func(), e
 	return o, func() { o.engine.Step = nil; <-o.turn }, nil
 }
 
-// opened returns an open project, and opens it if needed.
 func (t *Tools) opened(found *project.Project) (*opened, error) {
 	t.projects.mu.Lock()
 	defer t.projects.mu.Unlock()

@@ -42,7 +42,6 @@ type Vendored struct {
 	engine.Drift
 }
 
-// vendored compares petrock's folders with petrock.sum.
 func vendored(e *engine.Engine) Vendored {
 	drift, err := e.CompareSum()
 	v := Vendored{Pristine: err == nil && drift.IsEmpty(), Drift: drift, Version: e.CodeVersion()}
@@ -146,7 +145,6 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	return status, nil
 }
 
-// isLineEnd reports whether a line ends.
 func isLineEnd(r rune) bool { return r == '\n' }
 
 // String is the status as a person reads it.

@@ -75,7 +75,6 @@ func (r generateRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal
 	return p, e.derive(ctx, p, e.touched(p), true)
 }
 
-// planDraft plans the files of a draft, with the imports that they lack.
 func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error {
 	p.trial = draft.Trial
 	for i, file := range draft.Files {
@@ -98,7 +97,6 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 	return nil
 }
 
-// formatted is the text of a file, formatted if it is Go.
 func formatted(file gen.File) []byte {
 	if path.Ext(file.Path) != ".go" {
 		return file.Text
@@ -147,7 +145,6 @@ func makeError(kind string, err error) error {
 	return terminal.Usagef("%s: %w", kind, err)
 }
 
-// generator returns the generator of a kind.
 func (e *Engine) generator(kind string) (gen.Generator, error) {
 	for _, g := range e.generators {
 		if g.Name == kind {
@@ -166,13 +163,11 @@ func title(kind string, input json.RawMessage, made string) string {
 	return strings.TrimSpace(actionGenerate + " " + kind + " " + in.Name)
 }
 
-// touched returns the places that a plan changes.
 func (e *Engine) touched(p *plan) []derive.Place {
 	dirs := p.dirs()
 	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
 }
 
-// findConflicts finds existing files and declared names that conflict with new files.
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		if _, err := e.root.Lstat(file.Path); err == nil {

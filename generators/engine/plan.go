@@ -73,7 +73,6 @@ func newPlan(action string) *plan {
 	}
 }
 
-// plans reports whether the plan writes or deletes a file.
 func (p *plan) plans(file string) bool {
 	_, planned := p.texts[file]
 	return planned
@@ -91,7 +90,6 @@ func (p *plan) isOfPart(file string) bool {
 	return false
 }
 
-// dirs returns the folders of the plan's files.
 func (p *plan) dirs() []string {
 	dirs := map[string]bool{}
 	for file := range p.texts {
@@ -209,7 +207,6 @@ func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) e
 	return refusal
 }
 
-// refused refuses a plan because a package cannot be derived from.
 func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
@@ -259,7 +256,6 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	return err
 }
 
-// whyMissing ends a sentence with the reasons why imports were not found.
 func whyMissing(why []string) string {
 	if len(why) == 0 {
 		return "."
@@ -327,7 +323,6 @@ func (e *Engine) projectHashes() map[string]string {
 	return hashes
 }
 
-// hash is the id of the plan.
 func (s *savedPlan) hash() string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q\n", s.Kind, s.Input)
@@ -405,7 +400,6 @@ func (e *Engine) savePlan(p *plan) error {
 	return nil
 }
 
-// prunePlans removes the oldest saved plans if there are too many.
 func (e *Engine) prunePlans() {
 	entries, err := fs.ReadDir(e.root.FS(), plansDir)
 	if err != nil || len(entries) < maxPlans {
@@ -424,7 +418,6 @@ func (e *Engine) prunePlans() {
 	}
 }
 
-// deleteSaved deletes a saved plan that has been applied.
 func (e *Engine) deleteSaved(s *savedPlan) {
 	if s != nil {
 		e.root.Remove(path.Join(plansDir, s.id+".json")) // it cannot be applied again anyway
@@ -445,7 +438,6 @@ func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, erro
 	return e.generate(ctx, g, json.RawMessage(saved.Input), o, saved)
 }
 
-// readSaved reads a saved plan.
 func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
 		return nil, terminal.Usagef("%q is not the id of a plan; a dry run prints one, of 16 hexadecimal digits", id)

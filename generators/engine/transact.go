@@ -110,7 +110,6 @@ func (e *Engine) record(j *journal.Journal, p *plan) error {
 	return nil
 }
 
-// report is the result of a plan that was applied, or that a dry run has verified.
 func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Options) (*Result, error) {
 	r := e.newResult(p)
 	r.DryRun, r.Recovered, r.Trial = o.DryRun, recovered, p.tried
@@ -181,7 +180,6 @@ func (e *Engine) newResult(p *plan) *Result {
 	return r
 }
 
-// isMissing reports whether a file, or its folder, does not exist.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

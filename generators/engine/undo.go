@@ -170,7 +170,6 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 	return p, nil
 }
 
-// onlyContract reports whether an operation changed only derived files and the contract, as sync does.
 func onlyContract(op journal.Operation) bool {
 	return !slices.ContainsFunc(op.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File })
 }
@@ -196,7 +195,6 @@ func (r syncRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*
 	return p, e.derive(ctx, p, e.existingPlaces(), false)
 }
 
-// existingPlaces returns the places that exist in the project.
 func (e *Engine) existingPlaces() []derive.Place {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {

@@ -90,7 +90,6 @@ func (f GoFile) group(text []byte) []byte {
 	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
 }
 
-// groupOf returns the index of an import's group.
 func (f GoFile) groupOf(line []byte) int {
 	switch {
 	case f.isStandard(line):

@@ -109,12 +109,10 @@ func importGroups(fset *token.FileSet, file *ast.File) [][]*ast.ImportSpec {
 	return groups
 }
 
-// isMixed reports whether a group has imports of the standard library and others.
 func isMixed(group []*ast.ImportSpec, isStandard func(path string) bool) bool {
 	return slices.ContainsFunc(group, func(spec *ast.ImportSpec) bool { return isStandard(pathOf(spec)) != isStandard(pathOf(group[0])) })
 }
 
-// splitGroups splits groups that are mixed into two: the standard library, and others.
 func splitGroups(head []byte, isStandard func(path string) bool) []byte {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", head, parser.ParseComments)
@@ -144,12 +142,10 @@ func splitGroups(head []byte, isStandard func(path string) bool) []byte {
 	return head
 }
 
-// imported reports whether a file imports a package under its own name.
 func imported(file *ast.File, path string) bool {
 	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return importOf(spec) == Import{Path: path} })
 }
 
-// importOf is an import declaration as a value.
 func importOf(spec *ast.ImportSpec) Import {
 	i := Import{Path: pathOf(spec)}
 	if spec.Name != nil {
@@ -158,7 +154,6 @@ func importOf(spec *ast.ImportSpec) Import {
 	return i
 }
 
-// pathOf is the path of an import.
 func pathOf(spec *ast.ImportSpec) string {
 	path, _ := strconv.Unquote(spec.Path.Value) // the file parses
 	return path

@@ -7,5 +7,4 @@ import (
 	"syscall"
 )
 
-// group starts a command in its own process group.
 func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

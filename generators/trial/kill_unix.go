@@ -7,5 +7,4 @@ import (
 	"syscall"
 )
 
-// kill kills a process and its group.
 func kill(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -20,7 +20,6 @@ const (
 	looking  = 10 * time.Millisecond // between checks of its memory
 )
 
-// run runs a built test.
 func (l laid) run(ctx context.Context, test string, limits Limits) (report *Report, err error) {
 	outer, scratch, err := l.scratch()
 	if err != nil {
@@ -125,7 +124,6 @@ func (p *process) wait(ctx context.Context, loud <-chan struct{}, l Limits) stop
 	return stopped
 }
 
-// also joins two errors if the second is not nil.
 func also(err, second error) error {
 	if second == nil {
 		return err

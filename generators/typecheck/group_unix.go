@@ -7,10 +7,8 @@ import (
 	"syscall"
 )
 
-// startGroup starts a command in its own process group.
 func startGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// interruptGroup interrupts a command and its children.
 func interruptGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 
 // killGroup kills the children that a command has left.

@@ -85,14 +85,12 @@ func (c *Checker) NewPass(ctx context.Context, view *View, dirs []string, o Pass
 	return p, nil
 }
 
-// remember caches a package for later passes. Of each path the latest few are cached.
 func (c *Checker) remember(made *checked) {
 	const most = 8
 	list := append([]*checked{made}, c.cached[made.path]...)
 	c.cached[made.path] = slices.Clip(list[:min(most, len(list))])
 }
 
-// recall returns the cached package with a key, or nil.
 func (c *Checker) recall(path, key string) *checked {
 	for _, known := range c.cached[path] {
 		if known.key == key {
@@ -142,7 +140,6 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 	return made, nil
 }
 
-// check type-checks files as one package.
 func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	p.loading = append(p.loading, path)
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
@@ -162,7 +159,6 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	return made
 }
 
-// bodies reports whether the function bodies of a file are checked.
 func (p *Pass) bodies(file *File) bool {
 	return p.options.Bodies != nil && p.options.Bodies(file)
 }
@@ -234,7 +230,6 @@ func (p *Pass) deps(files []*File, importing *imports) string {
 	return deps.String()
 }
 
-// diagnose makes diagnostics of syntax errors, forbidden imports and type errors.
 func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs []error) []Diagnostic {
 	var found []Diagnostic
 	for _, file := range files {
@@ -265,7 +260,6 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 	return slices.Compact(found)
 }
 
-// unused reports whether go/types says that an import is not used.
 func unused(message string) bool { return strings.HasSuffix(message, " and not used") }
 
 // forbidden finds imports of internal packages of others, which go/types allows.
