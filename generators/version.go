@@ -312,9 +312,9 @@ func (u *upgrade) typeOf(t types.Type) *jen.Statement {
 func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Statement, fields []contract.Field, structure *types.Struct) {
 	used, embeds := map[string]bool{}, false
 	var values []assigned
-	for _, f := range derive.JSONFields(structure) {
-		at := prefix + f.Name
-		was, found := u.sourceOf(prefix, fields, f.Name)
+	for _, f := range derive.JSONFields(structure, false) {
+		at := prefix + f.Key
+		was, found := u.sourceOf(prefix, fields, f.Key)
 		fallback, hasDefault := u.defaultOf(at)
 		made := assigned{name: f.Var.Name()}
 		if promoted, _, _ := types.LookupFieldOrMethod(structure, true, f.Var.Pkg(), made.name); promoted != f.Var {
@@ -330,10 +330,10 @@ func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Stateme
 		case f.Omits || isPointer(f.Var.Type()):
 			continue // old events do not say it
 		default:
-			u.addUndecided(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Name))
+			u.addUndecided(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Key))
 			continue
 		}
-		if !f.Direct {
+		if f.Indirect {
 			u.addUndecided(at, "it is in an embedded pointer, which only a body can make")
 		}
 		values = append(values, made)
@@ -615,12 +615,12 @@ func (u *upgrade) expected(imported string) *jen.Statement {
 		return nil
 	}
 	var set []jen.Code
-	for _, f := range derive.JSONFields(u.Struct) {
+	for _, f := range derive.JSONFields(u.Struct, false) {
 		var value json.RawMessage
-		if was, found := u.sourceOf("", u.Old.Fields, f.Name); found {
+		if was, found := u.sourceOf("", u.Old.Fields, f.Key); found {
 			value = data[was.Name]
 		}
-		if fallback, has := u.defaultOf(f.Name); has && value == nil {
+		if fallback, has := u.defaultOf(f.Key); has && value == nil {
 			if value = json.RawMessage(fallback); !json.Valid(value) {
 				value = json.RawMessage(strconv.Quote(fallback))
 			}

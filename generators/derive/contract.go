@@ -213,14 +213,14 @@ type storer struct {
 // fields are those of a struct that encoding/json writes. The owner is its name, for structs that have none inside of it.
 func (s *storer) fields(owner string, t *types.Struct) []contract.Field {
 	fields := []contract.Field{}
-	for _, m := range members(t, false) {
-		_, pointer := types.Unalias(m.field.Type()).(*types.Pointer)
+	for _, m := range JSONFields(t, false) {
+		_, pointer := types.Unalias(m.Var.Type()).(*types.Pointer)
 		fields = append(fields, contract.Field{
-			Name:     m.name,
-			Go:       strings.Join(m.goPath, "."),
-			Type:     s.of(owner+m.field.Name(), m.field.Type()),
-			Optional: m.omits || pointer || !m.direct,
-			Quoted:   m.text,
+			Name:     m.Key,
+			Go:       strings.Join(m.Path, "."),
+			Type:     s.of(owner+m.Var.Name(), m.Var.Type()),
+			Optional: m.Omits || pointer || m.Indirect,
+			Quoted:   m.Quoted,
 		})
 	}
 	return fields

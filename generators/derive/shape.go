@@ -169,10 +169,10 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 		return false
 	}
 	c.Input, c.ownSchema = json.RawMessage(text), s.own
-	if s.preset && !c.Kind.IsTool() {
+	if s.HasDefaults && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", name.Name)
 	}
-	if len(s.headers) > 0 && !c.Kind.IsTool() {
+	if s.HasHeaders && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has headers, which only tools have; leave them out", name.Name)
 	}
 	if c.Kind == Resource || c.Kind == Prompt {
@@ -201,15 +201,15 @@ func (f *finder) texts(c *Component, name *ast.Ident, t types.Type) {
 		f.problem(name.Pos(), "reading the schema of %s again: %v", name.Name, err)
 		return
 	}
-	for _, m := range members(t.Underlying().(*types.Struct), false) {
-		if !isText(document.Properties[m.name].Type) {
+	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
+		if !isText(document.Properties[m.Key].Type) {
 			at := name.Pos()
-			if f.isOurs(m.field) {
-				at = m.field.Pos()
+			if f.isOurs(m.Var) {
+				at = m.Var.Pos()
 			}
-			f.problem(at, "%s is %s, and a %s is given text alone; make it a string, and read the text in the function", m.field.Name(), f.name(m.field.Type()), c.Kind)
+			f.problem(at, "%s is %s, and a %s is given text alone; make it a string, and read the text in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
 		}
-		c.arguments = append(c.arguments, m.name)
+		c.arguments = append(c.arguments, m.Key)
 	}
 }
 
@@ -221,10 +221,10 @@ func isText(t any) bool {
 
 // described warns of fields of an input that say nothing about themselves.
 func (f *finder) described(t types.Type) {
-	for _, m := range members(t.Underlying().(*types.Struct), false) {
-		tag, err := schema.ParseTag(m.tag)
-		if field := f.field(m.field.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
-			f.warn(m.field.Pos(), "the field %s has no comment; models fill it in by what that says", m.field.Name())
+	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
+		tag, err := schema.ParseTag(m.Tag)
+		if field := f.field(m.Var.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
+			f.warn(m.Var.Pos(), "the field %s has no comment; models fill it in by what that says", m.Var.Name())
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -183,7 +184,7 @@ func (k *keeper) look(t types.Type, at token.Pos) {
 	}
 	k.seen[t] = true
 	if named, ok := t.(*types.Named); ok {
-		if _, ok := known(named); ok || writesItself(named) {
+		if _, ok := schema.Known(types.TypeString(named, nil)); ok || writesItself(named) {
 			return
 		}
 	}

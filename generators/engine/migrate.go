@@ -141,8 +141,8 @@ func (m *migration) field(jsonPath string) *types.Var {
 		if !ok {
 			return nil
 		}
-		fields := derive.JSONFields(structure)
-		at := slices.IndexFunc(fields, func(f derive.JSONField) bool { return f.Name == name })
+		fields := derive.JSONFields(structure, false)
+		at := slices.IndexFunc(fields, func(f derive.JSONField) bool { return f.Key == name })
 		if at < 0 {
 			return nil
 		}
