@@ -49,6 +49,14 @@ func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// Text adds Go source that uses packages. Declare those outside the standard library with ImportName.
+func (f GoFile) Text(source string, imports ...string) {
+	for _, path := range imports {
+		f.Use(path)
+	}
+	f.Op(source)
+}
+
 // Use makes the file import a package.
 func (f GoFile) Use(path string) {
 	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot fail
