@@ -55,23 +55,17 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 }
 
 // plainFeature is a state that holds nothing yet, with its test.
-//
-//	// State is what the log says of posts. …
-//	type State struct{}
-//
-//	// NewState is the state before the first command.
-//	func NewState() *State { return &State{} }
 func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
 	file := gen.NewGoFile(p.Import(dir), feature)
-	file.Paragraph(
-		fmt.Sprintf("State is what the log says of %s. Commands change it, and nothing else does. It is kept as JSON at times, so", feature),
-		"fields are exported.",
-	)
-	file.Type().Id("State").Struct()
-	file.Comment("// NewState is the state before the first command.")
-	file.Func().Id("NewState").Params().Op("*").Id("State").Block(jen.Return(jen.Op("&").Id("State").Values()))
+	file.Text(`// State is what the log says of ` + feature + `. Commands change it, and nothing else does. It is kept as JSON at times, so
+// fields are exported.
+type State struct{}
 
+// NewState is the state before the first command.
+func NewState() *State {
+	return &State{}
+}`)
 	test := replayTest(p, feature, func(g *jen.Group) {
 		serveFeature(p, g, feature)
 		g.Comment("// Call here what changes the state: client.Given(\"" + feature + "_create\", " + feature + ".Create{Title: \"example\"}).")

@@ -266,7 +266,7 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 	case "time.Duration":
 		v, ok := basic("int64", raw)
 		n, _ := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
-		v.code, v.converts = durationCode(time.Duration(n)), false
+		v.code, v.converts = gen.Duration(time.Duration(n)), false
 		return v, ok
 	case "json.RawMessage":
 		text, err := compact(raw)
@@ -281,22 +281,6 @@ func timeCode(at time.Time) *jen.Statement {
 		jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
 		jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"),
 	)
-}
-
-// durationCode is a duration in the largest unit of which it is a multiple: 5 * time.Minute.
-func durationCode(d time.Duration) *jen.Statement {
-	for _, unit := range []struct {
-		name string
-		is   time.Duration
-	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
-		switch n := d / unit.is; {
-		case d == unit.is:
-			return jen.Qual("time", unit.name)
-		case n != 0 && d%unit.is == 0:
-			return jen.Lit(int(n)).Op("*").Qual("time", unit.name)
-		}
-	}
-	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
 }
 
 // typeCode is a type as jennifer writes it, with the imports that it needs. It knows the types that values can have.

@@ -280,30 +280,8 @@ func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 }
 
 func (u *upgrade) typeOf(t types.Type) *jen.Statement {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		made := jen.Id(t.Obj().Name())
-		if pkg := t.Obj().Pkg(); pkg != nil && pkg.Path() != u.p.Import(u.Dir) {
-			made = jen.Qual(pkg.Path(), t.Obj().Name())
-		}
-		var arguments []jen.Code
-		for argument := range t.TypeArgs().Types() {
-			arguments = append(arguments, u.typeOf(argument))
-		}
-		if len(arguments) > 0 {
-			made.Types(arguments...)
-		}
-		return made
-	case *types.Pointer:
-		return jen.Op("*").Add(u.typeOf(t.Elem()))
-	case *types.Slice:
-		return jen.Index().Add(u.typeOf(t.Elem()))
-	case *types.Array:
-		return jen.Index(jen.Lit(int(t.Len()))).Add(u.typeOf(t.Elem()))
-	case *types.Map:
-		return jen.Map(u.typeOf(t.Key())).Add(u.typeOf(t.Elem()))
-	}
-	return jen.Op(types.TypeString(t, func(pkg *types.Package) string { return pkg.Name() }))
+	spelled := speller{packages: map[string]string{}}
+	return spelled.write(types.Unalias(t))
 }
 
 // convertStruct writes what makes a struct of the source out of a recorded one, called old.
@@ -443,11 +421,7 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 			made, ok := u.convert(value, old, pointer.Elem())
 			return jen.New(made), ok
 		}
-		made, ok := u.convert(jen.Id("v"), *old.Elem, pointer.Elem())
-		if !ok || !u.differs(*old.Elem, pointer.Elem()) {
-			return value, ok
-		}
-		return u.each("UpgradePointer", value, *old.Elem, pointer.Elem(), made), true
+		return u.each("UpgradePointer", value, *old.Elem, pointer.Elem())
 	}
 	switch under := target.Underlying().(type) {
 	case *types.Interface:
@@ -467,22 +441,14 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 		if old.Kind != contract.Slice {
 			return nil, false
 		}
-		made, ok := u.convert(jen.Id("v"), *old.Elem, under.Elem())
-		if !ok || !u.differs(*old.Elem, under.Elem()) {
-			return value, ok
-		}
-		return u.each("UpgradeList", value, *old.Elem, under.Elem(), made), true
+		return u.each("UpgradeList", value, *old.Elem, under.Elem())
 	case *types.Array:
 		return value, old.Kind == contract.Array && int(under.Len()) == old.Len && !u.differs(*old.Elem, under.Elem())
 	case *types.Map:
 		if old.Kind != contract.Map || u.differs(*old.Key, under.Key()) {
 			return nil, false
 		}
-		made, ok := u.convert(jen.Id("v"), *old.Elem, under.Elem())
-		if !ok || !u.differs(*old.Elem, under.Elem()) {
-			return value, ok
-		}
-		return u.each("UpgradeMap", value, *old.Elem, under.Elem(), made), true
+		return u.each("UpgradeMap", value, *old.Elem, under.Elem())
 	case *types.Struct:
 		if old.Kind != contract.Struct || !isNamed {
 			return nil, false
@@ -502,9 +468,13 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 	return nil, false
 }
 
-// each calls a function of core that converts what a pointer, list or map holds.
-func (u *upgrade) each(function string, value *jen.Statement, old contract.Type, target types.Type, made *jen.Statement) *jen.Statement {
-	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, made))
+// each is convert for a pointer, list or map, by a function of core that converts what it holds.
+func (u *upgrade) each(function string, value *jen.Statement, old contract.Type, target types.Type) (*jen.Statement, bool) {
+	made, ok := u.convert(jen.Id("v"), old, target)
+	if !ok || !u.differs(old, target) {
+		return value, ok
+	}
+	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, made)), true
 }
 
 // function is one that converts v, a value of a recorded type, to a Go type.

@@ -53,10 +53,6 @@ type values struct {
 	whole map[string]bool              // the value is not an element of a list
 }
 
-func newValues() *values {
-	return &values{of: make(map[string][]json.RawMessage), whole: make(map[string]bool)}
-}
-
 func (v *values) add(name string, value json.RawMessage) {
 	if len(v.of[name]) == 0 {
 		v.names = append(v.names, name)
@@ -82,7 +78,7 @@ func (v *values) encode() (json.RawMessage, error) {
 // read parses words such as name=value, and - for a JSON object on standard input, over which
 // name=value takes precedence.
 func (in *input) read(words []string, stdin io.Reader) (*values, error) {
-	given := newValues()
+	given := &values{of: make(map[string][]json.RawMessage), whole: make(map[string]bool)}
 	object := false
 	for _, word := range words {
 		if word == "-" {
@@ -179,7 +175,14 @@ func readObject(given *values, stdin io.Reader) error {
 
 func (p *property) parse(text string) (json.RawMessage, error) {
 	if len(p.enum) > 0 {
-		return p.pick(text)
+		var there []string
+		for _, value := range p.enum {
+			if shownValue(value) == text || string(value) == text {
+				return value, nil
+			}
+			there = append(there, shownValue(value))
+		}
+		return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), strictjson.Clip(text, maxShown))
 	}
 	if len(p.kinds) == 0 {
 		if raw := json.RawMessage(text); strictjson.Check(raw) == nil {
@@ -195,17 +198,6 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 		return strictjson.AppendString(nil, text), nil
 	}
 	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), strictjson.Clip(text, maxShown))
-}
-
-func (p *property) pick(text string) (json.RawMessage, error) {
-	var there []string
-	for _, value := range p.enum {
-		if shownValue(value) == text || string(value) == text {
-			return value, nil
-		}
-		there = append(there, shownValue(value))
-	}
-	return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), strictjson.Clip(text, maxShown))
 }
 
 // kindOf returns the JSON type of a text, or "" if it is not valid JSON.

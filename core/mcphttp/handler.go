@@ -211,7 +211,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	calls := int64(max(requests, 1))
 	defer h.calls.Add(-calls)
 	if n := h.calls.Add(calls); requests > 0 && (h.closing.Load() || n > int64(h.o.MaxCalls)) { // calls in flight may wait for the other messages
-		h.refuseCall(e)
+		err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, which is the limit: retry later", h.o.MaxCalls)
+		if h.closing.Load() {
+			e.w.Header().Set("Connection", "close")
+			err = jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing)
+		}
+		h.refuse(e.w, http.StatusServiceUnavailable, e.msg.ID(), err)
 		return
 	}
 	defer e.finish()
@@ -233,15 +238,6 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) *exchange {
 	}
 	h.refuse(w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
 	return nil
-}
-
-func (h *Handler) refuseCall(e *exchange) {
-	err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, which is the limit: retry later", h.o.MaxCalls)
-	if h.closing.Load() {
-		e.w.Header().Set("Connection", "close")
-		err = jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing)
-	}
-	h.refuse(e.w, http.StatusServiceUnavailable, e.msg.ID(), err)
 }
 
 func acceptable(header http.Header) (status int, why string) {

@@ -128,23 +128,19 @@ func (t *Tag) set(name, value string) error {
 		t.Default = &value
 	case "header":
 		t.Header = value
-		return checkHeader(value)
+		if value == "" {
+			return errors.New("header has no name; write header=Region")
+		}
+		for _, r := range value {
+			switch {
+			case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("!#$%&'*+-.^_`|~", r):
+			default:
+				return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", value, r)
+			}
+		}
+		return nil
 	default:
 		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
-	}
-	return nil
-}
-
-func checkHeader(name string) error {
-	if name == "" {
-		return errors.New("header has no name; write header=Region")
-	}
-	for _, r := range name {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("!#$%&'*+-.^_`|~", r):
-		default:
-			return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", name, r)
-		}
 	}
 	return nil
 }

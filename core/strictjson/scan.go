@@ -118,7 +118,7 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 		s.depth--
 		return i + 1
 	}
-	seen := s.openKeys()
+	seen := keySet{base: s.stack.n}
 	for {
 		if s.at(i) != '"' {
 			return s.unexpected(i, "where a key should stand")
@@ -150,7 +150,7 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 			i = s.space(i + 1)
 		case '}':
 			s.depth--
-			s.closeKeys(seen)
+			s.stack.n = seen.base
 			return i + 1
 		default:
 			return s.unexpected(i, "where a comma or a brace should stand")
@@ -365,10 +365,6 @@ type keySet struct {
 	base int
 	many map[string]struct{}
 }
-
-func (s *scanner) openKeys() keySet { return keySet{base: s.stack.n} }
-
-func (s *scanner) closeKeys(k keySet) { s.stack.n = k.base }
 
 // addKey reports whether a key is new to the object, and remembers it.
 func (s *scanner) addKey(k *keySet, key span) bool {

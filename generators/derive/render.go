@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -299,7 +298,7 @@ func (f *finder) item(e emitter, c Component) jen.Code {
 		if d.every == 0 {
 			arguments = append(arguments, e.app("On").Call(m))
 		} else {
-			arguments = append(arguments, e.app("Every").Call(duration(d.every), m))
+			arguments = append(arguments, e.app("Every").Call(gen.Duration(d.every), m))
 		}
 	}
 	if c.fromStart {
@@ -317,23 +316,6 @@ func begins(name string, how begin) jen.Code {
 		made = []jen.Code{jen.Id("New" + name).Call()}
 	}
 	return jen.Func().Params(jen.Qual("context", "Context")).Params(jen.Op("*").Id(name), jen.Error()).Block(jen.Return(made...))
-}
-
-// duration is a time as Go has it: 5 * time.Minute.
-func duration(d time.Duration) jen.Code {
-	unit, of := "Nanosecond", time.Nanosecond
-	for _, u := range []struct {
-		name string
-		of   time.Duration
-	}{{"Microsecond", time.Microsecond}, {"Millisecond", time.Millisecond}, {"Second", time.Second}, {"Minute", time.Minute}, {"Hour", time.Hour}} {
-		if d%u.of == 0 {
-			unit, of = u.name, u.of
-		}
-	}
-	if d == of {
-		return jen.Qual("time", unit)
-	}
-	return jen.Lit(int(d/of)).Op("*").Qual("time", unit)
 }
 
 func (c Component) local() string {

@@ -60,7 +60,7 @@ func New(o Options) (*Tools, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tools{options: o, root: root, projects: newProjects()}
+	t := &Tools{options: o, root: root, projects: &projects{open: map[string]*opened{}, offered: map[string]gen.Generator{}}}
 	if o.IsProjects {
 		t.startedIn = newStartedIn(dir)
 	}
@@ -249,12 +249,9 @@ func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
 	for _, d := range listing.Refused {
 		fmt.Fprintf(&out, "- not known: %s\n", d)
 	}
-	fmt.Fprintf(&out, "\n%s\n", cost(listing.ToolsList))
+	size := listing.ToolsList
+	fmt.Fprintf(&out, "\nThe list of %d tools costs about %d tokens.\n", size.Tools, size.Tokens)
 	return out.String(), nil
-}
-
-func cost(s *engine.Size) string {
-	return fmt.Sprintf("The list of %d tools costs about %d tokens.", s.Tools, s.Tokens)
 }
 
 func firstSentence(text string) string {

@@ -31,10 +31,6 @@ type opened struct {
 	engine *engine.Engine
 }
 
-func newProjects() *projects {
-	return &projects{open: map[string]*opened{}, offered: map[string]gen.Generator{}}
-}
-
 func (p *projects) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -403,7 +403,9 @@ func (m *migration) result(ctx context.Context) error {
 	}
 	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.EventType == m.made.EventType })
 	if at < 0 {
-		return m.derivationError(packages[0], texts)
+		p := newPlan(actionGenerate)
+		p.texts = texts
+		return m.engine.refused(p, packages[0])
 	}
 	component := packages[0].Components[at]
 	m.made.New = component.Stored()
@@ -415,12 +417,6 @@ func (m *migration) result(ctx context.Context) error {
 	pkg, _ := pass.Package(m.made.Dir)
 	m.made.Struct, _ = pkg.Scope().Lookup(m.made.Type).Type().Underlying().(*types.Struct)
 	return nil
-}
-
-func (m *migration) derivationError(pkg *derive.Package, texts map[string][]byte) error {
-	p := newPlan(actionGenerate)
-	p.texts = texts
-	return m.engine.refused(p, pkg)
 }
 
 func defaultsOf(schema json.RawMessage) map[string]string {

@@ -119,7 +119,14 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	for _, pkg := range p.packages {
 		if len(pkg.Problems) > 0 {
 			if exact {
-				return e.refusedNow(ctx, p, pkg)
+				refusal := e.refused(p, pkg)
+				before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
+				if err == nil && len(before[0].Problems) == 0 {
+					refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
+					refusal.WayOut = "Nothing was changed."
+					refusal.before = false
+				}
+				return refusal
 			}
 			continue
 		}
@@ -192,19 +199,6 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	}
 	p.texts[file] = text
 	p.derived[file] = true
-}
-
-// refusedNow refuses a plan after which a package could not be derived from, and tells whether the plan
-// causes that.
-func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) error {
-	refusal := e.refused(p, pkg)
-	before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
-	if err == nil && len(before[0].Problems) == 0 {
-		refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
-		refusal.WayOut = "Nothing was changed."
-		refusal.before = false
-	}
-	return refusal
 }
 
 func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
@@ -415,12 +409,6 @@ func (e *Engine) prunePlans() {
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return int(min(max(age(a)-age(b), -1), 1)) })
 	for _, entry := range entries[:len(entries)-maxPlans+1] {
 		e.root.Remove(path.Join(plansDir, entry.Name())) // one too many does no harm
-	}
-}
-
-func (e *Engine) deleteSaved(s *savedPlan) {
-	if s != nil {
-		e.root.Remove(path.Join(plansDir, s.id+".json")) // it cannot be applied again anyway
 	}
 }
 

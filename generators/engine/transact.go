@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"syscall"
 
@@ -106,7 +107,9 @@ func (e *Engine) record(j *journal.Journal, p *plan) error {
 	if err := j.Record(p.operation); err != nil {
 		return err
 	}
-	e.deleteSaved(p.applying)
+	if p.applying != nil {
+		e.root.Remove(path.Join(plansDir, p.applying.id+".json")) // it cannot be applied again anyway
+	}
 	return nil
 }
 

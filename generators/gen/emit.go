@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dave/jennifer/jen"
 )
@@ -77,6 +78,22 @@ func RawString(text string) *jen.Statement {
 
 // KeyValue is a keyed element of a composite literal.
 func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
+
+// Duration is a duration in the largest unit of which it is a multiple: 5 * time.Minute.
+func Duration(d time.Duration) *jen.Statement {
+	for _, unit := range []struct {
+		name string
+		is   time.Duration
+	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
+		switch n := d / unit.is; {
+		case d == unit.is:
+			return jen.Qual("time", unit.name)
+		case n != 0 && d%unit.is == 0:
+			return jen.Lit(int(n)).Op("*").Qual("time", unit.name)
+		}
+	}
+	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
+}
 
 // group separates the imports of the standard library, of other modules and of the project, which are
 // one sorted list.

@@ -288,7 +288,9 @@ func (w walker) node(n ast.Node) bool {
 	case *ast.RangeStmt:
 		w.ranges(n)
 	case *ast.CallExpr:
-		w.collects(n)
+		if w.isOf(n.Fun, "slices", "Collect") && len(n.Args) == 1 && w.isOrderOfMap(n.Args[0]) {
+			w.warn(n.Pos(), "a list of what is in a map", useSorted)
+		}
 	}
 	return true
 }

@@ -28,13 +28,6 @@ func (w walker) ranges(loop *ast.RangeStmt) {
 	}
 }
 
-// collects finds slices made of a map in its random order.
-func (w walker) collects(call *ast.CallExpr) {
-	if w.isOf(call.Fun, "slices", "Collect") && len(call.Args) == 1 && w.isOrderOfMap(call.Args[0]) {
-		w.warn(call.Pos(), "a list of what is in a map", useSorted)
-	}
-}
-
 func (w walker) isOrderOfMap(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	return ok && (w.isOf(call.Fun, "maps", "Keys") || w.isOf(call.Fun, "maps", "Values") || w.isOf(call.Fun, "maps", "All"))

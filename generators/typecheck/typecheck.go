@@ -85,12 +85,6 @@ func (c *Checker) NewPass(ctx context.Context, view *View, dirs []string, o Pass
 	return p, nil
 }
 
-func (c *Checker) remember(made *checked) {
-	const most = 8
-	list := append([]*checked{made}, c.cached[made.path]...)
-	c.cached[made.path] = slices.Clip(list[:min(most, len(list))])
-}
-
 func (c *Checker) recall(path, key string) *checked {
 	for _, known := range c.cached[path] {
 		if known.key == key {
@@ -155,7 +149,10 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	syntax, whole := p.syntax(files)
 	made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
 	made.found = p.diagnose(path, files, whole, errs)
-	p.checker.remember(made)
+	const most = 8
+	cached := p.checker.cached
+	list := append([]*checked{made}, cached[made.path]...)
+	cached[made.path] = slices.Clip(list[:min(most, len(list))])
 	return made
 }
 
@@ -251,7 +248,7 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may move
 			continue
 		}
-		if !whole[at.Filename] && unused(e.Msg) {
+		if !whole[at.Filename] && strings.HasSuffix(e.Msg, " and not used") {
 			continue // the bodies that use it are not checked
 		}
 		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
@@ -259,8 +256,6 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 	slices.SortFunc(found, Diagnostic.Compare)
 	return slices.Compact(found)
 }
-
-func unused(message string) bool { return strings.HasSuffix(message, " and not used") }
 
 // forbidden finds imports of internal packages of others, which go/types allows.
 func (p *Pass) forbidden(path string, file *File) []Diagnostic {
