@@ -85,11 +85,6 @@ func (n named) file(p gen.Project) gen.GoFile {
 }
 
 // function adds the function itself.
-//
-//	// SendMail sends a mail.
-//	func SendMail(ctx context.Context, in SendMailInput) (SendMailOutput, error) {
-//		return SendMailOutput{}, errors.New("send_mail is not written yet: write it in tools/send_mail.go")
-//	}
 func (n named) function(file gen.GoFile, params []jen.Code, result, zero *jen.Statement) {
 	n.declare(file, params, result, func(g *jen.Group) { g.Add(n.block(zero)) })
 }
@@ -102,11 +97,6 @@ func (n named) declare(file gen.GoFile, params []jen.Code, result *jen.Statement
 }
 
 // test begins the test of the component, with a client that is connected to what the package offers.
-//
-//	func TestSendMail(t *testing.T) {
-//		client := mcptest.Serve(t, tools.Register)
-//		…
-//	}
 func (n named) test(p gen.Project, body func(*jen.Group)) gen.GoFile {
 	imported := p.Import(n.dir)
 	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")

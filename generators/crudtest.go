@@ -117,12 +117,6 @@ func (t crudTests) paged(next int, items ...jen.Code) *jen.Statement {
 }
 
 // item adds a variable that holds an item, by the events that created it and changed it last.
-//
-//	first := posts.Post{
-//		ID:        "id1",
-//		…
-//		CreatedAt: apptest.Time(1),
-//	}
 func (t crudTests) item(g *jen.Group, variable string, created, updated int, fields []jen.Code) {
 	at := func(seq int) *jen.Statement {
 		return jen.Qual(t.p.Import("core/app/apptest"), "Time").Call(jen.Lit(seq))

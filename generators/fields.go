@@ -25,12 +25,7 @@ type structure struct {
 	logged     bool     // it goes through a log, and has to come back as it was: empty is not the same as nothing
 }
 
-// write adds the type to a file.
-//
-//	// SearchInput is what search takes.
-//	type SearchInput struct {
-//		Limit int `json:"limit" schema:"min=1,max=100"` // How many
-//	}
+// write adds the type to a file, with the types of its enumerations.
 func (s structure) write(file gen.GoFile) {
 	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
 	direct(file, s.directives)
@@ -67,16 +62,7 @@ func direct(file gen.GoFile, directives []string) {
 	}
 }
 
-// enumeration writes the type of a field that has one of several values.
-//
-//	// A SearchOrder is one of the values of order.
-//	type SearchOrder string
-//
-//	// The values of order.
-//	const (
-//		SearchOrderUp   SearchOrder = "up"
-//		SearchOrderDown SearchOrder = "down"
-//	)
+// enumeration writes the type of a field that has one of several values, and their constants.
 func (s structure) enumeration(file gen.GoFile, f gen.Field, enum gen.FieldType) {
 	name := s.prefix + f.Go
 	file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))

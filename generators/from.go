@@ -80,28 +80,8 @@ type wrapper struct {
 	gives    given
 }
 
-// write writes the tool.
-//
-//	// FindInput is what find takes.
-//	type FindInput struct {
-//		Query string   `json:"query"`          // Query
-//		Tags  []string `json:"tags,omitempty"` // Tags
-//	}
-//
-//	// FindOutput is what find returns.
-//	type FindOutput struct {
-//		Rows  []store.Row `json:"rows"`  // Rows
-//		Total int         `json:"total"` // Total
-//	}
-//
-//	// Find finds rows.
-//	func Find(ctx context.Context, in FindInput) (FindOutput, error) {
-//		rows, total, err := store.Find(ctx, in.Query, in.Tags...)
-//		if err != nil {
-//			return FindOutput{}, err
-//		}
-//		return FindOutput{Rows: rows, Total: total}, nil
-//	}
+// write writes the tool: types for its parameters and results, and a function that calls the one of the
+// project.
 func (w *wrapper) write(file gen.GoFile) {
 	spelled := speller{packages: map[string]string{w.function.Path: w.function.Package}}
 	input, output := jen.Id(w.goName+"Input"), jen.Id(w.goName+"Output")

@@ -42,16 +42,8 @@ type step struct {
 	error      string
 }
 
-// calls is a loop over calls that are made one after the other, with what follows each of them.
-//
-//	for _, step := range []struct {
-//		tool string
-//		mcptest.Example
-//	}{
-//		{"posts_get", mcptest.Example{Name: "get", Input: posts.Get{ID: "id1"}, Output: `{"id":"id1"}`}},
-//	} {
-//		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, step.tool, step.Example) })
-//	}
+// calls is a loop over calls that are made one after the other, with what follows each of them:
+// client.CheckTool(t, step.tool, step.Example).
 func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
 	var rows []jen.Code
 	for _, s := range all {
@@ -65,13 +57,7 @@ func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
 	)
 }
 
-// checks is a loop over calls of one tool.
-//
-//	for _, example := range []mcptest.Example{
-//		{Name: "two numbers", Input: tools.AddInput{A: 2, B: 3}, Output: tools.AddOutput{Sum: 5}},
-//	} {
-//		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
-//	}
+// checks is a loop over calls of one tool: client.CheckTool(t, "add", example).
 func checks(g *jen.Group, mcptest string, all []step, call *jen.Statement) {
 	var rows []jen.Code
 	for _, s := range all {

@@ -266,11 +266,7 @@ func (u *upgrade) addUndecided(field, what string) {
 	u.undecided = append(u.undecided, field+": "+what)
 }
 
-// convertNamed writes the method that upgrades a struct type which the command uses.
-//
-//	func (old CreateV1Item) upgrade() Item {
-//		return Item{Name: old.Name}
-//	}
+// convertNamed writes the method upgrade of a struct type that the command uses.
 func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 	target := u.queued[name]
 	structure, _ := target.Underlying().(*types.Struct)
@@ -541,15 +537,7 @@ func isText(t types.Type) bool {
 	return ok && basic.Info()&types.IsString != 0
 }
 
-// test is one that reads an event of the old version.
-//
-//	func TestCreateV1(t *testing.T) {
-//		event := app.Record{Type: "links/create", Version: 1, Data: []byte(`{"url":"example"}`)}
-//		got := apptest.Replayed[links.Create](t, event, links.Feature())
-//		if want := (links.Create{Href: "example"}); !reflect.DeepEqual(got, want) {
-//			t.Errorf("got %+v, want %+v", got, want)
-//		}
-//	}
+// test is one that reads an event of the old version, and compares the command that it is read as.
 func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)

@@ -177,12 +177,7 @@ func commandOf(f *gen.Feature, d duty) (string, error) {
 	return "", fmt.Errorf("the feature %s has no such command; it has %s", d.feature, strings.Join(names, ", "))
 }
 
-// duty adds a method.
-//
-//	// OnCreate is called with each posts/create, in the order of the log. …
-//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error {
-//		…
-//	}
+// duty adds a method, such as OnCreate.
 func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
 	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
 	if d.feature == "" {

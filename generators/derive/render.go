@@ -87,14 +87,6 @@ func (c Component) constant(what string) string { return what + strings.ReplaceA
 
 // register writes the function that offers components, or the method that does, if there are any
 // for it. All are tried, so that the error tells all that is wrong.
-//
-//	// Register offers the tools of this package.
-//	func Register(s *mcp.Server) error {
-//		return errors.Join(
-//			mcp.AddDerivedTool(s, mcp.Tool{…}, Add),
-//			mcp.AddDerivedTool(s, mcp.Tool{…}, Subtract),
-//		)
-//	}
 func (e emitter) register(all []Component, fragments []fragment, holder string, methods bool) ([]byte, error) {
 	var those []Component
 	var theirs []fragment
@@ -219,22 +211,8 @@ func (e emitter) add(c Component) *jen.Statement {
 func (e emitter) app(name string) *jen.Statement    { return jen.Qual(e.core+"/app", name) }
 func (e emitter) appmcp(name string) *jen.Statement { return jen.Qual(e.core+"/app/appmcp", name) }
 
-// renderFeature writes what a feature is, and the function that offers its commands and queries.
-//
-//	// Feature is posts: its state, commands, queries and workers, and the tools that they are.
-//	func Feature() appmcp.Feature {
-//		return appmcp.Feature{
-//			Feature: app.Feature{
-//				Name:     "posts",
-//				State:    app.StateOf(NewState),
-//				Commands: []app.Command{
-//					app.CommandOf[Create]("create", 1),
-//				},
-//				…
-//			},
-//			Register: register,
-//		}
-//	}
+// renderFeature writes func Feature, which is what a feature is, and the function that offers its
+// commands and queries as tools.
 func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) {
 	name := f.place.featureName()
 	lines := []jen.Code{
