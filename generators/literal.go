@@ -107,7 +107,6 @@ func isPredeclared(name string) bool {
 	return false
 }
 
-// A goValue is a value as Go writes it.
 type goValue struct {
 	code        *jen.Statement
 	empty, zero bool // omitempty or omitzero would leave it out

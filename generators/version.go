@@ -320,7 +320,6 @@ func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Stateme
 	write(g, target, values, embeds)
 }
 
-// assigned is a field of a struct with its value.
 type assigned struct {
 	name  string
 	value *jen.Statement

@@ -23,7 +23,6 @@ type WorkerInput struct {
 	Examples    []Step   `json:"examples,omitempty"`                // Its test: calls of tools, after each of which it works
 }
 
-// A duty is a method of a worker.
 type duty struct {
 	method  string
 	feature string // of the command that it follows; empty if it follows the clock

@@ -79,7 +79,6 @@ func (id *Identity) Principal() string {
 	return string(text)
 }
 
-// identityKey is the context key of the identity.
 type identityKey struct{}
 
 // With returns a context for a call by id.
@@ -105,7 +104,6 @@ func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
 // minKey is the minimum length of a key.
 const minKey = 16
 
-// A keyGate accepts API keys.
 type keyGate struct {
 	realm string
 	keys  []key

@@ -315,7 +315,6 @@ func (x *requestContext) Value(key any) any {
 	return x.base().Value(key)
 }
 
-// requestKey is the key of a context's request.
 type requestKey struct{}
 
 // requestOf returns the request that ctx belongs to, if it came over c, or nil.

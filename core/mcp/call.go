@@ -77,7 +77,6 @@ const (
 // later calls.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
-// callKey is the context key of the call.
 type callKey struct{}
 
 // A callContext is the context of a call: that of the request, with the call and the values that the

@@ -56,7 +56,6 @@ func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 	return f.found, err
 }
 
-// A headerFinder walks through a schema.
 type headerFinder struct {
 	found []HeaderArgument
 }

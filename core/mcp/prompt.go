@@ -90,7 +90,6 @@ func (p Prompt) forRevision(r Revision) Prompt {
 	return p
 }
 
-// A prompt is a registered one.
 type prompt struct {
 	Prompt
 	descriptions

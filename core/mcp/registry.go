@@ -173,7 +173,6 @@ func (s *Server) lister(
 	}
 }
 
-// A listResult is one page of a list.
 type listResult struct {
 	field    string
 	items    []listed

@@ -80,7 +80,6 @@ func NotFound(uri string) error {
 	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}
 }
 
-// resourceWire is the form in which contents travel.
 type resourceWire struct {
 	URI      string  `json:"uri"`
 	MIMEType string  `json:"mimeType,omitempty"`
@@ -138,7 +137,6 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 	return t
 }
 
-// A resource is a registered one.
 type resource struct {
 	Resource
 	descriptions
@@ -146,7 +144,6 @@ type resource struct {
 	handler ResourceHandler
 }
 
-// A template is a registered one.
 type template struct {
 	ResourceTemplate
 	descriptions
@@ -215,7 +212,6 @@ func (s *Server) lookUp(ctx context.Context, uri string) (readable, error) {
 	return readable{t.handler, variables, t.MIMEType, t.Cache, &t.pace}, t.input.check("variables for the resource template", t.Name, variables)
 }
 
-// readable is what lookUp finds.
 type readable struct {
 	handler   ResourceHandler
 	variables map[string]string // of the template; nil if it is none

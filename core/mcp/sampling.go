@@ -208,7 +208,6 @@ func (c *oneOrMore) UnmarshalJSON(raw []byte) (err error) {
 	return err
 }
 
-// sampledWire is the result of sampling/createMessage.
 type sampledWire struct {
 	Role       Role      `json:"role"`
 	Content    oneOrMore `json:"content"`

@@ -239,7 +239,6 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	return rendered, nil
 }
 
-// A tool is a registered one.
 type tool struct {
 	Tool
 	descriptions

@@ -42,7 +42,6 @@ func AddDerivedTool[In, Out any](s *Server, t Tool, f func(context.Context, In) 
 // that of T.
 type Encoded[T any] struct{ JSON json.RawMessage }
 
-// encoded is implemented by [Encoded].
 type encoded interface {
 	outputType() reflect.Type
 	outputJSON() json.RawMessage
@@ -69,7 +68,6 @@ func newTypedTool(f any, call typedCall) typedTool {
 	return typedTool{t.In(1), t.Out(0), call}
 }
 
-// An inferrer returns the schema of a type.
 type inferrer func(reflect.Type, schema.Direction) (json.RawMessage, error)
 
 // addTyped adds the tool that calls f, for the caller of its caller. infer is nil for derived code.

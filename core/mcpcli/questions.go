@@ -305,7 +305,6 @@ func lookUp(document json.RawMessage, reference string) json.RawMessage {
 	return at
 }
 
-// A reader reads the subschemas of a document.
 type reader struct {
 	document json.RawMessage
 	left     int // subschemas that may still be read

@@ -237,7 +237,6 @@ func (c *Client) Received() []Notification {
 	return append([]Notification(nil), c.notifications.list...)
 }
 
-// An inbox is a queue of notifications.
 type inbox struct {
 	mu   sync.Mutex
 	list []Notification

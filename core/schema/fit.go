@@ -32,7 +32,6 @@ func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 	return f.check(s.root, t, spot{}, false)
 }
 
-// A fitting is one comparison of a schema with a type.
 type fitting struct {
 	direction Direction
 	exact     bool

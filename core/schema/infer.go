@@ -88,7 +88,6 @@ func (e *TypeError) Error() string {
 
 func (e *TypeError) Unwrap() error { return e.Err }
 
-// An inference is the making of one schema.
 type inference struct {
 	output bool
 

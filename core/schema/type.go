@@ -55,7 +55,6 @@ type Enumerator interface{ SchemaEnum() []any }
 // method is called on the zero value.
 type Describer interface{ SchemaDescription() string }
 
-// A reflected is a type that is known by reflection.
 type reflected struct{ reflect.Type }
 
 func (t reflected) Reflect() reflect.Type { return t.Type }

@@ -319,7 +319,6 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// arrayRules hold for arrays.
 type arrayRules struct {
 	length   bounds
 	unique   bool
@@ -375,7 +374,6 @@ func (v *validation) unique(raw []byte, at *place) {
 	})
 }
 
-// objectRules hold for objects.
 type objectRules struct {
 	properties map[string]*node
 	known      []string // the names of properties, as the document orders them
@@ -489,7 +487,6 @@ func (r *objectRules) unknown(key string) string {
 	return "is not a known property; known: " + list(names, ", ") + hint
 }
 
-// textRules hold for strings.
 type textRules struct {
 	length  bounds
 	pattern *regexp.Regexp

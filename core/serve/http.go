@@ -25,7 +25,6 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// An httpServer is the command serve.
 type httpServer struct {
 	*program
 	listen    mcphttp.ServeOptions

@@ -123,7 +123,6 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 	return status
 }
 
-// A program is a server with its command line.
 type program struct {
 	Config
 	register    func(ctx context.Context, s *mcp.Server) error

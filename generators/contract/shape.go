@@ -170,7 +170,6 @@ func Describe(changes []Change) string {
 	return strings.Join(said, ", ")
 }
 
-// A comparer compares two shapes.
 type comparer struct {
 	old, now Shape
 	seen     map[[2]string]bool // pairs of struct types

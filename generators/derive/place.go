@@ -151,28 +151,6 @@ func EventTypes(derived *typecheck.File) []string { return registeredWith(derive
 // Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
 func Workers(derived *typecheck.File) []string { return registeredWith(derived, "WorkerOf") }
 
-// ToolNames are what clients call the tools of a package, by its derived file, which may be nil.
-func ToolNames(derived *typecheck.File) []string {
-	if derived == nil || !derived.IsDerived() {
-		return nil
-	}
-	var names []string
-	for node := range ast.Preorder(derived.Syntax) {
-		pair, ok := node.(*ast.KeyValueExpr)
-		if !ok {
-			continue
-		}
-		key, isName := pair.Key.(*ast.Ident)
-		value, isText := pair.Value.(*ast.BasicLit)
-		if isName && isText && key.Name == "Name" {
-			if text, err := strconv.Unquote(value.Value); err == nil {
-				names = append(names, text)
-			}
-		}
-	}
-	return names
-}
-
 // registeredWith returns the names of what a derived file makes of a feature with a function of core.
 func registeredWith(derived *typecheck.File, function string) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {

@@ -13,7 +13,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// An emitter writes one derived file.
 type emitter struct {
 	gen.GoFile
 	core string // the import path of core

@@ -34,7 +34,6 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	return result, err
 }
 
-// A destroyRequest removes a component.
 type destroyRequest struct {
 	kind, name string
 	options    Options

@@ -41,7 +41,6 @@ func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMe
 	return e.transact(ctx, generateRequest{generator: g, input: input, dryRun: o.DryRun, applying: applying}, o)
 }
 
-// A generateRequest runs a generator.
 type generateRequest struct {
 	generator gen.Generator
 	input     json.RawMessage

@@ -35,7 +35,6 @@ type migration struct {
 	recordedGo map[token.Pos]string // Go names that fields had in the recorded version, by the place where they are declared
 }
 
-// A textEdit replaces a part of a file.
 type textEdit struct {
 	start, end int
 	text       string

@@ -293,7 +293,6 @@ type savedPlan struct {
 	id string // of a plan that was read
 }
 
-// A savedFile is a file of a saved plan.
 type savedFile struct {
 	Path   string `json:"path"`
 	Before string `json:"before"` // its hash; empty if it does not exist

@@ -28,7 +28,6 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 	return result, err
 }
 
-// An undoRequest reverts an operation.
 type undoRequest struct {
 	id      string
 	options Options
@@ -180,7 +179,6 @@ func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
 	return e.transact(ctx, syncRequest{accept: o.Accept}, o)
 }
 
-// A syncRequest derives all derived files again.
 type syncRequest struct {
 	accept []string // see [Options]
 }

@@ -302,7 +302,6 @@ func scan(dir string, files []string) map[string]bool {
 	return exported
 }
 
-// A candidate is a package with the wanted name.
 type candidate struct {
 	path   string
 	name   string // in its package clause

@@ -237,7 +237,6 @@ func (p *place) maybe(imported, name string) bool {
 	return mentions(imported, name)
 }
 
-// standard is the standard library.
 type standard struct {
 	src     string // its folder
 	context *build.Context

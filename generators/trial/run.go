@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Timeouts that are not configurable.
@@ -79,7 +81,6 @@ func (l laid) scratch() (outer, scratch string, err error) {
 	return outer, scratch, err
 }
 
-// A process is a running test.
 type process struct {
 	cmd      *exec.Cmd
 	confined bool
@@ -115,15 +116,16 @@ func (p *process) wait(ctx context.Context, loud <-chan struct{}, l Limits) stop
 		}
 	}
 	if stopped != notStopped {
-		kill(p.cmd)
+		typecheck.KillGroup(p.cmd)
 		<-exited
 	}
-	kill(p.cmd) // processes that it left behind
+	typecheck.KillGroup(p.cmd) // processes that it left behind
 	reap(p.cmd)
 	p.release()
 	return stopped
 }
 
+// also joins two errors. It returns the first as it is if the second is nil.
 func also(err, second error) error {
 	if second == nil {
 		return err

@@ -262,7 +262,6 @@ const (
 	cancelled
 )
 
-// An exit is how the process ended.
 type exit struct {
 	stopped stop
 	status  int    // exit code; negative if a signal ended the process

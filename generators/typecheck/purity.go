@@ -256,7 +256,6 @@ func short(object types.Object) string {
 	return object.Pkg().Name() + "." + object.Name()
 }
 
-// A walker checks one function.
 type walker struct {
 	*finder
 	info *types.Info

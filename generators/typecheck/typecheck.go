@@ -94,7 +94,6 @@ func (c *Checker) recall(path, key string) *checked {
 	return nil
 }
 
-// checked is a package that has been type-checked.
 type checked struct {
 	path  string
 	key   string // see Pass.key

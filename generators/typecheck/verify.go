@@ -278,7 +278,6 @@ func (p *Pass) importOutside(path string) (*types.Package, error) {
 	return pkg, nil
 }
 
-// An importError says why a package cannot be imported.
 type importError string
 
 // Error returns the reason.
