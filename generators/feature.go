@@ -190,7 +190,7 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("it is a keyword of Go; try %ss", name)
 	case types.Universe.Lookup(name) != nil:
 		return refuse("it means something to Go already; try my%s", name)
-	case isKeptFolder(name):
+	case gen.IsDevice(name) || slices.Contains([]string{"internal", "vendor", "testdata"}, name):
 		return refuse("Go, git or Windows keep it for something of their own; take another, such as posts")
 	case isImported(name):
 		return refuse("it is the name of something that the code around features uses; take another, such as my%s", name)
@@ -202,15 +202,6 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("the package in %s is called %s; give the package the name of its folder", featureDir(name), there)
 	}
 	return nil
-}
-
-// isKeptFolder reports whether a folder of a name is not like others, on some system.
-func isKeptFolder(name string) bool {
-	switch name {
-	case "internal", "vendor", "testdata", "aux", "con", "nul", "prn":
-		return true
-	}
-	return regexp.MustCompile(`^(com|lpt)[0-9]$`).MatchString(name)
 }
 
 // isImported reports whether a package of a name would be in the way: of what derived files and tests import, and of

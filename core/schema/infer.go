@@ -59,8 +59,8 @@ type Inferred struct {
 	HasHeaders  bool // a field of the input has a header
 }
 
-// InferFrom is [Infer] for a type that is described by something else than reflection. Its error is a
-// [*TypeError].
+// InferFrom is [Infer] for a type that is described by something else than reflection. Its error is
+// a [*TypeError].
 func InferFrom(t Type, d Direction) (Inferred, error) {
 	in := &inference{output: d == Output, defs: map[string]string{}, names: map[string]any{}}
 	in.direct, in.plain, in.headers = true, true, map[string]string{}
@@ -217,8 +217,8 @@ func DefinitionName(goName string) string {
 	return strings.Join(words, "_")
 }
 
-// declared is the schema of a declared type: what is known of it, what it says of itself, or what is
-// under it.
+// declared is the schema of a declared type: what is known of it, what it says of itself, or what
+// is under it.
 func (in *inference) declared(t Type) (Keywords, error) {
 	if made, ok := Known(t.Name()); ok {
 		return made, nil

@@ -51,8 +51,8 @@ type Schemer interface{ JSONSchema() string }
 // zero value.
 type Enumerator interface{ SchemaEnum() []any }
 
-// A Describer describes a type. Fields of that type have its description unless their tag has one. The
-// method is called on the zero value.
+// A Describer describes a type. Fields of that type have its description unless their tag has one.
+// The method is called on the zero value.
 type Describer interface{ SchemaDescription() string }
 
 type reflected struct{ reflect.Type }

@@ -110,7 +110,7 @@ func (n Name) File(kind string) string {
 func isSpecial(name string) bool {
 	underscore := strings.LastIndexByte(name, '_')
 	if underscore < 0 {
-		return isDevice(name)
+		return IsDevice(name)
 	}
 	last := name[underscore+1:]
 	return last == "test" || last == "gen" || isSystem(last) || isProcessor(last)
@@ -148,9 +148,9 @@ func isProcessor(word string) bool {
 	return false
 }
 
-// isDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules with
+// IsDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules with
 // such files.
-func isDevice(name string) bool {
+func IsDevice(name string) bool {
 	switch name {
 	case "aux", "con", "nul", "prn":
 		return true
