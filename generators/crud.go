@@ -138,8 +138,9 @@ func (c crud) structure(fields []gen.Field) structure {
 	return structure{name: c.typ, prefix: c.typ, fields: fields, logged: true}
 }
 
-// text adds Go source to a file. In it $type is the type of items, $all the field of the state that holds
-// them, $item a variable, $one an item in plain words, $feature the feature, and ' a backquote.
+// text adds Go source to a file. In it $type is the type of items, $all the field of the state that
+// holds them, $item a variable, $one an item in plain words, $feature the feature, and ' a
+// backquote.
 func (c crud) text(file gen.GoFile, source string, imports ...string) {
 	file.Text(strings.NewReplacer("$type", c.typ, "$all", c.all, "$key", strings.ToLower(c.all), "$item", c.item, "$one", c.one,
 		"$feature", c.feature, "'", "`").Replace(source), imports...)

@@ -80,8 +80,8 @@ type wrapper struct {
 	gives    given
 }
 
-// write writes the tool: types for its parameters and results, and a function that calls the one of the
-// project.
+// write writes the tool: types for its parameters and results, and a function that calls the one of
+// the project.
 func (w *wrapper) write(file gen.GoFile) {
 	spelled := speller{packages: map[string]string{w.function.Path: w.function.Package}}
 	input, output := jen.Id(w.goName+"Input"), jen.Id(w.goName+"Output")

@@ -178,7 +178,8 @@ type Claim struct {
 	Indirect bool // an embedded pointer leads to it
 }
 
-// ParseTag reads the json tag of a field with that Go name. Only values of basic types are quotable.
+// ParseTag reads the json tag of a field with that Go name. Only values of basic types are
+// quotable.
 func ParseTag(tag, name string, quotable bool) Claim {
 	key, options, _ := strings.Cut(tag, ",")
 	c := Claim{Key: cmp.Or(key, name), Tagged: key != ""}
@@ -189,8 +190,9 @@ func ParseTag(tag, name string, quotable bool) Claim {
 	return c
 }
 
-// Dominant returns the fields that get the key that they claim. Of several that claim the same one, the
-// least embedded one gets it, or else the only one with a tag, or else none: encoding/json's rule.
+// Dominant returns the fields that get the key that they claim. Of several that claim the same one,
+// the least embedded one gets it, or else the only one with a tag, or else none: encoding/json's
+// rule.
 func Dominant[F any](fields []F, claim func(F) Claim) []F {
 	var found []F
 	for i, field := range fields {
@@ -206,8 +208,9 @@ func Dominant[F any](fields []F, claim func(F) Claim) []F {
 	return found
 }
 
-// Fields lists the fields of the struct type t in their order, one for each key. Fields of an embedded
-// pointer to an unexported struct can be written, but not read: they are listed only if written is true.
+// Fields lists the fields of the struct type t in their order, one for each key. Fields of an
+// embedded pointer to an unexported struct can be written, but not read: they are listed only if
+// written is true.
 func Fields(t reflect.Type, written bool) []Field {
 	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, written)
 	return Dominant(all, func(f Field) Claim { return f.Claim })

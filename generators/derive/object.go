@@ -16,8 +16,8 @@ type JSONField struct {
 	Path []string // the Go names that lead to it, through embedded structs
 }
 
-// JSONFields returns the fields of a struct that encoding/json reads or, if written is true, writes, in
-// their order. Those of an embedded pointer to an unexported struct are only written.
+// JSONFields returns the fields of a struct that encoding/json reads or, if written is true,
+// writes, in their order. Those of an embedded pointer to an unexported struct are only written.
 func JSONFields(t *types.Struct, written bool) []JSONField {
 	var claims []JSONField
 	collect(t, JSONField{}, []types.Type{t}, written, &claims)

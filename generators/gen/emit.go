@@ -50,7 +50,8 @@ func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Text adds Go source that uses packages. Declare those outside the standard library with ImportName.
+// Text adds Go source that uses packages. Declare those outside the standard library with
+// ImportName.
 func (f GoFile) Text(source string, imports ...string) {
 	for _, path := range imports {
 		f.Use(path)

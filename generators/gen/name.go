@@ -148,8 +148,8 @@ func isProcessor(word string) bool {
 	return false
 }
 
-// IsDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules with
-// such files.
+// IsDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules
+// with such files.
 func IsDevice(name string) bool {
 	switch name {
 	case "aux", "con", "nul", "prn":
