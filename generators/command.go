@@ -49,8 +49,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	file.ImportName(p.Import("core/app"), "app")
 	taken.write(file)
 	given.write(file)
-	n.checkMethod(file)
-	n.applyMethod(p, file, given.name)
+	n.methods(p, file, given.name)
 
 	test, err := n.toolTest(p, taken, given)
 	if err != nil {
@@ -63,7 +62,6 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	return n.begin(p, draft)
 }
 
-// structures are what a command or a query takes and returns.
 func (n named) structures(fields, output []string) (taken, given structure, err error) {
 	taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
 	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " returns.", logged: true}
@@ -76,44 +74,28 @@ func (n named) structures(fields, output []string) (taken, given structure, err 
 	return taken, given, n.apart(taken, given)
 }
 
-// checkMethod adds what refuses a command.
-//
-//	// Check says why it cannot be done now. It changes nothing.
-//	func (c Publish) Check(ctx context.Context, s *State) error {
-//		return nil
-//	}
-func (n named) checkMethod(file gen.GoFile) {
-	file.Comment("// Check says why it cannot be done now. It changes nothing.")
-	file.Func().Params(jen.Id("c").Id(n.goName)).Id("Check").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Error().BlockFunc(func(g *jen.Group) {
-		switch {
-		case n.check != nil:
-			g.Op(n.check.text)
-		case n.isWritten():
-			g.Return(jen.Nil())
-		default:
-			g.Return(n.unwritten())
-		}
-	})
+// methods adds what refuses a command, and what it does to the state.
+func (n named) methods(p gen.Project, file gen.GoFile, output string) {
+	check, apply := "return "+n.unwritten().GoString(), "return "+output+"{}"
+	imports := []string{"context", p.Import("core/app")}
+	if n.isWritten() {
+		check, apply = "return nil", n.body.text
+	} else {
+		imports = append(imports, "errors")
+	}
+	if n.check != nil {
+		check = n.check.text
+	}
+	file.Text(`// Check says why it cannot be done now. It changes nothing.
+func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
+`+check+`
 }
 
-// applyMethod adds what a command does to the state.
-//
-//	// Apply does it, with s, c and e alone: …
-//	func (c Publish) Apply(s *State, e app.Event) PublishOutput {
-//		…
-//	}
-func (n named) applyMethod(p gen.Project, file gen.GoFile, output string) {
-	file.Paragraph(
-		"Apply does it, by what is in s, c and e alone: it is done again whenever the log is read, and has to come to",
-		"the same. The id of something new is e.ID, and now is e.Time.",
-	)
-	file.Func().Params(jen.Id("c").Id(n.goName)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(p.Import("core/app"), "Event")).Id(output).BlockFunc(func(g *jen.Group) {
-		if n.isWritten() {
-			g.Op(n.body.text)
-			return
-		}
-		g.Return(jen.Id(output).Values())
-	})
+// Apply does it, by what is in s, c and e alone: it is done again whenever the log is read, and has to come to
+// the same. The id of something new is e.ID, and now is e.Time.
+func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
+`+apply+`
+}`, imports...)
 }
 
 // QueryInput is what the generator of queries takes.

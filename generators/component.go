@@ -39,7 +39,6 @@ type named struct {
 	features      map[string]*gen.Feature // that its test calls, by name
 }
 
-// names makes the names of a component.
 func names(p gen.Project, kind, dir, text, description string) (named, error) {
 	name, err := gen.ParseName(text)
 	if err != nil {
@@ -62,7 +61,6 @@ func names(p gen.Project, kind, dir, text, description string) (named, error) {
 	return n, nil
 }
 
-// about is the doc comment of the function, after its name.
 func (n named) about() string {
 	if n.description == "" {
 		text := fmt.Sprintf("is the %s %s. Say here what it is for", n.kind, n.called())
@@ -82,17 +80,11 @@ func (n named) about() string {
 // where says where the component is to be written, as its function answers until then.
 func (n named) where() string { return "not written yet: write it in " + n.path() }
 
-// file begins the file of the component.
 func (n named) file(p gen.Project) gen.GoFile {
 	return gen.NewGoFile(p.Import(n.dir), p.Package(n.dir))
 }
 
 // function adds the function itself.
-//
-//	// SendMail sends a mail.
-//	func SendMail(ctx context.Context, in SendMailInput) (SendMailOutput, error) {
-//		return SendMailOutput{}, errors.New("send_mail is not written yet: write it in tools/send_mail.go")
-//	}
 func (n named) function(file gen.GoFile, params []jen.Code, result, zero *jen.Statement) {
 	n.declare(file, params, result, func(g *jen.Group) { g.Add(n.block(zero)) })
 }
@@ -105,11 +97,6 @@ func (n named) declare(file gen.GoFile, params []jen.Code, result *jen.Statement
 }
 
 // test begins the test of the component, with a client that is connected to what the package offers.
-//
-//	func TestSendMail(t *testing.T) {
-//		client := mcptest.Serve(t, tools.Register)
-//		…
-//	}
 func (n named) test(p gen.Project, body func(*jen.Group)) gen.GoFile {
 	imported := p.Import(n.dir)
 	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")
@@ -130,13 +117,10 @@ func (n named) test(p gen.Project, body func(*jen.Group)) gen.GoFile {
 	return file
 }
 
-// path is that of the file that the component is written in.
 func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
 
-// testPath is the path of its test file.
 func (n named) testPath() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
 
-// draft is the component with its test.
 func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
 	text, err := file.Bytes()
 	if err != nil {
@@ -222,7 +206,6 @@ func (n *named) take(w Written, callable bool) error {
 	return nil
 }
 
-// check makes an example complete.
 func (e Example) check(i int) (gen.Example, error) {
 	made := gen.Example{Name: e.Name, Output: e.Output, Error: e.Error}
 	if made.Name == "" {
@@ -242,7 +225,6 @@ func (e Example) check(i int) (gen.Example, error) {
 	return made, err
 }
 
-// isWritten reports whether the function does something.
 func (n named) isWritten() bool { return n.body != nil }
 
 // block is what stands between the braces of the function: what was sent, or an error that says where to
@@ -254,7 +236,6 @@ func (n named) block(zero *jen.Statement) *jen.Statement {
 	return jen.Return(zero, n.unwritten())
 }
 
-// unwritten is the error of a component that is left to be written.
 func (n named) unwritten() *jen.Statement {
 	return jen.Qual("errors", "New").Call(jen.Lit(n.called() + " is " + n.where()))
 }
@@ -273,7 +254,6 @@ func (n named) exampleTest(p gen.Project, call *jen.Statement, row func(gen.Exam
 	return n.test(p, func(g *jen.Group) { checks(g, p.Import("core/mcptest"), all, call) }), nil
 }
 
-// compact is JSON in one line.
 func compact(raw json.RawMessage) (string, error) {
 	if raw == nil {
 		return "", nil
@@ -283,7 +263,6 @@ func compact(raw json.RawMessage) (string, error) {
 	return out.String(), err
 }
 
-// textRow is an example of a component that takes texts and gives one.
 func textRow(e gen.Example) (input, output *jen.Statement, err error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(e.Input, &given); err != nil {
@@ -338,7 +317,6 @@ func singular(plural string) (string, bool) {
 	return regular(plural)
 }
 
-// regular is singular for nouns that follow the rule.
 func regular(plural string) (string, bool) {
 	stem, ok := strings.CutSuffix(plural, "s")
 	if !ok || len(stem) < 2 {
@@ -360,7 +338,6 @@ func regular(plural string) (string, bool) {
 	return stem, true
 }
 
-// article is the word before a noun: a post, an entry.
 func article(noun string) string {
 	switch {
 	case strings.HasPrefix(noun, "user"), strings.HasPrefix(noun, "uni"), strings.HasPrefix(noun, "use"), strings.HasPrefix(noun, "euro"), strings.HasPrefix(noun, "one"):

@@ -23,7 +23,6 @@ type crud struct {
 	fields  []gen.Field
 }
 
-// crudFeature is a feature that keeps items, with all that is done to them.
 func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
 	if len(fields) == 0 {
 		return gen.Draft{}, errors.New("crud needs the fields of an item: title:string, for instance")
@@ -54,7 +53,6 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 	return draft, nil
 }
 
-// newCRUD makes the names that the feature needs.
 func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	c := crud{p: p, feature: in.Name, fields: fields, all: "Items"}
 	if err := gen.CheckWireName(in.Name+"_create", p.Name); err != nil {
@@ -89,7 +87,6 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 		structure{name: "List"}, structure{name: "ListOutput"}, structure{name: "NewState"}, structure{name: "Feature"}, structure{name: "Map"})
 }
 
-// goName is a word as a type, empty if it is none.
 func goName(word string) string {
 	name, err := gen.ParseName(word)
 	if err != nil {
@@ -137,25 +134,26 @@ func (c crud) free(f gen.Field) error {
 	return nil
 }
 
-// structure is the type of items, with some of their fields.
 func (c crud) structure(fields []gen.Field) structure {
 	return structure{name: c.typ, prefix: c.typ, fields: fields, logged: true}
 }
 
+// text adds Go source to a file. In it $type is the type of items, $all the field of the state that
+// holds them, $item a variable, $one an item in plain words, $feature the feature, and ' a
+// backquote.
+func (c crud) text(file gen.GoFile, source string, imports ...string) {
+	file.Text(strings.NewReplacer("$type", c.typ, "$all", c.all, "$key", strings.ToLower(c.all), "$item", c.item, "$one", c.one,
+		"$feature", c.feature, "'", "`").Replace(source), imports...)
+}
+
 // state is what is kept.
-//
-//	// State is what the log says of posts.
-//	type State struct {
-//		Posts map[string]*Post `json:"posts"` // by id
-//		Order []string         `json:"order"` // ids, in the order in which they were created
-//	}
 func (c crud) state() gen.GoFile {
 	file := c.file()
-	file.Comment(fmt.Sprintf("// State is what the log says of %s. Commands change it, and nothing else does.", c.feature))
-	file.Type().Id("State").Struct(
-		jen.Id(c.all).Map(jen.String()).Op("*").Id(c.typ).Op("`json:\""+strings.ToLower(c.all)+"\"`").Comment("// By id"),
-		jen.Id("Order").Index().String().Op("`json:\"order\"`").Comment("// Their ids, in the order in which they were created"),
-	)
+	c.text(file, `// State is what the log says of $feature. Commands change it, and nothing else does.
+type State struct {
+	$all map[string]*$type 'json:"$key"' // By id
+	Order []string 'json:"order"' // Their ids, in the order in which they were created
+}`)
 	file.Comment(fmt.Sprintf("// %s %s is one of the %s.", gen.Capitalize(article(c.one)), c.typ, c.feature))
 	bare := c.structure(nil)
 	file.Type().Id(c.typ).StructFunc(func(g *jen.Group) {
@@ -173,71 +171,34 @@ func (c crud) state() gen.GoFile {
 		g.Id("UpdatedAt").Qual("time", "Time").Op("`json:\"updated_at\"`")
 	})
 	c.structure(c.fields).enumerations(file)
-	file.Comment("// NewState is the state before the first command.")
-	file.Func().Id("NewState").Params().Op("*").Id("State").Block(
-		jen.Return(jen.Op("&").Id("State").Values(gen.KeyValue(c.all, jen.Map(jen.String()).Op("*").Id(c.typ).Values()))),
-	)
-	c.helpers(file)
+	c.text(file, `// NewState is the state before the first command.
+func NewState() *State {
+	return &State{$all: map[string]*$type{}}
+}
+
+// known refuses an id that no $one has.
+func (s *State) known(id string) error {
+	if s.$all[id] == nil {
+		return fmt.Errorf("there is no $one %q; $feature_list has those that there are", id)
+	}
+	return nil
+}
+
+// after is the place in Order behind those whose number is at most seq.
+func (s *State) after(seq int64) int {
+	return sort.Search(len(s.Order), func(i int) bool {
+		return s.$all[s.Order[i]].Seq > seq
+	})
+}`, "fmt", "sort")
 	return file
 }
 
-// helpers adds what commands and queries look items up with.
-//
-//	// known says so if there is no post with an id.
-//	func (s *State) known(id string) error {
-//		…
-//	}
-//
-//	// after is the place in the order behind all posts up to a number.
-//	func (s *State) after(seq int64) int {
-//		return sort.Search(len(s.Order), func(i int) bool { return s.Posts[s.Order[i]].Seq > seq })
-//	}
-func (c crud) helpers(file gen.GoFile) {
-	receiver := jen.Id("s").Op("*").Id("State")
-	file.Comment(fmt.Sprintf("// known refuses an id that no %s has.", c.one))
-	file.Func().Params(receiver.Clone()).Id("known").Params(jen.Id("id").String()).Error().Block(
-		jen.If(c.items().Index(jen.Id("id")).Op("==").Nil()).Block(
-			jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("there is no %s %%q; %s_list has those that there are", c.one, c.feature)), jen.Id("id"))),
-		),
-		jen.Return(jen.Nil()),
-	)
-	file.Comment("// after is the place in Order behind those whose number is at most seq.")
-	file.Func().Params(receiver.Clone()).Id("after").Params(jen.Id("seq").Int64()).Int().Block(
-		jen.Return(jen.Qual("sort", "Search").Call(
-			jen.Len(jen.Id("s").Dot("Order")),
-			jen.Func().Params(jen.Id("i").Int()).Bool().Block(
-				jen.Return(c.items().Index(jen.Id("s").Dot("Order").Index(jen.Id("i"))).Dot("Seq").Op(">").Id("seq")),
-			),
-		)),
-	)
-}
-
-// items is the field of the state that holds them: s.Posts.
-func (c crud) items() *jen.Statement { return jen.Id("s").Dot(c.all) }
-
-// file begins a file of the feature.
 func (c crud) file() gen.GoFile {
 	file := gen.NewGoFile(c.p.Import(featureDir(c.feature)), c.feature)
 	file.ImportName(c.p.Import("core/app"), "app")
 	return file
 }
 
-// checks adds the method that refuses a command.
-func (c crud) checks(file gen.GoFile, command, about string, result *jen.Statement) {
-	file.Comment("// Check " + about)
-	file.Func().Params(jen.Id("c").Id(command)).Id("Check").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Error().Block(jen.Return(result))
-}
-
-// applies adds the method that changes the state, and returns an item.
-func (c crud) applies(file gen.GoFile, command, about string, body func(*jen.Group)) {
-	file.Comment("// Apply " + about)
-	file.Func().Params(jen.Id("c").Id(command)).Id("Apply").Params(jen.Id("s").Op("*").Id("State"), jen.Id("e").Qual(c.p.Import("core/app"), "Event")).Id(c.typ).BlockFunc(body)
-}
-
-// a is an item with its article: a post.
-func (c crud) a() string { return article(c.one) + " " + c.one }
-
-// idField is that of the id of an item that is meant.
 func (c crud) idField() gen.Field {
 	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "Id of the " + c.one}
 }
@@ -254,26 +215,33 @@ func (c crud) command(file gen.GoFile, name, about string, directives []string, 
 	})
 }
 
-// create is the command that adds an item.
 func (c crud) create() gen.GoFile {
 	file := c.file()
-	c.command(file, "Create", "adds "+c.a()+".", []string{"hints additive"}, c.fields...)
-	c.checks(file, "Create", "refuses nothing: what the fields may hold is checked by their tags.", jen.Nil())
-	c.applies(file, "Create", fmt.Sprintf("adds the %s.", c.one), func(g *jen.Group) {
-		set := []jen.Code{gen.KeyValue("ID", jen.Id("e").Dot("ID")), gen.KeyValue("Seq", jen.Id("e").Dot("Seq"))}
-		for _, f := range c.fields {
-			set = append(set, gen.KeyValue(f.Go, jen.Id("c").Dot(f.Go)))
-		}
-		set = append(set, gen.KeyValue("CreatedAt", jen.Id("e").Dot("Time")), gen.KeyValue("UpdatedAt", jen.Id("e").Dot("Time")))
-		g.Id(c.item).Op(":=").Op("&").Id(c.typ).Custom(gen.Multiline(), set...)
-		g.Add(c.items()).Index(jen.Id(c.item).Dot("ID")).Op("=").Id(c.item)
-		g.Id("s").Dot("Order").Op("=").Append(jen.Id("s").Dot("Order"), jen.Id(c.item).Dot("ID"))
-		g.Return(jen.Op("*").Id(c.item))
-	})
+	c.command(file, "Create", fmt.Sprintf("adds %s %s.", article(c.one), c.one), []string{"hints additive"}, c.fields...)
+	set := ""
+	for _, f := range c.fields {
+		set += fmt.Sprintf("%s: c.%[1]s,\n", f.Go)
+	}
+	c.text(file, `// Check refuses nothing: what the fields may hold is checked by their tags.
+func (c Create) Check(ctx context.Context, s *State) error {
+	return nil
+}
+
+// Apply adds the $one.
+func (c Create) Apply(s *State, e app.Event) $type {
+	$item := &$type{
+		ID: e.ID,
+		Seq: e.Seq,
+		`+set+`CreatedAt: e.Time,
+		UpdatedAt: e.Time,
+	}
+	s.$all[$item.ID] = $item
+	s.Order = append(s.Order, $item.ID)
+	return *$item
+}`, "context", c.p.Import("core/app"))
 	return file
 }
 
-// updateFields are the fields of the command that changes an item.
 func (c crud) updateFields() []gen.Field {
 	fields := []gen.Field{c.idField()}
 	for _, f := range c.fields {
@@ -283,107 +251,99 @@ func (c crud) updateFields() []gen.Field {
 	return fields
 }
 
-// update is the command that changes an item.
 func (c crud) update() gen.GoFile {
 	file := c.file()
-	c.command(file, "Update", fmt.Sprintf("changes %s: the fields that are given, and no others.", c.a()), []string{"hints idempotent"}, c.updateFields()...)
-	c.checks(file, "Update", "refuses an id that is not known.", jen.Id("s").Dot("known").Call(jen.Id("c").Dot("ID")))
-	c.applies(file, "Update", fmt.Sprintf("changes the %s.", c.one), func(g *jen.Group) {
-		g.Id(c.item).Op(":=").Add(c.items()).Index(jen.Id("c").Dot("ID"))
-		for _, f := range c.fields {
-			value := jen.Id("c").Dot(f.Go)
-			if !f.Optional && !mayBeNil(f.Type) {
-				value = jen.Op("*").Add(value)
-			}
-			g.If(jen.Id("c").Dot(f.Go).Op("!=").Nil()).Block(jen.Id(c.item).Dot(f.Go).Op("=").Add(value))
+	c.command(file, "Update", fmt.Sprintf("changes %s %s: the fields that are given, and no others.", article(c.one), c.one), []string{"hints idempotent"}, c.updateFields()...)
+	set := ""
+	for _, f := range c.fields {
+		star := "*"
+		if f.Optional || mayBeNil(f.Type) {
+			star = ""
 		}
-		g.Id(c.item).Dot("UpdatedAt").Op("=").Id("e").Dot("Time")
-		g.Return(jen.Op("*").Id(c.item))
-	})
+		set += fmt.Sprintf("if c.%s != nil {\n$item.%[1]s = %sc.%[1]s\n}\n", f.Go, star)
+	}
+	c.text(file, `// Check refuses an id that is not known.
+func (c Update) Check(ctx context.Context, s *State) error {
+	return s.known(c.ID)
+}
+
+// Apply changes the $one.
+func (c Update) Apply(s *State, e app.Event) $type {
+	$item := s.$all[c.ID]
+	`+set+`$item.UpdatedAt = e.Time
+	return *$item
+}`, "context", c.p.Import("core/app"))
 	return file
 }
 
-// remove is the command that takes an item away.
 func (c crud) remove() gen.GoFile {
 	file := c.file()
-	c.command(file, "Delete", fmt.Sprintf("takes %s away, and gives it back as it was.", c.a()), []string{"hints destructive idempotent"}, c.idField())
-	c.checks(file, "Delete", "refuses an id that is not known.", jen.Id("s").Dot("known").Call(jen.Id("c").Dot("ID")))
-	c.applies(file, "Delete", fmt.Sprintf("takes the %s away.", c.one), func(g *jen.Group) {
-		g.Id(c.item).Op(":=").Add(c.items()).Index(jen.Id("c").Dot("ID"))
-		g.Id("s").Dot("drop").Call(jen.Id("s").Dot("after").Call(jen.Id(c.item).Dot("Seq")).Op("-").Lit(1))
-		g.Delete(c.items(), jen.Id("c").Dot("ID"))
-		g.Return(jen.Op("*").Id(c.item))
-	})
-	c.drop(file)
+	c.command(file, "Delete", fmt.Sprintf("takes %s %s away, and gives it back as it was.", article(c.one), c.one), []string{"hints destructive idempotent"}, c.idField())
+	c.text(file, `// Check refuses an id that is not known.
+func (c Delete) Check(ctx context.Context, s *State) error {
+	return s.known(c.ID)
+}
+
+// Apply takes the $one away.
+func (c Delete) Apply(s *State, e app.Event) $type {
+	$item := s.$all[c.ID]
+	s.drop(s.after($item.Seq) - 1)
+	delete(s.$all, c.ID)
+	return *$item
+}
+
+// drop takes the id at a place out of Order. It moves the shorter side: the oldest go as quickly as the newest.
+func (s *State) drop(at int) {
+	if at < len(s.Order)/2 {
+		copy(s.Order[1:at+1], s.Order[:at])
+		s.Order = s.Order[1:]
+		return
+	}
+	s.Order = slices.Delete(s.Order, at, at+1)
+}`, "context", "slices", c.p.Import("core/app"))
 	return file
 }
 
-// drop adds what takes an id out of the order.
-//
-//	func (s *State) drop(at int) {
-//		if at < len(s.Order)/2 {
-//			copy(s.Order[1:at+1], s.Order[:at])
-//			s.Order = s.Order[1:]
-//			return
-//		}
-//		s.Order = slices.Delete(s.Order, at, at+1)
-//	}
-func (c crud) drop(file gen.GoFile) {
-	order := func() *jen.Statement { return jen.Id("s").Dot("Order") }
-	next := func() *jen.Statement { return jen.Id("at").Op("+").Lit(1) }
-	file.Comment("// drop takes the id at a place out of Order. It moves the shorter side: the oldest go as quickly as the newest.")
-	file.Func().Params(jen.Id("s").Op("*").Id("State")).Id("drop").Params(jen.Id("at").Int()).Block(
-		jen.If(jen.Id("at").Op("<").Len(order()).Op("/").Lit(2)).Block(
-			jen.Copy(order().Index(jen.Lit(1), next()), order().Index(jen.Empty(), jen.Id("at"))),
-			order().Op("=").Add(order()).Index(jen.Lit(1), jen.Empty()),
-			jen.Return(),
-		),
-		order().Op("=").Qual("slices", "Delete").Call(order(), jen.Id("at"), next()),
-	)
-}
-
-// answers adds the method that answers a query.
-func (c crud) answers(file gen.GoFile, query, about, output string, body func(*jen.Group)) {
-	file.Comment("// Answer " + about)
-	file.Func().Params(jen.Id("q").Id(query)).Id("Answer").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).Params(jen.Id(output), jen.Error()).BlockFunc(body)
-}
-
-// get is the query for one item.
 func (c crud) get() gen.GoFile {
 	file := c.file()
 	c.command(file, "Get", "returns one "+c.one+".", nil, c.idField())
-	c.answers(file, "Get", "finds it.", c.typ, func(g *jen.Group) {
-		g.If(jen.Err().Op(":=").Id("s").Dot("known").Call(jen.Id("q").Dot("ID")), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id(c.typ).Values(), jen.Err()))
-		g.Return(jen.Op("*").Add(c.items()).Index(jen.Id("q").Dot("ID")), jen.Nil())
-	})
+	c.text(file, `// Answer finds it.
+func (q Get) Answer(ctx context.Context, s *State) ($type, error) {
+	if err := s.known(q.ID); err != nil {
+		return $type{}, err
+	}
+	return *s.$all[q.ID], nil
+}`, "context")
 	return file
 }
 
 // list is the query for all items, in pages. It looks at those of the page alone.
 func (c crud) list() gen.GoFile {
 	file := c.file()
-	file.Comment(fmt.Sprintf("// List lists %s in the order in which they were created, a page at a time.", c.feature))
-	file.Type().Id("List").Struct(
-		jen.Id("Limit").Int().Op("`json:\"limit\" schema:\"min=1,max=100,default=20\"`").Comment("// How many at most"),
-		jen.Id("After").Int64().Op("`json:\"after,omitempty\" schema:\"min=0\"`").Comment("// What next was on the page before; left out for the first one"),
-	)
-	file.Comment("// ListOutput is one page.")
-	file.Type().Id("ListOutput").Struct(
-		jen.Id("Items").Index().Id(c.typ).Op("`json:\"items\"`").Comment("// Those on the page"),
-		jen.Id("Next").Int64().Op("`json:\"next,omitempty\"`").Comment("// What to give as after for the next page; left out on the last one"),
-	)
-	c.answers(file, "List", "finds the page. It stays where it is when others are deleted.", "ListOutput", func(g *jen.Group) {
-		order := jen.Id("s").Dot("Order")
-		g.Id("rest").Op(":=").Add(order).Index(jen.Id("s").Dot("after").Call(jen.Id("q").Dot("After")), jen.Empty())
-		g.Id("page").Op(":=").Id("rest").Index(jen.Empty(), jen.Id("min").Call(jen.Id("max").Call(jen.Id("q").Dot("Limit"), jen.Lit(1)), jen.Len(jen.Id("rest"))))
-		g.Id("out").Op(":=").Id("ListOutput").Values(gen.KeyValue("Items", jen.Make(jen.Index().Id(c.typ), jen.Lit(0), jen.Len(jen.Id("page")))))
-		g.For(jen.List(jen.Id("_"), jen.Id("id")).Op(":=").Range().Id("page")).Block(
-			jen.Id("out").Dot("Items").Op("=").Append(jen.Id("out").Dot("Items"), jen.Op("*").Add(c.items()).Index(jen.Id("id"))),
-		)
-		g.If(jen.Len(jen.Id("page")).Op("<").Len(jen.Id("rest"))).Block(
-			jen.Id("out").Dot("Next").Op("=").Id("out").Dot("Items").Index(jen.Len(jen.Id("page")).Op("-").Lit(1)).Dot("Seq"),
-		)
-		g.Return(jen.Id("out"), jen.Nil())
-	})
+	c.text(file, `// List lists $feature in the order in which they were created, a page at a time.
+type List struct {
+	Limit int 'json:"limit" schema:"min=1,max=100,default=20"' // How many at most
+	After int64 'json:"after,omitempty" schema:"min=0"' // What next was on the page before; left out for the first one
+}
+
+// ListOutput is one page.
+type ListOutput struct {
+	Items []$type 'json:"items"' // Those on the page
+	Next int64 'json:"next,omitempty"' // What to give as after for the next page; left out on the last one
+}
+
+// Answer finds the page. It stays where it is when others are deleted.
+func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
+	rest := s.Order[s.after(q.After):]
+	page := rest[:min(max(q.Limit, 1), len(rest))]
+	out := ListOutput{Items: make([]$type, 0, len(page))}
+	for _, id := range page {
+		out.Items = append(out.Items, *s.$all[id])
+	}
+	if len(page) < len(rest) {
+		out.Next = out.Items[len(page)-1].Seq
+	}
+	return out, nil
+}`, "context")
 	return file
 }

@@ -22,7 +22,6 @@ type crudTests struct {
 	required, whole, changed []jen.Code // fields of the items that created and createdWhole make, and of the first one after changes
 }
 
-// tests are the files of the tests.
 func (c crud) tests() ([]source, error) {
 	t, err := c.newTests()
 	if err != nil {
@@ -37,7 +36,6 @@ func (c crud) tests() ([]source, error) {
 	}, nil
 }
 
-// newTests makes the values that the tests share.
 func (c crud) newTests() (t crudTests, err error) {
 	t.crud = c
 	input := func(name string, fields []gen.Field, value func(gen.Field) (any, bool)) *jen.Statement {
@@ -86,7 +84,6 @@ func (c crud) other() (gen.Field, any) {
 	return c.fields[0], c.fields[0].Sample()
 }
 
-// path is the import path of the feature.
 func (t crudTests) path() string { return t.p.Import(featureDir(t.feature)) }
 
 // input is the input of a command: a Go value, or JSON text if no Go value encodes to it.
@@ -102,7 +99,6 @@ func (t crudTests) byID(name, id string) *jen.Statement {
 	return jen.Qual(t.path(), name).Values(gen.KeyValue("ID", jen.Lit(id)))
 }
 
-// page is the input of list.
 func (t crudTests) page(limit, after int) *jen.Statement {
 	set := []jen.Code{gen.KeyValue("Limit", jen.Lit(limit))}
 	if after > 0 {
@@ -121,12 +117,6 @@ func (t crudTests) paged(next int, items ...jen.Code) *jen.Statement {
 }
 
 // item adds a variable that holds an item, by the events that created it and changed it last.
-//
-//	first := posts.Post{
-//		ID:        "id1",
-//		…
-//		CreatedAt: apptest.Time(1),
-//	}
 func (t crudTests) item(g *jen.Group, variable string, created, updated int, fields []jen.Code) {
 	at := func(seq int) *jen.Statement {
 		return jen.Qual(t.p.Import("core/app/apptest"), "Time").Call(jen.Lit(seq))
@@ -137,19 +127,16 @@ func (t crudTests) item(g *jen.Group, variable string, created, updated int, fie
 	g.Id(variable).Op(":=").Qual(t.path(), t.typ).Custom(gen.Multiline(), set...)
 }
 
-// given adds calls that the test begins with.
 func (t crudTests) given(g *jen.Group, command string, inputs ...*jen.Statement) {
 	for _, input := range inputs {
 		g.Id("client").Dot("Given").Call(jen.Lit(t.feature+"_"+command), input)
 	}
 }
 
-// checks adds a table of calls of one command or query.
 func (t crudTests) checks(g *jen.Group, name string, all ...step) {
 	checks(g, t.p.Import("core/mcptest"), all, checkTool(t.feature+"_"+name))
 }
 
-// none is the error for an id that no item has.
 func (t crudTests) none() string { return "there is no " + t.one }
 
 // test adds a test to a file, which begins with a client of the feature.

@@ -55,23 +55,17 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 }
 
 // plainFeature is a state that holds nothing yet, with its test.
-//
-//	// State is what the log says of posts. …
-//	type State struct{}
-//
-//	// NewState is the state before the first command.
-//	func NewState() *State { return &State{} }
 func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
 	file := gen.NewGoFile(p.Import(dir), feature)
-	file.Paragraph(
-		fmt.Sprintf("State is what the log says of %s. Commands change it, and nothing else does. It is kept as JSON at times, so", feature),
-		"fields are exported.",
-	)
-	file.Type().Id("State").Struct()
-	file.Comment("// NewState is the state before the first command.")
-	file.Func().Id("NewState").Params().Op("*").Id("State").Block(jen.Return(jen.Op("&").Id("State").Values()))
+	file.Text(`// State is what the log says of ` + feature + `. Commands change it, and nothing else does. It is kept as JSON at times, so
+// fields are exported.
+type State struct{}
 
+// NewState is the state before the first command.
+func NewState() *State {
+	return &State{}
+}`)
 	test := replayTest(p, feature, func(g *jen.Group) {
 		serveFeature(p, g, feature)
 		g.Comment("// Call here what changes the state: client.Given(\"" + feature + "_create\", " + feature + ".Create{Title: \"example\"}).")
@@ -91,7 +85,6 @@ func replayTest(p gen.Project, feature string, body func(*jen.Group)) gen.GoFile
 	return test
 }
 
-// featureTest begins a test file of a feature.
 func featureTest(p gen.Project, feature string) gen.GoFile {
 	imported := p.Import(featureDir(feature))
 	test := gen.NewGoFile(imported+"_test", feature+"_test")
@@ -101,7 +94,6 @@ func featureTest(p gen.Project, feature string) gen.GoFile {
 	return test
 }
 
-// serveFeature begins a test with a client of a feature.
 func serveFeature(p gen.Project, g *jen.Group, feature string) {
 	g.Id("client").Op(":=").Qual(p.Import("core/app/apptest"), "Serve").Call(jen.Id("t"), jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
 }
@@ -112,7 +104,6 @@ type source struct {
 	file gen.GoFile
 }
 
-// rendered are files of a folder.
 func rendered(dir string, sources ...source) ([]gen.File, error) {
 	var files []gen.File
 	for _, s := range sources {
@@ -173,7 +164,6 @@ func isNear(a, b string) bool {
 	return row[len(b)] <= 2
 }
 
-// featureDir is the folder of a feature.
 func featureDir(feature string) string { return path.Join("features", feature) }
 
 // checkFeature says why a feature cannot have a name, and what would do. The name is that of a folder, of a package, and of the
@@ -200,7 +190,7 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("it is a keyword of Go; try %ss", name)
 	case types.Universe.Lookup(name) != nil:
 		return refuse("it means something to Go already; try my%s", name)
-	case isKeptFolder(name):
+	case gen.IsDevice(name) || slices.Contains([]string{"internal", "vendor", "testdata"}, name):
 		return refuse("Go, git or Windows keep it for something of their own; take another, such as posts")
 	case isImported(name):
 		return refuse("it is the name of something that the code around features uses; take another, such as my%s", name)
@@ -212,15 +202,6 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("the package in %s is called %s; give the package the name of its folder", featureDir(name), there)
 	}
 	return nil
-}
-
-// isKeptFolder reports whether a folder of a name is not like others, on some system.
-func isKeptFolder(name string) bool {
-	switch name {
-	case "internal", "vendor", "testdata", "aux", "con", "nul", "prn":
-		return true
-	}
-	return regexp.MustCompile(`^(com|lpt)[0-9]$`).MatchString(name)
 }
 
 // isImported reports whether a package of a name would be in the way: of what derived files and tests import, and of
@@ -235,7 +216,6 @@ func isImported(name string) bool {
 	return false
 }
 
-// inFeature makes the names of a component that is part of a feature: posts/publish.
 func inFeature(p gen.Project, kind, text, description string) (named, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
@@ -282,7 +262,6 @@ func (n named) called() string {
 	return n.wire
 }
 
-// apartFrom refuses fields that would have the names of methods of their struct.
 func (n named) apartFrom(fields []gen.Field, methods ...string) error {
 	for _, f := range fields {
 		for _, method := range methods {
@@ -317,8 +296,6 @@ func (n named) importFeatures(p gen.Project, file gen.GoFile) {
 	}
 }
 
-// importFeature tells a test the name of the package of a feature. It is that of the feature, unless tests have a
-// variable of that name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
 	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
@@ -343,7 +320,6 @@ func (n named) served(p gen.Project) []string {
 	return all
 }
 
-// add adds a feature to a list that does not have it yet.
 func add(features []string, feature string) []string {
 	if feature == "" {
 		return features

@@ -25,12 +25,7 @@ type structure struct {
 	logged     bool     // it goes through a log, and has to come back as it was: empty is not the same as nothing
 }
 
-// write adds the type to a file.
-//
-//	// SearchInput is what search takes.
-//	type SearchInput struct {
-//		Limit int `json:"limit" schema:"min=1,max=100"` // How many
-//	}
+// write adds the type to a file, with the types of its enumerations.
 func (s structure) write(file gen.GoFile) {
 	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
 	direct(file, s.directives)
@@ -46,12 +41,10 @@ func (s structure) write(file gen.GoFile) {
 	s.enumerations(file)
 }
 
-// member is a field of the type.
 func (s structure) member(f gen.Field) *jen.Statement {
 	return jen.Id(f.Go).Add(s.typeCode(f)).Op("`" + s.tags(f) + "`").Comment("// " + f.Comment())
 }
 
-// enumerations writes the types of its fields that have one of several values.
 func (s structure) enumerations(file gen.GoFile) {
 	for _, f := range s.fields {
 		if enum, ok := enumOf(f.Type); ok {
@@ -60,7 +53,6 @@ func (s structure) enumerations(file gen.GoFile) {
 	}
 }
 
-// direct ends a doc comment with directives.
 func direct(file gen.GoFile, directives []string) {
 	if len(directives) > 0 {
 		file.Comment("//")
@@ -70,16 +62,7 @@ func direct(file gen.GoFile, directives []string) {
 	}
 }
 
-// enumeration writes the type of a field that has one of several values.
-//
-//	// A SearchOrder is one of the values of order.
-//	type SearchOrder string
-//
-//	// The values of order.
-//	const (
-//		SearchOrderUp   SearchOrder = "up"
-//		SearchOrderDown SearchOrder = "down"
-//	)
+// enumeration writes the type of a field that has one of several values, and their constants.
 func (s structure) enumeration(file gen.GoFile, f gen.Field, enum gen.FieldType) {
 	name := s.prefix + f.Go
 	file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))
@@ -123,7 +106,6 @@ func (n named) apart(structures ...structure) error {
 	return nil
 }
 
-// enumOf is the enumeration in a type, if it has one.
 func enumOf(t gen.FieldType) (gen.FieldType, bool) {
 	for t.Elem != nil {
 		t = *t.Elem
@@ -143,7 +125,6 @@ func (s structure) shape(path string) shape {
 	return made
 }
 
-// typeCode is the Go type of a field, with the imports that it needs.
 func (s structure) typeCode(f gen.Field) *jen.Statement {
 	t, err := parser.ParseExpr(s.fieldType(f))
 	if err != nil {
@@ -200,7 +181,6 @@ func (s structure) goType(f gen.Field, t gen.FieldType) string {
 	return "string"
 }
 
-// tags are the tags of a field.
 func (s structure) tags(f gen.Field) string {
 	text := `json:"` + f.Name
 	switch {
@@ -240,10 +220,8 @@ func encodeFields(fields []gen.Field, value func(gen.Field) (any, bool)) (json.R
 	return json.RawMessage("{" + strings.Join(members, ",") + "}"), nil
 }
 
-// requiredSample is a sample of a field that has to be given.
 func requiredSample(f gen.Field) (any, bool) { return f.Sample(), !f.Optional }
 
-// anySample is a sample of any field.
 func anySample(f gen.Field) (any, bool) { return f.Sample(), true }
 
 // samplesWith is requiredSample, but for one field, which has a value of its own.
@@ -312,7 +290,6 @@ func (n *named) tried(body string, steps []Step) error {
 	return n.take(w, false)
 }
 
-// steps are the examples of a component as its test has them.
 func (n named) steps(p gen.Project) ([]step, error) {
 	var all []step
 	for i, e := range n.examples {
@@ -325,7 +302,6 @@ func (n named) steps(p gen.Project) ([]step, error) {
 	return all, nil
 }
 
-// toolRow is an example of a tool: Go values where they are known, and JSON text otherwise.
 func (n named) toolRow(p gen.Project, tool string, e gen.Example) (input, output *jen.Statement, err error) {
 	if e.Output != nil {
 		text, err := compact(e.Output)
@@ -340,7 +316,6 @@ func (n named) toolRow(p gen.Project, tool string, e gen.Example) (input, output
 	return n.argument(p, tool, e.Input), output, nil
 }
 
-// alone reports whether all examples are of the component itself.
 func (n named) alone() bool {
 	for _, tool := range n.tools {
 		if tool != n.wire {
@@ -350,7 +325,6 @@ func (n named) alone() bool {
 	return true
 }
 
-// trial is how the component shows that it works.
 func (n named) trial() gen.Trial {
 	if len(n.examples)+len(n.given) == 0 {
 		return gen.Trial{}

@@ -80,28 +80,8 @@ type wrapper struct {
 	gives    given
 }
 
-// write writes the tool.
-//
-//	// FindInput is what find takes.
-//	type FindInput struct {
-//		Query string   `json:"query"`          // Query
-//		Tags  []string `json:"tags,omitempty"` // Tags
-//	}
-//
-//	// FindOutput is what find returns.
-//	type FindOutput struct {
-//		Rows  []store.Row `json:"rows"`  // Rows
-//		Total int         `json:"total"` // Total
-//	}
-//
-//	// Find finds rows.
-//	func Find(ctx context.Context, in FindInput) (FindOutput, error) {
-//		rows, total, err := store.Find(ctx, in.Query, in.Tags...)
-//		if err != nil {
-//			return FindOutput{}, err
-//		}
-//		return FindOutput{Rows: rows, Total: total}, nil
-//	}
+// write writes the tool: types for its parameters and results, and a function that calls the one of
+// the project.
 func (w *wrapper) write(file gen.GoFile) {
 	spelled := speller{packages: map[string]string{w.function.Path: w.function.Package}}
 	input, output := jen.Id(w.goName+"Input"), jen.Id(w.goName+"Output")
@@ -124,7 +104,6 @@ func (w *wrapper) write(file gen.GoFile) {
 	).Params(output, jen.Error()).BlockFunc(func(g *jen.Group) { w.body(g, local) })
 }
 
-// structure writes the type that holds all parameters or all results.
 func (w *wrapper) structure(file gen.GoFile, spelled *speller, what, about string, parts []part) {
 	file.Comment(fmt.Sprintf("// %s%s %s", w.goName, what, about))
 	if len(parts) == 0 {
@@ -163,7 +142,6 @@ func (w *wrapper) comment(file gen.GoFile) {
 	}
 }
 
-// body writes what the function does.
 func (w *wrapper) body(g *jen.Group, imported map[string]bool) {
 	call := jen.Qual(w.function.Path, w.function.Call[0])
 	for _, word := range w.function.Call[1:] {
@@ -203,7 +181,6 @@ func (w *wrapper) body(g *jen.Group, imported map[string]bool) {
 	}
 }
 
-// next is what to do with the tool, whose test is in a file.
 func (w *wrapper) next(test string) []string {
 	var next []string
 	if w.description == "" && w.function.Doc == "" {
@@ -218,7 +195,6 @@ func (w *wrapper) next(test string) []string {
 	return append(next, fmt.Sprintf("go test ./%s", w.dir))
 }
 
-// requiredBy is the first property that a schema requires; empty if it requires none.
 func requiredBy(schema json.RawMessage) string {
 	var document struct{ Required []string }
 	if json.Unmarshal(schema, &document) != nil || len(document.Required) == 0 {
@@ -256,7 +232,6 @@ type parts struct {
 	alone bool   // there is one alone, which needs no number
 }
 
-// add adds a field for a parameter or a result, which is the at-th.
 func (p *parts) add(v *types.Var, at int, held types.Type, optional bool) part {
 	text := gen.WireName(v.Name())
 	name, err := gen.ParseFieldName(text)
@@ -299,7 +274,6 @@ func (p part) local(others []string, imported map[string]bool) string {
 	return name
 }
 
-// isGo reports whether a name is Go's own.
 func isGo(name string) bool { return token.IsKeyword(name) || types.Universe.Lookup(name) != nil }
 
 // taken is what a tool takes for a function.
@@ -319,7 +293,6 @@ func (t taken) named(name string) string {
 	return "_"
 }
 
-// required is a property that has to be there; empty if there is none.
 func (t taken) required() string {
 	for _, p := range t.parts {
 		if !p.optional {
@@ -390,7 +363,6 @@ func isInput(t types.Type, schema json.RawMessage, module string) bool {
 	return made != nil && !pointer && isOf(made, module) && derive.IsObject(string(schema)) && !strings.Contains(string(schema), `"default":`)
 }
 
-// address is a value, or where it is.
 func address(value *jen.Statement, pointer bool) *jen.Statement {
 	if pointer {
 		return jen.Op("&").Add(value)
@@ -398,7 +370,6 @@ func address(value *jen.Statement, pointer bool) *jen.Statement {
 	return value
 }
 
-// isOf reports whether a type has a name in a module.
 func isOf(t types.Type, module string) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && strings.HasPrefix(named.Obj().Pkg().Path()+"/", module+"/")
@@ -497,7 +468,6 @@ func (s *speller) write(t types.Type) *jen.Statement {
 	return jen.Id(t.String())
 }
 
-// name is a type by its name, with what it is for if it is generic.
 func (s *speller) name(name *types.TypeName, of *types.TypeList) *jen.Statement {
 	made := jen.Id(name.Name())
 	if pkg := name.Pkg(); pkg != nil {

@@ -52,7 +52,6 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	return draft, nil
 }
 
-// free refuses names that a generator of the project's own cannot have.
 func (n named) free(typed string) error {
 	plain := strings.ReplaceAll(n.wire, "_", "")
 	if plain == "component" || slices.ContainsFunc(All(), func(g gen.Generator) bool { return g.Name == plain }) {
@@ -87,17 +86,6 @@ func plural(noun string) string {
 }
 
 // generator is the file of a generator whose components are in a folder.
-//
-//	// HandlerInput is what the generator of handlers takes. …
-//	type HandlerInput struct {
-//		Name        string `json:"name"`                  // Name of the handler, such as first
-//		Description string `json:"description,omitempty"` // What the handler is for, such as: Greets somebody.
-//	}
-//
-//	// Handler makes handlers: functions that answer with their own name, each with its test.
-//	func Handler(p gen.Project, in HandlerInput) (gen.Draft, error) {
-//		…
-//	}
 func (n named) generator(p gen.Project, folder string) gen.GoFile {
 	file := n.file(p)
 	file.ImportName(p.Import("generators/gen"), "gen")
@@ -113,53 +101,102 @@ func (n named) generator(p gen.Project, folder string) gen.GoFile {
 	)
 	draft := jen.Qual(p.Import("generators/gen"), "Draft")
 	n.declare(file, []jen.Code{jen.Id("p").Qual(p.Import("generators/gen"), "Project"), jen.Id("in").Id(n.goName + "Input")}, draft, func(g *jen.Group) {
-		r := recipe{g, p}
-		r.names(folder)
-		r.source(what)
-		r.test(folder)
-		r.draft(n.wire)
+		g.Op(strings.NewReplacer("$what", what, "$folder", folder, "$kind", n.wire).Replace(generatorBody))
 	})
+	for _, used := range []string{"path", "strings", jenPath} {
+		file.Use(used)
+	}
 	return file
 }
 
-// generatorTest is the test of a generator.
+// jenPath is the import path of jennifer, with which generators write Go.
+const jenPath = "github.com/dave/jennifer/jen"
+
+// generatorBody is the body of a new generator.
+const generatorBody = `// One name makes those that Go, files and people need; the error says what is wrong with it.
+name, err := gen.ParseName(in.Name)
+if err != nil {
+	return gen.Draft{}, err
+}
+description, err := gen.Sentence(in.Description)
+if err != nil {
+	return gen.Draft{}, err
+}
+const dir = "$folder"
+imported, pkg := p.Import(dir), p.Package(dir)
+
+// The $what, such as:
 //
-//	func TestHandler(t *testing.T) {
-//		project := gen.Project{Name: "hello", Module: "example.com/hello"}
-//		draft, err := generators.Handler(project, generators.HandlerInput{Name: "first"})
-//		…
+//	// First is the $what first. Greets somebody.
+//	func First() string {
+//		return "first"
 //	}
+file := gen.NewGoFile(imported, pkg)
+file.Paragraph(strings.TrimSpace(name.Go() + " is the $what " + name.Human() + ". " + description))
+file.Func().Id(name.Go()).Params().String().Block(jen.Return(jen.Lit(name.Wire())))
+text, err := file.Bytes()
+if err != nil {
+	return gen.Draft{}, err
+}
+
+// Its test:
+//
+//	func TestFirst(t *testing.T) {
+//		if got := $folder.First(); got != "first" {
+//			t.Errorf("it answers %q", got)
+//		}
+//	}
+test := gen.NewGoFile(imported+"_test", pkg+"_test")
+test.ImportName(imported, pkg)
+test.Func().Id("Test" + name.Go()).Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
+	jen.If(jen.Id("got").Op(":=").Qual(imported, name.Go()).Call(), jen.Id("got").Op("!=").Lit(name.Wire())).Block(
+		jen.Id("t").Dot("Errorf").Call(jen.Lit("it answers %q"), jen.Id("got")),
+	),
+)
+tested, err := test.Bytes()
+if err != nil {
+	return gen.Draft{}, err
+}
+
+where := path.Join(dir, name.File("$kind"))
+return gen.Draft{
+	Kind: "$kind",
+	Name: name.Wire(),
+	Files: []gen.File{
+		{Path: where, Text: text},
+		{Path: strings.TrimSuffix(where, ".go") + "_test.go", Text: tested},
+	},
+	Next: []string{"Write " + name.Go() + " in " + where + ".", "go test ./" + dir},
+}, nil`
+
+// generatorTest is the test of a generator.
 func (n named) generatorTest(p gen.Project, folder string) gen.GoFile {
-	imported, gens := p.Import(n.dir), p.Import("generators/gen")
-	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")
-	file.ImportName(imported, p.Package(n.dir))
+	imported, pkg, gens := p.Import(n.dir), p.Package(n.dir), p.Import("generators/gen")
+	file := gen.NewGoFile(imported+"_test", pkg+"_test")
+	file.ImportName(imported, pkg)
 	file.ImportName(gens, "gen")
-	run := func(name string) *jen.Statement {
-		return jen.Qual(imported, n.goName).Call(jen.Id("project"), jen.Qual(imported, n.goName+"Input").Values(gen.KeyValue("Name", jen.Lit(name))))
+	file.Text(strings.NewReplacer("$pkg", pkg, "$name", n.goName, "$folder", folder).Replace(`func Test$name(t *testing.T) {
+	project := gen.Project{Name: "hello", Module: "example.com/hello"}
+	draft, err := $pkg.$name(project, $pkg.$nameInput{Name: "first"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	file.Func().Id("Test" + n.goName).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
-		g.Id("project").Op(":=").Qual(gens, "Project").Values(gen.KeyValue("Name", jen.Lit("hello")), gen.KeyValue("Module", jen.Lit("example.com/hello")))
-		g.List(jen.Id("draft"), jen.Err()).Op(":=").Add(run("first"))
-		g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
-		g.Id("wants").Op(":=").Index().Id("struct").Values(jen.List(jen.Id("path"), jen.Id("text")).String()).Custom(gen.Multiline(),
-			jen.Values(jen.Lit(folder+"/first.go"), jen.Lit("func First() string")),
-			jen.Values(jen.Lit(folder+"/first_test.go"), jen.Lit("func TestFirst(t *testing.T)")),
-		)
-		g.If(jen.Len(jen.Id("draft").Dot("Files")).Op("!=").Len(jen.Id("wants"))).Block(
-			jen.Id("t").Dot("Fatalf").Call(jen.Lit("it makes %d files, not %d"), jen.Len(jen.Id("draft").Dot("Files")), jen.Len(jen.Id("wants"))),
-		)
-		g.For(jen.List(jen.Id("i"), jen.Id("want")).Op(":=").Range().Id("wants")).Block(
-			jen.If(
-				jen.Id("file").Op(":=").Id("draft").Dot("Files").Index(jen.Id("i")),
-				jen.Id("file").Dot("Path").Op("!=").Id("want").Dot("path").Op("||").Op("!").Qual("strings", "Contains").Call(jen.String().Call(jen.Id("file").Dot("Text")), jen.Id("want").Dot("text")),
-			).Block(
-				jen.Id("t").Dot("Errorf").Call(jen.Lit("%s is not %s with %q in it:\n%s"), jen.Id("file").Dot("Path"), jen.Id("want").Dot("path"), jen.Id("want").Dot("text"), jen.Id("file").Dot("Text")),
-			),
-		)
-		g.Comment("// What cannot be a name is refused.")
-		g.If(jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(run("no name")), jen.Err().Op("==").Nil()).Block(
-			jen.Id("t").Dot("Error").Call(jen.Lit("a name with a space in it is taken")),
-		)
-	})
+	wants := []struct{ path, text string }{
+		{"$folder/first.go", "func First() string"},
+		{"$folder/first_test.go", "func TestFirst(t *testing.T)"},
+	}
+	if len(draft.Files) != len(wants) {
+		t.Fatalf("it makes %d files, not %d", len(draft.Files), len(wants))
+	}
+	for i, want := range wants {
+		if file := draft.Files[i]; file.Path != want.path || !strings.Contains(string(file.Text), want.text) {
+			t.Errorf("%s is not %s with %q in it:\n%s", file.Path, want.path, want.text, file.Text)
+		}
+	}
+	// What cannot be a name is refused.
+	if _, err := $pkg.$name(project, $pkg.$nameInput{Name: "no name"}); err == nil {
+		t.Error("a name with a space in it is taken")
+	}
+}`), imported, gens, "strings", "testing")
 	return file
 }

@@ -34,7 +34,6 @@ func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	return jen.Qual(s.path, s.name).Values(set...), ok
 }
 
-// members are the fields of the literal of an object.
 func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 	var given map[string]json.RawMessage
 	if !ast.IsExported(s.name) || strictjson.Unmarshal(object, &given) != nil || given == nil {
@@ -100,7 +99,6 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	return false
 }
 
-// isPredeclared reports whether a name is a type of Go that literals can have.
 func isPredeclared(name string) bool {
 	switch name {
 	case "any", "string", "bool", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64":
@@ -109,7 +107,6 @@ func isPredeclared(name string) bool {
 	return false
 }
 
-// A goValue is a value as Go writes it.
 type goValue struct {
 	code        *jen.Statement
 	empty, zero bool // omitempty or omitzero would leave it out
@@ -149,7 +146,6 @@ func (s shape) value(t ast.Expr, raw json.RawMessage, elided bool) (goValue, boo
 	return goValue{}, false
 }
 
-// list is a slice.
 func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue, bool) {
 	if t.Len != nil {
 		return goValue{}, false
@@ -178,7 +174,6 @@ func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue
 	return goValue{code: s.composite(t, elided).Values(items...), empty: len(items) == 0}, true
 }
 
-// dictionary is a map whose keys are strings.
 func (s shape) dictionary(t *ast.MapType, raw json.RawMessage, elided bool) (goValue, bool) {
 	var entries map[string]json.RawMessage
 	if typeText(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
@@ -195,7 +190,6 @@ func (s shape) dictionary(t *ast.MapType, raw json.RawMessage, elided bool) (goV
 	return goValue{code: s.composite(t, elided).Values(items...), empty: len(items) == 0}, true
 }
 
-// composite begins a composite literal.
 func (s shape) composite(t ast.Expr, elided bool) *jen.Statement {
 	if elided {
 		return jen.Null()
@@ -203,7 +197,6 @@ func (s shape) composite(t ast.Expr, elided bool) *jen.Statement {
 	return s.typeCode(t)
 }
 
-// anyValue is a value of whatever type JSON has for it.
 func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 	kind := ""
 	switch strictjson.First(raw) {
@@ -222,7 +215,6 @@ func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 	return goValue{code: v.code}, ok // an interface that holds something is neither empty nor zero
 }
 
-// basic is a value of a predeclared type.
 func basic(name string, raw json.RawMessage) (goValue, bool) {
 	text := strings.TrimSpace(string(raw))
 	switch name {
@@ -260,7 +252,6 @@ func basic(name string, raw json.RawMessage) (goValue, bool) {
 	return goValue{code: jen.Id(text), empty: text == "0", zero: text == "0", converts: name != "int"}, err == nil && again == text
 }
 
-// special is a value of a type of the standard library.
 func special(name string, raw json.RawMessage) (goValue, bool) {
 	switch name {
 	case "time.Time":
@@ -274,7 +265,7 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 	case "time.Duration":
 		v, ok := basic("int64", raw)
 		n, _ := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
-		v.code, v.converts = durationCode(time.Duration(n)), false
+		v.code, v.converts = gen.Duration(time.Duration(n)), false
 		return v, ok
 	case "json.RawMessage":
 		text, err := compact(raw)
@@ -289,22 +280,6 @@ func timeCode(at time.Time) *jen.Statement {
 		jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
 		jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"),
 	)
-}
-
-// durationCode is a duration in the largest unit of which it is a multiple: 5 * time.Minute.
-func durationCode(d time.Duration) *jen.Statement {
-	for _, unit := range []struct {
-		name string
-		is   time.Duration
-	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
-		switch n := d / unit.is; {
-		case d == unit.is:
-			return jen.Qual("time", unit.name)
-		case n != 0 && d%unit.is == 0:
-			return jen.Lit(int(n)).Op("*").Qual("time", unit.name)
-		}
-	}
-	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
 }
 
 // typeCode is a type as jennifer writes it, with the imports that it needs. It knows the types that values can have.

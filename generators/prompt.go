@@ -58,7 +58,6 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	return n.draft(file, test)
 }
 
-// promptTest is the test of a prompt, which asks for it as a client would.
 func (n named) promptTest(p gen.Project, given []jen.Code) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:

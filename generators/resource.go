@@ -63,7 +63,6 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	return n.draft(file, test)
 }
 
-// resourceTest is the test of a resource, which reads it as a client would.
 func (n named) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
@@ -114,7 +113,6 @@ func queryOf(uri string) []string {
 	return strings.Split(strings.TrimSuffix(query, "}"), ",")
 }
 
-// distinct refuses variables that would be one field.
 func distinct(uri string, fields []gen.Field) error {
 	for i, f := range fields {
 		for _, other := range fields[:i] {

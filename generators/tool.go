@@ -74,7 +74,6 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	return n.draft(file, test)
 }
 
-// toolTest is the test of a tool, which talks to it as a client would.
 func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, error) {
 	n.input, n.output = taken.shape(p.Import(n.dir)), given.shape(p.Import(n.dir))
 	switch {
@@ -110,7 +109,6 @@ func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, erro
 	}), err
 }
 
-// toolExamples is the test of a tool that has examples.
 func (n named) toolExamples(p gen.Project) (gen.GoFile, error) {
 	if !n.alone() {
 		all, err := n.steps(p)
@@ -227,7 +225,6 @@ func leadingImports(text string) (imports []gen.Import, end int, err error) {
 	return imports, fset.Position(last.End()).Offset - len(before), nil
 }
 
-// merge is both lists of imports, each import once.
 func merge(imports, more []gen.Import) []gen.Import {
 	for _, i := range more {
 		if !slices.Contains(imports, i) {

@@ -66,7 +66,6 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	return u.draft()
 }
 
-// assignment reads NAME=VALUE.
 func assignment(flag, text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" || value == "" {
@@ -131,7 +130,6 @@ func (u *upgrade) canonical() {
 	u.edit.Rename, u.defaults = renamed, defaults
 }
 
-// draft is the old version with its test.
 func (u *upgrade) draft() (gen.Draft, error) {
 	imported, pkg := u.p.Import(u.Dir), u.p.Package(u.Dir)
 	file := gen.NewGoFile(imported, pkg)
@@ -197,7 +195,6 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	return draft, nil
 }
 
-// declare writes a struct with recorded fields.
 func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field) {
 	file.Type().Id(name).StructFunc(func(g *jen.Group) {
 		for _, f := range fields {
@@ -220,7 +217,6 @@ func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field)
 // recordedGo is the Go name of a recorded field. Those of embedded structs stand in the struct itself.
 func recordedGo(f contract.Field) string { return f.Go[strings.LastIndex(f.Go, ".")+1:] }
 
-// goType is a recorded type as Go has it.
 func (u *upgrade) goType(t contract.Type) *jen.Statement {
 	switch t.Kind {
 	case contract.Any:
@@ -266,16 +262,11 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 	return made.Types(list...)
 }
 
-// addUndecided notes a field that the flags do not decide.
 func (u *upgrade) addUndecided(field, what string) {
 	u.undecided = append(u.undecided, field+": "+what)
 }
 
-// convertNamed writes the method that upgrades a struct type which the command uses.
-//
-//	func (old CreateV1Item) upgrade() Item {
-//		return Item{Name: old.Name}
-//	}
+// convertNamed writes the method upgrade of a struct type that the command uses.
 func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 	target := u.queued[name]
 	structure, _ := target.Underlying().(*types.Struct)
@@ -284,32 +275,9 @@ func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 	})
 }
 
-// typeOf is a Go type as the feature's package writes it.
 func (u *upgrade) typeOf(t types.Type) *jen.Statement {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		made := jen.Id(t.Obj().Name())
-		if pkg := t.Obj().Pkg(); pkg != nil && pkg.Path() != u.p.Import(u.Dir) {
-			made = jen.Qual(pkg.Path(), t.Obj().Name())
-		}
-		var arguments []jen.Code
-		for argument := range t.TypeArgs().Types() {
-			arguments = append(arguments, u.typeOf(argument))
-		}
-		if len(arguments) > 0 {
-			made.Types(arguments...)
-		}
-		return made
-	case *types.Pointer:
-		return jen.Op("*").Add(u.typeOf(t.Elem()))
-	case *types.Slice:
-		return jen.Index().Add(u.typeOf(t.Elem()))
-	case *types.Array:
-		return jen.Index(jen.Lit(int(t.Len()))).Add(u.typeOf(t.Elem()))
-	case *types.Map:
-		return jen.Map(u.typeOf(t.Key())).Add(u.typeOf(t.Elem()))
-	}
-	return jen.Op(types.TypeString(t, func(pkg *types.Package) string { return pkg.Name() }))
+	spelled := speller{packages: map[string]string{}}
+	return spelled.write(types.Unalias(t))
 }
 
 // convertStruct writes what makes a struct of the source out of a recorded one, called old.
@@ -318,9 +286,9 @@ func (u *upgrade) typeOf(t types.Type) *jen.Statement {
 func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Statement, fields []contract.Field, structure *types.Struct) {
 	used, embeds := map[string]bool{}, false
 	var values []assigned
-	for _, f := range derive.JSONFields(structure) {
-		at := prefix + f.Name
-		was, found := u.sourceOf(prefix, fields, f.Name)
+	for _, f := range derive.JSONFields(structure, false) {
+		at := prefix + f.Key
+		was, found := u.sourceOf(prefix, fields, f.Key)
 		fallback, hasDefault := u.defaultOf(at)
 		made := assigned{name: f.Var.Name()}
 		if promoted, _, _ := types.LookupFieldOrMethod(structure, true, f.Var.Pkg(), made.name); promoted != f.Var {
@@ -336,10 +304,10 @@ func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Stateme
 		case f.Omits || isPointer(f.Var.Type()):
 			continue // old events do not say it
 		default:
-			u.addUndecided(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Name))
+			u.addUndecided(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Key))
 			continue
 		}
-		if !f.Direct {
+		if f.Indirect {
 			u.addUndecided(at, "it is in an embedded pointer, which only a body can make")
 		}
 		values = append(values, made)
@@ -352,7 +320,6 @@ func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Stateme
 	write(g, target, values, embeds)
 }
 
-// assigned is a field of a struct with its value.
 type assigned struct {
 	name  string
 	value *jen.Statement
@@ -379,7 +346,6 @@ func write(g *jen.Group, target *jen.Statement, values []assigned, embeds bool) 
 	g.Return(target.Values(set...))
 }
 
-// sourceOf is the recorded field that a field was.
 func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) (contract.Field, bool) {
 	for _, was := range fields {
 		renamed, ok := u.edit.Rename[prefix+was.Name]
@@ -399,7 +365,6 @@ func (u *upgrade) defaultOf(at string) (string, bool) {
 	return value, ok
 }
 
-// convertField is the value of a field by a recorded one.
 func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField, fallback string, hasDefault bool) *jen.Statement {
 	old, err := contract.ParseType(was.Type)
 	if err != nil {
@@ -429,7 +394,6 @@ func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField
 	return jen.Qual(u.p.Import("core/app"), "UpgradeOr").Call(value, u.literal(at, fallback, target), u.function(*old.Elem, target, made))
 }
 
-// mismatch notes a field that no rule converts.
 func (u *upgrade) mismatch(at string, was contract.Field, f derive.JSONField) *jen.Statement {
 	u.addUndecided(at, fmt.Sprintf("it changed from %s to %s", was.Type, types.TypeString(f.Var.Type(), func(p *types.Package) string { return p.Name() })))
 	return jen.Nil()
@@ -452,11 +416,7 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 			made, ok := u.convert(value, old, pointer.Elem())
 			return jen.New(made), ok
 		}
-		made, ok := u.convert(jen.Id("v"), *old.Elem, pointer.Elem())
-		if !ok || !u.differs(*old.Elem, pointer.Elem()) {
-			return value, ok
-		}
-		return u.each("UpgradePointer", value, *old.Elem, pointer.Elem(), made), true
+		return u.each("UpgradePointer", value, *old.Elem, pointer.Elem())
 	}
 	switch under := target.Underlying().(type) {
 	case *types.Interface:
@@ -476,22 +436,14 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 		if old.Kind != contract.Slice {
 			return nil, false
 		}
-		made, ok := u.convert(jen.Id("v"), *old.Elem, under.Elem())
-		if !ok || !u.differs(*old.Elem, under.Elem()) {
-			return value, ok
-		}
-		return u.each("UpgradeList", value, *old.Elem, under.Elem(), made), true
+		return u.each("UpgradeList", value, *old.Elem, under.Elem())
 	case *types.Array:
 		return value, old.Kind == contract.Array && int(under.Len()) == old.Len && !u.differs(*old.Elem, under.Elem())
 	case *types.Map:
 		if old.Kind != contract.Map || u.differs(*old.Key, under.Key()) {
 			return nil, false
 		}
-		made, ok := u.convert(jen.Id("v"), *old.Elem, under.Elem())
-		if !ok || !u.differs(*old.Elem, under.Elem()) {
-			return value, ok
-		}
-		return u.each("UpgradeMap", value, *old.Elem, under.Elem(), made), true
+		return u.each("UpgradeMap", value, *old.Elem, under.Elem())
 	case *types.Struct:
 		if old.Kind != contract.Struct || !isNamed {
 			return nil, false
@@ -511,9 +463,13 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 	return nil, false
 }
 
-// each calls a function of core that converts what a pointer, list or map holds.
-func (u *upgrade) each(function string, value *jen.Statement, old contract.Type, target types.Type, made *jen.Statement) *jen.Statement {
-	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, made))
+// each is convert for a pointer, list or map, by a function of core that converts what it holds.
+func (u *upgrade) each(function string, value *jen.Statement, old contract.Type, target types.Type) (*jen.Statement, bool) {
+	made, ok := u.convert(jen.Id("v"), old, target)
+	if !ok || !u.differs(old, target) {
+		return value, ok
+	}
+	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, made)), true
 }
 
 // function is one that converts v, a value of a recorded type, to a Go type.
@@ -527,7 +483,6 @@ func (u *upgrade) function(old contract.Type, target types.Type, made *jen.State
 	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(made))
 }
 
-// differs reports whether a value of a recorded type cannot be assigned to a Go type as it is.
 func (u *upgrade) differs(old contract.Type, target types.Type) bool {
 	target = types.Unalias(target)
 	_, isNamed := target.(*types.Named)
@@ -581,15 +536,7 @@ func isText(t types.Type) bool {
 	return ok && basic.Info()&types.IsString != 0
 }
 
-// test is one that reads an event of the old version.
-//
-//	func TestCreateV1(t *testing.T) {
-//		event := app.Record{Type: "links/create", Version: 1, Data: []byte(`{"url":"example"}`)}
-//		got := apptest.Replayed[links.Create](t, event, links.Feature())
-//		if want := (links.Create{Href: "example"}); !reflect.DeepEqual(got, want) {
-//			t.Errorf("got %+v, want %+v", got, want)
-//		}
-//	}
+// test is one that reads an event of the old version, and compares the command that it is read as.
 func (u *upgrade) test(imported, pkg string) ([]byte, error) {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
@@ -625,12 +572,12 @@ func (u *upgrade) expected(imported string) *jen.Statement {
 		return nil
 	}
 	var set []jen.Code
-	for _, f := range derive.JSONFields(u.Struct) {
+	for _, f := range derive.JSONFields(u.Struct, false) {
 		var value json.RawMessage
-		if was, found := u.sourceOf("", u.Old.Fields, f.Name); found {
+		if was, found := u.sourceOf("", u.Old.Fields, f.Key); found {
 			value = data[was.Name]
 		}
-		if fallback, has := u.defaultOf(f.Name); has && value == nil {
+		if fallback, has := u.defaultOf(f.Key); has && value == nil {
 			if value = json.RawMessage(fallback); !json.Valid(value) {
 				value = json.RawMessage(strconv.Quote(fallback))
 			}
@@ -647,7 +594,6 @@ func (u *upgrade) expected(imported string) *jen.Statement {
 	return jen.Parens(jen.Qual(imported, u.Type).Values(set...))
 }
 
-// examples are values for the basic fields of the old version.
 func (u *upgrade) examples() []jen.Code {
 	var set []jen.Code
 	for _, was := range u.Old.Fields {

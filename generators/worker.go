@@ -23,7 +23,6 @@ type WorkerInput struct {
 	Examples    []Step   `json:"examples,omitempty"`                // Its test: calls of tools, after each of which it works
 }
 
-// A duty is a method of a worker.
 type duty struct {
 	method  string
 	feature string // of the command that it follows; empty if it follows the clock
@@ -96,7 +95,6 @@ func counted(fields []gen.Field) ([]gen.Field, error) {
 	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "How often it was called; what is here is kept with how far in the log it is"}), nil
 }
 
-// duties are the methods of a worker.
 func (n named) duties(p gen.Project, in WorkerInput) ([]duty, error) {
 	if len(in.On) == 0 && in.Every == "" {
 		return nil, errors.New("a worker needs \"on\", a command such as posts/create, or \"every\", an interval such as 5m")
@@ -178,12 +176,7 @@ func commandOf(f *gen.Feature, d duty) (string, error) {
 	return "", fmt.Errorf("the feature %s has no such command; it has %s", d.feature, strings.Join(names, ", "))
 }
 
-// duty adds a method.
-//
-//	// OnCreate is called with each posts/create, in the order of the log. …
-//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error {
-//		…
-//	}
+// duty adds a method, such as OnCreate.
 func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
 	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
 	if d.feature == "" {

@@ -79,7 +79,6 @@ func (id *Identity) Principal() string {
 	return string(text)
 }
 
-// identityKey is the context key of the identity.
 type identityKey struct{}
 
 // With returns a context for a call by id.
@@ -105,7 +104,6 @@ func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
 // minKey is the minimum length of a key.
 const minKey = 16
 
-// A keyGate accepts API keys.
 type keyGate struct {
 	realm string
 	keys  []key
@@ -220,7 +218,6 @@ func (g *keyGate) Challenge(why string, scopes []string) string {
 // Wants implements [Gate].
 func (g *keyGate) Wants() string { return "a key as X-Api-Token or as Authorization: Bearer" }
 
-// quote returns an HTTP quoted-string.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

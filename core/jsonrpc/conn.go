@@ -277,7 +277,6 @@ func (c *Conn) send(msg []byte) error {
 	return c.sent(c.transport.Send(msg))
 }
 
-// sent ends the connection if sending failed.
 func (c *Conn) sent(err error) error {
 	if err == nil {
 		return nil

@@ -107,7 +107,6 @@ func (l *Lines) line() ([]byte, error) {
 	}
 }
 
-// cutEnd drops the bytes that end a line.
 func cutEnd(line []byte) []byte {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
 		line = line[:len(line)-1]

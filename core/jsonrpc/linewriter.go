@@ -124,7 +124,6 @@ func (l *lineWriter) push() error {
 	return l.err
 }
 
-// endBurst starts writing what a burst held back.
 func (l *lineWriter) endBurst() {
 	l.burst.Store(false)
 	l.mu.Lock()

@@ -82,7 +82,6 @@ func parse(raw []byte) (message, *fault) {
 	return m, nil
 }
 
-// broken is the error for input that is no acceptable JSON.
 func broken(err error) *Error {
 	var e *strictjson.Error
 	if errors.As(err, &e) && e.Kind != strictjson.Syntax {
@@ -324,7 +323,6 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// asError gives any error of a handler the form it is sent in.
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -167,14 +167,12 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 
 var errExpired = errors.New("timeout")
 
-// late returns the error of a call that timed out.
 func (c *Conn) late(o *Outgoing, p *pending) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return p.timeout(o)
 }
 
-// sendVia sends a call by [Outgoing].Via.
 func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
 	until, stop := context.WithCancelCause(ctx)
 	c.mu.Lock()
@@ -251,7 +249,6 @@ func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
 	return appendCall(dst, ID{}, method, params)
 }
 
-// appendCall appends a request, or a notification if there is no id.
 func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
 	dst = append(dst, `{"jsonrpc":"2.0",`...)
 	if !id.IsZero() {
@@ -276,7 +273,6 @@ func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// enter registers p under a new id.
 func (c *Conn) enter(o *Outgoing, p *pending) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -288,7 +284,6 @@ func (c *Conn) enter(o *Outgoing, p *pending) (int64, error) {
 	return c.lastID, nil
 }
 
-// leave undoes enter.
 func (c *Conn) leave(id int64, p *pending, o *Outgoing) {
 	c.mu.Lock()
 	delete(c.calls, id)

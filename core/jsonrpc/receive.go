@@ -233,7 +233,6 @@ func (c *Conn) Deliver(m *Message) {
 	c.deliver(answer, false)
 }
 
-// receive handles one message as r.
 func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder Responder) {
 	r.ID, r.Method, r.Params, r.conn = in.id, in.method, in.params, c
 	r.batch, r.slot, r.parent, r.responder = in.batch, in.slot, ctx, responder

@@ -130,7 +130,6 @@ func (c *Conn) replyError(dst []byte, r *Request, err error) []byte {
 	return appendError(dst, r.ID, e, false)
 }
 
-// encodeResults makes a handler that returns its result one that appends it.
 func (c *Conn) encodeResults(handle Handler) AppendHandler {
 	return func(ctx context.Context, r *Request, dst []byte) ([]byte, error) {
 		result, err := handle(ctx, r)
@@ -297,7 +296,6 @@ func (x *requestContext) String() string { return "jsonrpc.Request(" + x.Method 
 
 func (x *requestContext) Deadline() (time.Time, bool) { return x.base().Deadline() }
 
-// base is the parent of the real context.
 func (x *requestContext) base() context.Context {
 	if x.parent != nil {
 		return x.parent
@@ -317,7 +315,6 @@ func (x *requestContext) Value(key any) any {
 	return x.base().Value(key)
 }
 
-// requestKey is the key of a context's request.
 type requestKey struct{}
 
 // requestOf returns the request that ctx belongs to, if it came over c, or nil.

@@ -211,7 +211,6 @@ func (t *turnTimer) look() {
 	t.timer.Reset(keepTurn)
 }
 
-// stop stops the timer for good.
 func (t *turnTimer) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -72,7 +72,6 @@ type inputRequest struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// askNow asks the client and waits for its answers.
 func (c *Call) askNow(ctx context.Context, questions []asked) error {
 	answers, errs := make([]json.RawMessage, len(questions)), make([]error, len(questions))
 	var all sync.WaitGroup
@@ -205,13 +204,11 @@ type dialogue struct {
 	used    bool                       // the state has been used
 }
 
-// talk returns the dialogue of a call.
 func (c *Call) talk() *dialogue {
 	c.dialogue.CompareAndSwap(nil, &dialogue{})
 	return c.dialogue.Load()
 }
 
-// enter gives questions their keys and their form.
 func (d *dialogue) enter(questions []Question, r Revision) ([]asked, error) {
 	all := make([]asked, len(questions))
 	for i, q := range questions {
@@ -276,7 +273,6 @@ func (c *Call) beginDialogue() error {
 	return nil
 }
 
-// reuse makes the state that came with the call valid again.
 func (d *dialogue) reuse(k *stateKeeper) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

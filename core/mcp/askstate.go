@@ -126,7 +126,6 @@ func (k *stateKeeper) check(s *dialogueState) error {
 	return nil
 }
 
-// use marks a state as used.
 func (k *stateKeeper) use(s *dialogueState) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -145,7 +144,6 @@ func (k *stateKeeper) use(s *dialogueState) error {
 	return nil
 }
 
-// reuse makes a used state valid again.
 func (k *stateKeeper) reuse(s *dialogueState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -77,7 +77,6 @@ const (
 // later calls.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
-// callKey is the context key of the call.
 type callKey struct{}
 
 // A callContext is the context of a call: that of the request, with the call and the values that the
@@ -181,7 +180,6 @@ func targetKey(method string) (key string, ok bool) {
 	return "", false
 }
 
-// readMeta reads the members of _meta that the protocol defines.
 func (c *Call) readMeta(intro *introduction) error {
 	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {

@@ -39,7 +39,6 @@ func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	return nil
 }
 
-// offerChoices offers completion if there is something to complete.
 func (s *Server) offerChoices(in *textInput) {
 	if in.hasChoices() {
 		s.mu.Lock()

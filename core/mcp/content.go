@@ -130,7 +130,6 @@ func renderContent(blocks []Content, r Revision) ([]Content, error) {
 	return rendered, nil
 }
 
-// appendContent appends blocks as a JSON array.
 func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, block := range blocks {
@@ -154,50 +153,41 @@ func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (c Text) MarshalJSON() ([]byte, error) {
 	type fields Text
-	return strictjson.Marshal(struct {
-		Type string `json:"type"`
-		fields
-	}{"text", fields(c)})
+	return withType("text", fields(c))
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c Image) MarshalJSON() ([]byte, error) {
 	type fields Image
 	c.Data = notNil(c.Data)
-	return strictjson.Marshal(struct {
-		Type string `json:"type"`
-		fields
-	}{"image", fields(c)})
+	return withType("image", fields(c))
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c Audio) MarshalJSON() ([]byte, error) {
 	type fields Audio
 	c.Data = notNil(c.Data)
-	return strictjson.Marshal(struct {
-		Type string `json:"type"`
-		fields
-	}{"audio", fields(c)})
+	return withType("audio", fields(c))
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c EmbeddedResource) MarshalJSON() ([]byte, error) {
 	type fields EmbeddedResource
-	return strictjson.Marshal(struct {
-		Type string `json:"type"`
-		fields
-	}{"resource", fields(c)})
+	return withType("resource", fields(c))
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (c ResourceLink) MarshalJSON() ([]byte, error) {
-	return strictjson.Marshal(struct {
-		Type string `json:"type"`
-		Resource
-	}{"resource_link", c.Resource})
+func (c ResourceLink) MarshalJSON() ([]byte, error) { return withType("resource_link", c.Resource) }
+
+// withType is a struct as a JSON object, with its type as the first member. It has other members.
+func withType(kind string, fields any) ([]byte, error) {
+	raw, err := strictjson.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(`{"type":"`+kind+`",`), raw[1:]...), nil
 }
 
-// decodeList reads a list of blocks, or null.
 func decodeList(raw []byte) ([]Content, error) {
 	switch strictjson.First(raw) {
 	case '[':

@@ -81,7 +81,6 @@ type elicitResult struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// read reads what the person did.
 func (r *elicitResult) read(raw json.RawMessage) error {
 	if err := strictjson.Unmarshal(raw, r); err != nil {
 		return err
@@ -177,7 +176,6 @@ type titled struct {
 	Title string `json:"title"`
 }
 
-// eachField calls f for every property of a form, in order.
 func eachField(form json.RawMessage, f func(name string, raw json.RawMessage, field formField) error) error {
 	var root struct {
 		Type       string          `json:"type"`
@@ -231,7 +229,6 @@ func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
 	})
 }
 
-// check reports what is wrong with a property that a schema would allow.
 func (f *formField) check(raw json.RawMessage) error {
 	switch {
 	case f.Type == "array" && (f.Items == nil || f.Items.Enum == nil && len(f.Items.AnyOf) == 0):

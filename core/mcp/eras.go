@@ -124,7 +124,6 @@ func (s *Server) signMeta(meta []byte) ([]byte, error) {
 	return append(append([]byte{'{'}, own...), '}'), nil
 }
 
-// handshakeRequest handles a request of a session, which begins with a handshake.
 func (s *Session) handshakeRequest(call *Call) (any, error) {
 	agreed := s.agreement()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
@@ -223,14 +222,12 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	return initializeResult{revision, offered.forRevision(revision), s.server.info.ForRevision(revision), s.server.instructions}, nil
 }
 
-// offered reports whether the server offers a capability now.
 func (s *Server) offered(capability string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.offers[capability]
 }
 
-// capabilities returns the capabilities that the server offers now.
 func (s *Server) capabilities() Capabilities {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -302,7 +299,6 @@ func (s *Session) admit(call *Call, intro *introduction, m method, known bool) e
 	return nil
 }
 
-// introduce reads the client, its capabilities and the revision from _meta.
 func (c *Call) introduce(intro *introduction) error {
 	version, ok := strictjson.Unquote(intro.version)
 	if c.responder != nil {
@@ -334,7 +330,6 @@ func (c *Call) introduce(intro *introduction) error {
 	return c.readLevel(intro.level)
 }
 
-// readLevel reads the least level of log messages for this call.
 func (c *Call) readLevel(raw []byte) error {
 	if raw == nil {
 		return nil

@@ -56,7 +56,6 @@ func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 	return f.found, err
 }
 
-// A headerFinder walks through a schema.
 type headerFinder struct {
 	found []HeaderArgument
 }
@@ -100,7 +99,6 @@ func members(raw json.RawMessage, f func(name string, value json.RawMessage) err
 	return strictjson.Members(raw, func(key, value []byte) error { return f(string(key), value) })
 }
 
-// header takes note of the header of an argument.
 func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	where := strings.Join(path, ".")
 	name, ok := strictjson.Unquote(raw)

@@ -36,7 +36,6 @@ func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.next.Enabled(ctx, l) || h.wanted(l)
 }
 
-// wanted reports whether the client asked for messages of that level.
 func (h *logHandler) wanted(l slog.Level) bool {
 	level := h.call.level
 	if h.call.Session != nil {
@@ -172,7 +171,6 @@ func (l Level) slog() slog.Level {
 	return slog.LevelError + 12
 }
 
-// levelOf is the highest level that is not above l.
 func levelOf(l slog.Level) Level {
 	for _, level := range slices.Backward(Levels()) {
 		if l >= level.slog() {

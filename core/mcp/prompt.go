@@ -90,7 +90,6 @@ func (p Prompt) forRevision(r Revision) Prompt {
 	return p
 }
 
-// A prompt is a registered one.
 type prompt struct {
 	Prompt
 	descriptions
@@ -154,7 +153,6 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	return result, err
 }
 
-// render shows a prompt to a client.
 func (p *PromptResult) render(c *Call) (any, error) {
 	if p == nil {
 		p = &PromptResult{}
@@ -170,7 +168,6 @@ func (p *PromptResult) render(c *Call) (any, error) {
 	return rendered, nil
 }
 
-// check holds arguments against what the prompt says it takes.
 func (p *prompt) check(arguments map[string]string) error {
 	for _, a := range p.Arguments {
 		if _, ok := arguments[a.Name]; a.Required && !ok {
@@ -205,7 +202,6 @@ func AddPrompt[In any, Out PromptOutput](s *Server, p Prompt, f func(context.Con
 	return s.addTypedPrompt(p, reflect.TypeFor[In](), handler)
 }
 
-// addTypedPrompt adds a prompt for the caller of its caller.
 func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) error {
 	fields, err := textFields(in)
 	given := p.InputSchema != nil
@@ -233,7 +229,6 @@ func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) erro
 	return nil
 }
 
-// promptHandler is the handler that calls f.
 func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
 	decode := textDecoder[In]("arguments")
 	return func(ctx context.Context, arguments map[string]string) (*PromptResult, error) {
@@ -289,7 +284,6 @@ func textFields(in reflect.Type) ([]strictjson.Field, error) {
 	return fields, nil
 }
 
-// inferText is the schema of a struct that is decoded from text.
 func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, error) {
 	raw, err := infer(in, schema.Input)
 	if err != nil {

@@ -88,7 +88,6 @@ func Revisions() []Revision {
 	return all
 }
 
-// stateless reports whether requests of the revision stand for themselves.
 func (r Revision) stateless() bool { return r > LatestHandshake }
 
 // negotiate answers a client's wish: with the same revision if it has a handshake, else
@@ -100,7 +99,6 @@ func negotiate(wish Revision) Revision {
 	return LatestHandshake
 }
 
-// dialect is how messages of a revision are read and written.
 func (r Revision) dialect() jsonrpc.Dialect {
 	return jsonrpc.Dialect{
 		Batches: r == Revision20250326,
@@ -126,7 +124,6 @@ type need struct {
 	implied    bool     // an empty declaration means this part
 }
 
-// met reports whether a client of a revision has declared what is needed.
 func (n need) met(r Revision, c Capabilities) bool {
 	if r < n.since || !c.Has(n.capability) {
 		return false
@@ -304,10 +301,8 @@ func encodable(item listed) error {
 	return nil
 }
 
-// short is what a client sent, for an error that is sent back to it.
 func short(text string) string { return strictjson.Clip(text, 100) }
 
-// checkName holds names to what every client accepts.
 func checkName(name string) error {
 	const most = 128
 	if name == "" || len(name) > most {
@@ -336,7 +331,6 @@ func (o *object) raw(key string, value []byte) {
 	*o = strictjson.AppendMember(*o, key, value)
 }
 
-// text adds a member that is a string.
 func (o *object) text(key, value string) {
 	o.raw(key, strictjson.AppendString(nil, value))
 }
@@ -348,7 +342,6 @@ func (o *object) optional(key, value string) {
 	}
 }
 
-// any adds a member of any type.
 func (o *object) any(key string, value any) error {
 	raw, err := strictjson.Marshal(value)
 	if err == nil {
@@ -357,7 +350,6 @@ func (o *object) any(key string, value any) error {
 	return err
 }
 
-// appendTo appends the object to dst.
 func (o object) appendTo(dst []byte) []byte {
 	return append(append(append(dst, '{'), o...), '}')
 }

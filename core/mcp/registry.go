@@ -91,17 +91,13 @@ func (r *registry[T]) page(cursor *string, most int) (items []listed, next strin
 		items = append(items, r.items[name])
 	}
 	if to < len(r.names) {
-		next = makeCursor(r.names[to-1])
+		next = base64.RawURLEncoding.EncodeToString([]byte(cursorMark + r.names[to-1]))
 	}
 	return items, next, nil
 }
 
 // cursorMark tells our cursors from anything else that decodes.
 const cursorMark = "after:"
-
-func makeCursor(last string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(cursorMark + last))
-}
 
 func parseCursor(cursor string) (last string, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -140,7 +136,6 @@ type descriptions struct {
 
 func (d *descriptions) kept() *descriptions { return d }
 
-// appendDescription appends what clients of a revision are told about a component.
 func appendDescription(dst []byte, item listed, r Revision) ([]byte, error) {
 	d := item.kept()
 	d.mu.Lock()
@@ -178,7 +173,6 @@ func (s *Server) lister(
 	}
 }
 
-// A listResult is one page of a list.
 type listResult struct {
 	field    string
 	items    []listed

@@ -80,7 +80,6 @@ func NotFound(uri string) error {
 	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}
 }
 
-// resourceWire is the form in which contents travel.
 type resourceWire struct {
 	URI      string  `json:"uri"`
 	MIMEType string  `json:"mimeType,omitempty"`
@@ -138,7 +137,6 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 	return t
 }
 
-// A resource is a registered one.
 type resource struct {
 	Resource
 	descriptions
@@ -146,7 +144,6 @@ type resource struct {
 	handler ResourceHandler
 }
 
-// A template is a registered one.
 type template struct {
 	ResourceTemplate
 	descriptions
@@ -215,7 +212,6 @@ func (s *Server) lookUp(ctx context.Context, uri string) (readable, error) {
 	return readable{t.handler, variables, t.MIMEType, t.Cache, &t.pace}, t.input.check("variables for the resource template", t.Name, variables)
 }
 
-// readable is what lookUp finds.
 type readable struct {
 	handler   ResourceHandler
 	variables map[string]string // of the template; nil if it is none
@@ -297,7 +293,6 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 	return s.addTypedResource(r, reflect.TypeFor[Out](), handler)
 }
 
-// addTypedResource adds a resource for the caller of its caller.
 func (s *Server) addTypedResource(r Resource, out reflect.Type, h ResourceHandler) error {
 	var err error
 	if r.MIMEType, err = contentType(out, r.MIMEType); err != nil {
@@ -330,7 +325,6 @@ func AddResourceTemplate[In, Out any](s *Server, t ResourceTemplate, f func(cont
 	return s.addTypedTemplate(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
 }
 
-// addTypedTemplate adds a resource template for the caller of its caller.
 func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
 	given := t.InputSchema != nil
 	fields, err := textFields(in)
@@ -379,7 +373,6 @@ func contentType(out reflect.Type, given string) (string, error) {
 	return cmp.Or(given, made), nil
 }
 
-// contentsOf is what a typed function has read, in the form of the protocol.
 func contentsOf(out any) ([]ResourceContents, error) {
 	switch out := out.(type) {
 	case string:

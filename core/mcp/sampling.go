@@ -87,12 +87,16 @@ type samplingParams struct {
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
 	Metadata         Meta              `json:"metadata,omitempty"`
 	Tools            []Tool            `json:"tools,omitempty"`
-	ToolChoice       map[string]string `json:"toolChoice,omitempty"`
+	ToolChoice       toolChoice        `json:"toolChoice,omitzero"`
+}
+
+type toolChoice struct {
+	Mode string `json:"mode"`
 }
 
 type samplingWire struct {
-	Role    Role `json:"role"`
-	Content any  `json:"content"` // a block, or several
+	Role    Role      `json:"role"`
+	Content oneOrMore `json:"content"`
 }
 
 func (s *Sampling) request(r Revision) (string, any, error) {
@@ -106,15 +110,13 @@ func (s *Sampling) request(r Revision) (string, any, error) {
 		StopSequences:    s.StopSequences,
 		ModelPreferences: s.ModelPreferences,
 		Metadata:         s.Metadata,
+		ToolChoice:       toolChoice{s.ToolChoice},
 	}
 	for _, t := range s.Tools {
 		if t.InputSchema == nil {
 			t.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
 		p.Tools = append(p.Tools, t.forRevision(r))
-	}
-	if s.ToolChoice != "" {
-		p.ToolChoice = map[string]string{"mode": s.ToolChoice}
 	}
 	for i, m := range s.Messages {
 		for j, block := range m.Content {
@@ -131,7 +133,7 @@ func (s *Sampling) request(r Revision) (string, any, error) {
 			continue
 		}
 		for _, block := range blocks {
-			p.Messages = append(p.Messages, samplingWire{m.Role, block})
+			p.Messages = append(p.Messages, samplingWire{m.Role, oneOrMore{block}})
 		}
 	}
 	if len(p.Messages) == 0 {
@@ -159,95 +161,77 @@ func maySample(block Content, r Revision) error {
 
 // UnmarshalJSON reads the params of sampling/createMessage.
 func (s *Sampling) UnmarshalJSON(params []byte) error {
-	var wire struct {
-		Messages []struct {
-			Role    Role            `json:"role"`
-			Content json.RawMessage `json:"content"`
-		} `json:"messages"`
-		MaxTokens        int               `json:"maxTokens"`
-		SystemPrompt     string            `json:"systemPrompt"`
-		Temperature      *float64          `json:"temperature"`
-		StopSequences    []string          `json:"stopSequences"`
-		ModelPreferences *ModelPreferences `json:"modelPreferences"`
-		Metadata         Meta              `json:"metadata"`
-		Tools            []Tool            `json:"tools"`
-		ToolChoice       struct {
-			Mode string `json:"mode"`
-		} `json:"toolChoice"`
-	}
-	if err := strictjson.Unmarshal(params, &wire); err != nil {
+	var p samplingParams
+	if err := strictjson.Unmarshal(params, &p); err != nil {
 		return err
 	}
 	*s = Sampling{
-		MaxTokens: wire.MaxTokens, SystemPrompt: wire.SystemPrompt, Temperature: wire.Temperature, StopSequences: wire.StopSequences,
-		ModelPreferences: wire.ModelPreferences, Metadata: wire.Metadata, Tools: wire.Tools, ToolChoice: wire.ToolChoice.Mode,
+		MaxTokens: p.MaxTokens, SystemPrompt: p.SystemPrompt, Temperature: p.Temperature, StopSequences: p.StopSequences,
+		ModelPreferences: p.ModelPreferences, Metadata: p.Metadata, Tools: p.Tools, ToolChoice: p.ToolChoice.Mode,
 	}
-	for i, m := range wire.Messages {
-		content, err := decodeOneOrMore(m.Content)
-		if err != nil {
-			return fmt.Errorf("message %d: %w", i, err)
+	for i, m := range p.Messages {
+		if m.Content == nil {
+			return fmt.Errorf("messages[%d].content: must be a block or several", i)
 		}
-		s.Messages = append(s.Messages, SamplingMessage{m.Role, content})
+		s.Messages = append(s.Messages, SamplingMessage{m.Role, m.Content})
 	}
 	return nil
 }
 
-// decodeOneOrMore reads the content of a message to or from a model: a block, or several.
-func decodeOneOrMore(raw json.RawMessage) ([]Content, error) {
-	var content []Content
-	var err error
+// oneOrMore is the content of a message to or from a model: a block, or several.
+type oneOrMore []Content
+
+// MarshalJSON implements [json.Marshaler].
+func (c oneOrMore) MarshalJSON() ([]byte, error) {
+	if len(c) == 1 {
+		return c[0].MarshalJSON()
+	}
+	return appendContent(nil, c)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *oneOrMore) UnmarshalJSON(raw []byte) (err error) {
 	switch strictjson.First(raw) {
 	case '[':
-		content, err = decodeList(raw)
+		*c, err = decodeList(raw)
 	case '{':
-		content = make([]Content, 1)
-		content[0], err = decodeContent(raw)
+		*c = make(oneOrMore, 1)
+		(*c)[0], err = decodeContent(raw)
 	default:
 		err = errors.New("must be a block or several")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("content: %w", err)
-	}
-	for i, block := range content {
-		if unknown, ok := block.(UnknownContent); ok {
-			return nil, fmt.Errorf("content[%d]: unknown type %q", i, short(unknown.Type))
+	for i, block := range *c {
+		if unknown, ok := block.(UnknownContent); ok && err == nil {
+			return fmt.Errorf("[%d]: unknown type %q", i, short(unknown.Type))
 		}
 	}
-	return content, nil
+	return err
+}
+
+type sampledWire struct {
+	Role       Role      `json:"role"`
+	Content    oneOrMore `json:"content"`
+	Model      string    `json:"model"`
+	StopReason string    `json:"stopReason,omitempty"`
 }
 
 // MarshalJSON writes the result of sampling/createMessage.
 func (m SampledMessage) MarshalJSON() ([]byte, error) {
-	wire := struct {
-		Role       Role   `json:"role"`
-		Content    any    `json:"content"` // a block, or several
-		Model      string `json:"model"`
-		StopReason string `json:"stopReason,omitempty"`
-	}{m.Role, m.Content, m.Model, m.StopReason}
-	if len(m.Content) == 1 {
-		wire.Content = m.Content[0]
-	}
-	return strictjson.Marshal(wire)
+	return strictjson.Marshal(sampledWire{m.Role, m.Content, m.Model, m.StopReason})
 }
 
 func (s *Sampling) answer(raw json.RawMessage) error {
-	var wire struct {
-		Role       Role            `json:"role"`
-		Content    json.RawMessage `json:"content"`
-		Model      string          `json:"model"`
-		StopReason string          `json:"stopReason"`
-	}
+	var wire sampledWire
 	if err := strictjson.Unmarshal(raw, &wire); err != nil {
 		return err
 	}
 	if wire.Role != RoleUser && wire.Role != RoleAssistant {
 		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(wire.Role)))
 	}
-	content, err := decodeOneOrMore(wire.Content)
-	if err != nil {
-		return err
+	if wire.Content == nil {
+		return errors.New("content: must be a block or several")
 	}
-	for i, block := range content {
+	for i, block := range wire.Content {
 		if use, ok := block.(ToolUse); ok && (use.ID == "" || use.Name == "") {
 			return fmt.Errorf("content[%d] must have an id and a name", i)
 		}
@@ -255,7 +239,7 @@ func (s *Sampling) answer(raw json.RawMessage) error {
 			return fmt.Errorf("content[%d]: a model does not answer with the result of a tool", i)
 		}
 	}
-	s.Answer = SampledMessage{wire.Role, content, wire.Model, wire.StopReason}
+	s.Answer = SampledMessage{wire.Role, wire.Content, wire.Model, wire.StopReason}
 	return nil
 }
 
@@ -279,24 +263,22 @@ type ToolUseResult struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
+	type fields ToolUseResult
 	var wire struct {
-		ToolUseID         string          `json:"toolUseId"`
-		Content           json.RawMessage `json:"content"`
-		StructuredContent json.RawMessage `json:"structuredContent"`
-		IsError           bool            `json:"isError"`
-		Meta              Meta            `json:"_meta"`
+		fields
+		Content json.RawMessage `json:"content"`
 	}
 	if err := strictjson.Unmarshal(raw, &wire); err != nil {
 		return err
 	}
-	var content []Content
-	if wire.Content != nil {
-		var err error
-		if content, err = decodeList(wire.Content); err != nil {
-			return fmt.Errorf("content: %w", err)
-		}
+	*c = ToolUseResult(wire.fields)
+	if wire.Content == nil {
+		return nil
 	}
-	*c = ToolUseResult{ToolUseID: wire.ToolUseID, Content: content, StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
+	var err error
+	if c.Content, err = decodeList(wire.Content); err != nil {
+		return fmt.Errorf("content: %w", err)
+	}
 	return nil
 }
 
@@ -309,20 +291,14 @@ func (c ToolUse) MarshalJSON() ([]byte, error) {
 	if c.Input == nil {
 		c.Input = json.RawMessage(`{}`)
 	}
-	return strictjson.Marshal(struct {
-		Type string `json:"type"`
-		fields
-	}{"tool_use", fields(c)})
+	return withType("tool_use", fields(c))
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c ToolUseResult) MarshalJSON() ([]byte, error) {
 	type fields ToolUseResult
 	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
-	return strictjson.Marshal(struct {
-		Type string `json:"type"`
-		fields
-	}{"tool_result", fields(c)})
+	return withType("tool_result", fields(c))
 }
 
 // A Root is a folder or file that the person works on.

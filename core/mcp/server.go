@@ -133,11 +133,7 @@ func (s *Server) AddTool(t Tool, h ToolHandler) error {
 
 // RemoveTool takes a tool back and reports whether it was there.
 func (s *Server) RemoveTool(name string) bool {
-	removed := s.tools.remove(name)
-	if removed {
-		s.changed("tools")
-	}
-	return removed
+	return s.removed("tools", s.tools.remove(name))
 }
 
 // AddResource adds a resource under its address. See the function [AddResource] for one that is
@@ -156,11 +152,7 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 
 // RemoveResource takes a resource back and reports whether it was there.
 func (s *Server) RemoveResource(uri string) bool {
-	removed := s.resources.remove(uri)
-	if removed {
-		s.changed("resources")
-	}
-	return removed
+	return s.removed("resources", s.resources.remove(uri))
 }
 
 // AddResourceTemplate adds the resources whose addresses fit a pattern. See the function
@@ -182,11 +174,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) erro
 
 // RemoveResourceTemplate takes a template back and reports whether it was there.
 func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
-	removed := s.templates.remove(uriTemplate)
-	if removed {
-		s.changed("resources")
-	}
-	return removed
+	return s.removed("resources", s.templates.remove(uriTemplate))
 }
 
 // AddPrompt adds a prompt whose handler takes its arguments as text. See the function [AddPrompt]
@@ -206,11 +194,15 @@ func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 
 // RemovePrompt takes a prompt back and reports whether it was there.
 func (s *Server) RemovePrompt(name string) bool {
-	removed := s.prompts.remove(name)
-	if removed {
-		s.changed("prompts")
+	return s.removed("prompts", s.prompts.remove(name))
+}
+
+// removed tells the clients that a list has changed, if it has.
+func (s *Server) removed(kind string, was bool) bool {
+	if was {
+		s.changed(kind)
 	}
-	return removed
+	return was
 }
 
 // ResourceUpdated tells the clients that have subscribed to a resource that it has changed.
@@ -314,7 +306,6 @@ func (s *Server) methodTable() map[string]method {
 
 func ping(context.Context, *Call) (any, error) { return struct{}{}, nil }
 
-// typed decodes the params of a method for the function that does its work.
 func typed[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
 	decoder := strictjson.NewValueDecoder(reflect.TypeFor[P]())
 	return func(ctx context.Context, c *Call) (any, error) {

@@ -174,7 +174,6 @@ type rendered interface {
 	render(*Call) (any, error)
 }
 
-// cancelledParams is what notifications/cancelled carries.
 type cancelledParams struct {
 	RequestID json.RawMessage `json:"requestId"`
 	Reason    string          `json:"reason"`

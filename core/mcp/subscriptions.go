@@ -49,7 +49,6 @@ func (c *changes) begin() {
 	}
 }
 
-// list notes that the list of a kind has changed.
 func (c *changes) list(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +56,6 @@ func (c *changes) list(kind string) {
 	c.schedule()
 }
 
-// update notes that a resource has changed, if the client wants to know.
 func (c *changes) update(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +104,6 @@ func (c *changes) schedule() {
 	}
 }
 
-// send tells the client of all that has gathered and concerns it.
 func (c *changes) send() {
 	c.mu.Lock()
 	lists, updated := slices.Sorted(maps.Keys(c.lists)), slices.Sorted(maps.Keys(c.updated))
@@ -154,7 +151,6 @@ func sessionChanges(s *Session) *changes {
 	})
 }
 
-// watch has changes told of from here on.
 func (s *Server) watch(c *changes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

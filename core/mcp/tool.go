@@ -185,12 +185,10 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	})
 }
 
-// same reports whether two slices are one.
 func same(a, b []byte) bool {
 	return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0]
 }
 
-// forRevision leaves out what clients of an older revision do not know.
 func (t Tool) forRevision(r Revision) Tool {
 	if r < Revision20251125 {
 		t.Icons = nil
@@ -241,7 +239,6 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	return rendered, nil
 }
 
-// A tool is a registered one.
 type tool struct {
 	Tool
 	descriptions
@@ -251,7 +248,6 @@ type tool struct {
 	handler         ToolHandler
 }
 
-// newTool checks a tool before it is offered to anyone.
 func newTool(t Tool, h ToolHandler) (*tool, error) {
 	if err := checkName(t.Name); err != nil {
 		return nil, err
@@ -329,14 +325,12 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	return result, nil
 }
 
-// isProtocolError reports whether an error of a handler fails the request itself.
 func isProtocolError(err error) bool {
 	_, isError := errors.AsType[*jsonrpc.Error](err)
 	_, isCode := errors.AsType[jsonrpc.Code](err)
 	return isError || isCode
 }
 
-// checkOutput validates the structured content of a result against the output schema.
 func (t *tool) checkOutput(c *Call, result *ToolResult) error {
 	if result.StructuredContent == nil {
 		return fmt.Errorf("the tool %s declares an output schema and returned no structured content", t.Name)

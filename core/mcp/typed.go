@@ -42,7 +42,6 @@ func AddDerivedTool[In, Out any](s *Server, t Tool, f func(context.Context, In) 
 // that of T.
 type Encoded[T any] struct{ JSON json.RawMessage }
 
-// encoded is implemented by [Encoded].
 type encoded interface {
 	outputType() reflect.Type
 	outputJSON() json.RawMessage
@@ -69,7 +68,6 @@ func newTypedTool(f any, call typedCall) typedTool {
 	return typedTool{t.In(1), t.Out(0), call}
 }
 
-// An inferrer returns the schema of a type.
 type inferrer func(reflect.Type, schema.Direction) (json.RawMessage, error)
 
 // addTyped adds the tool that calls f, for the caller of its caller. infer is nil for derived code.
@@ -148,13 +146,11 @@ func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 	return made, err
 }
 
-// infer is the schema of a type.
 func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
 	text, err := schema.Infer(t, d)
 	return json.RawMessage(text), err
 }
 
-// fits says why a schema does not fit a type.
 func fits(s *schema.Schema, t reflect.Type, d schema.Direction, exact bool) error {
 	if err := s.CheckType(t, d, exact); err != nil {
 		return misfit{err}
@@ -174,7 +170,6 @@ func (f typedTool) output() reflect.Type {
 	return f.out
 }
 
-// handler decodes the input, calls the function and encodes its output.
 func (f typedTool) handler() (ToolHandler, error) {
 	if f.call == nil {
 		return nil, nil
@@ -218,7 +213,6 @@ func (f typedTool) handler() (ToolHandler, error) {
 	}, nil
 }
 
-// compileInput reads the schema of what a component takes.
 func compileInput(raw json.RawMessage) (*schema.Schema, error) {
 	s, err := schema.Compile(string(raw))
 	if err != nil {
@@ -237,7 +231,6 @@ type textInput struct {
 	choices map[string][]string // the values of those that have an enum
 }
 
-// newTextInput reads a schema, if there is one.
 func newTextInput(raw json.RawMessage) (*textInput, error) {
 	if raw == nil {
 		return nil, nil
@@ -255,7 +248,6 @@ func newTextInput(raw json.RawMessage) (*textInput, error) {
 	return in, nil
 }
 
-// arguments are the properties of the schema as arguments of a prompt.
 func (in *textInput) arguments() []PromptArgument {
 	var all []PromptArgument
 	for _, p := range in.schema.Properties() {
@@ -275,7 +267,6 @@ func (in *textInput) check(what, name string, values map[string]string) error {
 	return nil
 }
 
-// hasChoices reports whether there is something to complete.
 func (in *textInput) hasChoices() bool { return in != nil && len(in.choices) > 0 }
 
 // completer is set, if it is, or else the one that offers the choices, if there are any.
@@ -294,7 +285,6 @@ func (in *textInput) completer(set Completer) Completer {
 	}
 }
 
-// textObject is the JSON object of values, in the order of their names.
 func textObject(values map[string]string) json.RawMessage {
 	var o object
 	for _, name := range slices.Sorted(maps.Keys(values)) {

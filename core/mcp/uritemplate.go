@@ -88,7 +88,6 @@ func (t *uriTemplate) checkNames(expression string, names []string) error {
 	return nil
 }
 
-// has counts how often a variable stands in the template.
 func (t *uriTemplate) has(name string) int {
 	n := 0
 	for _, v := range t.variables() {
@@ -99,7 +98,6 @@ func (t *uriTemplate) has(name string) int {
 	return n
 }
 
-// variables returns the names of all variables, in the order in which they stand.
 func (t *uriTemplate) variables() []string {
 	return append(append([]string(nil), t.names...), t.query...)
 }

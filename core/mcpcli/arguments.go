@@ -53,10 +53,6 @@ type values struct {
 	whole map[string]bool              // the value is not an element of a list
 }
 
-func newValues() *values {
-	return &values{of: make(map[string][]json.RawMessage), whole: make(map[string]bool)}
-}
-
 func (v *values) add(name string, value json.RawMessage) {
 	if len(v.of[name]) == 0 {
 		v.names = append(v.names, name)
@@ -64,7 +60,6 @@ func (v *values) add(name string, value json.RawMessage) {
 	v.of[name] = append(v.of[name], value)
 }
 
-// encode returns the arguments as a JSON object.
 func (v *values) encode() (json.RawMessage, error) {
 	all := make(map[string]json.RawMessage, len(v.names))
 	for _, name := range v.names {
@@ -83,7 +78,7 @@ func (v *values) encode() (json.RawMessage, error) {
 // read parses words such as name=value, and - for a JSON object on standard input, over which
 // name=value takes precedence.
 func (in *input) read(words []string, stdin io.Reader) (*values, error) {
-	given := newValues()
+	given := &values{of: make(map[string][]json.RawMessage), whole: make(map[string]bool)}
 	object := false
 	for _, word := range words {
 		if word == "-" {
@@ -107,7 +102,6 @@ func (in *input) read(words []string, stdin io.Reader) (*values, error) {
 	return given, nil
 }
 
-// take adds the value of one argument.
 func (in *input) take(given *values, name, text string) error {
 	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
 	if at < 0 && !in.open {
@@ -151,7 +145,6 @@ func (in *input) take(given *values, name, text string) error {
 	return nil
 }
 
-// readObject adds the members of a JSON object.
 func readObject(given *values, stdin io.Reader) error {
 	if stdin == nil {
 		stdin = strings.NewReader("")
@@ -180,10 +173,16 @@ func readObject(given *values, stdin io.Reader) error {
 	return nil
 }
 
-// parse parses a value as the schema asks for.
 func (p *property) parse(text string) (json.RawMessage, error) {
 	if len(p.enum) > 0 {
-		return p.pick(text)
+		var there []string
+		for _, value := range p.enum {
+			if shownValue(value) == text || string(value) == text {
+				return value, nil
+			}
+			there = append(there, shownValue(value))
+		}
+		return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), strictjson.Clip(text, maxShown))
 	}
 	if len(p.kinds) == 0 {
 		if raw := json.RawMessage(text); strictjson.Check(raw) == nil {
@@ -199,18 +198,6 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 		return strictjson.AppendString(nil, text), nil
 	}
 	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), strictjson.Clip(text, maxShown))
-}
-
-// pick returns the value of an enum that text means.
-func (p *property) pick(text string) (json.RawMessage, error) {
-	var there []string
-	for _, value := range p.enum {
-		if shownValue(value) == text || string(value) == text {
-			return value, nil
-		}
-		there = append(there, shownValue(value))
-	}
-	return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), strictjson.Clip(text, maxShown))
 }
 
 // kindOf returns the JSON type of a text, or "" if it is not valid JSON.
@@ -233,7 +220,6 @@ func kindOf(raw json.RawMessage) string {
 	return "number"
 }
 
-// wanted describes JSON types.
 func wanted(kinds []string) string {
 	var all []string
 	for _, kind := range kinds {
@@ -255,7 +241,6 @@ func wanted(kinds []string) string {
 	return strings.Join(all, " or ")
 }
 
-// missing returns an error for required arguments that are not given.
 func (in *input) missing(given *values) error {
 	var lines []string
 	for _, p := range in.properties {
@@ -274,7 +259,6 @@ func (in *input) missing(given *values) error {
 	return fmt.Errorf("missing arguments:\n%s", strings.Join(lines, "\n"))
 }
 
-// there lists the arguments.
 func (in *input) there() string {
 	if len(in.properties) == 0 {
 		return "the tool has no arguments"

@@ -37,13 +37,11 @@ overwritten. Questions of the tool are asked on the terminal. Ctrl-C cancels the
 	return cmd
 }
 
-// addOut adds the flag --out.
 func addOut(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVar(out, "out", "", "the folder for images, audio and other files (default the working directory)")
 	cmd.MarkFlagDirname("out")
 }
 
-// call calls a tool and prints the result.
 func (s *session) call(ctx context.Context, stdin io.Reader, name string, words []string) error {
 	tool, err := s.Tool(ctx, name)
 	if err != nil {
@@ -75,7 +73,6 @@ func answered(ctx context.Context, err error) error {
 	return err
 }
 
-// progressText describes a progress report.
 func progressText(name string, r client.Progress) string {
 	text := "calling " + terminal.Plain(name)
 	if r.Total > 0 {
@@ -297,7 +294,6 @@ never overwritten.`,
 	return cmd
 }
 
-// address prints the URI and the description of a resource.
 func (p *Printer) address(uri, mimeType, name, description string) error {
 	head := terminal.Line(uri)
 	if mimeType != "" {
@@ -327,7 +323,6 @@ func newPrompts(env Env) *cobra.Command {
 	})
 }
 
-// promptUsage describes the arguments of a prompt.
 func promptUsage(p mcp.Prompt) string {
 	var all []string
 	for _, a := range p.Arguments {
@@ -355,13 +350,11 @@ func newPrompt(env Env) *cobra.Command {
 	return cmd
 }
 
-// listPrompts lists the prompts of a server.
 func listPrompts(ctx context.Context, c *client.Client) ([]mcp.Prompt, error) {
 	entries, err := c.Entries(ctx, "prompts/list", "prompts", "prompts")
 	return decode[mcp.Prompt](entries), err
 }
 
-// prompt gets a prompt and prints it.
 func (s *session) prompt(ctx context.Context, name string, words []string) error {
 	all, err := listPrompts(ctx, s.Client)
 	if err != nil {
@@ -401,7 +394,6 @@ func (s *session) prompt(ctx context.Context, name string, words []string) error
 	return nil
 }
 
-// promptArguments parses the arguments of a prompt.
 func promptArguments(p mcp.Prompt, words []string) (map[string]string, error) {
 	given := map[string]string{}
 	for _, word := range words {

@@ -46,7 +46,6 @@ func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 	}
 }
 
-// suggest connects to the server that a command line means, and asks it for suggestions.
 func (c *command) suggest(ctx context.Context, args []string, prefix string, suggest suggestion) []string {
 	if ctx == nil {
 		ctx = context.Background()
@@ -81,7 +80,6 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 	}
 }
 
-// completeCall suggests tools, their arguments, and values of arguments.
 func completeCall(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	tools, err := c.Tools(ctx)
 	if err != nil {
@@ -123,10 +121,8 @@ func isGiven(words []string, name string) bool {
 	return false
 }
 
-// list reports whether the property may be repeated.
 func (p *property) list() bool { return slices.Contains(p.kinds, "array") }
 
-// suggestValues suggests name=value pairs.
 func (p *property) suggestValues() []string {
 	from := p
 	if p.list() && p.items != nil {
@@ -142,7 +138,6 @@ func (p *property) suggestValues() []string {
 	return all
 }
 
-// completeRead suggests the URIs of resources.
 func completeRead(ctx context.Context, c *client.Client, words []string, _ string) []string {
 	if len(words) > 0 {
 		return nil
@@ -158,7 +153,6 @@ func completeRead(ctx context.Context, c *client.Client, words []string, _ strin
 	return all
 }
 
-// completePrompt suggests prompts, their arguments, and the values that the server suggests.
 func completePrompt(ctx context.Context, c *client.Client, words []string, prefix string) []string {
 	prompts, err := listPrompts(ctx, c)
 	if err != nil {

@@ -232,7 +232,6 @@ func Interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 // ErrInterrupted says that the user interrupted a command.
 var ErrInterrupted = errors.New("interrupted")
 
-// exitStatus gives an error the type that leads to the right exit code.
 func exitStatus(ctx context.Context, err error) error {
 	if _, usage := errors.AsType[*terminal.UsageError](err); err == nil || usage {
 		return err

@@ -50,7 +50,6 @@ func (p *Printer) entry(head, description string) error {
 	return p.Text(head)
 }
 
-// content prints blocks.
 func (p *Printer) content(blocks []mcp.Content) error {
 	for _, block := range blocks {
 		if err := p.block(block); err != nil {
@@ -84,7 +83,6 @@ func (p *Printer) block(block mcp.Content) error {
 	return p.structured(raw)
 }
 
-// resource prints the text of a resource, or writes its blob to a file.
 func (p *Printer) resource(c mcp.ResourceContents) error {
 	if c.Blob == nil {
 		return p.Text(c.Text)
@@ -92,7 +90,6 @@ func (p *Printer) resource(c mcp.ResourceContents) error {
 	return p.file(lastPart(c.URI), c.MIMEType, c.Blob)
 }
 
-// structured prints indented JSON as text.
 func (p *Printer) structured(raw json.RawMessage) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, "", "  "); err != nil {
@@ -101,7 +98,6 @@ func (p *Printer) structured(raw json.RawMessage) error {
 	return p.Text(b.String())
 }
 
-// file writes a file, and prints its path.
 func (p *Printer) file(name, mimeType string, data []byte) error {
 	path, err := save(p.dir, name, mimeType, data)
 	if err != nil {
@@ -182,7 +178,6 @@ func fileName(name, mimeType string) (stem, ending string) {
 	return stem, ending
 }
 
-// endingOf returns the file extension for a MIME type.
 func endingOf(mimeType string) string {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
@@ -200,7 +195,6 @@ func endingOf(mimeType string) string {
 	return ".bin"
 }
 
-// lastPart returns the last part of a URI that is not empty.
 func lastPart(uri string) string {
 	if at := strings.IndexAny(uri, "?#"); at >= 0 {
 		uri = uri[:at]

@@ -33,7 +33,6 @@ func NewAsker(env Env, progress *terminal.Progress) *Asker {
 	return &Asker{bufio.NewReader(env.In), env.Err, progress}
 }
 
-// suggested shows a default.
 func suggested(text string) string {
 	if text == "" {
 		return ""
@@ -48,7 +47,6 @@ func (a *Asker) Line(ctx context.Context, question, fallback string) (string, er
 	return cmp.Or(text, fallback), err
 }
 
-// line prints a prompt and reads a line.
 func (a *Asker) line(ctx context.Context, question string) (string, error) {
 	a.progress.End()
 	fmt.Fprint(a.out, question)
@@ -93,7 +91,6 @@ func (a *Asker) consent(ctx context.Context, question string) (mcp.Action, error
 	}
 }
 
-// visit asks the user to open a page.
 func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
 	a.progress.End()
 	fmt.Fprintf(a.out, "The server asks you to open a page: %s\n  %s\n", terminal.Plain(e.Message), terminal.Plain(e.URL))
@@ -102,7 +99,6 @@ func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
 	return err
 }
 
-// form asks for the fields of a form.
 func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
 	a.progress.End()
 	fmt.Fprintf(a.out, "The server asks: %s\n", terminal.Plain(e.Message))
@@ -161,7 +157,6 @@ func (a *Asker) field(ctx context.Context, p *property, form json.RawMessage) (j
 	}
 }
 
-// choices prints the titles of the values of an enum.
 func (a *Asker) choices(p *property) {
 	if p.items != nil {
 		p = p.items
@@ -196,7 +191,6 @@ func (p *property) answer(text string) (json.RawMessage, error) {
 	return strictjson.Marshal(all)
 }
 
-// fits validates one field of a form against its schema.
 func fits(form json.RawMessage, name string, value json.RawMessage) error {
 	var parts struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -211,7 +205,6 @@ func fits(form json.RawMessage, name string, value json.RawMessage) error {
 	return compiled.Validate(value)
 }
 
-// question asks whether the user wants to answer.
 func question(n int) string {
 	if n == 1 {
 		return "Answer one question?"
@@ -292,7 +285,6 @@ func follow(document, raw json.RawMessage) map[string]json.RawMessage {
 	return all
 }
 
-// lookUp resolves a reference within a document.
 func lookUp(document json.RawMessage, reference string) json.RawMessage {
 	path, ok := strings.CutPrefix(reference, "#")
 	if !ok {
@@ -313,7 +305,6 @@ func lookUp(document json.RawMessage, reference string) json.RawMessage {
 	return at
 }
 
-// A reader reads the subschemas of a document.
 type reader struct {
 	document json.RawMessage
 	left     int // subschemas that may still be read
@@ -350,7 +341,6 @@ func (r *reader) property(raw json.RawMessage, depth int) property {
 	return p
 }
 
-// choose adds what the branches of anyOf or oneOf allow.
 func (r *reader) choose(p *property, branches json.RawMessage, depth int) {
 	closed := true
 	var kinds []string
@@ -382,7 +372,6 @@ func (r *reader) choose(p *property, branches json.RawMessage, depth int) {
 	}
 }
 
-// kindsOf reads the member "type" of a schema.
 func kindsOf(raw json.RawMessage) []string {
 	if kind, ok := strictjson.Unquote(raw); ok {
 		return []string{kind}
@@ -403,7 +392,6 @@ func (p *property) usage() string {
 	return text
 }
 
-// what describes the values of the property.
 func (p *property) what() string {
 	var choices []string
 	for _, value := range p.enum {

@@ -41,7 +41,6 @@ func refuseUnknown(cmd *cobra.Command) {
 	}
 }
 
-// checkTopic refuses to help with a command that does not exist.
 func checkTopic(help *cobra.Command, args []string) error {
 	if found, rest, err := help.Root().Find(args); err != nil || found == nil || len(rest) > 0 {
 		return fmt.Errorf("there is no command %q to help with", strings.Join(args, " "))

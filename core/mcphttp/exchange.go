@@ -76,7 +76,6 @@ func (e *exchange) Send(msg []byte) error {
 	return e.stream.add(msg)
 }
 
-// begin makes the response a stream. mu is held.
 func (e *exchange) begin() {
 	e.setSessionID()
 	if e.session != nil {
@@ -169,7 +168,6 @@ func (e *exchange) Respond(msg []byte, err error) {
 // maxBuffer is the size limit of a buffer that is kept for other responses.
 const maxBuffer = 64 << 10
 
-// accept responds to a message that gets no answer.
 func (e *exchange) accept() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -255,7 +253,6 @@ func (e *exchange) status(err error) int {
 	return http.StatusOK
 }
 
-// write responds with one message.
 func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 	header := w.Header()
 	header["Content-Type"] = h.headers.json
@@ -275,7 +272,6 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 // sets the Content-Length itself, and writing does not block.
 const maxUnflushed = 2 << 10
 
-// serveInitialize serves initialize, which begins a session.
 func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
 	client, ok := h.takePlace(e, m)
 	if !ok {

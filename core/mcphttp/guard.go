@@ -52,7 +52,6 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.serve(w, r)
 }
 
-// serve passes a request to the handler, or refuses it.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	if r.Method != http.MethodPost || r.URL.Path != g.Path {
@@ -89,7 +88,6 @@ func (g *guard) setNoStore(header http.Header) {
 	header["X-Content-Type-Options"] = g.headers.noSniff
 }
 
-// serveExtra serves a path other than the handler's.
 func (g *guard) serveExtra(w http.ResponseWriter, r *http.Request) {
 	page := g.Extra[r.URL.Path]
 	switch {
@@ -221,7 +219,6 @@ func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter 
 // maxShown is how much of what a client sent is repeated to it or logged.
 const maxShown = 200
 
-// clip shortens what a client sent.
 func clip(text string) string { return strictjson.Clip(text, maxShown) }
 
 // clearReadDeadline removes the read deadline of a request once its body has been read: the

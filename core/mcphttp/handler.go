@@ -128,7 +128,6 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// orDefault returns n, or the default if n is not positive.
 func orDefault[N int | int64 | time.Duration](n, otherwise N) N {
 	if n > 0 {
 		return n
@@ -163,7 +162,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers a request with an error of JSON-RPC and a status.
 func (h *Handler) refuse(w http.ResponseWriter, status int, id jsonrpc.ID, e *jsonrpc.Error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
@@ -213,7 +211,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	calls := int64(max(requests, 1))
 	defer h.calls.Add(-calls)
 	if n := h.calls.Add(calls); requests > 0 && (h.closing.Load() || n > int64(h.o.MaxCalls)) { // calls in flight may wait for the other messages
-		h.refuseCall(e)
+		err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, which is the limit: retry later", h.o.MaxCalls)
+		if h.closing.Load() {
+			e.w.Header().Set("Connection", "close")
+			err = jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing)
+		}
+		h.refuse(e.w, http.StatusServiceUnavailable, e.msg.ID(), err)
 		return
 	}
 	defer e.finish()
@@ -237,17 +240,6 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) *exchange {
 	return nil
 }
 
-// refuseCall refuses a request because of MaxCalls or of Shutdown.
-func (h *Handler) refuseCall(e *exchange) {
-	err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, which is the limit: retry later", h.o.MaxCalls)
-	if h.closing.Load() {
-		e.w.Header().Set("Connection", "close")
-		err = jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing)
-	}
-	h.refuse(e.w, http.StatusServiceUnavailable, e.msg.ID(), err)
-}
-
-// acceptable checks Content-Type and Accept. A missing Accept accepts everything.
 func acceptable(header http.Header) (status int, why string) {
 	kind, accept := header["Content-Type"], header["Accept"]
 	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
@@ -263,7 +255,6 @@ func acceptable(header http.Header) (status int, why string) {
 	return http.StatusNotAcceptable, "Accept must include application/json and text/event-stream"
 }
 
-// accepts reports whether Accept headers include a media type.
 func accepts(accept []string, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for _, line := range accept {
@@ -310,7 +301,6 @@ func (h *Handler) readBody(r *http.Request) (raw []byte, status int, why string)
 	}
 }
 
-// tooLarge is the reason to refuse a message above MaxBody.
 func (h *Handler) tooLarge() string {
 	return fmt.Sprintf("the message is larger than %d bytes", h.o.MaxBody)
 }
@@ -370,7 +360,6 @@ func single(values []string) (string, bool) {
 	return "", false
 }
 
-// serveStateless serves a message that belongs to no session.
 func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	switch {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
@@ -393,7 +382,6 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	}
 }
 
-// serveInSession serves a message of a session.
 func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
 	s := h.find(id, e.r)
 	if s == nil {

@@ -75,7 +75,6 @@ func (p *originPolicy) allowsHost(host string) bool {
 	return !p.loopback || p.knowsHost(host)
 }
 
-// knowsHost reports whether a host is a name of this machine or listed.
 func (p *originPolicy) knowsHost(host string) bool {
 	if p.hosts[host] {
 		return true
@@ -142,7 +141,6 @@ func isName(text string) bool {
 	return text != "" && !strings.ContainsAny(text, ":[]")
 }
 
-// bracket formats an address for a Host header.
 func bracket(ip net.IP) string {
 	if ip.To4() == nil {
 		return "[" + ip.String() + "]"

@@ -210,7 +210,6 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 	return o
 }
 
-// check checks the address, the paths, sizes and times.
 func (o ServeOptions) check() error {
 	if o.MaxHeader < 0 {
 		return &OptionError{"MaxHeader", strconv.Itoa(o.MaxHeader), "must not be negative"}

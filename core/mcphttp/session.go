@@ -34,7 +34,6 @@ func (h *Handler) newSession(r *http.Request, client string) *session {
 	return s
 }
 
-// release notes that a request no longer uses the session.
 func (s *session) release() {
 	s.used.Store(true) // before using, so that the sweep sees one of the two
 	s.using.Add(-1)
@@ -76,7 +75,6 @@ func (h *Handler) countPlace(client string) error {
 	return nil
 }
 
-// givePlace undoes takePlace.
 func (h *Handler) givePlace(client string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +135,6 @@ func (h *Handler) find(id string, r *http.Request) *session {
 	return s
 }
 
-// sweepInterval is the time between two sweeps.
 func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
 
 // sweep ends the sessions that have been idle for too long. It runs again as long as there are
@@ -167,7 +164,6 @@ func (h *Handler) sweep() {
 	}
 }
 
-// delete ends a session at the request of its client.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 	if s := h.named(w, r); s != nil {
 		defer s.release()
@@ -208,7 +204,6 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	h.pump(w, r.WithContext(known), rest)
 }
 
-// named finds the session of a GET or a DELETE, or refuses the request.
 func (h *Handler) named(w http.ResponseWriter, r *http.Request) *session {
 	version, id, err := sessionHeaders(r.Header)
 	if err != nil {

@@ -49,7 +49,6 @@ type event struct {
 // cost is what an event counts for the size limit.
 func (e event) cost() int { return len(e.data) + 64 }
 
-// open starts the stream of a call.
 func (all *streams) open() *stream {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -63,10 +62,8 @@ func (all *streams) open() *stream {
 // stream ends; any other drops events before the answer.
 func (all *streams) openOnce(whole bool) *stream { return &stream{streams: all, whole: whole} }
 
-// lasts reports whether a client can resume the stream.
 func (s *stream) lasts() bool { return s.name != "" }
 
-// ownStream returns the stream for messages that belong to no call.
 func (all *streams) ownStream() *stream {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -85,7 +82,6 @@ func (all *streams) ownLocked() *stream {
 
 var errSlow = errors.New("the client reads too slowly")
 
-// add appends a message.
 func (s *stream) add(msg []byte) error {
 	return s.append(event{data: oneLine(msg)}, false)
 }
@@ -104,7 +100,6 @@ func (s *stream) finish(msg []byte) {
 	_ = s.append(event{data: oneLine(msg)}, true) // a client that is gone misses nothing
 }
 
-// oneLine returns a copy of a message without line breaks.
 func oneLine(msg []byte) []byte {
 	msg = slices.Clone(msg)
 	for i, c := range msg {
@@ -209,7 +204,6 @@ func (all *streams) drop(s *stream) {
 	all.calls = slices.DeleteFunc(all.calls, func(one *stream) bool { return one == s })
 }
 
-// end ends the stream without a last message.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +217,6 @@ func (s *stream) endLocked() {
 	s.wake()
 }
 
-// finishAll ends all streams.
 func (all *streams) finishAll() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -236,7 +229,6 @@ func (all *streams) finishAll() {
 	}
 }
 
-// forget drops the streams of calls that finished before a time.
 func (all *streams) forget(before int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -298,7 +290,6 @@ const (
 	readerLost                     // it has missed events of a whole stream
 )
 
-// read returns a reader that starts with an event.
 func (s *stream) read(from int) *reader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,7 +302,6 @@ func (s *stream) readLocked(from int) *reader {
 	return s.reader
 }
 
-// primeOnce marks a stream that is empty.
 func (r *reader) primeOnce() {
 	r.mu.Lock()
 	empty := r.first+len(r.events) == 0
@@ -384,7 +374,6 @@ func (r *reader) more(dst []byte) ([]byte, readerState) {
 	return dst, readerWaits
 }
 
-// appendEvent appends the event with a number, in the format of the stream.
 func (s *stream) appendEvent(dst []byte, n int) []byte {
 	e := s.events[n-s.first]
 	if s.lasts() {
@@ -471,7 +460,6 @@ func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, 
 	return control.Flush()
 }
 
-// done notes that the reader has been sent the whole stream.
 func (r *reader) done() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

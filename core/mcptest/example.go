@@ -68,7 +68,6 @@ func (c *Client) CheckResource(t testing.TB, e Example) {
 	e.check(t, fmt.Sprint(e.Input), strings.Join(texts, "\n"), err, sameText)
 }
 
-// check compares a result with the one that the example expects.
 func (e Example) check(t testing.TB, name, got string, err error, same func(got, want string) bool) {
 	t.Helper()
 	want, isText := e.Output.(string)

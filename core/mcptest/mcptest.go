@@ -25,7 +25,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"path"
 	"strings"
@@ -57,7 +56,7 @@ type Client struct {
 // the test. The server logs to the output of the test.
 func Serve(t testing.TB, register ...func(*mcp.Server) error) *Client {
 	t.Helper()
-	panics := newPanicLog(t.Output())
+	panics := &panicLog{slog.NewTextHandler(t.Output(), nil), &lastPanic{}}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{Logger: slog.New(panics)})
 	for _, r := range register {
 		if err := r(s); err != nil {
@@ -87,7 +86,7 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	if o.Timeout == 0 {
 		o.Timeout = time.Hour // go test has a timeout of its own
 	}
-	c := &Client{t: t, notifications: newInbox()}
+	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
 		c.notifications.put(Notification{method, params})
@@ -121,7 +120,6 @@ func (c *Client) CallContext(ctx context.Context, method string, params, result 
 	return c.addPanic(c.client.Request(ctx, method, params, result))
 }
 
-// addPanic adds the last panic of the server to an error.
 func (c *Client) addPanic(err error) error {
 	if text := c.panics.take(); text != "" && err != nil {
 		return fmt.Errorf("%w: %s", err, text)
@@ -239,14 +237,11 @@ func (c *Client) Received() []Notification {
 	return append([]Notification(nil), c.notifications.list...)
 }
 
-// An inbox is a queue of notifications.
 type inbox struct {
 	mu   sync.Mutex
 	list []Notification
 	more chan struct{} // closed by put
 }
-
-func newInbox() *inbox { return &inbox{more: make(chan struct{})} }
 
 func (b *inbox) put(n Notification) {
 	b.mu.Lock()
@@ -279,11 +274,6 @@ type panicLog struct {
 type lastPanic struct {
 	mu   sync.Mutex
 	text string
-}
-
-// newPanicLog returns a handler that writes all other records to out.
-func newPanicLog(out io.Writer) *panicLog {
-	return &panicLog{slog.NewTextHandler(out, nil), &lastPanic{}}
 }
 
 // Handle implements [slog.Handler].

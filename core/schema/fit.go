@@ -32,7 +32,6 @@ func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 	return f.check(s.root, t, spot{}, false)
 }
 
-// A fitting is one comparison of a schema with a type.
 type fitting struct {
 	direction Direction
 	exact     bool
@@ -93,7 +92,6 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 	return nil
 }
 
-// seen reports whether p has been compared before, and remembers it.
 func (f *fitting) seen(p pair) bool {
 	if f.done == nil {
 		f.done = make(map[pair]bool)
@@ -171,7 +169,6 @@ func (f *fitting) alternatives(branches []*node, form kinds, t reflect.Type, at 
 	return nil
 }
 
-// object compares the properties of a schema with the fields of a struct.
 func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) error {
 	fields := strictjson.Fields(t, f.direction == Output)
 	find := func(key string) *strictjson.Field {
@@ -227,7 +224,6 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 	return nil
 }
 
-// optional reports whether a field may be left out.
 func (f *fitting) optional(field *strictjson.Field) bool {
 	if f.direction == Output {
 		return field.Omits || field.Indirect
@@ -243,7 +239,6 @@ func presence(required bool) string {
 	return "optional"
 }
 
-// preset compares the default of a field with that in its schema.
 func (f *fitting) preset(n *node, field *strictjson.Field, at spot) error {
 	if f.direction == Output {
 		return nil
@@ -265,7 +260,6 @@ func (f *fitting) preset(n *node, field *strictjson.Field, at spot) error {
 	return nil
 }
 
-// dictionary compares the properties of a schema with the values of a map.
 func (f *fitting) dictionary(r *objectRules, elem reflect.Type, at spot) error {
 	values := []*node{r.additional}
 	for _, key := range r.known {

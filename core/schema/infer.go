@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"encoding"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -31,18 +30,6 @@ func (d Direction) String() string {
 	return "input"
 }
 
-// A Schemer gives its whole schema, a JSON object, for a type whose schema cannot be inferred. The
-// method is called on the zero value.
-type Schemer interface{ JSONSchema() string }
-
-// An Enumerator lists the values of a type: what its constants are. The method is called on the
-// zero value.
-type Enumerator interface{ SchemaEnum() []any }
-
-// A Describer describes a type. Fields of that type have its description unless their tag has one. The
-// method is called on the zero value.
-type Describer interface{ SchemaDescription() string }
-
 // Infer returns the schema of a Go type, as a document. It describes what package strictjson reads,
 // or what encoding/json writes.
 //
@@ -58,33 +45,66 @@ type Describer interface{ SchemaDescription() string }
 //
 // A type that has no form in JSON, or one of its own by MarshalJSON or UnmarshalJSON, is an error.
 func Infer(t reflect.Type, d Direction) (string, error) {
-	in := &inference{output: d == Output, defs: map[string]string{}, names: map[string]reflect.Type{}}
-	in.direct, in.plain, in.headers = true, true, map[string]string{}
-	made, err := in.document(t)
+	made, err := InferFrom(reflected{t}, d)
 	if err != nil {
 		return "", fmt.Errorf("infer %v schema of %v: %w", d, t, err)
 	}
-	return made.String(), nil
+	return made.Schema, nil
 }
 
-// An inference is the making of one schema.
+// An Inferred is the schema of a type.
+type Inferred struct {
+	Schema      string
+	HasDefaults bool // a field of the input has a default
+	HasHeaders  bool // a field of the input has a header
+}
+
+// InferFrom is [Infer] for a type that is described by something else than reflection. Its error is
+// a [*TypeError].
+func InferFrom(t Type, d Direction) (Inferred, error) {
+	in := &inference{output: d == Output, defs: map[string]string{}, names: map[string]any{}}
+	in.direct, in.plain, in.headers = true, true, map[string]string{}
+	made, err := in.document(t)
+	return Inferred{made.String(), in.preset, len(in.headers) > 0}, err
+}
+
+// A TypeError says why a type has no schema.
+type TypeError struct {
+	Fields []Field // from the type to the field that is wrong
+	Given  Type    // the type whose own schema is wrong, or nil
+	Err    error
+}
+
+func (e *TypeError) Error() string {
+	if len(e.Fields) == 0 {
+		return e.Err.Error()
+	}
+	var names []string
+	for _, f := range e.Fields {
+		names = append(names, f.Name)
+	}
+	return "field " + strings.Join(names, ".") + ": " + e.Err.Error()
+}
+
+func (e *TypeError) Unwrap() error { return e.Err }
+
 type inference struct {
 	output bool
 
-	doing  []reflect.Type    // named types from the root to the one in hand
-	shared []reflect.Type    // types that have a definition, because they contain themselves
+	doing  []any             // the IDs of declared types from the root to the one in hand
+	shared []any             // those that have a definition, because they contain themselves
 	defs   map[string]string // the definitions, by name
-	names  map[string]reflect.Type
-	size   int      // how many types have been looked at
-	path   []string // Go names from the root to the field in hand
+	names  map[string]any    // the IDs of the types that have them
+	size   int               // how many types have been looked at
+	path   []Field           // from the root to the field in hand
 
 	direct  bool              // no pointer leads to the field in hand, so that it can have a default
+	preset  bool              // a field has a default
 	plain   bool              // the field in hand is reached through properties alone
 	headers map[string]string // the fields that have one, by its name in lower case
 }
 
-// document is the schema of the root.
-func (in *inference) document(t reflect.Type) (Keywords, error) {
+func (in *inference) document(t Type) (Keywords, error) {
 	made, err := in.of(t)
 	if err != nil || len(in.defs) == 0 {
 		return made, err
@@ -102,58 +122,50 @@ func (in *inference) document(t reflect.Type) (Keywords, error) {
 }
 
 // again is the schema of a type that has a definition, or of a pointer to it, written out.
-func (in *inference) again(t reflect.Type) (Keywords, error) {
-	for t.Kind() == reflect.Pointer && !isNamed(t) {
+func (in *inference) again(t Type) (Keywords, error) {
+	for isPointer(t) {
 		t = t.Elem()
 	}
-	in.shared = slices.DeleteFunc(in.shared, func(other reflect.Type) bool { return other == t })
+	in.shared = slices.DeleteFunc(in.shared, func(other any) bool { return other == t.ID() })
 	in.doing, in.headers = nil, map[string]string{}
 	return in.inline(t)
 }
 
-// fail is an error about the field in hand.
 func (in *inference) fail(format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
-	if len(in.path) == 0 {
-		return err
-	}
-	return fmt.Errorf("field %s: %w", strings.Join(in.path, "."), err)
+	return &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
 }
 
 // of is the schema of a type. A type that contains itself becomes a reference to a definition.
-func (in *inference) of(t reflect.Type) (Keywords, error) {
+func (in *inference) of(t Type) (Keywords, error) {
 	const most = 20_000
 	if in.size++; in.size > most {
-		return nil, fmt.Errorf("the schema would have more than %d parts; use a smaller type", most)
+		return nil, in.fail("the schema would have more than %d parts; use a smaller type", most)
 	}
-	if !isNamed(t) {
+	id := t.ID()
+	if id == nil {
 		return in.under(t)
 	}
-	if slices.Contains(in.doing, t) && !slices.Contains(in.shared, t) {
-		in.shared = append(in.shared, t)
+	if slices.Contains(in.doing, id) && !slices.Contains(in.shared, id) {
+		in.shared = append(in.shared, id)
 	}
-	if slices.Contains(in.shared, t) {
+	if slices.Contains(in.shared, id) {
 		return in.reference(t)
 	}
 	made, err := in.inline(t)
-	if err == nil && slices.Contains(in.shared, t) { // it was found to contain itself meanwhile
+	if err == nil && slices.Contains(in.shared, id) { // it was found to contain itself meanwhile
 		return in.reference(t)
 	}
 	return made, err
 }
 
-// isNamed reports whether a type is declared somewhere: only such a type can contain itself.
-func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
-
-// inline is the schema of a named type, written out.
-func (in *inference) inline(t reflect.Type) (Keywords, error) {
-	in.doing = append(in.doing, t)
+func (in *inference) inline(t Type) (Keywords, error) {
+	in.doing = append(in.doing, t.ID())
 	defer func() { in.doing = in.doing[:len(in.doing)-1] }()
-	return in.named(t)
+	return in.declared(t)
 }
 
 // reference refers to the definition of a type, and makes it if it does not exist.
-func (in *inference) reference(t reflect.Type) (Keywords, error) {
+func (in *inference) reference(t Type) (Keywords, error) {
 	name := in.definition(t)
 	if _, made := in.defs[name]; !made {
 		in.defs[name] = "" // so that it is made once
@@ -170,13 +182,13 @@ func (in *inference) reference(t reflect.Type) (Keywords, error) {
 }
 
 // definition is the name of a type's definition. Types that would have the same one are numbered.
-func (in *inference) definition(t reflect.Type) string {
+func (in *inference) definition(t Type) string {
 	base := DefinitionName(t.Name())
 	name := base
 	for n := 2; ; n++ {
 		other, taken := in.names[name]
-		if !taken || other == t {
-			in.names[name] = t
+		if !taken || other == t.ID() {
+			in.names[name] = t.ID()
 			return name
 		}
 		name = base + strconv.Itoa(n)
@@ -205,21 +217,15 @@ func DefinitionName(goName string) string {
 	return strings.Join(words, "_")
 }
 
-// named is the schema of a named type: what is known of it, what it says of itself, or what is
-// under it.
-func (in *inference) named(t reflect.Type) (Keywords, error) {
-	switch t {
-	case reflect.TypeFor[time.Time]():
-		return OfType("string").With("format", `"date-time"`), nil
-	case reflect.TypeFor[time.Duration]():
-		return OfType("integer"), nil
-	case reflect.TypeFor[json.RawMessage]():
-		return Keywords{}, nil
-	case reflect.TypeFor[json.Number]():
-		return OfType("number"), nil
+// declared is the schema of a declared type: what is known of it, what it says of itself, or what
+// is under it.
+func (in *inference) declared(t Type) (Keywords, error) {
+	if made, ok := Known(t.Name()); ok {
+		return made, nil
 	}
-	if own, ok := zero[Schemer](t); ok {
-		return in.given(t, own.JSONSchema())
+	text, ok, err := t.Given()
+	if ok || err != nil {
+		return in.given(t, text, err)
 	}
 	made, ok, err := in.marshalled(t)
 	if !ok && err == nil {
@@ -228,63 +234,56 @@ func (in *inference) named(t reflect.Type) (Keywords, error) {
 	if err != nil || len(made) == 0 {
 		return made, err
 	}
-	values, err := enumeration(t)
+	values, err := t.Enum()
+	if err != nil {
+		return nil, in.fail("%w", err)
+	}
 	if values != "" {
 		made = Keywords{made[0]}.With("enum", values)
 	}
-	return made, err
+	return made, nil
 }
 
-// zero is the zero value of a type, or a pointer to one, if it has the methods of I.
-func zero[I any](t reflect.Type) (I, bool) {
-	if !implements[I](t) || t.Kind() == reflect.Interface {
-		var none I
-		return none, false
+// Known returns the schema of a type of the standard library that has its own JSON form.
+func Known(name string) (Keywords, bool) {
+	switch name {
+	case "time.Time":
+		return OfType("string").With("format", `"date-time"`), true
+	case "time.Duration":
+		return OfType("integer"), true
+	case "encoding/json.RawMessage":
+		return Keywords{}, true
+	case "encoding/json.Number":
+		return OfType("number"), true
 	}
-	return reflect.New(t).Interface().(I), true
-}
-
-// implements reports whether a type or the pointer to it has the methods of I.
-func implements[I any](t reflect.Type) bool {
-	i := reflect.TypeFor[I]()
-	return t.Implements(i) || reflect.PointerTo(t).Implements(i)
-}
-
-// enumeration is the values of a type as JSON, or "" if it does not list them.
-func enumeration(t reflect.Type) (string, error) {
-	own, ok := zero[Enumerator](t)
-	if !ok || t.Kind() == reflect.Struct {
-		return "", nil
-	}
-	values, err := strictjson.Marshal(own.SchemaEnum())
-	if err != nil {
-		return "", fmt.Errorf("encode SchemaEnum of %v: %w", t, err)
-	}
-	return string(values), nil
+	return nil, false
 }
 
 // marshalled is the schema of a type that reads or writes itself, if it does.
-func (in *inference) marshalled(t reflect.Type) (Keywords, bool, error) {
-	asJSON, asText := implements[json.Unmarshaler](t), implements[encoding.TextUnmarshaler](t)
+func (in *inference) marshalled(t Type) (Keywords, bool, error) {
+	names := []string{"UnmarshalJSON", "UnmarshalText"}
 	if in.output {
-		asJSON, asText = implements[json.Marshaler](t), implements[encoding.TextMarshaler](t)
+		names = []string{"MarshalJSON", "MarshalText"}
 	}
-	switch {
-	case in.output && asJSON && !t.Implements(reflect.TypeFor[json.Marshaler]()):
-		return nil, true, in.fail("MarshalJSON of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", t)
-	case asJSON:
-		return nil, true, in.fail("%v has its own JSON encoding; give it a method JSONSchema() string, or use another type", t)
-	case in.output && asText && !t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
-		return nil, true, in.fail("MarshalText of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", t)
-	case asText:
+	for i, name := range names {
+		switch has, onValue := t.Marshals(name); {
+		case !has:
+			continue
+		case in.output && !onValue:
+			return nil, true, in.fail("%s of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", name, t)
+		case i == 0:
+			return nil, true, in.fail("%v has its own JSON encoding; %s", t, t.Remedy())
+		}
 		return OfType("string"), true, nil
 	}
 	return nil, false, nil
 }
 
-// given is a schema that a type gives by its method.
-func (in *inference) given(t reflect.Type, text string) (Keywords, error) {
-	_, err := Compile(text)
+// given is the schema that a type has instead of an inferred one.
+func (in *inference) given(t Type, text string, err error) (Keywords, error) {
+	if err == nil {
+		_, err = Compile(text)
+	}
 	switch {
 	case err == nil && !strings.HasPrefix(text, "{"):
 		err = errors.New("must be a JSON object")
@@ -292,7 +291,7 @@ func (in *inference) given(t reflect.Type, text string) (Keywords, error) {
 		err = errors.New("becomes part of another schema, so it cannot have $ref, $defs or $id")
 	}
 	if err != nil {
-		return nil, in.fail("JSONSchema of %v: %w", t, err)
+		return nil, &TypeError{slices.Clone(in.path), t, fmt.Errorf("schema of %v: %w", t, err)}
 	}
 	var made Keywords
 	err = strictjson.Members([]byte(text), func(key, value []byte) error {
@@ -303,8 +302,8 @@ func (in *inference) given(t reflect.Type, text string) (Keywords, error) {
 	return made, err
 }
 
-// under is the schema of a type without a name, or of what is under a named one.
-func (in *inference) under(t reflect.Type) (Keywords, error) {
+// under is the schema of a type without a name, or of what is under a declared one.
+func (in *inference) under(t Type) (Keywords, error) {
 	switch t.Kind() {
 	case reflect.Bool:
 		return OfType("boolean"), nil
@@ -322,7 +321,7 @@ func (in *inference) under(t reflect.Type) (Keywords, error) {
 		defer func() { in.direct = direct }()
 		return in.of(t.Elem()) // whether it may be null is for the holder to say
 	case reflect.Struct:
-		if !isNamed(t) { // the methods of a named one have been looked at
+		if t.ID() == nil { // the methods of a declared one have been looked at
 			if made, ok, err := in.marshalled(t); ok {
 				return made, err
 			}
@@ -345,12 +344,13 @@ func (in *inference) under(t reflect.Type) (Keywords, error) {
 			return Keywords{}, nil
 		}
 		return nil, in.fail("%v is an interface, so its JSON form is unknown; use a struct, or any", t)
+	case reflect.Invalid:
+		return nil, in.fail("the type is not known: something that it refers to is missing or does not compile")
 	}
 	return nil, in.fail(`%v has no JSON form; use another type, or exclude the field with json:"-"`, t)
 }
 
-// element is the schema of what a list or a map holds.
-func (in *inference) element(t reflect.Type) (Keywords, error) {
+func (in *inference) element(t Type) (Keywords, error) {
 	direct, plain := in.direct, in.plain
 	in.direct, in.plain = false, false
 	defer func() { in.direct, in.plain = direct, plain }()
@@ -362,35 +362,37 @@ func (in *inference) element(t reflect.Type) (Keywords, error) {
 }
 
 // isNilable reports whether encoding/json may write a value of the type as null.
-func isNilable(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return true
-	}
-	return false
+func isNilable(t Type) bool {
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
 }
 
+// isPointer reports whether a type is a pointer that has no name.
+func isPointer(t Type) bool { return t.Kind() == reflect.Pointer && t.ID() == nil }
+
 // dictionary is the schema of a map, whose keys encoding/json writes as text.
-func (in *inference) dictionary(t reflect.Type) (Keywords, error) {
+func (in *inference) dictionary(t Type) (Keywords, error) {
 	values, err := in.element(t.Elem())
 	if err != nil {
 		return nil, err
 	}
 	made := OfType("object").With("additionalProperties", values.String())
-	key := t.Key()
-	asText := implements[encoding.TextUnmarshaler](key)
+	key, method := t.Key(), "UnmarshalText"
 	if in.output {
-		asText = implements[encoding.TextMarshaler](key)
+		method = "MarshalText"
 	}
+	isText, _ := key.Marshals(method)
 	switch kind := key.Kind(); {
-	case asText:
+	case isText:
 		return made, nil
 	case kind == reflect.String:
-		enum, err := enumeration(key)
+		enum, err := key.Enum()
+		if err != nil {
+			return nil, in.fail("%w", err)
+		}
 		if enum != "" {
 			made = made.With("propertyNames", Keywords{{"enum", enum}}.String())
 		}
-		return made, err
+		return made, nil
 	case kind >= reflect.Uint && kind <= reflect.Uintptr:
 		return made.With("propertyNames", `{"pattern":"^[0-9]+$"}`), nil
 	case kind >= reflect.Int && kind <= reflect.Int64:
@@ -399,13 +401,12 @@ func (in *inference) dictionary(t reflect.Type) (Keywords, error) {
 	return nil, in.fail("a map with keys of type %v has no JSON form; use string keys", key)
 }
 
-// object is the schema of a struct.
-func (in *inference) object(t reflect.Type) (Keywords, error) {
+func (in *inference) object(t Type) (Keywords, error) {
 	var properties Keywords
 	var required []string
-	for _, f := range strictjson.Fields(t, in.output) {
+	for _, f := range t.Fields(in.output) {
 		depth, direct := len(in.path), in.direct
-		in.path = append(in.path, f.Name)
+		in.path = append(in.path, f)
 		in.direct = direct && !f.Indirect
 		made, optional, err := in.field(f)
 		if err != nil {
@@ -428,8 +429,8 @@ func (in *inference) object(t reflect.Type) (Keywords, error) {
 }
 
 // field is the schema of a field, and whether it may be left out.
-func (in *inference) field(f strictjson.Field) (made Keywords, optional bool, err error) {
-	if f.Tagged && !IsKey(f.Key) {
+func (in *inference) field(f Field) (made Keywords, optional bool, err error) {
+	if f.Tagged && !isKey(f.Key) {
 		return nil, false, in.fail("encoding/json does not accept the name %q in its json tag; use letters, digits, - and _", f.Key)
 	}
 	if f.Quoted {
@@ -437,57 +438,65 @@ func (in *inference) field(f strictjson.Field) (made Keywords, optional bool, er
 	} else if made, err = in.of(f.Type); err != nil {
 		return nil, false, err
 	}
-	tag, err := ParseTag(f.Tag)
-	if err == nil {
-		made, err = tag.Limit(made, f.Quoted)
-	}
+	made, preset, err := in.tagged(made, f)
 	if err != nil {
 		return nil, false, in.fail("schema tag: %w", err)
 	}
-	preset := ""
+	return made, f.Omits || in.output && f.Indirect || !in.output && (isPointer(f.Type) || preset), nil
+}
+
+// tagged is the schema of a field with what its tags say, and whether it has a default.
+func (in *inference) tagged(made Keywords, f Field) (_ Keywords, preset bool, err error) {
+	tag, err := ParseTag(f.Tag)
+	if err != nil {
+		return nil, false, err
+	}
+	if made, err = tag.Limit(made, f.Quoted); err != nil {
+		return nil, false, err
+	}
+	value := ""
 	if tag.Default != nil {
-		if preset, err = in.preset(made, f, tag); err != nil {
-			return nil, false, in.fail("schema tag: %w", err)
+		if value, err = in.fallback(made, f, tag); err != nil {
+			return nil, false, err
 		}
 	}
-	pointer := f.Type.Kind() == reflect.Pointer && !isNamed(f.Type)
-	if !f.Omits && (in.output && isNilable(f.Type) || !in.output && pointer) {
+	if !f.Omits && (in.output && isNilable(f.Type) || !in.output && isPointer(f.Type)) {
 		made = made.OrNull()
 	}
 	if tag.Header != "" && !in.output {
 		if made, err = in.header(made, f, tag); err != nil {
-			return nil, false, in.fail("schema tag: %w", err)
+			return nil, false, err
 		}
 	}
-	if text := describe(f.Type, tag); text != "" {
+	if text := describe(f, tag); text != "" {
 		made = made.With("description", quote(text))
 	}
-	if preset != "" && !in.output { // an output has no defaults
-		made = made.With("default", preset)
+	if value != "" && !in.output { // an output has no defaults
+		made = made.With("default", value)
+		in.preset = true
 	}
-	return made, f.Omits || in.output && f.Indirect || !in.output && (pointer || preset != ""), nil
+	return made, value != "", nil
 }
 
-// IsKey reports whether encoding/json accepts a name that a json tag gives.
-func IsKey(name string) bool {
+// isKey reports whether encoding/json accepts a name that a json tag gives.
+func isKey(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool {
 		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 }
 
-// preset is the default of a field, which must be one that can be set before the input is read.
-func (in *inference) preset(made Keywords, f strictjson.Field, tag Tag) (string, error) {
+// fallback is the default of a field, which must be one that can be set before the input is read.
+func (in *inference) fallback(made Keywords, f Field, tag Tag) (string, error) {
 	switch {
 	case f.Quoted:
 		return "", errors.New(`a value that the json tag puts into a string cannot have a default; remove it, or the option "string"`)
 	case !in.output && !in.direct:
 		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
 	}
-	return tag.DefaultJSON(made, f.Type)
+	return tag.DefaultJSON(made, f.Type.Reflect())
 }
 
-// header adds the header of a field.
-func (in *inference) header(made Keywords, f strictjson.Field, tag Tag) (Keywords, error) {
+func (in *inference) header(made Keywords, f Field, tag Tag) (Keywords, error) {
 	name := strings.ToLower(tag.Header)
 	if !in.plain {
 		return nil, errors.New("only fields of the input itself, and of structs in it, can have a header")
@@ -499,25 +508,13 @@ func (in *inference) header(made Keywords, f strictjson.Field, tag Tag) (Keyword
 	return tag.Mirror(made)
 }
 
-// describe is the description of a field.
-func describe(t reflect.Type, tag Tag) string {
-	if t.Kind() == reflect.Pointer {
+func describe(f Field, tag Tag) string {
+	text, t := cmp.Or(tag.Description, f.Description), f.Type
+	if isPointer(t) {
 		t = t.Elem()
 	}
-	text := tag.Description
-	if own, ok := zero[Describer](t); ok && text == "" {
-		text = own.SchemaDescription()
-	}
-	if t == reflect.TypeFor[time.Duration]() {
-		text = InNanoseconds(text)
+	if t.Name() == "time.Duration" && !strings.Contains(text, "nanosecond") {
+		text = strings.TrimSpace(strings.TrimSuffix(text, ".") + " (in nanoseconds)")
 	}
 	return text
-}
-
-// InNanoseconds adds the unit to the description of a time.Duration, unless it names that.
-func InNanoseconds(text string) string {
-	if strings.Contains(text, "nanosecond") {
-		return text
-	}
-	return strings.TrimSpace(strings.TrimSuffix(text, ".") + " (in nanoseconds)")
 }

@@ -90,8 +90,8 @@ func TestInferErrors(t *testing.T) {
 		{struct{ O own }{}, schema.Input, "field O: schema_test.own has its own JSON encoding; give it a method JSONSchema() string, or use another type"},
 		{own{}, schema.Output, "infer output schema of schema_test.own: schema_test.own has its own JSON encoding"},
 		{struct{ P byPointer }{}, schema.Output, "field P: MarshalText of schema_test.byPointer has a pointer receiver"},
-		{struct{ B badSchema }{}, schema.Input, "field B: JSONSchema of schema_test.badSchema: type: must be string, number"},
-		{struct{ R refSchema }{}, schema.Input, "field R: JSONSchema of schema_test.refSchema: becomes part of another schema, so it cannot have $ref, $defs or $id"},
+		{struct{ B badSchema }{}, schema.Input, "field B: schema of schema_test.badSchema: type: must be string, number"},
+		{struct{ R refSchema }{}, schema.Input, "field R: schema of schema_test.refSchema: becomes part of another schema, so it cannot have $ref, $defs or $id"},
 		{struct {
 			A int `schema:"default=x"`
 		}{}, schema.Input, "field A: schema tag: default x: not of type int"},

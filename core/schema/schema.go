@@ -156,7 +156,6 @@ func newPart(name string, raw []byte, path strictjson.Path) *part {
 	return p
 }
 
-// child returns the child of that name, or nil.
 func (p *part) child(name string) *part {
 	for _, child := range p.children {
 		if child.name == name {
@@ -205,7 +204,6 @@ func (c *compiler) is(want kinds, p *part) bool {
 	return ok
 }
 
-// members reads an object.
 func (c *compiler) members(p *part) []*part {
 	if !c.is(objectKind, p) {
 		return nil
@@ -213,7 +211,6 @@ func (c *compiler) members(p *part) []*part {
 	return p.children
 }
 
-// items reads an array of at least so many items.
 func (c *compiler) items(p *part, least int) []*part {
 	if !c.is(arrayKind, p) {
 		return nil

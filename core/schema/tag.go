@@ -54,7 +54,6 @@ func defaultIn(tag reflect.StructTag) (*string, error) {
 	return found, err
 }
 
-// eachSetting calls set for each setting in the tag "schema" of a field.
 func eachSetting(tag reflect.StructTag, set func(name, value string) error) error {
 	rest := tag.Get("schema")
 	for rest != "" {
@@ -129,24 +128,19 @@ func (t *Tag) set(name, value string) error {
 		t.Default = &value
 	case "header":
 		t.Header = value
-		return checkHeader(value)
+		if value == "" {
+			return errors.New("header has no name; write header=Region")
+		}
+		for _, r := range value {
+			switch {
+			case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("!#$%&'*+-.^_`|~", r):
+			default:
+				return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", value, r)
+			}
+		}
+		return nil
 	default:
 		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
-	}
-	return nil
-}
-
-// checkHeader says what is wrong with the name of a header.
-func checkHeader(name string) error {
-	if name == "" {
-		return errors.New("header has no name; write header=Region")
-	}
-	for _, r := range name {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("!#$%&'*+-.^_`|~", r):
-		default:
-			return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", name, r)
-		}
 	}
 	return nil
 }
@@ -214,7 +208,6 @@ func (t Tag) Limit(k Keywords, quoted bool) (Keywords, error) {
 	return k.Replace("enum", values), err
 }
 
-// enum is the enum of a field as JSON.
 func (t Tag) enum(kind string) (string, error) {
 	values := make([]string, len(t.Enum))
 	for i, text := range t.Enum {
@@ -329,7 +322,6 @@ func (tag Tag) DefaultJSON(k Keywords, t reflect.Type) (string, error) {
 	return value, nil
 }
 
-// defaultJSON is a default as JSON.
 func defaultJSON(t reflect.Type, text string) string {
 	if t.Kind() == reflect.String {
 		return quote(text)
@@ -337,7 +329,6 @@ func defaultJSON(t reflect.Type, text string) string {
 	return text
 }
 
-// setDefault sets v to a default.
 func setDefault(v reflect.Value, text string) error {
 	if kind := v.Kind(); kind != reflect.String && (kind < reflect.Bool || kind > reflect.Float64) {
 		return errors.New("default applies to strings, numbers and booleans only, and not to pointers to them")

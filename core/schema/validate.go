@@ -35,7 +35,6 @@ func (v *validation) spend(n int) bool {
 	return !v.done()
 }
 
-// done reports whether going on is of no use.
 func (v *validation) done() bool {
 	return v.work <= 0 || v.quiet && v.failed
 }
@@ -45,7 +44,6 @@ type stop struct{}
 
 func (stop) Error() string { return "stopped" }
 
-// next is what a walk's callback returns.
 func (v *validation) next() error {
 	if v.done() {
 		return stop{}
@@ -181,7 +179,6 @@ func (v *validation) check(n *node, raw []byte, at *place) {
 	}
 }
 
-// combined checks the schemas that apply to the same value as n.
 func (v *validation) combined(n *node, raw []byte, at *place) {
 	passes := func(n *node) bool { return v.passes(n, raw, at) }
 	for _, other := range n.allOf {
@@ -308,7 +305,6 @@ func excerpt(raw []byte) string {
 	return strictjson.Clip(strings.Join(strings.Fields(string(raw)), " "), maxShown)
 }
 
-// list joins names for a message, up to a limit.
 func list(names []string, separator string) string {
 	if more := len(names) - maxListed; more > 0 {
 		return strings.Join(names[:maxListed], separator) + fmt.Sprintf(" and %d more", more)
@@ -323,7 +319,6 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// arrayRules hold for arrays.
 type arrayRules struct {
 	length   bounds
 	unique   bool
@@ -363,7 +358,6 @@ func (v *validation) array(r *arrayRules, raw []byte, at *place) {
 	}
 }
 
-// unique reports the first two items that are equal.
 func (v *validation) unique(raw []byte, at *place) {
 	seen := make(map[string]int)
 	var form []byte
@@ -380,7 +374,6 @@ func (v *validation) unique(raw []byte, at *place) {
 	})
 }
 
-// objectRules hold for objects.
 type objectRules struct {
 	properties map[string]*node
 	known      []string // the names of properties, as the document orders them
@@ -478,7 +471,6 @@ func (v *validation) presence(r *objectRules, raw []byte, at *place) {
 	}
 }
 
-// unknown is the message for a member that must not be there.
 func (r *objectRules) unknown(key string) string {
 	names, hint := slices.Clone(r.known), ""
 	for _, name := range r.known {
@@ -495,7 +487,6 @@ func (r *objectRules) unknown(key string) string {
 	return "is not a known property; known: " + list(names, ", ") + hint
 }
 
-// textRules hold for strings.
 type textRules struct {
 	length  bounds
 	pattern *regexp.Regexp

@@ -25,7 +25,6 @@ const (
 	nullKind
 )
 
-// kindOf is the kind of a checked value.
 func kindOf(raw []byte) kinds {
 	switch raw[0] {
 	case '{':
@@ -42,12 +41,10 @@ func kindOf(raw []byte) kinds {
 	return numberKind
 }
 
-// allow reports whether raw, which is of the given kind, is in the set.
 func (k kinds) allow(kind kinds, raw []byte) bool {
 	return k&kind != 0 || kind == numberKind && k&integerKind != 0 && isWhole(raw)
 }
 
-// names lists the set for a message, in the order of the constants.
 func (k kinds) names() []string {
 	var names []string
 	for i, name := range []string{"a string", "a number", "an integer", "a boolean", "an array", "an object", "null"} {
@@ -93,7 +90,6 @@ func newLiterals(values []*part) *literals {
 	return l
 }
 
-// among reports whether raw is one of the literals.
 func (v *validation) among(l *literals, raw []byte) bool {
 	if kindOf(raw)&(arrayKind|objectKind) != 0 {
 		return l.forms[string(v.canonical(nil, raw))]
@@ -260,7 +256,6 @@ func parseDecimal(buf, raw []byte) decimal {
 	return d
 }
 
-// whole reports whether d is an integer.
 func (d decimal) whole() bool { return len(d.digits) <= d.exponent || d.sign == 0 }
 
 func isWhole(raw []byte) bool {
@@ -268,7 +263,6 @@ func isWhole(raw []byte) bool {
 	return !bytes.ContainsAny(raw, ".eE") || parseDecimal(buf[:0], raw).whole()
 }
 
-// compare is -1, 0 or 1 as d is less than, equal to or more than other.
 func (d decimal) compare(other decimal) int {
 	if d.sign != other.sign {
 		return cmp.Compare(d.sign, other.sign)

@@ -25,7 +25,6 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// An httpServer is the command serve.
 type httpServer struct {
 	*program
 	listen    mcphttp.ServeOptions
@@ -49,7 +48,6 @@ func (p *program) newServe() *cobra.Command {
 	return cmd
 }
 
-// long returns the help of serve.
 func (s *httpServer) long() string {
 	keys := `On a loopback address, such as the default ` + s.Addr + `, every program of this machine may call, but no web page of another
 origin. If ` + s.keyVariable() + ` is set, to one key or several separated by commas, callers must send one of them
@@ -69,7 +67,6 @@ Processes behind one load balancer need the same key of at least 16 characters i
 state that clients carry between requests while tools ask them questions. By default each process has a random key.`
 }
 
-// examples returns the examples in the help of serve.
 func (s *httpServer) examples() string {
 	const newKey = "=$(openssl rand -hex 32)"
 	lines := []string{s.Name + " serve", s.keyVariable() + newKey + " " + s.Name + " serve --addr :8181"}
@@ -82,7 +79,6 @@ func (s *httpServer) examples() string {
 	return "  " + strings.Join(lines, "\n  ")
 }
 
-// flags adds the flags of serve.
 func (s *httpServer) flags(cmd *cobra.Command) {
 	proxy := "a proxy handles TLS and authentication: allow any address without keys"
 	if s.KeysRequired {
@@ -112,7 +108,6 @@ func (s *httpServer) flags(cmd *cobra.Command) {
 	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may go on after a signal to stop; 0 cancels them at once")
 }
 
-// run serves until an interrupt or SIGTERM.
 func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	if err := s.check(); err != nil {
 		return err
@@ -153,7 +148,6 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
 }
 
-// check returns a usage error for wrong flags.
 func (s *httpServer) check() error {
 	for _, flag := range []struct {
 		name  string
@@ -187,7 +181,6 @@ func (s *httpServer) check() error {
 	return nil
 }
 
-// remedy names the flag that would allow a request that was refused.
 func remedy(err error) string {
 	switch e := err.(type) {
 	case *mcphttp.HostError:
@@ -232,7 +225,6 @@ func (s *httpServer) explain(err error) error {
 	return err
 }
 
-// hostOf returns the host of the public URL.
 func hostOf(publicURL string) (string, error) {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -241,7 +233,6 @@ func hostOf(publicURL string) (string, error) {
 	return u.Host, nil
 }
 
-// addKeys adds the gate for API keys if the environment has any.
 func (s *httpServer) addKeys() error {
 	text, ok := os.LookupEnv(s.keyVariable())
 	if !ok && s.KeysRequired {
@@ -307,7 +298,6 @@ func (s *httpServer) announce(addr net.Addr, scopes map[string][]string) []strin
 	return lines
 }
 
-// callers says who may call.
 func (s *httpServer) callers() string {
 	switch {
 	case len(s.listen.Gates) > 0:
@@ -333,7 +323,6 @@ func (s *httpServer) uncheckedScopes(scopes map[string][]string) string {
 	return "scopes are not checked, because callers are not authenticated: " + strings.Join(slices.Sorted(maps.Keys(scopes)), ", ")
 }
 
-// isUnspecified reports whether addr means all addresses of this machine.
 func isUnspecified(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && tcp.IP.IsUnspecified()

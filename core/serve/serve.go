@@ -101,7 +101,6 @@ func Main(c Config) int {
 	return run(context.Background(), c, os.Args[1:], out, os.Stderr)
 }
 
-// run runs a command line, and returns the exit code.
 func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
 	started := false
 	root := newProgram(c, out, errOut).newRoot()
@@ -124,7 +123,6 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 	return status
 }
 
-// A program is a server with its command line.
 type program struct {
 	Config
 	register    func(ctx context.Context, s *mcp.Server) error
@@ -183,7 +181,6 @@ func (p *program) newVersion() *cobra.Command {
 	}
 }
 
-// addFlags adds the flags of the extensions to a command.
 func (p *program) addFlags(cmd *cobra.Command) {
 	for _, e := range p.extensions {
 		e.Flags(cmd)
@@ -243,10 +240,8 @@ func (p *program) stateKey() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// variable returns the name of an environment variable of the program.
 func (p *program) variable(name string) string { return project.Variable(p.Name, name) }
 
-// keyVariable returns the environment variable for API keys.
 func (p *program) keyVariable() string { return p.variable("api_key") }
 
 func (p *program) newMCP() *cobra.Command {
@@ -332,7 +327,6 @@ func (t *inProcess) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Serv
 	return &mcpcli.Server{Name: t.program.Name, Connect: t.connect}, words, nil
 }
 
-// connect opens the server, and connects a client to it.
 func (t *inProcess) connect(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 	level := slog.LevelWarn
 	if t.common.Verbose {

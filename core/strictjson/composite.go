@@ -78,7 +78,6 @@ func decodeMap(t reflect.Type, elem decoder) decoder {
 	}
 }
 
-// decodeKey sets a map's key from the text that it is in JSON.
 func decodeKey(text string, k reflect.Value) error {
 	if u, ok := k.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return typeError(u.UnmarshalText([]byte(text)))
@@ -165,30 +164,56 @@ func within[Step string | int](step Step, err error) error {
 
 // A Field is a struct field that JSON has a key for.
 type Field struct {
-	reflect.StructField        // Index leads to it through embedded structs
-	Key                 string // its name in JSON
-	Tagged              bool   // the json tag gives the key
-	Quoted              bool   // the option string of the json tag puts the value into a string
-	Omits               bool   // it has the option omitempty or omitzero
-	Indirect            bool   // an embedded pointer leads to it
+	reflect.StructField // Index leads to it through embedded structs
+	Claim
 }
 
-// Fields lists the fields of the struct type t in their order, one for each key. Of fields that claim
-// the same key the least embedded one has it, or else the only one with a tag, or else none:
-// encoding/json's rule. Fields of an embedded pointer to an unexported struct can be written, but not
-// read: they are listed only if written is true.
-func Fields(t reflect.Type, written bool) []Field {
-	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, written)
-	var lost []int
-	for i := range all {
-		if !dominates(all, i) {
-			lost = append(lost, i)
+// A Claim is the key that JSON may have for a struct field.
+type Claim struct {
+	Key      string
+	Depth    int  // the number of structs that it is embedded in
+	Tagged   bool // the json tag gives the key
+	Quoted   bool // the option string of the json tag puts the value into a string
+	Omits    bool // it has the option omitempty or omitzero
+	Indirect bool // an embedded pointer leads to it
+}
+
+// ParseTag reads the json tag of a field with that Go name. Only values of basic types are
+// quotable.
+func ParseTag(tag, name string, quotable bool) Claim {
+	key, options, _ := strings.Cut(tag, ",")
+	c := Claim{Key: cmp.Or(key, name), Tagged: key != ""}
+	for option := range strings.SplitSeq(options, ",") {
+		c.Omits = c.Omits || option == "omitempty" || option == "omitzero"
+		c.Quoted = c.Quoted || option == "string" && quotable
+	}
+	return c
+}
+
+// Dominant returns the fields that get the key that they claim. Of several that claim the same one,
+// the least embedded one gets it, or else the only one with a tag, or else none: encoding/json's
+// rule.
+func Dominant[F any](fields []F, claim func(F) Claim) []F {
+	var found []F
+	for i, field := range fields {
+		c := claim(field)
+		loses := func(other F) bool {
+			o := claim(other)
+			return o.Key == c.Key && (o.Depth < c.Depth || o.Depth == c.Depth && (o.Tagged || !c.Tagged))
+		}
+		if !slices.ContainsFunc(fields[:i], loses) && !slices.ContainsFunc(fields[i+1:], loses) {
+			found = append(found, field)
 		}
 	}
-	for _, i := range slices.Backward(lost) {
-		all = slices.Delete(all, i, i+1)
-	}
-	return all
+	return found
+}
+
+// Fields lists the fields of the struct type t in their order, one for each key. Fields of an
+// embedded pointer to an unexported struct can be written, but not read: they are listed only if
+// written is true.
+func Fields(t reflect.Type, written bool) []Field {
+	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, written)
+	return Dominant(all, func(f Field) Claim { return f.Claim })
 }
 
 // appendFields appends the fields of t, which is reached through outer, and of what it embeds.
@@ -198,7 +223,7 @@ func appendFields(fields []Field, t reflect.Type, outer Field, within []reflect.
 	}
 	within = append(slices.Clip(within), t)
 	for i := range t.NumField() {
-		f := Field{StructField: t.Field(i), Indirect: outer.Indirect}
+		f := Field{StructField: t.Field(i)}
 		inner := f.Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
@@ -214,11 +239,12 @@ func appendFields(fields []Field, t reflect.Type, outer Field, within []reflect.
 		if tag == "-" {
 			continue
 		}
-		name, options, _ := strings.Cut(tag, ",")
+		f.Claim = ParseTag(tag, f.Name, isQuotable(inner.Kind()))
+		f.Depth, f.Indirect = outer.Depth+1, outer.Indirect
 		if len(outer.Index) > 0 {
 			f.Index = append(slices.Clip(outer.Index), i)
 		}
-		if promotes && name == "" {
+		if promotes && !f.Tagged {
 			f.Indirect = f.Indirect || pointer
 			fields = appendFields(fields, inner, f, within, written)
 			continue
@@ -226,33 +252,11 @@ func appendFields(fields []Field, t reflect.Type, outer Field, within []reflect.
 		if !f.IsExported() {
 			continue
 		}
-		f.Key, f.Tagged = cmp.Or(name, f.Name), name != ""
-		for option := range strings.SplitSeq(options, ",") {
-			f.Omits = f.Omits || option == "omitempty" || option == "omitzero"
-			f.Quoted = f.Quoted || option == "string" && isQuotable(inner.Kind())
-		}
 		fields = append(fields, f)
 	}
 	return fields
 }
 
-// dominates reports whether no other field has a better or an equal claim to the key of fields[i].
-func dominates(fields []Field, i int) bool {
-	mine := &fields[i]
-	for j := range fields {
-		other := &fields[j]
-		if j == i || other.Key != mine.Key {
-			continue
-		}
-		switch c := cmp.Compare(len(other.Index), len(mine.Index)); {
-		case c < 0, c == 0 && (other.Tagged || !mine.Tagged):
-			return false
-		}
-	}
-	return true
-}
-
-// isQuotable reports whether the option string of a json tag has an effect.
 func isQuotable(kind reflect.Kind) bool {
 	return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
 }
@@ -296,7 +300,6 @@ func (p plans) fields(t reflect.Type) []field {
 	return fields
 }
 
-// decodeQuoted decodes the value that stands inside a string.
 func decodeQuoted(inside decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		if data[at] == 'n' {

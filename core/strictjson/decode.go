@@ -115,13 +115,11 @@ func (p plans) of(t reflect.Type) decoder {
 	return *d
 }
 
-// decodesItself reports whether a type brings its own decoding.
 func decodesItself(t reflect.Type) bool {
 	ptr := reflect.PointerTo(t)
 	return ptr.Implements(reflect.TypeFor[json.Unmarshaler]()) || ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// encodesItself reports whether a type brings its own encoding.
 func encodesItself(t reflect.Type) bool {
 	ptr := reflect.PointerTo(t)
 	return ptr.Implements(reflect.TypeFor[json.Marshaler]()) || ptr.Implements(reflect.TypeFor[encoding.TextMarshaler]())
@@ -303,7 +301,6 @@ func isNumber(raw []byte) bool {
 	return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9'
 }
 
-// mismatch is the error for a value of another kind than the one wanted.
 func mismatch(want string, raw []byte) error {
 	return &TypeError{Msg: "must be " + want + ", got " + Describe(raw)}
 }

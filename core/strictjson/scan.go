@@ -83,7 +83,6 @@ func (s *scanner) at(i int) byte {
 	return 0
 }
 
-// value reads one value of any kind.
 func (s *scanner) value(i int) int {
 	switch c := s.at(i); {
 	case c == '"':
@@ -119,7 +118,7 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 		s.depth--
 		return i + 1
 	}
-	seen := s.openKeys()
+	seen := keySet{base: s.stack.n}
 	for {
 		if s.at(i) != '"' {
 			return s.unexpected(i, "where a key should stand")
@@ -151,7 +150,7 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 			i = s.space(i + 1)
 		case '}':
 			s.depth--
-			s.closeKeys(seen)
+			s.stack.n = seen.base
 			return i + 1
 		default:
 			return s.unexpected(i, "where a comma or a brace should stand")
@@ -223,7 +222,6 @@ func (s *scanner) number(i int) int {
 	return end
 }
 
-// digits reads one digit or more.
 func (s *scanner) digits(i int) int {
 	start := i
 	for i < len(s.data) && '0' <= s.data[i] && s.data[i] <= '9' {
@@ -368,10 +366,6 @@ type keySet struct {
 	many map[string]struct{}
 }
 
-func (s *scanner) openKeys() keySet { return keySet{base: s.stack.n} }
-
-func (s *scanner) closeKeys(k keySet) { s.stack.n = k.base }
-
 // addKey reports whether a key is new to the object, and remembers it.
 func (s *scanner) addKey(k *keySet, key span) bool {
 	const few = 8 // up to so many, comparing each with each beats hashing
@@ -401,7 +395,6 @@ func (s *scanner) addKey(k *keySet, key span) bool {
 	return true
 }
 
-// text is what a key says, unescaped.
 func (s *scanner) text(key span) []byte {
 	raw := s.data[key.start:key.end]
 	if s.stack.escapes && bytes.IndexByte(raw, '\\') >= 0 {
@@ -474,7 +467,6 @@ func members(data []byte, i int, member func(key []byte, at int) (int, error)) (
 	}
 }
 
-// elements walks the checked array at data[i].
 func elements(data []byte, i int, element func(at int) (int, error)) (int, error) {
 	if data[i] != '[' {
 		return i, mismatch("an array", data[i:])
@@ -494,7 +486,6 @@ func elements(data []byte, i int, element func(at int) (int, error)) (int, error
 	}
 }
 
-// skip returns where the checked value at data[i] ends.
 func skip(data []byte, i int) int {
 	switch data[i] {
 	case '"':
@@ -521,7 +512,6 @@ func skip(data []byte, i int) int {
 	return i
 }
 
-// skipString returns where the checked string at data[i] ends.
 func skipString(data []byte, i int) int {
 	for start := i; ; {
 		quote := bytes.IndexByte(data[i+1:], '"')
@@ -546,7 +536,6 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// textOf is what the checked string raw says.
 func textOf(raw []byte) string {
 	in := raw[1 : len(raw)-1]
 	if bytes.IndexByte(in, '\\') < 0 {

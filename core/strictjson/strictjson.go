@@ -297,7 +297,6 @@ func quoteShort(text []byte) string {
 	return strconv.Quote(string(text))
 }
 
-// decodeRune returns the first rune of s, and how long it is.
 func decodeRune[T ~string | ~[]byte](s T) (rune, int) {
 	var first [utf8.UTFMax]byte
 	return utf8.DecodeRune(first[:copy(first[:], s)])

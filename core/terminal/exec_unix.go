@@ -23,7 +23,6 @@ func Exec(out *os.File, program string, args ...string) (exitCode int, err error
 	return 0, &os.PathError{Op: "exec", Path: program, Err: execFirst(candidates(program), append([]string{program}, args...))}
 }
 
-// candidates returns the paths where a program may be.
 func candidates(program string) []string {
 	if strings.Contains(program, "/") {
 		return []string{program}

@@ -149,7 +149,6 @@ type Env struct {
 	Own       []gen.Generator // the project's own generators, in the program that has them
 }
 
-// generators returns petrock's generators and those of the project.
 func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
 
 // Run runs the command that the arguments name, and returns the exit code. Errors that cobra finds

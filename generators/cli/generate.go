@@ -87,7 +87,6 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	return cmd
 }
 
-// example is how a generator may be used.
 func example(kind string, f *form) []string {
 	switch kind {
 	case "tool":
@@ -171,7 +170,6 @@ func (k kind) value(word string) any {
 	return word
 }
 
-// values are words as JSON has them.
 func (k kind) values(words []string) []any {
 	var all []any
 	for _, word := range words {
@@ -180,7 +178,6 @@ func (k kind) values(words []string) []any {
 	return all
 }
 
-// newForm reads the schema of an input.
 func newForm(schema json.RawMessage) (*form, error) {
 	f := &form{}
 	var document struct {
@@ -215,7 +212,6 @@ func newForm(schema json.RawMessage) (*form, error) {
 	return f, err
 }
 
-// usage is what stands behind the command.
 func (f *form) usage() string {
 	text := ""
 	for _, p := range f.words {
@@ -231,7 +227,6 @@ func (f *form) usage() string {
 	return text
 }
 
-// help says what the words mean.
 func (f *form) help() string {
 	var out strings.Builder
 	for _, p := range f.words {
@@ -274,7 +269,6 @@ func (f *form) flagged() []property {
 	return append([]property{*f.rest}, f.others...)
 }
 
-// flags declares the properties that are flags.
 func (f *form) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String("input", "", "a `file` with all of the input as a JSON object, - for standard input; words and flags beside it win")
@@ -305,7 +299,6 @@ func (f *form) flags(cmd *cobra.Command) {
 	}
 }
 
-// input returns the input as JSON.
 func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error) {
 	input := map[string]any{}
 	if err := f.readsOnce(cmd); err != nil {
@@ -341,7 +334,6 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 	return strictjson.Marshal(input)
 }
 
-// value is what the flag of a property was set to.
 func (p property) value(cmd *cobra.Command) (any, error) {
 	flags, name := cmd.Flags(), p.flag()
 	switch p.Type {
@@ -365,7 +357,6 @@ func (p property) value(cmd *cobra.Command) (any, error) {
 	return p.Type.value(word), err
 }
 
-// readFile returns the contents of a file; - is standard input.
 func readFile(cmd *cobra.Command, flag, file string) ([]byte, error) {
 	var text []byte
 	var err error
@@ -407,7 +398,6 @@ func readText(cmd *cobra.Command, flag, text string) (string, error) {
 	return string(held), err
 }
 
-// readInput reads an input that is given as one JSON object.
 func readInput(cmd *cobra.Command, file string) (map[string]any, error) {
 	text, err := readFile(cmd, "input", file)
 	if err != nil {

@@ -214,7 +214,6 @@ func revert[T any](now, before, after map[string]T) {
 	}
 }
 
-// joined has the keys of both maps.
 func joined[T any](a, b map[string]T) map[string]T {
 	all := maps.Clone(a)
 	if all == nil {

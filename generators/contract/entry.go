@@ -41,7 +41,6 @@ func Breaking(before, after *Contract) []string {
 	return found
 }
 
-// moved says that an address has changed.
 func moved(was, is map[string]any, key string) []string {
 	if was[key] == is[key] {
 		return nil
@@ -49,7 +48,6 @@ func moved(was, is map[string]any, key string) []string {
 	return []string{fmt.Sprintf("%s changed from %v to %v", key, was[key], is[key])}
 }
 
-// promptBreaks says which arguments are gone, or have become required.
 func promptBreaks(was, is map[string]any) []string {
 	byName := func(entry map[string]any) map[string]bool {
 		required := map[string]bool{}
@@ -100,7 +98,6 @@ type schemas struct {
 	root map[string]any
 }
 
-// resolve is the schema that one refers to, or the schema itself.
 func (s schemas) resolve(schema map[string]any) map[string]any {
 	ref, ok := schema["$ref"].(string)
 	if !ok {
@@ -218,7 +215,6 @@ func (b *breaks) limits(path string, was, is map[string]any) {
 	}
 }
 
-// typesOf are the types that a schema names.
 func typesOf(schema map[string]any) []string {
 	if one, ok := schema["type"].(string); ok {
 		return []string{one}
@@ -226,7 +222,6 @@ func typesOf(schema map[string]any) []string {
 	return texts(schema["type"])
 }
 
-// allows reports whether a value of a type is of one of several.
 func allows(list []string, t string) bool {
 	return slices.Contains(list, t) || t == "integer" && slices.Contains(list, "number")
 }

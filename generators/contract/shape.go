@@ -110,7 +110,6 @@ func closing(text string) int {
 	return -1
 }
 
-// isBasic reports whether a name is that of a basic type that JSON has a form for.
 func isBasic(name string) bool { return name == "string" || name == "bool" || bits(name) != 0 }
 
 // bits is the size of a number type, 0 for other types.
@@ -171,7 +170,6 @@ func Describe(changes []Change) string {
 	return strings.Join(said, ", ")
 }
 
-// A comparer compares two shapes.
 type comparer struct {
 	old, now Shape
 	seen     map[[2]string]bool // pairs of struct types
@@ -182,7 +180,6 @@ func (c *comparer) note(path, what string, breaking bool) {
 	c.found = append(c.found, Change{path, what, breaking})
 }
 
-// fields compares the fields of two structs.
 func (c *comparer) fields(path string, old, now []Field) {
 	if path != "" {
 		path += "."
@@ -216,7 +213,6 @@ func (c *comparer) fields(path string, old, now []Field) {
 	}
 }
 
-// written is the type of a field, for people.
 func (f Field) written() string {
 	if f.Quoted {
 		return f.Type + " in a string"
@@ -284,15 +280,21 @@ func Holds(wide, narrow string) bool {
 
 // Has reports whether a shape has a field: JSON names, joined by dots for those of structs inside of it.
 func (s Shape) Has(path string) bool {
+	_, ok := s.at(path)
+	return ok
+}
+
+func (s Shape) at(path string) (found Field, ok bool) {
 	fields := s.Fields
 	for name := range strings.SplitSeq(path, ".") {
 		at := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 		if at < 0 {
-			return false
+			return Field{}, false
 		}
-		fields = s.Types[s.structOf(fields[at])]
+		found = fields[at]
+		fields = s.Types[s.structOf(found)]
 	}
-	return true
+	return found, true
 }
 
 // structOf is the name of the struct type that a field is, points to or holds; empty if it is another type.
@@ -341,27 +343,8 @@ func (s Shape) Names() string {
 
 // Example is an event of the shape, as JSON, without optional fields. There is none if a field has an opaque type.
 func (s Shape) Example() (text string, ok bool) {
-	var out strings.Builder
-	out.WriteByte('{')
-	for _, f := range s.Fields {
-		t, err := ParseType(f.Type)
-		if f.Optional {
-			continue
-		}
-		value := s.example(t, map[string]bool{})
-		if err != nil || value == "" {
-			return "", false
-		}
-		if f.Quoted {
-			value = strconv.Quote(value)
-		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		out.WriteString(strconv.Quote(f.Name) + ":" + value)
-	}
-	out.WriteByte('}')
-	return out.String(), true
+	text = s.object(s.Fields, map[string]bool{})
+	return text, text != ""
 }
 
 // example is a value of a type, empty if none is known. Types that contain themselves end in empty lists.
@@ -392,12 +375,13 @@ func (s Shape) example(t Type, within map[string]bool) string {
 	case Map:
 		return "{}"
 	case Struct:
-		return s.object(t.Name, within)
+		within = maps.Clone(within)
+		within[t.Name] = true
+		return s.object(s.Types[t.Name], within)
 	}
 	return "null"
 }
 
-// list is a list of n values of a type.
 func (s Shape) list(n int, elem Type, within map[string]bool) string {
 	const most = 100
 	value := s.example(elem, within)
@@ -407,12 +391,9 @@ func (s Shape) list(n int, elem Type, within map[string]bool) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
 }
 
-// object is a value of a struct type.
-func (s Shape) object(name string, within map[string]bool) string {
-	within = maps.Clone(within)
-	within[name] = true
+func (s Shape) object(fields []Field, within map[string]bool) string {
 	var members []string
-	for _, f := range s.Types[name] {
+	for _, f := range fields {
 		if f.Optional {
 			continue
 		}
@@ -420,6 +401,9 @@ func (s Shape) object(name string, within map[string]bool) string {
 		value := s.example(t, within)
 		if err != nil || value == "" {
 			return ""
+		}
+		if f.Quoted {
+			value = strconv.Quote(value)
 		}
 		members = append(members, strconv.Quote(f.Name)+":"+value)
 	}
@@ -436,16 +420,11 @@ func (s Shape) recurs(t Type, within map[string]bool) bool {
 
 // StructAt is the name of the struct type that a path leads to; empty if it leads to none. The empty path leads to the shape itself.
 func (s Shape) StructAt(path string) string {
-	fields, name := s.Fields, ""
-	for part := range strings.SplitSeq(path, ".") {
-		at := slices.IndexFunc(fields, func(f Field) bool { return f.Name == part })
-		if at < 0 {
-			return ""
-		}
-		name = s.structOf(fields[at])
-		fields = s.Types[name]
+	f, ok := s.at(path)
+	if !ok {
+		return ""
 	}
-	return name
+	return s.structOf(f)
 }
 
 // Canonical is the path under which the shape first has a field: structs that are used twice have one.

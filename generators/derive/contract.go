@@ -57,7 +57,6 @@ func (c Component) listOf(all *contract.Contract) map[string]json.RawMessage {
 	return nil
 }
 
-// declare adds the capabilities that a server with the component has.
 func (c Component) declare(capabilities map[string]json.RawMessage) {
 	switch {
 	case c.IsTool():
@@ -72,7 +71,6 @@ func (c Component) declare(capabilities map[string]json.RawMessage) {
 	}
 }
 
-// recorded is a command as a contract has it.
 func (c Component) recorded() contract.Command {
 	made := contract.Command{Version: c.version, Versions: map[int]contract.Shape{c.version: c.stored}}
 	for _, o := range c.olders {
@@ -104,10 +102,8 @@ func (c Component) listEntry() (json.RawMessage, error) {
 	return nil, nil
 }
 
-// isTemplate reports whether a resource stands for many, by variables in its address.
 func (c Component) isTemplate() bool { return c.Kind == Resource && len(c.arguments) > 0 }
 
-// completes reports whether the server completes what people type as an argument of the component.
 func (c Component) completes() bool {
 	return c.completer != "" || (c.Kind == Prompt || c.isTemplate()) && strings.Contains(string(c.Input), `"enum":`)
 }
@@ -198,7 +194,6 @@ func HasMap(packages []*Package, entry string) bool {
 	return false
 }
 
-// stored is how values of a struct type look in the event log.
 func (f *finder) stored(t *types.Named) contract.Shape {
 	s := storer{finder: f, names: map[string]types.Type{}}
 	shape := contract.Shape{Fields: s.fields(t.Obj().Name(), t.Underlying().(*types.Struct))}
@@ -218,14 +213,14 @@ type storer struct {
 // fields are those of a struct that encoding/json writes. The owner is its name, for structs that have none inside of it.
 func (s *storer) fields(owner string, t *types.Struct) []contract.Field {
 	fields := []contract.Field{}
-	for _, m := range members(t, false) {
-		_, pointer := types.Unalias(m.field.Type()).(*types.Pointer)
+	for _, m := range JSONFields(t, false) {
+		_, pointer := types.Unalias(m.Var.Type()).(*types.Pointer)
 		fields = append(fields, contract.Field{
-			Name:     m.name,
-			Go:       strings.Join(m.goPath, "."),
-			Type:     s.of(owner+m.field.Name(), m.field.Type()),
-			Optional: m.omits || pointer || !m.direct,
-			Quoted:   m.text,
+			Name:     m.Key,
+			Go:       strings.Join(m.Path, "."),
+			Type:     s.of(owner+m.Var.Name(), m.Var.Type()),
+			Optional: m.Omits || pointer || m.Indirect,
+			Quoted:   m.Quoted,
 		})
 	}
 	return fields

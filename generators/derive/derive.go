@@ -199,7 +199,6 @@ func (c Component) IsCalled(name string) bool {
 		c.Feature != "" && name == c.Feature+"/"+c.local()
 }
 
-// method is the name of the method, if it is one.
 func (c Component) method() (string, bool) {
 	for i := range c.Func {
 		if c.Func[i] == '.' {
@@ -276,7 +275,6 @@ func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Pl
 	return all, pass.Err()
 }
 
-// finder is one for the package in a place.
 func (p Project) finder(view *typecheck.View, place Place) *finder {
 	f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
 	f.fields = map[*typecheck.File]map[token.Pos]ast.Node{}
@@ -285,7 +283,6 @@ func (p Project) finder(view *typecheck.View, place Place) *finder {
 	return f
 }
 
-// find derives from the package.
 func (f *finder) find(pass *typecheck.Pass) {
 	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
@@ -327,7 +324,6 @@ func exposed(wrong []typecheck.Diagnostic) []typecheck.Diagnostic {
 	return slices.DeleteFunc(slices.Clone(wrong), func(d typecheck.Diagnostic) bool { return strings.HasPrefix(d.Message, "\t") })
 }
 
-// refuse notes why nothing can be derived.
 func (f *finder) refuse(d typecheck.Diagnostic) {
 	d.Package = f.Checker.ImportPath(f.place.Dir)
 	if !slices.Contains(f.found.Problems, d) {
@@ -339,7 +335,6 @@ func (f *finder) problem(pos token.Pos, format string, args ...any) {
 	f.refuse(f.diagnostic(pos, format, args...))
 }
 
-// problemAt is problem for what is known by its file and line.
 func (f *finder) problemAt(file string, line int, format string, args ...any) {
 	f.refuse(typecheck.Diagnostic{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }
@@ -355,7 +350,6 @@ func (f *finder) diagnostic(pos token.Pos, format string, args ...any) typecheck
 	return typecheck.Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Package: f.Checker.ImportPath(f.place.Dir)}
 }
 
-// name is a type as one writes it in the package.
 func (f *finder) name(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if f.isHere(p) {
@@ -412,7 +406,6 @@ func (f *finder) function(file *typecheck.File, decl *ast.FuncDecl) {
 	}
 }
 
-// checkName says why clients would not take the name of a component.
 func (f *finder) checkName(name string) error {
 	switch f.place.Kind {
 	case Tool, Prompt, Feature:
@@ -423,7 +416,6 @@ func (f *finder) checkName(name string) error {
 	return nil
 }
 
-// constrained reports whether not every build takes a file.
 func constrained(file *typecheck.File) bool {
 	if gen.HasBuildSuffix(path.Base(file.Path)) {
 		return true
@@ -438,7 +430,6 @@ func constrained(file *typecheck.File) bool {
 	return false
 }
 
-// receiverName is the name of the type that a method is of.
 func receiverName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -508,7 +499,6 @@ func (f *finder) fileOf(pos token.Pos) *typecheck.File {
 	return nil
 }
 
-// declaration is what declares the name at a place.
 func (f *finder) declaration(pos token.Pos) ast.Node {
 	file := f.fileOf(pos)
 	if file == nil {
@@ -571,7 +561,6 @@ func (f *finder) field(pos token.Pos) *ast.Field {
 	return field
 }
 
-// typeDocs are the doc comments of a type.
 func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
 	spec, ok := f.declaration(pos).(*ast.TypeSpec)
 	if !ok {

@@ -24,7 +24,6 @@ const (
 	mapFunc   = "Map"
 )
 
-// featureName is the name of the feature that a place is.
 func (p Place) featureName() string { return path.Base(p.Dir) }
 
 // feature looks at what there is of the feature once: its name, the state, and the names that derived code has. What
@@ -67,7 +66,6 @@ func (f *finder) duplicates() {
 	}
 }
 
-// anywhere is a place in the package, for what has none.
 func (f *finder) anywhere() token.Pos {
 	for _, file := range f.view.Files(f.place.Dir) {
 		if !file.IsTest() && !file.IsDerived() {
@@ -160,7 +158,6 @@ func (f *finder) kindOf(named *types.Named, spec *ast.TypeSpec) (Kind, bool) {
 	return "", false
 }
 
-// kindByMethod is what types are that have a method of this name.
 func kindByMethod(name string) (Kind, bool) {
 	switch name {
 	case "Check", "Apply":
@@ -173,7 +170,6 @@ func kindByMethod(name string) (Kind, bool) {
 	return Worker, isOn(name)
 }
 
-// isOn reports whether a method of this name is called with what has been done.
 func isOn(name string) bool {
 	rest, ok := strings.CutPrefix(name, "On")
 	first, _ := utf8.DecodeRuneInString(rest)
@@ -193,7 +189,6 @@ func method(t types.Type, name string) *types.Func {
 	return found
 }
 
-// onValue reports whether a type has a method without its address being taken.
 func onValue(t types.Type, name string) bool { return types.NewMethodSet(t).Lookup(nil, name) != nil }
 
 // placeOf is where something is declared, if it is in the project's source, and else where it is used.
@@ -221,7 +216,6 @@ func (f *finder) unknown(pos token.Pos, what string, s *types.Signature) bool {
 	return false
 }
 
-// takesAndGives reports whether a signature has these parameters and results.
 func takesAndGives(s *types.Signature, takes, gives []func(types.Type) bool) bool {
 	if s.Variadic() || s.Params().Len() != len(takes) || s.Results().Len() != len(gives) {
 		return false
@@ -243,10 +237,8 @@ func IsContext(t types.Type) bool {
 	return isNamed(t, "Context") && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == "context"
 }
 
-// isAny is for what may be of any type.
 func isAny(types.Type) bool { return true }
 
-// isStateOf tells whether a type is a pointer to the state of the feature in a package.
 func isStateOf(pkg *types.Package) func(types.Type) bool {
 	return func(t types.Type) bool {
 		pointer, ok := types.Unalias(t).(*types.Pointer)
@@ -254,7 +246,6 @@ func isStateOf(pkg *types.Package) func(types.Type) bool {
 	}
 }
 
-// isApp tells whether a type is one of core's package app.
 func (f *finder) isApp(name string) func(types.Type) bool {
 	return func(t types.Type) bool {
 		return isNamed(t, name) && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == f.Core+"/app"
@@ -264,7 +255,6 @@ func (f *finder) isApp(name string) func(types.Type) bool {
 // orIgnore is the way out of what is no part of a feature.
 const orIgnore = "or put //petrock:ignore into the doc comment of the type or of the method"
 
-// command checks the methods of a command, and derives its schemas.
 func (f *finder) command(c *Component, name *ast.Ident, t *types.Named) {
 	check, apply := method(t, "Check"), method(t, "Apply")
 	switch {
@@ -290,7 +280,6 @@ func (f *finder) command(c *Component, name *ast.Ident, t *types.Named) {
 	}
 }
 
-// query checks the method of a query, and derives its schemas.
 func (f *finder) query(c *Component, name *ast.Ident, t *types.Named) {
 	answer := method(t, "Answer")
 	if !f.fits(c, name, t, answer) || !f.input(c, name, t) {
@@ -319,8 +308,6 @@ func (f *finder) fits(c *Component, name *ast.Ident, t *types.Named, m *types.Fu
 	return true
 }
 
-// hasShape reports whether a method of a command or query, whose feature is in pkg, takes and
-// returns what it has to.
 func (f *finder) hasShape(m *types.Func, pkg *types.Package) bool {
 	type list = []func(types.Type) bool
 	s, state := m.Signature(), isStateOf(pkg)
@@ -333,7 +320,6 @@ func (f *finder) hasShape(m *types.Func, pkg *types.Package) bool {
 	return takesAndGives(s, list{IsContext, state}, list{isAny, IsError})
 }
 
-// wantedOf is a method as it has to be.
 func wantedOf(name, method string) string {
 	switch method {
 	case "Check":
@@ -348,7 +334,6 @@ func wantedOf(name, method string) string {
 	return "func (w *" + name + ") " + method + "(ctx context.Context, c T, e app.Event) error, T being a command"
 }
 
-// version takes in what version the data of a command is.
 func (f *finder) version(c *Component, d directive) {
 	n, err := strconv.Atoi(d.text)
 	if err != nil || n < 1 {
@@ -358,7 +343,6 @@ func (f *finder) version(c *Component, d directive) {
 	c.version = n
 }
 
-// state checks the state of the feature and how it begins.
 func (f *finder) state(name string) {
 	object, _ := f.pkg.Scope().Lookup(stateType).(*types.TypeName)
 	if object == nil {
@@ -390,7 +374,6 @@ func (f *finder) state(name string) {
 	f.found.Components = append(f.found.Components, c)
 }
 
-// isStruct reports whether a type is a struct.
 func isStruct(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Struct)
 	return ok

@@ -60,7 +60,6 @@ func Places(view *typecheck.View) []Place {
 // FeatureIn is the place of a feature.
 func FeatureIn(dir string) Place { return Place{dir, Feature, true} }
 
-// fixed are the places that every project may have.
 func fixed() []Place {
 	return []Place{
 		{OwnGenerators, Generator, false},
@@ -151,28 +150,6 @@ func EventTypes(derived *typecheck.File) []string { return registeredWith(derive
 
 // Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
 func Workers(derived *typecheck.File) []string { return registeredWith(derived, "WorkerOf") }
-
-// ToolNames are what clients call the tools of a package, by its derived file, which may be nil.
-func ToolNames(derived *typecheck.File) []string {
-	if derived == nil || !derived.IsDerived() {
-		return nil
-	}
-	var names []string
-	for node := range ast.Preorder(derived.Syntax) {
-		pair, ok := node.(*ast.KeyValueExpr)
-		if !ok {
-			continue
-		}
-		key, isName := pair.Key.(*ast.Ident)
-		value, isText := pair.Value.(*ast.BasicLit)
-		if isName && isText && key.Name == "Name" {
-			if text, err := strconv.Unquote(value.Value); err == nil {
-				names = append(names, text)
-			}
-		}
-	}
-	return names
-}
 
 // registeredWith returns the names of what a derived file makes of a feature with a function of core.
 func registeredWith(derived *typecheck.File, function string) []string {
@@ -289,7 +266,6 @@ func escape(value, allowed string) string {
 	return out.String()
 }
 
-// scopes takes in what a caller must be allowed.
 func (f *finder) scopes(c *Component, d directive) {
 	for word := range strings.FieldsSeq(d.text) {
 		switch {

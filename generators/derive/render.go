@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -14,21 +13,17 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// An emitter writes one derived file.
 type emitter struct {
 	gen.GoFile
 	core string // the import path of core
 }
 
-// mcp is a name of core's package mcp.
 func (e emitter) mcp(name string) *jen.Statement { return jen.Qual(e.core+"/mcp", name) }
 
-// rawMessage is a constant as JSON.
 func (e emitter) rawMessage(constant string) *jen.Statement {
 	return jen.Qual("encoding/json", "RawMessage").Call(jen.Id(constant))
 }
 
-// render writes the derived file of the package.
 func (f *finder) render() ([]byte, error) {
 	if f.place.Kind == Generator {
 		return f.renderGenerators()
@@ -81,7 +76,6 @@ func (f *finder) render() ([]byte, error) {
 	return append(head, body.Bytes()...), nil
 }
 
-// hasInput reports whether the schema of the input is used.
 func (c Component) hasInput() bool {
 	return c.Input != nil && (c.Kind.IsTool() || c.Kind == Generator || len(c.arguments) > 0)
 }
@@ -92,14 +86,6 @@ func (c Component) constant(what string) string { return what + strings.ReplaceA
 
 // register writes the function that offers components, or the method that does, if there are any
 // for it. All are tried, so that the error tells all that is wrong.
-//
-//	// Register offers the tools of this package.
-//	func Register(s *mcp.Server) error {
-//		return errors.Join(
-//			mcp.AddDerivedTool(s, mcp.Tool{…}, Add),
-//			mcp.AddDerivedTool(s, mcp.Tool{…}, Subtract),
-//		)
-//	}
 func (e emitter) register(all []Component, fragments []fragment, holder string, methods bool) ([]byte, error) {
 	var those []Component
 	var theirs []fragment
@@ -148,7 +134,6 @@ func (e emitter) joined(signature *jen.Statement, all []Component, fragments []f
 	return slices.Concat([]byte("\n"), frame[:at], []byte("\n"), lines.Bytes(), []byte("\t"), bytes.TrimRight(frame[at:], "\n"), []byte("\n")), nil
 }
 
-// hintName is the variable that hints point to.
 func hintName(value bool) string {
 	if value {
 		return "yes"
@@ -156,7 +141,6 @@ func hintName(value bool) string {
 	return "no"
 }
 
-// add is the call that offers one component.
 func (e emitter) add(c Component) *jen.Statement {
 	name, method := c.method()
 	function := jen.Id(name)
@@ -226,22 +210,8 @@ func (e emitter) add(c Component) *jen.Statement {
 func (e emitter) app(name string) *jen.Statement    { return jen.Qual(e.core+"/app", name) }
 func (e emitter) appmcp(name string) *jen.Statement { return jen.Qual(e.core+"/app/appmcp", name) }
 
-// renderFeature writes what a feature is, and the function that offers its commands and queries.
-//
-//	// Feature is posts: its state, commands, queries and workers, and the tools that they are.
-//	func Feature() appmcp.Feature {
-//		return appmcp.Feature{
-//			Feature: app.Feature{
-//				Name:     "posts",
-//				State:    app.StateOf(NewState),
-//				Commands: []app.Command{
-//					app.CommandOf[Create]("create", 1),
-//				},
-//				…
-//			},
-//			Register: register,
-//		}
-//	}
+// renderFeature writes func Feature, which is what a feature is, and the function that offers its
+// commands and queries as tools.
 func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) {
 	name := f.place.featureName()
 	lines := []jen.Code{
@@ -288,7 +258,6 @@ func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) 
 	return append(append([]byte("\n"), append(bytes.TrimSpace(feature), '\n')...), register...), err
 }
 
-// item is a part of a feature as the feature lists it.
 func (f *finder) item(e emitter, c Component) jen.Code {
 	switch c.Kind {
 	case Command:
@@ -306,7 +275,7 @@ func (f *finder) item(e emitter, c Component) jen.Code {
 		if d.every == 0 {
 			arguments = append(arguments, e.app("On").Call(m))
 		} else {
-			arguments = append(arguments, e.app("Every").Call(duration(d.every), m))
+			arguments = append(arguments, e.app("Every").Call(gen.Duration(d.every), m))
 		}
 	}
 	if c.fromStart {
@@ -315,7 +284,6 @@ func (f *finder) item(e emitter, c Component) jen.Code {
 	return e.app("WorkerOf").Call(arguments...)
 }
 
-// begins is the function that makes a worker.
 func begins(name string, how begin) jen.Code {
 	if how == withContext {
 		return jen.Id("New" + name)
@@ -327,24 +295,6 @@ func begins(name string, how begin) jen.Code {
 	return jen.Func().Params(jen.Qual("context", "Context")).Params(jen.Op("*").Id(name), jen.Error()).Block(jen.Return(made...))
 }
 
-// duration is a time as Go has it: 5 * time.Minute.
-func duration(d time.Duration) jen.Code {
-	unit, of := "Nanosecond", time.Nanosecond
-	for _, u := range []struct {
-		name string
-		of   time.Duration
-	}{{"Microsecond", time.Microsecond}, {"Millisecond", time.Millisecond}, {"Second", time.Second}, {"Minute", time.Minute}, {"Hour", time.Hour}} {
-		if d%u.of == 0 {
-			unit, of = u.name, u.of
-		}
-	}
-	if d == of {
-		return jen.Qual("time", unit)
-	}
-	return jen.Lit(int(d/of)).Op("*").Qual("time", unit)
-}
-
-// local is what a part of a feature is called within it.
 func (c Component) local() string {
 	name := c.Name
 	switch c.Kind {

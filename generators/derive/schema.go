@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
-	"maps"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -29,374 +29,182 @@ type schemer struct {
 	output bool
 	at     token.Pos // of what the schema is for, where a type has no place of its own
 
-	doing  []types.Type      // from the root to the type in hand
-	shared []types.Type      // types that have a definition, because they contain themselves
-	defs   map[string]string // the definitions, by name
-	names  map[string]types.Type
-	size   int  // how many types have been looked at
-	broken bool // there were problems
-	preset bool // a field has a default
-	own    bool // a directive gives a part of it
-	depth  int  // how many fields lead from the root to the type in hand
-	direct bool // no pointer leads to the field in hand, so that it can have a default
-
-	plain   bool              // the field in hand is reached through properties alone
-	headers map[string]string // the fields that have one, by its name in small letters
+	schema.Inferred
+	own bool // a directive gives a part of it
 }
 
-// root is the schema of a type as a document.
+// root makes the schema of a type. If there is none, root notes why, and reports false.
 func (s *schemer) root(t types.Type) (string, bool) {
-	s.defs, s.names = map[string]string{}, map[string]types.Type{}
-	s.direct, s.plain, s.headers = true, true, map[string]string{}
-	made := s.of(t)
-	if len(s.defs) > 0 && !s.broken {
-		if made.Get("$ref") != "" { // the root contains itself: clients want to see its type there
-			made = s.again(t)
-		}
-		var out strings.Builder
-		out.WriteByte('{')
-		for i, name := range slices.Sorted(maps.Keys(s.defs)) {
-			if i > 0 {
-				out.WriteByte(',')
-			}
-			out.WriteString(quoted(name) + ":" + s.defs[name])
-		}
-		out.WriteByte('}')
-		made = made.With("$defs", out.String())
+	direction := schema.Input
+	if s.output {
+		direction = schema.Output
 	}
-	text := made.String()
-	if _, err := schema.Compile(text); err != nil && !s.broken {
-		s.fail("the schema that was derived is none: %v", err)
+	var err error
+	if s.Inferred, err = schema.InferFrom(s.typeOf(t), direction); err != nil {
+		at := s.at
+		if wrong, ok := errors.AsType[*schema.TypeError](err); ok {
+			at = s.placeOf(wrong)
+		}
+		s.finder.problem(at, "%v", err)
+		return "", false
 	}
-	return text, !s.broken
+	if _, err := schema.Compile(s.Schema); err != nil {
+		s.finder.problem(s.at, "the schema that was derived is none: %v", err)
+		return "", false
+	}
+	return s.Schema, true
 }
 
-// again is the schema of a type that has a definition, or of a pointer to it, written out.
-func (s *schemer) again(t types.Type) schema.Keywords {
-	for {
-		pointer, ok := types.Unalias(t).(*types.Pointer)
-		if !ok {
-			break
-		}
-		t = pointer.Elem()
-	}
-	rest := s.shared
-	s.shared = nil
-	for _, other := range rest {
-		if !types.Identical(other, t) {
-			s.shared = append(s.shared, other)
+// placeOf is where an error is: at a directive, or at the innermost field of the project's source.
+func (s *schemer) placeOf(wrong *schema.TypeError) token.Pos {
+	if wrong.Given != nil {
+		if _, pos, ok := s.finder.schemaDirective(wrong.Given.(sourceType).Type.(*types.Named)); ok {
+			return pos
 		}
 	}
-	s.doing, s.headers = nil, map[string]string{}
-	return s.inline(t)
-}
-
-// fail notes a problem at the place of what is being looked at.
-func (s *schemer) fail(format string, args ...any) schema.Keywords {
-	s.broken = true
-	s.finder.problem(s.at, format, args...)
-	return schema.Keywords{}
-}
-
-// of is the schema of a type. A type that contains itself becomes a reference to a definition.
-func (s *schemer) of(t types.Type) schema.Keywords {
-	if s.broken {
-		return nil
-	}
-	const most = 20_000
-	if s.size++; s.size > most {
-		return s.fail("the schema of %s would have more than %d parts; take a smaller type", s.finder.name(s.doing[0]), most)
-	}
-	t = types.Unalias(t)
-	named, ok := t.(*types.Named)
-	if !ok {
-		return s.under(t)
-	}
-	if s.contains(s.doing, t) {
-		if !s.contains(s.shared, t) {
-			s.shared = append(s.shared, t)
+	for _, field := range slices.Backward(wrong.Fields) {
+		if v := field.Source.(*types.Var); s.finder.isOurs(v) {
+			return v.Pos()
 		}
 	}
-	if s.contains(s.shared, t) {
-		return s.reference(named)
-	}
-	made := s.inline(t)
-	if s.contains(s.shared, t) && !s.broken { // it was found to contain itself meanwhile
-		return s.reference(named)
-	}
-	return made
+	return s.at
 }
 
-// inline is the schema of a named type, written out.
-func (s *schemer) inline(t types.Type) schema.Keywords {
-	s.doing = append(s.doing, t)
-	defer func() { s.doing = s.doing[:len(s.doing)-1] }()
-	return s.ofNamed(types.Unalias(t).(*types.Named))
+func (s *schemer) typeOf(t types.Type) schema.Type { return sourceType{types.Unalias(t), s} }
+
+// A sourceType is a type of source code. It is no alias.
+type sourceType struct {
+	types.Type
+	s *schemer
 }
 
-// reference refers to the definition of a type, and makes it if it is not there.
-func (s *schemer) reference(t *types.Named) schema.Keywords {
-	name := s.definition(t)
-	if _, made := s.defs[name]; !made && !s.broken {
-		s.defs[name] = "" // so that it is made once
-		direct, plain := s.direct, s.plain
-		s.direct, s.plain = false, false
-		s.doing = append(s.doing, t)
-		definition := s.ofNamed(t)
-		s.doing = s.doing[:len(s.doing)-1]
-		s.direct, s.plain = direct, plain
-		s.defs[name] = definition.String()
+func (t sourceType) String() string { return t.s.finder.name(t.Type) }
+
+func (t sourceType) ID() any {
+	if name := t.Name(); name != "" {
+		return name
 	}
-	return schema.Keywords{}.With("$ref", quoted("#/$defs/"+name))
+	return nil
 }
 
-// definition is the name of a type's definition. Types that would have the same one are numbered.
-func (s *schemer) definition(t *types.Named) string {
-	base := schema.DefinitionName(types.TypeString(t, nil))
-	name := base
-	for n := 2; ; n++ {
-		other, taken := s.names[name]
-		if !taken || types.Identical(other, t) {
-			s.names[name] = t
-			return name
-		}
-		name = base + strconv.Itoa(n)
+func (t sourceType) Name() string {
+	if _, ok := t.Type.(*types.Named); !ok {
+		return ""
 	}
+	return types.TypeString(t.Type, nil)
 }
 
-func (s *schemer) contains(list []types.Type, t types.Type) bool {
-	for _, other := range list {
-		if types.Identical(other, t) {
-			return true
-		}
-	}
-	return false
-}
-
-// under is the schema of a type that has no name, or of what is under one that has.
-func (s *schemer) under(t types.Type) schema.Keywords {
-	switch t := t.(type) {
+func (t sourceType) Kind() reflect.Kind {
+	switch under := t.Underlying().(type) {
 	case *types.Basic:
-		return s.basic(t)
+		switch under.Kind() {
+		case types.String:
+			return reflect.String
+		case types.UnsafePointer:
+			return reflect.UnsafePointer
+		}
+		return reflect.Kind(under.Kind()) // go/types and reflect number the others alike
 	case *types.Pointer:
-		direct := s.direct
-		s.direct = false
-		defer func() { s.direct = direct }()
-		return s.of(t.Elem()) // whether it may be null is for what holds it to say
+		return reflect.Pointer
 	case *types.Struct:
-		if len(s.doing) == 0 || !types.Identical(s.doing[len(s.doing)-1].Underlying(), t) { // it has no name that was looked at
-			if made, ok := s.ofItself(t); ok {
-				return made
-			}
-		}
-		return s.object(t)
+		return reflect.Struct
 	case *types.Slice:
-		if basic, ok := t.Elem().Underlying().(*types.Basic); ok && basic.Kind() == types.Uint8 {
-			return schema.OfType("string").With("contentEncoding", `"base64"`)
-		}
-		return schema.OfType("array").With("items", s.element(t.Elem()).String())
+		return reflect.Slice
 	case *types.Array:
-		length := strconv.FormatInt(t.Len(), 10)
-		return schema.OfType("array").With("items", s.element(t.Elem()).String()).With("minItems", length).With("maxItems", length)
+		return reflect.Array
 	case *types.Map:
-		return s.dictionary(t)
+		return reflect.Map
 	case *types.Interface:
-		if t.Empty() {
-			return schema.Keywords{}
-		}
-		return s.fail("%s is an interface: JSON cannot tell which type is meant; use a struct, or any", s.what(t))
-	}
-	return s.fail("%s cannot be written as JSON; use another type, or keep the field out with `json:\"-\"`", s.what(t))
-}
-
-// what names the type in hand.
-func (s *schemer) what(t types.Type) string {
-	if len(s.doing) > 0 {
-		if named := s.doing[len(s.doing)-1]; types.Identical(named.Underlying(), t) {
-			return s.finder.name(named)
+		if _, ok := t.Type.(*types.TypeParam); !ok {
+			return reflect.Interface
 		}
 	}
-	return s.finder.name(t)
+	return reflect.Func // or another kind without a JSON form
 }
 
-// element is the schema of what a list or a map holds.
-func (s *schemer) element(t types.Type) schema.Keywords {
-	direct, plain := s.direct, s.plain
-	s.direct, s.plain = false, false
-	defer func() { s.direct, s.plain = direct, plain }()
-	made := s.of(t)
-	if s.output && nilable(t) {
-		made = made.OrNull()
-	}
-	return made
-}
-
-// nilable reports whether encoding/json may write a value of the type as null.
-func nilable(t types.Type) bool {
-	switch types.Unalias(t).Underlying().(type) {
-	case *types.Pointer, *types.Slice, *types.Map:
-		return true
-	}
-	return false
-}
-
-func (s *schemer) basic(t *types.Basic) schema.Keywords {
-	switch info := t.Info(); {
-	case info&types.IsBoolean != 0:
-		return schema.OfType("boolean")
-	case info&types.IsInteger != 0 && t.Kind() != types.Uintptr:
-		made := schema.OfType("integer")
-		if info&types.IsUnsigned != 0 {
-			made = made.With("minimum", "0")
+func (t sourceType) Reflect() reflect.Type {
+	for _, value := range []any{false, "", 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), 0.0} {
+		if of := reflect.TypeOf(value); of.Kind() == t.Kind() {
+			return of
 		}
-		return made
-	case info&types.IsFloat != 0:
-		return schema.OfType("number")
-	case info&types.IsString != 0:
-		return schema.OfType("string")
-	case t.Kind() == types.Invalid:
-		return s.fail("the type of %s is not known: something that it refers to is missing or does not compile", s.where())
 	}
-	return s.fail("%s cannot be written as JSON; use another type, or keep the field out with `json:\"-\"`", s.what(t))
+	return reflect.TypeFor[any]()
 }
 
-// where names the field in hand.
-func (s *schemer) where() string {
-	if len(s.doing) > 0 {
-		return "a part of " + s.finder.name(s.doing[0])
-	}
-	return "what it takes or returns"
+func (t sourceType) Elem() schema.Type {
+	return t.s.typeOf(t.Underlying().(interface{ Elem() types.Type }).Elem())
 }
 
-// dictionary is the schema of a map, whose keys encoding/json writes as text.
-func (s *schemer) dictionary(t *types.Map) schema.Keywords {
-	made := schema.OfType("object").With("additionalProperties", s.element(t.Elem()).String())
-	key := types.Unalias(t.Key())
-	basic, _ := key.Underlying().(*types.Basic)
+func (t sourceType) Key() schema.Type { return t.s.typeOf(t.Underlying().(*types.Map).Key()) }
+func (t sourceType) Len() int         { return int(t.Underlying().(*types.Array).Len()) }
+func (t sourceType) NumMethod() int   { return t.Underlying().(*types.Interface).NumMethods() }
+
+func (t sourceType) Fields(written bool) []schema.Field {
+	var fields []schema.Field
+	for _, m := range JSONFields(t.Underlying().(*types.Struct), written) {
+		fields = append(fields, schema.Field{
+			Claim: m.Claim, Name: m.Var.Name(), Tag: m.Tag, Type: t.s.typeOf(m.Var.Type()),
+			Description: fieldText(t.s.finder.field(m.Var.Pos())), Source: m.Var,
+		})
+	}
+	return fields
+}
+
+func (t sourceType) Given() (string, bool, error) {
+	named := t.Type.(*types.Named)
+	if text, _, ok := t.s.finder.schemaDirective(named); ok {
+		t.s.own = true
+		return text, true, nil
+	}
+	if returnsOnly(named, "JSONSchema", types.Typ[types.String]) {
+		return "", false, errors.New("the method JSONSchema does not run when code is derived; repeat its schema in its doc comment: //petrock:schema {…}")
+	}
+	return "", false, nil
+}
+
+func (t sourceType) Enum() (string, error) {
+	named, ok := t.Type.(*types.Named)
+	method := "UnmarshalText"
+	if t.s.output {
+		method = "MarshalText"
+	}
+	if isText, _ := t.Marshals(method); !ok || isText {
+		return "", nil
+	}
+	values := t.s.finder.enumeration(named)
 	switch {
-	case s.hasMethod(key, "UnmarshalText", "MarshalText"):
-		return made
-	case basic != nil && basic.Info()&types.IsString != 0:
-		if named, ok := key.(*types.Named); ok {
-			if values := s.finder.enumeration(named); len(values) > 0 {
-				made = made.With("propertyNames", schema.Keywords{}.With("enum", "["+strings.Join(values, ",")+"]").String())
-			}
-		}
-		return made
-	case basic != nil && basic.Info()&types.IsUnsigned != 0:
-		return made.With("propertyNames", `{"pattern":"^[0-9]+$"}`)
-	case basic != nil && basic.Info()&types.IsInteger != 0:
-		return made.With("propertyNames", `{"pattern":"^-?[0-9]+$"}`)
+	case len(values) > 0:
+		return "[" + strings.Join(values, ",") + "]", nil
+	case returnsOnly(named, "SchemaEnum", types.NewSlice(types.Universe.Lookup("any").Type())):
+		return "", fmt.Errorf("%v has the method SchemaEnum, which does not run when code is derived; declare its values as constants of the type", t)
 	}
-	return s.fail("a map with keys of type %s cannot be written as JSON; use string keys", s.finder.name(key))
+	return "", nil
 }
 
-// ofNamed is the schema of a named type: what is known of it, what it says of itself, what its
-// constants are, or what is under it.
-func (s *schemer) ofNamed(t *types.Named) schema.Keywords {
-	if made, ok := known(t); ok {
-		return made
-	}
-	if text, pos, ok := s.finder.schemaDirective(t); ok {
-		return s.given(t, text, pos)
-	}
-	if returnsOnly(t, "JSONSchema", types.Typ[types.String]) {
-		return s.fail("%s has the method JSONSchema, which does not run when code is derived; repeat its schema in its doc comment: //petrock:schema {…}", s.finder.name(t))
-	}
-	values := s.finder.enumeration(t)
-	if len(values) == 0 && returnsOnly(t, "SchemaEnum", types.NewSlice(types.Universe.Lookup("any").Type())) {
-		return s.fail("%s has the method SchemaEnum, which does not run when code is derived; declare its values as constants of the type", s.finder.name(t))
-	}
-	if made, ok := s.ofItself(t); ok {
-		return made
-	}
-	made := s.under(t.Underlying())
-	if len(values) > 0 && len(made) > 0 {
-		made = schema.Keywords{made[0]}.With("enum", "["+strings.Join(values, ",")+"]")
-	}
-	return made
-}
-
-// returnsOnly reports whether a type has a method that takes nothing and returns one value of type result.
 func returnsOnly(t types.Type, name string, result types.Type) bool {
 	m := method(t, name)
 	return m != nil && m.Signature().Params().Len() == 0 && m.Signature().Results().Len() == 1 && types.Identical(m.Signature().Results().At(0).Type(), result)
 }
 
-// known are types of the standard library that have a form of their own.
-func known(t *types.Named) (schema.Keywords, bool) {
-	if t.Obj().Pkg() == nil {
-		return nil, false
-	}
-	switch t.Obj().Pkg().Path() + "." + t.Obj().Name() {
-	case "time.Time":
-		return schema.OfType("string").With("format", `"date-time"`), true
-	case "time.Duration":
-		return schema.OfType("integer"), true
-	case "encoding/json.RawMessage":
-		return schema.Keywords{}, true
-	case "encoding/json.Number":
-		return schema.OfType("number"), true
-	}
-	return nil, false
-}
-
-// ofItself is the schema of a type that reads or writes itself, if it does.
-func (s *schemer) ofItself(t types.Type) (schema.Keywords, bool) {
-	for _, form := range []struct{ reads, writes string }{{"UnmarshalJSON", "MarshalJSON"}, {"UnmarshalText", "MarshalText"}} {
-		switch {
-		case !s.hasMethod(t, form.reads, form.writes):
-			continue
-		case s.output && types.NewMethodSet(t).Lookup(nil, form.writes) == nil:
-			return s.fail("%s has the method %s on its pointer, and encoding/json calls it only now and then; put it on the type itself", s.finder.name(t), form.writes), true
-		case form.reads == "UnmarshalText":
-			return schema.OfType("string"), true
-		}
-		return s.fail("%s has a JSON form of its own, which cannot be derived; %s", s.finder.name(t), s.finder.wayOut(t)), true
-	}
-	return nil, false
-}
-
-// given is a schema that a directive gives a type.
-func (s *schemer) given(t *types.Named, text string, pos token.Pos) schema.Keywords {
-	s.own = true
-	_, err := schema.Compile(text)
-	switch {
-	case err == nil && !strings.HasPrefix(text, "{"):
-		err = errors.New("it must be a JSON object")
-	case err == nil && (s.depth > 0 || !s.plain) && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
-		err = errors.New("it becomes a part of others, and so cannot have $ref, $defs or $id; only what a tool takes or returns as a whole can")
-	}
-	if err != nil {
-		s.broken = true
-		s.finder.problem(pos, "the schema of %s is none: %v", t.Obj().Name(), err)
-		return nil
-	}
-	var made schema.Keywords
-	strictjson.Object([]byte(text), func(key, value []byte) error { // it has been compiled
-		encoded, err := json.Marshal(json.RawMessage(value))
-		made = made.With(string(key), string(encoded))
-		return err
-	})
-	return made
-}
-
-// hasMethod reports whether a type reads or writes itself.
-func (s *schemer) hasMethod(t types.Type, reads, writes string) bool {
-	name := reads
-	if s.output {
-		name = writes
-	}
-	object, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+func (t sourceType) Marshals(method string) (has, onValue bool) {
+	object, _, _ := types.LookupFieldOrMethod(t.Type, true, nil, method)
 	f, ok := object.(*types.Func)
 	if !ok {
-		return false
+		return false, false
 	}
-	signature := f.Signature()
-	if s.output {
-		return signature.Params().Len() == 0 && signature.Results().Len() == 2
+	params, results := 0, 2
+	if strings.HasPrefix(method, "Un") {
+		params, results = 1, 1
 	}
-	return signature.Params().Len() == 1 && signature.Results().Len() == 1
+	has = f.Signature().Params().Len() == params && f.Signature().Results().Len() == results
+	return has, has && types.NewMethodSet(t.Type).Lookup(nil, method) != nil
+}
+
+func (t sourceType) Remedy() string {
+	if named, ok := t.Type.(*types.Named); ok && t.s.finder.isOurs(named.Obj()) {
+		return "say its schema in its doc comment: //petrock:schema {\"type\":\"string\"}"
+	}
+	return "make a type of your own of it, with //petrock:schema {\"type\":\"string\"} in its doc comment, or use another"
 }
 
 // enumeration lists the constants of a type of the project, as JSON, in the order in which they are
@@ -450,7 +258,6 @@ func (f *finder) constantsOf(t *types.Named) []*types.Const {
 	return slices.Clone(byType[t.Obj()])
 }
 
-// isOurs reports whether something is declared in the project's own source.
 func (f *finder) isOurs(object types.Object) bool {
 	return object.Pkg() != nil && f.fileOf(object.Pos()) != nil
 }
@@ -476,14 +283,6 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 	return strings.Join(lines, "\n"), pos, len(lines) > 0
 }
 
-// wayOut says how a type can have a schema.
-func (f *finder) wayOut(t types.Type) string {
-	if named, ok := t.(*types.Named); ok && f.isOurs(named.Obj()) {
-		return "say its schema in its doc comment: //petrock:schema {\"type\":\"string\"}"
-	}
-	return "make a type of your own of it, with //petrock:schema {\"type\":\"string\"} in its doc comment, or use another"
-}
-
 // A fragment is what a derived file has of one component. It is the same whatever stands before
 // and after it, so that a new component changes no lines of others.
 type fragment struct {
@@ -491,7 +290,6 @@ type fragment struct {
 	offers  []byte // lines of the function Register
 }
 
-// fragments returns those of the package's components, in their order.
 func (f *finder) fragments(e emitter) ([]fragment, error) {
 	var all []fragment
 	for _, c := range f.found.Components {
@@ -504,7 +302,6 @@ func (f *finder) fragments(e emitter) ([]fragment, error) {
 	return all, nil
 }
 
-// fragment writes the fragment of a component.
 func (e emitter) fragment(c Component) (fragment, error) {
 	var made fragment
 	if c.Kind == Feature || c.Kind == Worker || c.Internal {
@@ -526,13 +323,11 @@ func (e emitter) fragment(c Component) (fragment, error) {
 	return made, err
 }
 
-// inner is what stands between the first and the last line of a declaration.
 func (e emitter) inner(decl *jen.Statement) ([]byte, error) {
 	text, err := e.Source(decl)
 	return between(text), err
 }
 
-// between is a text without its first and last lines.
 func between(text []byte) []byte {
 	first := bytes.IndexByte(text, '\n') + 1
 	last := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1

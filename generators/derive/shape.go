@@ -11,7 +11,6 @@ import (
 	"github.com/petrock/petrock/core/schema"
 )
 
-// shape checks what a component takes and returns, and derives its schemas.
 func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 	signature := f.signature(decl)
 	if signature == nil {
@@ -44,7 +43,6 @@ func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 	}
 }
 
-// signature is that of a function or method.
 func (f *finder) signature(decl *ast.FuncDecl) *types.Signature {
 	scope := f.pkg.Scope()
 	if decl.Recv == nil {
@@ -66,7 +64,6 @@ func (f *finder) signature(decl *ast.FuncDecl) *types.Signature {
 	return method.Signature()
 }
 
-// wanted is the shape of a component.
 func (f *finder) wanted(name string) string {
 	switch f.place.Kind {
 	case Resource:
@@ -111,7 +108,6 @@ func isInvalid(t types.Type) bool {
 // IsError reports whether a type is error.
 func IsError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
-// isNamed reports whether a type has this name, wherever it is from.
 func isNamed(t types.Type, name string) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil
@@ -128,7 +124,6 @@ func (f *finder) isOneOf(t types.Type, names ...string) bool {
 	return slices.Contains(names, text)
 }
 
-// makesDraft reports whether a function of the generators' package is meant to be one.
 func (f *finder) makesDraft(decl *ast.FuncDecl) bool {
 	s := f.signature(decl)
 	return s != nil && s.Results().Len() > 0 && isNamed(s.Results().At(0).Type(), "Draft")
@@ -163,7 +158,6 @@ func (f *finder) maker(decl *ast.FuncDecl) {
 	f.found.maker = made
 }
 
-// input derives the schema of what a component takes. The name is that of the component.
 func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 	s := &schemer{finder: f, at: name.Pos()}
 	text, ok := s.root(t)
@@ -175,10 +169,10 @@ func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
 		return false
 	}
 	c.Input, c.ownSchema = json.RawMessage(text), s.own
-	if s.preset && !c.Kind.IsTool() {
+	if s.HasDefaults && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", name.Name)
 	}
-	if len(s.headers) > 0 && !c.Kind.IsTool() {
+	if s.HasHeaders && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has headers, which only tools have; leave them out", name.Name)
 	}
 	if c.Kind == Resource || c.Kind == Prompt {
@@ -207,15 +201,15 @@ func (f *finder) texts(c *Component, name *ast.Ident, t types.Type) {
 		f.problem(name.Pos(), "reading the schema of %s again: %v", name.Name, err)
 		return
 	}
-	for _, m := range members(t.Underlying().(*types.Struct), false) {
-		if !isText(document.Properties[m.name].Type) {
+	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
+		if !isText(document.Properties[m.Key].Type) {
 			at := name.Pos()
-			if f.isOurs(m.field) {
-				at = m.field.Pos()
+			if f.isOurs(m.Var) {
+				at = m.Var.Pos()
 			}
-			f.problem(at, "%s is %s, and a %s is given text alone; make it a string, and read the text in the function", m.field.Name(), f.name(m.field.Type()), c.Kind)
+			f.problem(at, "%s is %s, and a %s is given text alone; make it a string, and read the text in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
 		}
-		c.arguments = append(c.arguments, m.name)
+		c.arguments = append(c.arguments, m.Key)
 	}
 }
 
@@ -227,16 +221,14 @@ func isText(t any) bool {
 
 // described warns of fields of an input that say nothing about themselves.
 func (f *finder) described(t types.Type) {
-	for _, m := range members(t.Underlying().(*types.Struct), false) {
-		tag, err := schema.ParseTag(m.tag)
-		if field := f.field(m.field.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
-			f.warn(m.field.Pos(), "the field %s has no comment; models fill it in by what that says", m.field.Name())
+	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
+		tag, err := schema.ParseTag(m.Tag)
+		if field := f.field(m.Var.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
+			f.warn(m.Var.Pos(), "the field %s has no comment; models fill it in by what that says", m.Var.Name())
 		}
 	}
 }
 
-// output derives the schema of what a tool returns. The name is where problems are that have no
-// other place.
 func (f *finder) output(c *Component, name *ast.Ident, t types.Type) {
 	s := &schemer{finder: f, at: name.Pos(), output: true}
 	made, ok := s.root(t)
@@ -269,7 +261,6 @@ func (f *finder) resource(c *Component, decl *ast.FuncDecl, in, out types.Type) 
 	f.contents(c, decl, out)
 }
 
-// contents checks what is read of a resource: text, bytes, or what has a form in JSON.
 func (f *finder) contents(c *Component, decl *ast.FuncDecl, out types.Type) {
 	mime := "application/json"
 	switch {

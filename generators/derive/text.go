@@ -80,7 +80,6 @@ type directive struct {
 
 const directivePrefix = "//petrock:"
 
-// directives are those of doc comments.
 func directives(groups ...*ast.CommentGroup) []directive {
 	var found []directive
 	for _, group := range groups {
@@ -97,7 +96,6 @@ func directives(groups ...*ast.CommentGroup) []directive {
 	return found
 }
 
-// ignored reports whether a comment says that something is not a component.
 func ignored(groups ...*ast.CommentGroup) bool {
 	return slices.ContainsFunc(directives(groups...), func(d directive) bool { return d.name == "ignore" })
 }
@@ -120,7 +118,6 @@ func hints() []hint {
 	}
 }
 
-// allowed are the directives that a component of a kind may have.
 func allowed(kind Kind) []string {
 	switch kind {
 	case Tool:
@@ -139,7 +136,6 @@ func allowed(kind Kind) []string {
 	return []string{"ignore", "name"}
 }
 
-// direct takes the directives of a component in.
 func (f *finder) direct(c *Component, found []directive) {
 	seen := map[string]bool{}
 	for _, d := range found {
@@ -209,7 +205,6 @@ func (f *finder) hint(c *Component, d directive) {
 	slices.SortFunc(c.hints, func(a, b hint) int { return slices.Index(words, a.word) - slices.Index(words, b.word) })
 }
 
-// components finds the components of each file.
 func (f *finder) components(files []*typecheck.File) {
 	for _, file := range files {
 		if file.Syntax.Name.Name != f.pkg.Name() {
@@ -228,7 +223,6 @@ func (f *finder) components(files []*typecheck.File) {
 	}
 }
 
-// declares finds the components that a declaration makes.
 func (f *finder) declares(file *typecheck.File, decl ast.Decl) {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
@@ -306,7 +300,6 @@ func (f *finder) completes(decl *ast.FuncDecl, receiver string) bool {
 // completerShape is what a function that completes takes and returns.
 const completerShape = "(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)"
 
-// isCompleter reports whether a function has that shape.
 func isCompleter(s *types.Signature) bool {
 	text := types.NewTuple(types.NewVar(token.NoPos, nil, "", types.Typ[types.String]))
 	known := types.NewMap(types.Typ[types.String], types.Typ[types.String])
@@ -318,7 +311,6 @@ func isCompleter(s *types.Signature) bool {
 		types.Identical(results.At(0).Type(), types.NewSlice(text.At(0).Type())) && IsError(results.At(1).Type())
 }
 
-// complete gives the components their completers.
 func (f *finder) complete() {
 	for _, done := range f.found.completers {
 		refuse := func(format string, args ...any) {
@@ -353,7 +345,6 @@ func (f *finder) complete() {
 	}
 }
 
-// complete is the call that says who completes a component.
 func (e emitter) complete(c Component) *jen.Statement {
 	function := jen.Id(c.completer)
 	if _, name, method := strings.Cut(c.completer, "."); method {

@@ -49,29 +49,7 @@ func (p Project) programs(view *typecheck.View) []string {
 	return dirs
 }
 
-// wire writes the wiring of a program.
-//
-//	// wire returns what the packages of this project offer.
-//	func wire() serve.Wiring {
-//		return serve.Wiring{
-//			Register: register,
-//			Extensions: func(programName string) []serve.Extension {
-//				return []serve.Extension{appserve.New(programName, posts.Feature())}
-//			},
-//		}
-//	}
-//
-//	// register registers the tools, resources and prompts of this project.
-//	func register(ctx context.Context, s *mcp.Server) error {
-//		if err := prompts.Register(s); err != nil {
-//			return err
-//		}
-//		madeTools, err := tools.New(ctx)
-//		if err != nil {
-//			return fmt.Errorf("starting the tools: %w", err)
-//		}
-//		return madeTools.Register(s)
-//	}
+// wire writes the wiring of a program: its wire_gen.go.
 func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
@@ -181,7 +159,6 @@ type offers struct {
 	maker     maker
 }
 
-// offering finds out by the derived file of a package what it offers.
 func offering(view *typecheck.View, place Place) offers {
 	var o offers
 	derived := view.File(place.derived())
@@ -222,20 +199,13 @@ func made(f *ast.FuncDecl) maker {
 	return m
 }
 
-// derived is the path of the derived file of a place.
 func (p Place) derived() string { return path.Join(p.Dir, path.Base(p.Dir)+"_gen.go") }
 
-// petrockPackage returns the import path of one of petrock's packages in the project.
 func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p.Core), dir) }
 
 // RunGenerators derives the program that runs the project's own generators: the project's petrock
 // with them in it. It is a program of its own, so that cmd/petrock builds while they do not. The
 // text is nil if the project has none.
-//
-//	func main() {
-//		out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error from here on
-//		os.Exit(cli.Main(context.Background(), os.Args[1:], out, generators.All()...))
-//	}
 func (p Project) RunGenerators(view *typecheck.View) (File, error) {
 	dir := path.Join(OwnGenerators, "run")
 	file := File{Path: path.Join(dir, "main_gen.go")}
@@ -262,19 +232,7 @@ func (p Project) RunGenerators(view *typecheck.View) (File, error) {
 	return file, err
 }
 
-// renderGenerators writes the list of generators.
-//
-//	// All are the generators, sorted by name.
-//	func All() []gen.Generator {
-//		return []gen.Generator{
-//			{
-//				Name:        "tool",
-//				Description: "Makes a tool.",
-//				InputSchema: json.RawMessage(inputSchemaTool),
-//				Make:        gen.Typed(Tool),
-//			},
-//		}
-//	}
+// renderGenerators writes the list of generators: generators_gen.go.
 func (f *finder) renderGenerators() ([]byte, error) {
 	e := emitter{gen.NewGoFile(f.pkg.Path(), f.pkg.Name()), f.Core}
 	e.HeaderComment(typecheck.DerivedMark + " from the functions of this package. DO NOT EDIT.")

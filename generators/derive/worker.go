@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -30,7 +31,6 @@ const (
 	withContext              // func NewX(ctx context.Context) (*X, error)
 )
 
-// worker checks the methods of a worker, and finds its duties.
 func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
 	c.Name = c.Feature + "/" + gen.WireName(name.Name)
 	for _, d := range directives(f.typeDocs(name.Pos())...) {
@@ -66,7 +66,6 @@ func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
 	f.lastingFields(t, name.Pos())
 }
 
-// follows checks a method that is called with each command of a type.
 func (f *finder) follows(c *Component, name *ast.Ident, m *types.Func) {
 	pos := f.placeOf(m, name.Pos())
 	if !takesAndGives(m.Signature(), []func(types.Type) bool{IsContext, isAny, f.isApp("Event")}, []func(types.Type) bool{IsError}) {
@@ -80,7 +79,6 @@ func (f *finder) follows(c *Component, name *ast.Ident, m *types.Func) {
 	c.duties = append(c.duties, duty{method: m.Name()})
 }
 
-// isCommand reports whether a type is a command, of this feature or another.
 func (f *finder) isCommand(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || named.TypeParams() != nil || named.Obj().Pkg() == nil || !named.Obj().Exported() || !isStruct(named) {
@@ -127,7 +125,6 @@ func (f *finder) every(c *Component, name *ast.Ident, m *types.Func) {
 	c.duties = append(c.duties, duty{"Every", interval})
 }
 
-// begin is how a worker is made.
 func (f *finder) begin(name string) begin {
 	object := f.pkg.Scope().Lookup("New" + name)
 	if object == nil || f.ignoresFunction(object.Pos()) {
@@ -175,7 +172,6 @@ type keeper struct {
 	seen   map[types.Type]bool
 }
 
-// lost says what would be.
 func (k *keeper) lost(at token.Pos, format string, args ...any) {
 	k.finder.problem(at, "%s is kept as JSON: "+format, append([]any{k.root}, args...)...)
 }
@@ -188,7 +184,7 @@ func (k *keeper) look(t types.Type, at token.Pos) {
 	}
 	k.seen[t] = true
 	if named, ok := t.(*types.Named); ok {
-		if _, ok := known(named); ok || writesItself(named) {
+		if _, ok := schema.Known(types.TypeString(named, nil)); ok || writesItself(named) {
 			return
 		}
 	}
@@ -221,7 +217,6 @@ func (k *keeper) look(t types.Type, at token.Pos) {
 	}
 }
 
-// fields looks at those of a struct.
 func (k *keeper) fields(t *types.Struct, name string, at token.Pos) {
 	for i := range t.NumFields() {
 		field, tag := t.Field(i), t.Tag(i)
@@ -246,10 +241,8 @@ func (k *keeper) fields(t *types.Struct, name string, at token.Pos) {
 	}
 }
 
-// isLeftOut reports whether the tag of a field keeps it out of JSON.
 func isLeftOut(tag string) bool { return reflect.StructTag(tag).Get("json") == "-" }
 
-// writesItself reports whether a type has a JSON form, or one in text, that it writes and reads itself.
 func writesItself(t types.Type) bool {
 	return method(t, "MarshalJSON") != nil && method(t, "UnmarshalJSON") != nil || method(t, "MarshalText") != nil && method(t, "UnmarshalText") != nil
 }

@@ -83,7 +83,6 @@ func failed(ctx context.Context, err error) (*mcp.ToolResult, error) {
 	return Answer(ctx, nil, err)
 }
 
-// shown is the content of a result, as clients are sent it.
 func shown(r *mcp.ToolResult) []mcp.Content {
 	if len(r.Content) == 0 && r.StructuredContent != nil {
 		return text(string(r.StructuredContent))
@@ -146,7 +145,6 @@ func (in CallInput) tool(ctx context.Context, server *child) (*mcp.ToolResult, e
 	return nil, fmt.Errorf("%w%s", err, server.errOut.quoted())
 }
 
-// plain asks for something whose result is shown as it is.
 func (in CallInput) plain(method string, params map[string]any) request {
 	return func(ctx context.Context, server *child) (*mcp.ToolResult, error) {
 		result := &mcp.ToolResult{}
@@ -190,7 +188,6 @@ type child struct {
 	errOut *tail
 }
 
-// start starts a server in a folder, and goes through the handshake with it.
 func start(ctx context.Context, program, dir string) (*child, error) {
 	c := &child{errOut: &tail{}}
 	var err error
@@ -222,7 +219,6 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// quoted is what was kept, as the end of a sentence.
 func (t *tail) quoted() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -271,7 +267,6 @@ func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, erro
 	})
 }
 
-// refusal says why it does not build.
 func (b *Built) refusal() *engine.Refusal {
 	return &engine.Refusal{
 		Reason:      "the server does not build, or not all of it can be derived:",
@@ -354,7 +349,6 @@ func inProject(root, folder string) error {
 	return made.Close()
 }
 
-// conflicts are what is in the way of derived files, as diagnostics.
 func conflicts(r *engine.Refusal) []typecheck.Diagnostic {
 	found := []typecheck.Diagnostic{}
 	for _, conflict := range r.Conflicts {

@@ -60,7 +60,7 @@ func New(o Options) (*Tools, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tools{options: o, root: root, projects: newProjects()}
+	t := &Tools{options: o, root: root, projects: &projects{open: map[string]*opened{}, offered: map[string]gen.Generator{}}}
 	if o.IsProjects {
 		t.startedIn = newStartedIn(dir)
 	}
@@ -94,7 +94,6 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	return server, nil
 }
 
-// instructions tell a model how to work here.
 func (t *Tools) instructions() string {
 	text := `Petrock makes and grows MCP servers in Go. Working order:
 1. project_status: which project is there, does it compile, what does it offer. dir names one below where this server was started; without it, it is the one made last, or the one around.`
@@ -113,7 +112,6 @@ Never edit *_gen.go files. petrock://docs/tools, /features, /fields, /directives
 	return text
 }
 
-// registerPrompts offers what leads through longer work.
 func (t *Tools) registerPrompts(s *mcp.Server) error {
 	return mcp.AddPrompt(s, mcp.Prompt{
 		Name:        "add_feature",
@@ -175,7 +173,6 @@ const (
 //go:embed docs/*.md
 var pages embed.FS
 
-// registerResources offers what can be read: the project, its history, and the documentation.
 func (t *Tools) registerResources(s *mcp.Server) error {
 	all := []error{
 		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "The project: its layout, and what its server offers.", MIMEType: "text/markdown"},
@@ -217,7 +214,6 @@ func (t *Tools) read(look func(context.Context, *opened) (string, error)) func(c
 	}
 }
 
-// describe says what there is in a project.
 func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
 	listing, err := o.engine.List(ctx)
 	if err != nil {
@@ -253,15 +249,11 @@ func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
 	for _, d := range listing.Refused {
 		fmt.Fprintf(&out, "- not known: %s\n", d)
 	}
-	fmt.Fprintf(&out, "\n%s\n", cost(listing.ToolsList))
+	size := listing.ToolsList
+	fmt.Fprintf(&out, "\nThe list of %d tools costs about %d tokens.\n", size.Tools, size.Tokens)
 	return out.String(), nil
 }
 
-func cost(s *engine.Size) string {
-	return fmt.Sprintf("The list of %d tools costs about %d tokens.", s.Tools, s.Tokens)
-}
-
-// firstSentence is the first sentence of a text.
 func firstSentence(text string) string {
 	text, _, _ = strings.Cut(strings.ReplaceAll(text, "\n", " "), ". ")
 	return strings.TrimSuffix(text, ".") + "."

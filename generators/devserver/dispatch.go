@@ -67,7 +67,6 @@ func (t *Tools) findOwn(ctx context.Context, p *opened, kind string) error {
 	return terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(append(gen.Kinds(t.options.Generators), gen.Kinds(own)...), ", "))
 }
 
-// hasKind reports whether there is a generator of a kind.
 func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Kinds(all), kind) }
 
 // startedIn is the project whose petrock this process is.

@@ -62,7 +62,6 @@ func (t *Tools) runs() *bool {
 	return &runs
 }
 
-// registerGenerator offers one generator.
 func (t *Tools) registerGenerator(s *mcp.Server, g gen.Generator) error {
 	input, err := withDir(g.InputSchema)
 	if err != nil {
@@ -110,7 +109,6 @@ func withDir(schema json.RawMessage) (json.RawMessage, error) {
 	return strictjson.Marshal(document)
 }
 
-// generate runs a generator: of a kind, or of the one that the arguments name.
 func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage, o engine.Options) (*mcp.ToolResult, error) {
 	input := map[string]json.RawMessage{}
 	if err := strictjson.Unmarshal(arguments, &input); err != nil {
@@ -138,7 +136,6 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	})
 }
 
-// takeOut takes a text out of an input.
 func takeOut(input map[string]json.RawMessage, name string) (string, error) {
 	raw, ok := input[name]
 	if !ok {
@@ -152,7 +149,6 @@ func takeOut(input map[string]json.RawMessage, name string) (string, error) {
 	return value, nil
 }
 
-// flags are the options as a command line has them.
 func flags(o engine.Options) []string {
 	var flags []string
 	for name, set := range map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--force": o.Force, "--keep": o.Keep} {
@@ -248,7 +244,6 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 	return made, err
 }
 
-// text is content that is a text.
 func text(text string) []mcp.Content { return []mcp.Content{mcp.Text{Text: text}} }
 
 // differences are those that a dry run shows, without those of derived files, which follow from the rest.

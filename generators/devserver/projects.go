@@ -31,11 +31,6 @@ type opened struct {
 	engine *engine.Engine
 }
 
-func newProjects() *projects {
-	return &projects{open: map[string]*opened{}, offered: map[string]gen.Generator{}}
-}
-
-// close lets go of all of them.
 func (p *projects) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,7 +216,6 @@ func (t *Tools) take(ctx context.Context, dir string) (o *opened, done func(), e
 	return o, func() { o.engine.Step = nil; <-o.turn }, nil
 }
 
-// opened returns an open project, and opens it if needed.
 func (t *Tools) opened(found *project.Project) (*opened, error) {
 	t.projects.mu.Lock()
 	defer t.projects.mu.Unlock()

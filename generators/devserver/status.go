@@ -43,7 +43,6 @@ type Vendored struct {
 	engine.Drift
 }
 
-// vendored compares petrock's folders with petrock.sum.
 func vendored(e *engine.Engine) Vendored {
 	drift, err := e.CompareSum()
 	v := Vendored{Pristine: err == nil && drift.IsEmpty(), Drift: drift, Version: e.CodeVersion()}
@@ -149,7 +148,6 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	return status, nil
 }
 
-// isLineEnd reports whether a line ends.
 func isLineEnd(r rune) bool { return r == '\n' }
 
 // String is the status as a person reads it.

@@ -30,7 +30,6 @@ type brokenCommand struct {
 // String says what changed: links/create: field url was removed, href was added.
 func (b brokenCommand) String() string { return b.command + ": " + contract.Describe(b.changes) }
 
-// wayOut names the ways to go on.
 func (b brokenCommand) wayOut() string {
 	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.command)
 	if slices.ContainsFunc(b.changes, func(c contract.Change) bool { return c.Path == "" }) {
@@ -42,7 +41,6 @@ func (b brokenCommand) wayOut() string {
 	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.Flags(b.changes), accept)
 }
 
-// diagnostic is the same for a list of them.
 func (b brokenCommand) diagnostic() typecheck.Diagnostic {
 	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.wayOut()}
 }
@@ -71,7 +69,6 @@ func (p *plan) refuseBroken() error {
 	return refusal
 }
 
-// recorded is the contract that a plan begins with.
 func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 	text, planned := p.texts[contract.File]
 	if !planned {
@@ -86,8 +83,6 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-// isContractMissing reports whether contract.json is missing. Every project that has a petrock.sum
-// was made with a contract.
 func (e *Engine) isContractMissing() bool {
 	_, err := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
@@ -117,7 +112,6 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// contractFromSource is updateContract for changes of the source.
 func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
 	view := e.before.With(p.texts)
 	packages, err := e.offered(ctx, p, view)
@@ -158,7 +152,6 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	return nil
 }
 
-// noteBrokenBefore notes the commands that were broken before the plan.
 func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
 	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
 	if err != nil {
@@ -246,7 +239,6 @@ func checkAccepted(accepts []string, now, before *contract.Contract) error {
 	return nil
 }
 
-// joinOrNone lists names.
 func joinOrNone(names []string) string {
 	if len(names) == 0 {
 		return "none"

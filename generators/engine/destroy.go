@@ -34,7 +34,6 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	return result, err
 }
 
-// A destroyRequest removes a component.
 type destroyRequest struct {
 	kind, name string
 	options    Options
@@ -269,7 +268,6 @@ func withoutDeclarations(view *typecheck.View, file *typecheck.File, lines []int
 	return text, names
 }
 
-// covers reports whether a node is on one of the lines.
 func covers(fset *token.FileSet, node ast.Node, lines []int) bool {
 	first, last := fset.PositionFor(node.Pos(), false).Line, fset.PositionFor(node.End(), false).Line
 	return slices.ContainsFunc(lines, func(line int) bool { return first <= line && line <= last })
@@ -378,7 +376,6 @@ func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
     }`, events, skip, dir, strings.Join(quoted, ", "))
 }
 
-// renamed advises on workers of a feature that were removed or renamed.
 func renamed(before, after []string) []string {
 	gone, added := without(before, after), without(after, before)
 	if len(gone) == 0 {
@@ -394,7 +391,6 @@ func renamed(before, after []string) []string {
 	return []string{fmt.Sprintf("No worker is called %s any more. A worker is known by its name, and under %s it begins anew, with what comes from now on; //petrock:name %s in the doc comment of its type keeps its place.", strings.Join(gone, ", "), which, old)}
 }
 
-// without returns the elements of a list that are not in another.
 func without(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
 }

@@ -108,7 +108,6 @@ func (e *Engine) step(what string) {
 	}
 }
 
-// read reads the project from disk.
 func (e *Engine) read(ctx context.Context) error {
 	e.step("reading the project")
 	if text, err := e.root.ReadFile(project.FileName); err == nil {
@@ -231,7 +230,6 @@ func fileChange(f journal.Change) FileChange {
 	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Diff: f.Diff()}
 }
 
-// size returns the size of tools/list with the tools among components.
 func size(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {

@@ -41,7 +41,6 @@ func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMe
 	return e.transact(ctx, generateRequest{generator: g, input: input, dryRun: o.DryRun, applying: applying}, o)
 }
 
-// A generateRequest runs a generator.
 type generateRequest struct {
 	generator gen.Generator
 	input     json.RawMessage
@@ -75,7 +74,6 @@ func (r generateRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal
 	return p, e.derive(ctx, p, e.touched(p), true)
 }
 
-// planDraft plans the files of a draft, with the imports that they lack.
 func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error {
 	p.trial = draft.Trial
 	for i, file := range draft.Files {
@@ -98,7 +96,6 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 	return nil
 }
 
-// formatted is the text of a file, formatted if it is Go.
 func formatted(file gen.File) []byte {
 	if path.Ext(file.Path) != ".go" {
 		return file.Text
@@ -147,7 +144,6 @@ func makeError(kind string, err error) error {
 	return terminal.Usagef("%s: %w", kind, err)
 }
 
-// generator returns the generator of a kind.
 func (e *Engine) generator(kind string) (gen.Generator, error) {
 	for _, g := range e.generators {
 		if g.Name == kind {
@@ -166,13 +162,11 @@ func title(kind string, input json.RawMessage, made string) string {
 	return strings.TrimSpace(actionGenerate + " " + kind + " " + in.Name)
 }
 
-// touched returns the places that a plan changes.
 func (e *Engine) touched(p *plan) []derive.Place {
 	dirs := p.dirs()
 	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
 }
 
-// findConflicts finds existing files and declared names that conflict with new files.
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		if _, err := e.root.Lstat(file.Path); err == nil {

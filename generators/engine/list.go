@@ -149,7 +149,6 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	return e.inspect(found[0], packages), nil
 }
 
-// ambiguous says that a name means several components.
 func ambiguous(name string, found []derive.Component) error {
 	if found[0].Kind == found[1].Kind {
 		return terminal.Usagef("%q is %s and %s; say which is meant", name, found[0].Name, found[1].Name)
@@ -163,7 +162,6 @@ func isIn(pkg *derive.Package, name string) bool {
 	return feature == path.Base(pkg.Dir)
 }
 
-// inspect shows a component.
 func (e *Engine) inspect(c derive.Component, packages []*derive.Package) *Inspection {
 	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
 	if file := e.before.File(c.File); file != nil {
@@ -212,7 +210,6 @@ func find(ref reference, pkg *types.Package) (types.Object, error) {
 	return nil, fmt.Errorf("%q: %s has no exported method at all that can be called on it; %s", ref, name, offer(ref, pkg))
 }
 
-// isFunction reports whether an object has a function type.
 func isFunction(object types.Object) bool {
 	_, is := object.Type().Underlying().(*types.Signature)
 	return is
@@ -249,7 +246,6 @@ func offer(ref reference, pkg *types.Package) string {
 	return "the package has " + few(found)
 }
 
-// methodsOf returns references to the methods of a variable or a constant.
 func methodsOf(ref reference, object types.Object) []string {
 	t := object.Type()
 	_, pointer := t.Underlying().(*types.Pointer)
@@ -312,7 +308,6 @@ func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (der
 	return derive.Place{}, derive.Component{}, ambiguous(name, found)
 }
 
-// alone refuses a component whose file holds others too.
 func alone(pkg *derive.Package, component derive.Component) error {
 	var others []string
 	for _, c := range pkg.Components {

@@ -35,7 +35,6 @@ type migration struct {
 	recordedGo map[token.Pos]string // Go names that fields had in the recorded version, by the place where they are declared
 }
 
-// A textEdit replaces a part of a file.
 type textEdit struct {
 	start, end int
 	text       string
@@ -78,7 +77,6 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 	return m.made, m.result(ctx)
 }
 
-// recordedCommand finds the command of an event type, such as posts/create.
 func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Component, error) {
 	feature, _, ok := strings.Cut(command, "/")
 	place := derive.FeatureIn(path.Join(derive.Features, feature))
@@ -104,7 +102,6 @@ func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Co
 	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", command, joinOrNone(names))
 }
 
-// plan finds all edits.
 func (m *migration) plan(edit gen.Edit, dirs []string) error {
 	pkg, _ := m.pass.Package(m.made.Dir)
 	if pkg == nil {
@@ -143,8 +140,8 @@ func (m *migration) field(jsonPath string) *types.Var {
 		if !ok {
 			return nil
 		}
-		fields := derive.JSONFields(structure)
-		at := slices.IndexFunc(fields, func(f derive.JSONField) bool { return f.Name == name })
+		fields := derive.JSONFields(structure, false)
+		at := slices.IndexFunc(fields, func(f derive.JSONField) bool { return f.Key == name })
 		if at < 0 {
 			return nil
 		}
@@ -241,7 +238,6 @@ func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, erro
 	return nil, nil, fmt.Errorf("the field %s is not declared in a struct of the project", v.Name())
 }
 
-// retag gives a field another JSON name.
 func (m *migration) retag(file *typecheck.File, field *ast.Field, name string) {
 	if field.Tag == nil {
 		m.replace(file, field.Type.End(), field.Type.End(), " `json:"+strconv.Quote(name)+"`")
@@ -371,7 +367,6 @@ func (m *migration) noteUnbuilt(files []*typecheck.File) {
 	}
 }
 
-// replace plans a textEdit.
 func (m *migration) replace(file *typecheck.File, start, end token.Pos, text string) {
 	at := m.engine.before.Fset().File(start)
 	edit := textEdit{at.Offset(start), at.Offset(end), text}
@@ -380,7 +375,6 @@ func (m *migration) replace(file *typecheck.File, start, end token.Pos, text str
 	}
 }
 
-// isPlanned reports whether a place is edited already.
 func (m *migration) isPlanned(file *typecheck.File, pos token.Pos) bool {
 	at := m.engine.before.Fset().File(pos).Offset(pos)
 	return slices.ContainsFunc(m.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
@@ -408,7 +402,9 @@ func (m *migration) result(ctx context.Context) error {
 	}
 	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.EventType == m.made.EventType })
 	if at < 0 {
-		return m.derivationError(packages[0], texts)
+		p := newPlan(actionGenerate)
+		p.texts = texts
+		return m.engine.refused(p, packages[0])
 	}
 	component := packages[0].Components[at]
 	m.made.New = component.Stored()
@@ -422,14 +418,6 @@ func (m *migration) result(ctx context.Context) error {
 	return nil
 }
 
-// derivationError says why the command cannot be derived after the edits.
-func (m *migration) derivationError(pkg *derive.Package, texts map[string][]byte) error {
-	p := newPlan(actionGenerate)
-	p.texts = texts
-	return m.engine.refused(p, pkg)
-}
-
-// defaultsOf are the defaults that a schema has for properties.
 func defaultsOf(schema json.RawMessage) map[string]string {
 	var document struct {
 		Properties map[string]struct {

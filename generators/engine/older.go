@@ -146,10 +146,10 @@ func (m *migration) recordedNames(edit gen.Edit) map[token.Pos]string {
 		if !ok {
 			return
 		}
-		for _, now := range derive.JSONFields(structure) {
+		for _, now := range derive.JSONFields(structure, false) {
 			for _, old := range fields {
 				renamed, ok := edit.Rename[prefix+old.Name]
-				if old.Name != now.Name && !(ok && strings.TrimPrefix(renamed, prefix) == now.Name) {
+				if old.Name != now.Key && !(ok && strings.TrimPrefix(renamed, prefix) == now.Key) {
 					continue
 				}
 				names[now.Var.Origin().Pos()] = old.Go[strings.LastIndex(old.Go, ".")+1:]

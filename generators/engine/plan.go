@@ -73,7 +73,6 @@ func newPlan(action string) *plan {
 	}
 }
 
-// plans reports whether the plan writes or deletes a file.
 func (p *plan) plans(file string) bool {
 	_, planned := p.texts[file]
 	return planned
@@ -91,7 +90,6 @@ func (p *plan) isOfPart(file string) bool {
 	return false
 }
 
-// dirs returns the folders of the plan's files.
 func (p *plan) dirs() []string {
 	dirs := map[string]bool{}
 	for file := range p.texts {
@@ -121,7 +119,14 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	for _, pkg := range p.packages {
 		if len(pkg.Problems) > 0 {
 			if exact {
-				return e.refusedNow(ctx, p, pkg)
+				refusal := e.refused(p, pkg)
+				before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
+				if err == nil && len(before[0].Problems) == 0 {
+					refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
+					refusal.WayOut = "Nothing was changed."
+					refusal.before = false
+				}
+				return refusal
 			}
 			continue
 		}
@@ -196,20 +201,6 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.derived[file] = true
 }
 
-// refusedNow refuses a plan after which a package could not be derived from, and tells whether the plan
-// causes that.
-func (e *Engine) refusedNow(ctx context.Context, p *plan, pkg *derive.Package) error {
-	refusal := e.refused(p, pkg)
-	before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
-	if err == nil && len(before[0].Problems) == 0 {
-		refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
-		refusal.WayOut = "Nothing was changed."
-		refusal.before = false
-	}
-	return refusal
-}
-
-// refused refuses a plan because a package cannot be derived from.
 func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
@@ -259,7 +250,6 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	return err
 }
 
-// whyMissing ends a sentence with the reasons why imports were not found.
 func whyMissing(why []string) string {
 	if len(why) == 0 {
 		return "."
@@ -303,7 +293,6 @@ type savedPlan struct {
 	id string // of a plan that was read
 }
 
-// A savedFile is a file of a saved plan.
 type savedFile struct {
 	Path   string `json:"path"`
 	Before string `json:"before"` // its hash; empty if it does not exist
@@ -327,7 +316,6 @@ func (e *Engine) projectHashes() map[string]string {
 	return hashes
 }
 
-// hash is the id of the plan.
 func (s *savedPlan) hash() string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q\n", s.Kind, s.Input)
@@ -405,7 +393,6 @@ func (e *Engine) savePlan(p *plan) error {
 	return nil
 }
 
-// prunePlans removes the oldest saved plans if there are too many.
 func (e *Engine) prunePlans() {
 	entries, err := fs.ReadDir(e.root.FS(), plansDir)
 	if err != nil || len(entries) < maxPlans {
@@ -424,13 +411,6 @@ func (e *Engine) prunePlans() {
 	}
 }
 
-// deleteSaved deletes a saved plan that has been applied.
-func (e *Engine) deleteSaved(s *savedPlan) {
-	if s != nil {
-		e.root.Remove(path.Join(plansDir, s.id+".json")) // it cannot be applied again anyway
-	}
-}
-
 // Apply applies the saved plan of a dry run of [Engine.Generate]. It is refused if the project is not
 // what the plan was made from. Examples that passed then are not run again.
 func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
@@ -445,7 +425,6 @@ func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, erro
 	return e.generate(ctx, g, json.RawMessage(saved.Input), o, saved)
 }
 
-// readSaved reads a saved plan.
 func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
 		return nil, terminal.Usagef("%q is not the id of a plan; a dry run prints one, of 16 hexadecimal digits", id)

@@ -25,7 +25,6 @@ type reference struct {
 // String returns the reference in its canonical form.
 func (r reference) String() string { return asFolder(r.dir) + "." + strings.Join(r.call, ".") }
 
-// asFolder formats a folder of the project as a package pattern.
 func asFolder(dir string) string {
 	if dir == "." {
 		return "./"
@@ -62,7 +61,6 @@ func (e *Engine) reference(text string) (reference, error) {
 	return reference{}, e.noFolder(text, found[len(found)-1].dir)
 }
 
-// readings returns the possible parses of a reference, longest folder first.
 func readings(text string) []reference {
 	const longest = 1000
 	text = strings.ReplaceAll(strings.TrimSpace(text), `\`, "/")
@@ -82,7 +80,6 @@ func readings(text string) []reference {
 	return found
 }
 
-// called returns the folders of packages with a name or an import path.
 func (e *Engine) called(name string) []string {
 	var dirs []string
 	for _, dir := range e.before.Dirs() {
@@ -132,7 +129,6 @@ func (e *Engine) others() []string {
 	return found
 }
 
-// few joins words; of many, only the first.
 func few(words []string) string {
 	const most = 8
 	if len(words) > most {
@@ -171,7 +167,6 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
-// stringTypes returns the string types that a file declares: type Status string.
 func stringTypes(file *ast.File) []string {
 	var names []string
 	for _, decl := range file.Decls {
@@ -188,7 +183,6 @@ func stringTypes(file *ast.File) []string {
 	return names
 }
 
-// fields returns the fields of a component's type.
 func (e *Engine) fields(c derive.Component) []gen.StructField {
 	var fields []gen.StructField
 	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {

@@ -20,7 +20,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// writable returns an error if a package cannot name a type of a function's signature.
 func writable(f *gen.Function, in string) error {
 	for _, side := range []struct {
 		list *types.Tuple
@@ -72,7 +71,6 @@ func unwritable(t types.Type, in string) string {
 	return ""
 }
 
-// unwritableOf is unwritable for type arguments.
 func unwritableOf(list *types.TypeList, in string) string {
 	for t := range list.Types() {
 		if why := unwritable(t, in); why != "" {
@@ -133,7 +131,6 @@ func (e *Engine) doc(object types.Object) string {
 	return text
 }
 
-// declares reports whether one of the names declares an object.
 func declares(names []*ast.Ident, object types.Object) bool {
 	for _, name := range names {
 		if name.Pos() == object.Pos() {
@@ -188,7 +185,6 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	return f, writable(f, e.toolsPath())
 }
 
-// toolsPath returns the import path of the tools' package.
 func (e *Engine) toolsPath() string {
 	place, _ := derive.PlaceOf(derive.Tool)
 	return e.checker.ImportPath(place.Dir)
@@ -221,7 +217,6 @@ func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, erro
 	return pkg, nil
 }
 
-// importable returns an error if tools cannot import a package.
 func (e *Engine) importable(ref reference, pkg *types.Package) error {
 	tools := e.toolsPath()
 	switch {

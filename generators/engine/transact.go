@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"syscall"
 
@@ -106,11 +107,12 @@ func (e *Engine) record(j *journal.Journal, p *plan) error {
 	if err := j.Record(p.operation); err != nil {
 		return err
 	}
-	e.deleteSaved(p.applying)
+	if p.applying != nil {
+		e.root.Remove(path.Join(plansDir, p.applying.id+".json")) // it cannot be applied again anyway
+	}
 	return nil
 }
 
-// report is the result of a plan that was applied, or that a dry run has verified.
 func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Options) (*Result, error) {
 	r := e.newResult(p)
 	r.DryRun, r.Recovered, r.Trial = o.DryRun, recovered, p.tried
@@ -182,7 +184,6 @@ func (e *Engine) newResult(p *plan) *Result {
 	return r
 }
 
-// isMissing reports whether a file, or its folder, does not exist.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

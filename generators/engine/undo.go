@@ -28,7 +28,6 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 	return result, err
 }
 
-// An undoRequest reverts an operation.
 type undoRequest struct {
 	id      string
 	options Options
@@ -170,7 +169,6 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 	return p, nil
 }
 
-// onlyContract reports whether an operation changed only derived files and the contract, as sync does.
 func onlyContract(op journal.Operation) bool {
 	return !slices.ContainsFunc(op.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File })
 }
@@ -181,7 +179,6 @@ func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
 	return e.transact(ctx, syncRequest{accept: o.Accept}, o)
 }
 
-// A syncRequest derives all derived files again.
 type syncRequest struct {
 	accept []string // see [Options]
 }
@@ -196,7 +193,6 @@ func (r syncRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*
 	return p, e.derive(ctx, p, e.existingPlaces(), false)
 }
 
-// existingPlaces returns the places that exist in the project.
 func (e *Engine) existingPlaces() []derive.Place {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {

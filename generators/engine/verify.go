@@ -54,7 +54,6 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	return tried, nil
 }
 
-// failed makes a refusal of failed examples.
 func (p *plan) failed(report *trial.Report) *Refusal {
 	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: cut(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
 	if len(report.Diagnostics) > 0 {
@@ -189,7 +188,6 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	}
 }
 
-// reportPurity adds the findings about all features to a result.
 func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
 	report, err := e.purity(ctx, view, nil)
 	if err != nil {
@@ -256,7 +254,6 @@ func (e *Engine) otherModule(file string) string {
 	return ""
 }
 
-// interrupted warns of an interrupted operation, for commands that do not open the journal.
 func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil

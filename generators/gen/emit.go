@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dave/jennifer/jen"
 )
@@ -49,6 +50,15 @@ func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// Text adds Go source that uses packages. Declare those outside the standard library with
+// ImportName.
+func (f GoFile) Text(source string, imports ...string) {
+	for _, path := range imports {
+		f.Use(path)
+	}
+	f.Op(source)
+}
+
 // Use makes the file import a package.
 func (f GoFile) Use(path string) {
 	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot fail
@@ -70,6 +80,22 @@ func RawString(text string) *jen.Statement {
 // KeyValue is a keyed element of a composite literal.
 func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
 
+// Duration is a duration in the largest unit of which it is a multiple: 5 * time.Minute.
+func Duration(d time.Duration) *jen.Statement {
+	for _, unit := range []struct {
+		name string
+		is   time.Duration
+	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
+		switch n := d / unit.is; {
+		case d == unit.is:
+			return jen.Qual("time", unit.name)
+		case n != 0 && d%unit.is == 0:
+			return jen.Lit(int(n)).Op("*").Qual("time", unit.name)
+		}
+	}
+	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
+}
+
 // group separates the imports of the standard library, of other modules and of the project, which are
 // one sorted list.
 func (f GoFile) group(text []byte) []byte {
@@ -90,7 +116,6 @@ func (f GoFile) group(text []byte) []byte {
 	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
 }
 
-// groupOf returns the index of an import's group.
 func (f GoFile) groupOf(line []byte) int {
 	switch {
 	case f.isStandard(line):

@@ -121,7 +121,6 @@ func parse(text string) (f Field, err error) {
 	return f, err
 }
 
-// cutSeparator removes the space or colon before a description.
 func cutSeparator(head string) (string, error) {
 	bare := strings.TrimRight(head, " ")
 	bare, colon := strings.CutSuffix(bare, ":")
@@ -141,7 +140,6 @@ func cut(text string) (before, after string, found bool) {
 	return strings.Trim(text[:skip]+before, " "), strings.Trim(after, " "), found
 }
 
-// setName sets the names.
 func (f *Field) setName(text string) error {
 	name, err := ParseFieldName(text)
 	if bare, ok := strings.CutSuffix(text, "?"); ok {
@@ -186,7 +184,6 @@ func ParseFields(texts []string) ([]Field, error) {
 	return fields, nil
 }
 
-// differs returns an error if another field has the name of f.
 func (f Field) differs(others []Field) error {
 	for _, other := range others {
 		switch {
@@ -416,7 +413,6 @@ func IsText(r rune) bool {
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// printable returns a printable character, or a placeholder.
 func printable(r rune) rune {
 	if unicode.IsPrint(r) {
 		return r

@@ -112,7 +112,6 @@ func parseLimits(text string, t FieldType) (least, most string, err error) {
 	return least, most, nil
 }
 
-// limited reports whether the type may have limits.
 func (t FieldType) limited() bool { return t.measured() || t.counted() || t.Kind == KindFloat }
 
 // measured reports whether limits apply to the length: characters, items, entries.
@@ -120,7 +119,6 @@ func (t FieldType) measured() bool {
 	return t.Kind == KindString || t.Kind == KindList || t.Kind == KindMap
 }
 
-// counted reports whether limits apply to an integer value.
 func (t FieldType) counted() bool { return t.Kind == KindInt || t.Kind == KindInt64 }
 
 // literal returns a limit as a literal of Go and JSON; "" for none.
@@ -154,7 +152,6 @@ func (t FieldType) literal(text string, largest int64) (string, error) {
 	return strconv.FormatInt(n, 10), nil
 }
 
-// less compares two literals.
 func (t FieldType) less(a, b string) bool {
 	if t.Kind == KindFloat {
 		return float(a) < float(b)
@@ -167,13 +164,11 @@ func isNumber(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString(text)
 }
 
-// whole returns the value of an integer literal.
 func whole(literal string) int64 {
 	n, _ := strconv.ParseInt(literal, 10, 64)
 	return n
 }
 
-// float returns the value of a number literal.
 func float(literal string) float64 {
 	n, _ := strconv.ParseFloat(literal, 64)
 	return n
@@ -250,10 +245,8 @@ func (f Field) Wrong() (any, bool) {
 // word is repeated in samples of text.
 const word = "example"
 
-// text returns n characters.
 func text(n int) string { return strings.Repeat(word, n/len(word)+1)[:n] }
 
-// size returns a length within the limits, the wanted one if possible.
 func (f Field) size(wanted int) int {
 	if f.Min != "" {
 		wanted = max(wanted, int(whole(f.Min)))
@@ -278,7 +271,6 @@ func (f Field) wrongSize() (int, bool) {
 	return 0, false
 }
 
-// many returns a list or a map of n elements.
 func (t FieldType) many(n int) any {
 	if t.Kind == KindMap {
 		entries := make(map[string]any, n)
@@ -294,7 +286,6 @@ func (t FieldType) many(n int) any {
 	return items
 }
 
-// sample returns a value of a type without limits.
 func (t FieldType) sample() any {
 	switch t.Kind {
 	case KindInt, KindInt64:

@@ -199,7 +199,6 @@ func (f *Function) Parameter(at int) string {
 // Result describes a result with its type, for messages.
 func (f *Function) Result(at int) string { return typed("result", at, f.Signature.Results()) }
 
-// typed describes a variable of a tuple with its type.
 func typed(what string, at int, list *types.Tuple) string {
 	v := list.At(at)
 	t := types.TypeString(v.Type(), (*types.Package).Name)

@@ -49,7 +49,6 @@ func (n Name) Human() string {
 	})
 }
 
-// words returns the words of the name, in lower case.
 func (n Name) words() []string {
 	if n.wire == "" {
 		return nil
@@ -65,7 +64,6 @@ func (n Name) join(separator string, form func(word string) string) string {
 	return strings.Join(words, separator)
 }
 
-// capitals returns a word as part of an identifier.
 func capitals(word string) string {
 	switch {
 	case isInitialism(word):
@@ -85,10 +83,8 @@ func Capitalize(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// fromWords returns the name made of words.
 func fromWords(words []string) Name { return Name{wire: strings.ToLower(strings.Join(words, "_"))} }
 
-// valid reports whether the name is a valid Go identifier.
 func (n Name) valid() bool { return token.IsIdentifier(n.Go()) && token.IsExported(n.Go()) }
 
 // File returns the file name of a component: send_mail.go. The kind, such as tool, is appended to names
@@ -114,7 +110,7 @@ func (n Name) File(kind string) string {
 func isSpecial(name string) bool {
 	underscore := strings.LastIndexByte(name, '_')
 	if underscore < 0 {
-		return isDevice(name)
+		return IsDevice(name)
 	}
 	last := name[underscore+1:]
 	return last == "test" || last == "gen" || isSystem(last) || isProcessor(last)
@@ -142,7 +138,6 @@ func isSystem(word string) bool {
 	return false
 }
 
-// isProcessor reports whether a word is a known GOARCH.
 func isProcessor(word string) bool {
 	switch word {
 	case "386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
@@ -153,9 +148,9 @@ func isProcessor(word string) bool {
 	return false
 }
 
-// isDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules with
-// such files.
-func isDevice(name string) bool {
+// IsDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules
+// with such files.
+func IsDevice(name string) bool {
 	switch name {
 	case "aux", "con", "nul", "prn":
 		return true
@@ -279,7 +274,6 @@ func foreign(text, rest, separators string) error {
 	}
 }
 
-// suggest suggests a valid name.
 func suggest(text string) string {
 	better := WireName(strings.TrimLeftFunc(text, func(r rune) bool { return !IsLetter(r) }))
 	if check(better, "_", longestName) != nil {

@@ -142,7 +142,6 @@ type want struct {
 	selectors []string
 }
 
-// lacks names the selectors that a package does not have; it is empty if it has them all.
 func (w want) lacks(has func(name string) bool) string {
 	var lacking []string
 	for _, selector := range w.selectors {
@@ -236,7 +235,6 @@ func (s *Seeker) removeImported(ctx context.Context, p *place, path string, want
 	return nil
 }
 
-// lastElement is the last element of an import path.
 func lastElement(imported string) string { return path.Base(imported) }
 
 // nameByPath is the name that a path implies: its last element, without a version such as /v2, or .v3
@@ -263,7 +261,6 @@ func cutVersion(imported string) (rest string, version int) {
 	return imported[:at], version
 }
 
-// mentions reports whether one of the last two elements of a path contains a name.
 func mentions(imported, name string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "")
 	words := strings.Split(strings.ToLower(imported), "/")
@@ -275,12 +272,10 @@ func mentions(imported, name string) bool {
 	return false
 }
 
-// below reports whether a path is another one or below it.
 func below(imported, parent string) bool {
 	return imported == parent || strings.HasPrefix(imported, parent+"/")
 }
 
-// enumerate joins words for a sentence.
 func enumerate(words []string, and string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -307,7 +302,6 @@ func scan(dir string, files []string) map[string]bool {
 	return exported
 }
 
-// A candidate is a package with the wanted name.
 type candidate struct {
 	path   string
 	name   string // in its package clause
@@ -361,7 +355,6 @@ func customary(name, path string) int {
 	return len(order)
 }
 
-// explainMissing explains why no package was found, and what to do.
 func (s *Seeker) explainMissing(w want, near []candidate) string {
 	if len(near) == 0 {
 		why := "no package " + w.name + " with " + enumerate(w.selectors, "and") + " is in the standard library, this project or the modules that it requires"

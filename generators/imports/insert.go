@@ -52,7 +52,7 @@ func (s *Seeker) insert(p *place, text []byte, list []Import) []byte {
 		return text
 	}
 	isStandard := func(path string) bool { return s.standard.has(path) && p.inside(path) == nil }
-	wasMixed := slices.ContainsFunc(importGroups(fset, file), func(group []*ast.ImportSpec) bool { return isMixed(group, isStandard) })
+	wasMixed := slices.ContainsFunc(astutil.Imports(fset, file), func(group []*ast.ImportSpec) bool { return isMixed(group, isStandard) })
 	for _, i := range list {
 		astutil.AddNamedImport(fset, file, i.Name, i.Path)
 	}
@@ -92,29 +92,10 @@ func cutHead(text []byte) (head, rest []byte) {
 	return text[:at], bytes.TrimLeft(text[at:], "; \t\r\n")
 }
 
-// importGroups returns the imports of a file by group: those on adjacent lines of a declaration.
-func importGroups(fset *token.FileSet, file *ast.File) [][]*ast.ImportSpec {
-	var groups [][]*ast.ImportSpec
-	for _, decl := range file.Decls {
-		last := -1
-		for _, spec := range decl.(*ast.GenDecl).Specs { // the head of a file has only imports
-			line := fset.PositionFor(spec.Pos(), false).Line
-			if line != last+1 {
-				groups = append(groups, nil)
-			}
-			groups[len(groups)-1] = append(groups[len(groups)-1], spec.(*ast.ImportSpec))
-			last = line
-		}
-	}
-	return groups
-}
-
-// isMixed reports whether a group has imports of the standard library and others.
 func isMixed(group []*ast.ImportSpec, isStandard func(path string) bool) bool {
 	return slices.ContainsFunc(group, func(spec *ast.ImportSpec) bool { return isStandard(pathOf(spec)) != isStandard(pathOf(group[0])) })
 }
 
-// splitGroups splits groups that are mixed into two: the standard library, and others.
 func splitGroups(head []byte, isStandard func(path string) bool) []byte {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", head, parser.ParseComments)
@@ -122,7 +103,7 @@ func splitGroups(head []byte, isStandard func(path string) bool) []byte {
 		return head
 	}
 	lines := slices.Collect(bytes.Lines(head))
-	for _, group := range importGroups(fset, file) {
+	for _, group := range astutil.Imports(fset, file) {
 		if !isMixed(group, isStandard) {
 			continue
 		}
@@ -144,12 +125,10 @@ func splitGroups(head []byte, isStandard func(path string) bool) []byte {
 	return head
 }
 
-// imported reports whether a file imports a package under its own name.
 func imported(file *ast.File, path string) bool {
 	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return importOf(spec) == Import{Path: path} })
 }
 
-// importOf is an import declaration as a value.
 func importOf(spec *ast.ImportSpec) Import {
 	i := Import{Path: pathOf(spec)}
 	if spec.Name != nil {
@@ -158,7 +137,6 @@ func importOf(spec *ast.ImportSpec) Import {
 	return i
 }
 
-// pathOf is the path of an import.
 func pathOf(spec *ast.ImportSpec) string {
 	path, _ := strconv.Unquote(spec.Path.Value) // the file parses
 	return path

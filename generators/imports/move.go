@@ -48,7 +48,6 @@ func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 	return append(bytes.TrimSuffix(head, []byte("\n")), src[end:]...), nil
 }
 
-// move returns where the package of an import path is after the moves.
 func move(moves []Move, path string) string {
 	for _, m := range moves {
 		if path == m.From {

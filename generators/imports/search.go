@@ -37,7 +37,6 @@ type place struct {
 	imported map[Import]int                // what siblings import, and how many of them do; nil before it is needed
 }
 
-// place returns the place of a file.
 func (s *Seeker) place(view *typecheck.View, file string, syntax *ast.File) *place {
 	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*typecheck.Package{}}
 	p.path = p.importPath(p.dir)
@@ -46,7 +45,6 @@ func (s *Seeker) place(view *typecheck.View, file string, syntax *ast.File) *pla
 	return p
 }
 
-// importPath returns the import path of a folder of the project.
 func (p *place) importPath(dir string) string { return path.Join(p.module, dir) }
 
 // inside returns an imported package of the project, or nil.
@@ -61,7 +59,6 @@ func (p *place) inside(imported string) *typecheck.Package {
 	return p.pkg(dir)
 }
 
-// pkg returns the package in a folder, or nil.
 func (p *place) pkg(dir string) *typecheck.Package {
 	known, ok := p.packages[dir]
 	if !ok {
@@ -88,7 +85,6 @@ func (s *Seeker) candidate(ctx context.Context, p *place, imported string, w wan
 	return &c, nil
 }
 
-// uses reports whether some file of the project imports a path.
 func (p *place) uses(imported string) bool {
 	for _, dir := range p.view.Dirs() {
 		for _, file := range p.view.Files(dir) {
@@ -100,7 +96,6 @@ func (p *place) uses(imported string) bool {
 	return false
 }
 
-// ofTested returns the package that an external test tests.
 func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, error) {
 	pkg := p.pkg(p.dir)
 	if !p.external || pkg == nil || pkg.Name != w.name {
@@ -112,7 +107,6 @@ func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, err
 	return nil, nil
 }
 
-// ofProject returns packages of the project with the wanted name.
 func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, error) {
 	var found []candidate
 	for _, dir := range p.view.Dirs() {
@@ -167,7 +161,6 @@ func (p *place) bars(imported string, pkg *typecheck.Package) string {
 	return ""
 }
 
-// leads reports whether a package of the project imports the file's package, directly or not.
 func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
 	if pkg.Dir == p.dir {
 		return true
@@ -186,7 +179,6 @@ func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
 	return false
 }
 
-// siblings returns the other files of the package.
 func (p *place) siblings() []*typecheck.File {
 	var files []*typecheck.File
 	for _, file := range p.view.Files(p.dir) {
@@ -218,7 +210,6 @@ func (p *place) imports() map[Import]int {
 	return p.imported
 }
 
-// ofSiblings returns packages that siblings import under the wanted name.
 func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate, error) {
 	var found []candidate
 	for i, count := range p.imports() {
@@ -246,7 +237,6 @@ func (p *place) maybe(imported, name string) bool {
 	return mentions(imported, name)
 }
 
-// standard is the standard library.
 type standard struct {
 	src     string // its folder
 	context *build.Context
@@ -281,15 +271,12 @@ func listStandard(system typecheck.System) (*standard, error) {
 	return l, nil
 }
 
-// hidden reports whether a folder cannot be imported by its name.
 func hidden(base string) bool {
 	return base == "internal" || base == "vendor" || base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
 
-// has reports whether a path is in the standard library.
 func (l *standard) has(imported string) bool { return l.paths[imported] }
 
-// exports returns the names that a package exports.
 func (l *standard) exports(imported string) map[string]bool {
 	known, ok := l.scanned[imported]
 	if !ok {
@@ -316,7 +303,6 @@ func (l *standard) files(dir string) []string {
 	return files
 }
 
-// ofStandard returns packages of the standard library with the wanted name.
 func (s *Seeker) ofStandard(_ context.Context, _ *place, w want) ([]candidate, error) {
 	var found []candidate
 	for _, imported := range s.standard.byName[w.name] {
@@ -327,7 +313,6 @@ func (s *Seeker) ofStandard(_ context.Context, _ *place, w want) ([]candidate, e
 	return found, nil
 }
 
-// standardCandidate returns a package of the standard library as a candidate.
 func (s *Seeker) standardCandidate(imported string, w want) candidate {
 	exported := s.standard.exports(imported)
 	return candidate{path: imported, name: nameByPath(imported), fault: w.lacks(func(name string) bool { return exported[name] })}
@@ -352,7 +337,6 @@ type listed struct {
 	scanned map[string]bool // exported names; nil before they are read
 }
 
-// has reports whether the package exports a name.
 func (l *listed) has(name string) bool {
 	if l.scanned == nil {
 		l.scanned = scan(l.Dir, slices.Concat(l.GoFiles, l.CgoFiles))
@@ -360,7 +344,6 @@ func (l *listed) has(name string) bool {
 	return l.scanned[name]
 }
 
-// candidate returns the package as a candidate.
 func (l *listed) candidate(w want) candidate {
 	return candidate{path: l.ImportPath, name: l.Name, fault: w.lacks(l.has)}
 }
@@ -435,7 +418,6 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 	return m, m.read(out, direct)
 }
 
-// read reads the output of go list. Direct are the directly required modules.
 func (m *modules) read(out []byte, direct map[string]bool) error {
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
 		l := &listed{}

@@ -175,7 +175,6 @@ func (j *Journal) bring(record Record, hash string) error {
 	return j.put(record.Path, data, record.Mode, false)
 }
 
-// giveUp rolls back an operation that failed, and adds the outcome to its error.
 func (j *Journal) giveUp(op Operation, err error) error {
 	left, problem := j.back(op)
 	switch {
@@ -298,7 +297,6 @@ func (op Operation) paths() []string {
 // ErrChanged means that a file was edited, created or removed since it was read.
 var ErrChanged = errors.New("changed meanwhile")
 
-// changed describes how a file differs from what the change expects.
 func changed(name string, now, taken bool) error {
 	how := "it is not as it was"
 	switch {
@@ -364,7 +362,6 @@ func (c *checker) check(file Change) (Record, error) {
 	return record, nil
 }
 
-// checkOthers refuses a path that conflicts with an earlier one.
 func (c *checker) checkOthers(name string) error {
 	if c.files[name] {
 		return fmt.Errorf("%s is changed twice", name)

@@ -276,7 +276,6 @@ func isText(data []byte) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
 }
 
-// lines splits a text into lines with their newlines.
 func lines(data []byte) []string {
 	all := strings.SplitAfter(string(data), "\n")
 	if all[len(all)-1] == "" {
@@ -285,7 +284,6 @@ func lines(data []byte) []string {
 	return all
 }
 
-// writeHunk writes adjacent edits with their context.
 func writeHunk(out *strings.Builder, before, after []string, edits []edit) {
 	first, last := edits[0], edits[len(edits)-1]
 	lead := min(contextLines, first.fromA)

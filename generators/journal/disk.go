@@ -60,7 +60,6 @@ func (j *Journal) put(name string, data []byte, mode fs.FileMode, sync bool) err
 	return nil
 }
 
-// stage writes the staged file, which put renames.
 func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 	if err := j.remove(stagedFile); err != nil { // of a failed attempt
 		return err
@@ -98,7 +97,6 @@ func (j *Journal) rename(from, to string) error {
 	return j.root.Rename(from, to)
 }
 
-// remove removes a file if it exists.
 func (j *Journal) remove(name string) error {
 	if _, err := j.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -152,7 +150,6 @@ func reserved(name string) bool {
 	return false
 }
 
-// fold folds letter case.
 func fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// open opens a file and locks it.
 func open(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {

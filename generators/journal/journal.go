@@ -93,7 +93,6 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// prepare takes the lock and prepares the folder .petrock.
 func (j *Journal) prepare(ctx context.Context, waiting func()) error {
 	if err := j.makeFolder(stateDir, 0o755); err != nil {
 		return err
@@ -157,7 +156,6 @@ type Record struct {
 	Derived bool        `json:"derived,omitempty"` // it is a derived file
 }
 
-// name describes the operation in messages.
 func (op Operation) name() string {
 	name := op.Title
 	if name == "" {
@@ -194,7 +192,6 @@ func (j *Journal) identify(op Operation) (string, error) {
 	return fmt.Sprintf("%04d-%.6s", last+1, Hash(text)), nil
 }
 
-// sequence returns the number in an id.
 func sequence(id string) (int, bool) {
 	digits, hash, ok := strings.Cut(id, "-")
 	n, err := strconv.Atoi(digits)
@@ -236,7 +233,6 @@ func (j *Journal) History() ([]Operation, error) {
 	return all, nil
 }
 
-// operationNames returns the file names of recorded operations.
 func (j *Journal) operationNames() ([]string, error) {
 	all, err := j.names(operationsDir)
 	if err != nil {
@@ -245,7 +241,6 @@ func (j *Journal) operationNames() ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
 }
 
-// names returns the names in a folder, sorted.
 func (j *Journal) names(dir string) ([]string, error) {
 	folder, err := j.root.Open(dir)
 	if err != nil {
@@ -256,7 +251,6 @@ func (j *Journal) names(dir string) ([]string, error) {
 	return all, errors.Join(err, folder.Close())
 }
 
-// readOperation reads an operation and validates its paths.
 func (j *Journal) readOperation(file string) (Operation, error) {
 	var op Operation
 	text, err := j.root.ReadFile(file)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Timeouts that are not configurable.
@@ -20,7 +22,6 @@ const (
 	looking  = 10 * time.Millisecond // between checks of its memory
 )
 
-// run runs a built test.
 func (l laid) run(ctx context.Context, test string, limits Limits) (report *Report, err error) {
 	outer, scratch, err := l.scratch()
 	if err != nil {
@@ -80,7 +81,6 @@ func (l laid) scratch() (outer, scratch string, err error) {
 	return outer, scratch, err
 }
 
-// A process is a running test.
 type process struct {
 	cmd      *exec.Cmd
 	confined bool
@@ -116,16 +116,16 @@ func (p *process) wait(ctx context.Context, loud <-chan struct{}, l Limits) stop
 		}
 	}
 	if stopped != notStopped {
-		kill(p.cmd)
+		typecheck.KillGroup(p.cmd)
 		<-exited
 	}
-	kill(p.cmd) // processes that it left behind
+	typecheck.KillGroup(p.cmd) // processes that it left behind
 	reap(p.cmd)
 	p.release()
 	return stopped
 }
 
-// also joins two errors if the second is not nil.
+// also joins two errors. It returns the first as it is if the second is nil.
 func also(err, second error) error {
 	if second == nil {
 		return err

@@ -102,5 +102,4 @@ func awaitExit(cmd *exec.Cmd) {
 	}
 }
 
-// reap reaps an ended process.
 func reap(cmd *exec.Cmd) { cmd.Wait() }

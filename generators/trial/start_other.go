@@ -5,6 +5,8 @@ package trial
 import (
 	"os/exec"
 	"time"
+
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // ownTimeout is the value of -test.timeout, in case this process ends first.
@@ -12,7 +14,7 @@ func ownTimeout(limit time.Duration) time.Duration { return limit + orphaned }
 
 // start starts a test, without confinement.
 func start(cmd *exec.Cmd, _ string, _ Limits) (*process, error) {
-	group(cmd)
+	typecheck.StartGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

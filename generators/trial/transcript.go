@@ -102,7 +102,6 @@ func readTranscript(test string, text []byte, over bool, limit int) *transcript 
 	return t
 }
 
-// readLine reads a line, with its newline if it has one.
 func (t *transcript) readLine(line []byte) {
 	if line[0] == marker && t.readFrame(line[1:]) {
 		t.saying = nil
@@ -263,7 +262,6 @@ const (
 	cancelled
 )
 
-// An exit is how the process ended.
 type exit struct {
 	stopped stop
 	status  int    // exit code; negative if a signal ended the process
@@ -321,7 +319,6 @@ func (t *transcript) ended(e exit, l Limits) string {
 	return "ended the process with status " + strconv.Itoa(e.status) + " (os.Exit)"
 }
 
-// crashed explains the first line of a crash.
 func crashed(line string, l Limits) string {
 	kind, text, _ := strings.Cut(line, ": ")
 	text, _, _ = strings.Cut(text, " [recovered")
@@ -382,7 +379,6 @@ func (t *transcript) asCase(r *record) Case {
 	return c
 }
 
-// title returns the name of a test in a report.
 func (t *transcript) title(r *record) string {
 	if name, ok := strings.CutPrefix(r.name, t.test+"/"); ok {
 		return strings.ReplaceAll(name, "_", " ")

@@ -188,7 +188,6 @@ type laid struct {
 	pkg  string // folder of the package, from the root with slashes
 }
 
-// overlay writes the planned files to a temporary folder.
 func overlay(o Options, pkg string) (l laid, err error) {
 	l.pkg = pkg
 	if err := there(o, pkg); err != nil {
@@ -231,7 +230,6 @@ func there(o Options, dir string) error {
 	return nil
 }
 
-// real returns the absolute path without symbolic links.
 func real(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -240,7 +238,6 @@ func real(name string) (string, error) {
 	return filepath.EvalSymlinks(name)
 }
 
-// write writes the planned files and the overlay file.
 func (l laid) write(planned map[string][]byte) error {
 	replace := map[string]string{}
 	for name, text := range planned {

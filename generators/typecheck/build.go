@@ -194,14 +194,14 @@ func RunCommand(ctx context.Context, o CommandOptions, program string, args ...s
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	if o.Group {
-		startGroup(cmd)
+		StartGroup(cmd)
 		cmd.Cancel = func() error { return interruptGroup(cmd) }
 	}
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
 	if o.Group && err != nil && cmd.Process != nil {
-		killGroup(cmd)
+		KillGroup(cmd)
 	}
 	switch {
 	case ctx.Err() != nil:

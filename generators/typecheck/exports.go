@@ -22,7 +22,6 @@ import (
 	"strings"
 )
 
-// askSystem asks the go command for its target system.
 func askSystem(ctx context.Context, dir string) (System, error) {
 	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: dir}, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION", "GOWORK")
 	if err != nil {
@@ -148,7 +147,6 @@ func (c *ExportCache) owns(l listedExport) bool {
 	return err == nil && os.SameFile(root, dir)
 }
 
-// explain adds the output of the go command to its error.
 func explain(err error, words []byte) error {
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
@@ -429,7 +427,6 @@ func modulesKey(dir string, planned *modulesFiles) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// add adds a text with its name.
 func add(hash io.Writer, name string, text []byte) {
 	fmt.Fprintf(hash, "%s %d\n", name, len(text))
 	hash.Write(text)
@@ -445,7 +442,6 @@ func stamp(hash io.Writer, file string) {
 	fmt.Fprintf(hash, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
 }
 
-// workspaces returns the go.work files that may apply to a folder.
 func workspaces(dir string) []string {
 	if file := os.Getenv("GOWORK"); file != "" {
 		return []string{file}

@@ -4,11 +4,11 @@ package typecheck
 
 import "os/exec"
 
-// startGroup does nothing: process groups are not supported.
-func startGroup(*exec.Cmd) {}
+// StartGroup does nothing: process groups are not supported.
+func StartGroup(*exec.Cmd) {}
 
 // interruptGroup kills a command: it cannot be interrupted.
 func interruptGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-// killGroup does nothing.
-func killGroup(*exec.Cmd) {}
+// KillGroup kills a command, but not its children.
+func KillGroup(cmd *exec.Cmd) { cmd.Process.Kill() }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// startGroup starts a command in its own process group.
-func startGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// StartGroup makes a command start in its own process group.
+func StartGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// interruptGroup interrupts a command and its children.
 func interruptGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 
-// killGroup kills the children that a command has left.
-func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// KillGroup kills a command that was started in its own process group, and the children that it has
+// left.
+func KillGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

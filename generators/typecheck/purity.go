@@ -83,10 +83,8 @@ func (f *finder) pkg(path string) *inspected {
 	return known
 }
 
-// isCore reports whether a package is one of core.
 func (f *finder) isCore(path string) bool { return strings.HasPrefix(path+"/", f.Core+"/") }
 
-// index finds the declarations of a package.
 func index(made *InspectedPackage) *inspected {
 	p := &inspected{made.Info, map[string]*ast.FuncDecl{}, map[string]ast.Expr{}}
 	for _, file := range made.Files {
@@ -114,16 +112,13 @@ func index(made *InspectedPackage) *inspected {
 	return p
 }
 
-// isFunction reports whether a type is a function type.
 func isFunction(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Signature)
 	return ok
 }
 
-// fullName returns the name of a variable with its package path.
 func fullName(v *types.Var) string { return v.Pkg().Path() + "." + v.Name() }
 
-// feature checks all functions of a feature that replay calls.
 func (f *finder) feature(dir string) {
 	f.home = f.Checker.ImportPath(dir)
 	p := f.pkg(f.home)
@@ -174,7 +169,6 @@ func (f *finder) readsLog(method *types.Func) bool {
 	return false
 }
 
-// takesEvent reports whether a method has the event as a parameter.
 func (f *finder) takesEvent(s *types.Signature) bool {
 	for v := range s.Params().Variables() {
 		if named, ok := types.Unalias(v.Type()).(*types.Named); ok && named.Obj().Name() == "Event" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == f.Core+"/app" {
@@ -184,7 +178,6 @@ func (f *finder) takesEvent(s *types.Signature) bool {
 	return false
 }
 
-// receiverType returns the name of a method's receiver type.
 func receiverType(method *types.Func) string {
 	t := method.Signature().Recv().Type()
 	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
@@ -196,7 +189,6 @@ func receiverType(method *types.Func) string {
 	return t.String()
 }
 
-// function follows a function of the project.
 func (f *finder) function(object *types.Func, name string) {
 	full := object.Origin().FullName()
 	if f.seen[full] || object.Pkg() == nil {
@@ -210,7 +202,6 @@ func (f *finder) function(object *types.Func, name string) {
 	f.body(p, p.functions[full].Body, name)
 }
 
-// body follows a function body.
 func (f *finder) body(p *inspected, body ast.Node, name string) {
 	f.way = append(f.way, name)
 	defer func() { f.way = f.way[:len(f.way)-1] }()
@@ -244,7 +235,6 @@ func (f *finder) found(pos token.Pos, what, wayOut string) {
 	}
 }
 
-// warn reports a possible finding.
 func (f *finder) warn(pos token.Pos, what, wayOut string) {
 	f.report.Warnings = append(f.report.Warnings, f.diagnostic(pos, "%s", f.say(what, wayOut)))
 }
@@ -254,13 +244,11 @@ func (f *finder) say(what, wayOut string) string {
 	return fmt.Sprintf("%s: what is done here has to come out the same whenever the log is read; %s", strings.Join(append(slices.Clone(f.way), what), " → "), wayOut)
 }
 
-// diagnostic makes a diagnostic about the current feature.
 func (f *finder) diagnostic(pos token.Pos, format string, args ...any) Diagnostic {
 	at := f.fset.PositionFor(pos, false)
 	return Diagnostic{Package: f.home, File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// short returns the qualified name of an object.
 func short(object types.Object) string {
 	if method, ok := object.(*types.Func); ok && method.Signature().Recv() != nil {
 		return path.Base(object.Pkg().Path()) + "." + receiverType(method) + "." + object.Name()
@@ -268,14 +256,12 @@ func short(object types.Object) string {
 	return object.Pkg().Name() + "." + object.Name()
 }
 
-// A walker checks one function.
 type walker struct {
 	*finder
 	info *types.Info
 	body ast.Node // of the function
 }
 
-// node checks a node of the function.
 func (w walker) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Ident:
@@ -301,7 +287,9 @@ func (w walker) node(n ast.Node) bool {
 	case *ast.RangeStmt:
 		w.ranges(n)
 	case *ast.CallExpr:
-		w.collects(n)
+		if w.isOf(n.Fun, "slices", "Collect") && len(n.Args) == 1 && w.isOrderOfMap(n.Args[0]) {
+			w.warn(n.Pos(), "a list of what is in a map", useSorted)
+		}
 	}
 	return true
 }
@@ -339,7 +327,6 @@ func (w walker) variable(v *types.Var) {
 	}
 }
 
-// isOfPackage reports whether a variable is package-level.
 func isOfPackage(v *types.Var) bool {
 	return v.Pkg() != nil && !v.IsField() && v.Parent() == v.Pkg().Scope()
 }

@@ -28,14 +28,6 @@ func (w walker) ranges(loop *ast.RangeStmt) {
 	}
 }
 
-// collects finds slices made of a map in its random order.
-func (w walker) collects(call *ast.CallExpr) {
-	if w.isOf(call.Fun, "slices", "Collect") && len(call.Args) == 1 && w.isOrderOfMap(call.Args[0]) {
-		w.warn(call.Pos(), "a list of what is in a map", useSorted)
-	}
-}
-
-// isOrderOfMap reports whether an expression iterates over a map.
 func (w walker) isOrderOfMap(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	return ok && (w.isOf(call.Fun, "maps", "Keys") || w.isOf(call.Fun, "maps", "Values") || w.isOf(call.Fun, "maps", "All"))
@@ -100,7 +92,6 @@ func (w walker) depends(loop *ast.RangeStmt) string {
 	return what
 }
 
-// object returns the object of an identifier.
 func (w walker) object(name *ast.Ident) types.Object {
 	if object := w.info.Defs[name]; object != nil {
 		return object
@@ -108,7 +99,6 @@ func (w walker) object(name *ast.Ident) types.Object {
 	return w.info.Uses[name]
 }
 
-// mentions reports whether an expression contains one of the objects.
 func (w walker) mentions(e ast.Expr, those map[types.Object]bool) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -120,7 +110,6 @@ func (w walker) mentions(e ast.Expr, those map[types.Object]bool) bool {
 	return found
 }
 
-// isWithin reports whether a variable is declared in a loop.
 func (w walker) isWithin(loop *ast.RangeStmt, target ast.Expr) bool {
 	name, ok := target.(*ast.Ident)
 	object := types.Object(nil)
@@ -130,7 +119,6 @@ func (w walker) isWithin(loop *ast.RangeStmt, target ast.Expr) bool {
 	return object != nil && loop.Body.Pos() <= object.Pos() && object.Pos() < loop.Body.End()
 }
 
-// adds reports whether an assignment appends to the variable.
 func (w walker) adds(assign token.Token, value ast.Expr) bool {
 	if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
 		name, ok := call.Fun.(*ast.Ident)
@@ -144,7 +132,6 @@ func (w walker) adds(assign token.Token, value ast.Expr) bool {
 	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
 }
 
-// sortedAfter reports whether the function sorts a variable after a loop.
 func (w walker) sortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
 	text, sorted := types.ExprString(target), false
 	ast.Inspect(w.body, func(n ast.Node) bool {

@@ -38,7 +38,6 @@ type Import struct {
 	Pos  token.Pos
 }
 
-// parse parses a file into fset.
 func parse(fset *token.FileSet, file string, text []byte, id uint64) *File {
 	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)
 	f := &File{Path: file, Text: text, Syntax: syntax, Err: err, ID: id, names: DeclaredNames(syntax)}
@@ -213,7 +212,6 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 	return found, err
 }
 
-// isIgnored reports whether the go command ignores a folder.
 func (s *Store) isIgnored(dir string) bool {
 	base := path.Base(dir)
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || dir == "vendor" {
@@ -223,13 +221,11 @@ func (s *Store) isIgnored(dir string) bool {
 	return err == nil
 }
 
-// isGo reports whether the go command reads a file of this name.
 func isGo(name string) bool {
 	base := path.Base(name)
 	return strings.HasSuffix(base, ".go") && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_")
 }
 
-// read reads and parses files in parallel.
 func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[string]*File) error {
 	type job struct {
 		name string
@@ -274,7 +270,6 @@ func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[str
 	return first
 }
 
-// known returns the cached file with a path and text, or nil.
 func (s *Store) known(name string, text []byte) *File {
 	for _, file := range []*File{s.onDisk[name].file, s.planned[name]} {
 		if file != nil && bytes.Equal(file.Text, text) {
@@ -295,7 +290,6 @@ func (s *Store) plan(name string, text []byte) *File {
 	return file
 }
 
-// isBuilt reports whether a build includes a file, by its name and build constraints.
 func (s *Store) isBuilt(file *File) bool {
 	if taken, known := s.built[file.ID]; known {
 		return taken

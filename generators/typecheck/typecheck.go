@@ -85,14 +85,6 @@ func (c *Checker) NewPass(ctx context.Context, view *View, dirs []string, o Pass
 	return p, nil
 }
 
-// remember caches a package for later passes. Of each path the latest few are cached.
-func (c *Checker) remember(made *checked) {
-	const most = 8
-	list := append([]*checked{made}, c.cached[made.path]...)
-	c.cached[made.path] = slices.Clip(list[:min(most, len(list))])
-}
-
-// recall returns the cached package with a key, or nil.
 func (c *Checker) recall(path, key string) *checked {
 	for _, known := range c.cached[path] {
 		if known.key == key {
@@ -102,7 +94,6 @@ func (c *Checker) recall(path, key string) *checked {
 	return nil
 }
 
-// checked is a package that has been type-checked.
 type checked struct {
 	path  string
 	key   string // see Pass.key
@@ -142,7 +133,6 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 	return made, nil
 }
 
-// check type-checks files as one package.
 func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	p.loading = append(p.loading, path)
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
@@ -158,11 +148,13 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	syntax, whole := p.syntax(files)
 	made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
 	made.found = p.diagnose(path, files, whole, errs)
-	p.checker.remember(made)
+	const most = 8
+	cached := p.checker.cached
+	list := append([]*checked{made}, cached[made.path]...)
+	cached[made.path] = slices.Clip(list[:min(most, len(list))])
 	return made
 }
 
-// bodies reports whether the function bodies of a file are checked.
 func (p *Pass) bodies(file *File) bool {
 	return p.options.Bodies != nil && p.options.Bodies(file)
 }
@@ -234,7 +226,6 @@ func (p *Pass) deps(files []*File, importing *imports) string {
 	return deps.String()
 }
 
-// diagnose makes diagnostics of syntax errors, forbidden imports and type errors.
 func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs []error) []Diagnostic {
 	var found []Diagnostic
 	for _, file := range files {
@@ -256,7 +247,7 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may move
 			continue
 		}
-		if !whole[at.Filename] && unused(e.Msg) {
+		if !whole[at.Filename] && strings.HasSuffix(e.Msg, " and not used") {
 			continue // the bodies that use it are not checked
 		}
 		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
@@ -264,9 +255,6 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 	slices.SortFunc(found, Diagnostic.Compare)
 	return slices.Compact(found)
 }
-
-// unused reports whether go/types says that an import is not used.
-func unused(message string) bool { return strings.HasSuffix(message, " and not used") }
 
 // forbidden finds imports of internal packages of others, which go/types allows.
 func (p *Pass) forbidden(path string, file *File) []Diagnostic {

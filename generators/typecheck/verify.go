@@ -35,7 +35,6 @@ func (c *Checker) Verify(ctx context.Context, before, after *View) (Verdict, err
 	return compare(earlier, found), nil
 }
 
-// changedFiles returns the paths of the files that differ between two views.
 func changedFiles(before, after *View) map[string]bool {
 	changed := map[string]bool{}
 	for _, pair := range [2][2]*View{{before, after}, {after, before}} {
@@ -50,7 +49,6 @@ func changedFiles(before, after *View) map[string]bool {
 	return changed
 }
 
-// compare separates new errors from old ones.
 func compare(earlier, found []Diagnostic) Verdict {
 	type what struct{ pkg, file, message string }
 	known := map[what]int{}
@@ -188,7 +186,6 @@ type Pass struct {
 // Err returns an error if export data could not be read. The results of the pass are invalid then.
 func (p *Pass) Err() error { return p.fault }
 
-// pkg returns the package in a folder, or nil.
 func (p *Pass) pkg(dir string) *Package {
 	pkg, known := p.packages[dir]
 	if !known {
@@ -281,7 +278,6 @@ func (p *Pass) importOutside(path string) (*types.Package, error) {
 	return pkg, nil
 }
 
-// An importError says why a package cannot be imported.
 type importError string
 
 // Error returns the reason.
@@ -310,7 +306,6 @@ func (p *Pass) importChain(path, other string) []string {
 	return visit(path)
 }
 
-// importsOf returns the packages of the project that a package imports, without its tests.
 func (p *Pass) importsOf(path string) []string {
 	list, known := p.imports[path]
 	if known {
@@ -367,7 +362,6 @@ func (p *Pass) InspectTests(dir string) []*InspectedPackage {
 	return found
 }
 
-// inspect type-checks files as one package.
 func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage {
 	p.loading = append(p.loading, path)
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()

@@ -5,6 +5,7 @@ package scaffold
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/build"
 	"go/parser"
 	"go/token"
@@ -290,7 +291,7 @@ func wire(files map[string][]byte, a Answers) error {
 		if place.Kind != derive.Tool && place.Kind != derive.Feature {
 			continue
 		}
-		for _, tool := range derive.ToolNames(view.File(path.Join(place.Dir, path.Base(place.Dir)+"_gen.go"))) {
+		for _, tool := range toolNames(view.File(path.Join(place.Dir, path.Base(place.Dir)+"_gen.go"))) {
 			if over := len(tool) - gen.MaxNameLength(a.Name); over > 0 {
 				return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of this project: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, tool, over)}
 			}
@@ -304,4 +305,26 @@ func wire(files map[string][]byte, a Answers) error {
 		files[file.Path] = file.Text
 	}
 	return nil
+}
+
+// toolNames returns the names of the tools of a package, by its derived file, which may be nil.
+func toolNames(derived *typecheck.File) []string {
+	if derived == nil || !derived.IsDerived() {
+		return nil
+	}
+	var names []string
+	for node := range ast.Preorder(derived.Syntax) {
+		pair, ok := node.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		key, isName := pair.Key.(*ast.Ident)
+		value, isText := pair.Value.(*ast.BasicLit)
+		if isName && isText && key.Name == "Name" {
+			if text, err := strconv.Unquote(value.Value); err == nil {
+				names = append(names, text)
+			}
+		}
+	}
+	return names
 }
