@@ -13,11 +13,20 @@ import (
 // Whenever the project's own petrock is killed, the next run leaves the project as it was before, or
 // as it would have become, and goes on.
 func TestKilled(t *testing.T) {
-	kills := rounds(1, 100)
+	t.Run("tool", func(t *testing.T) {
+		testKilled(t, []string{"generate", "tool", "send_mail", "to", "subject:enum(a,b)?"}, []string{"undo"}, []string{"destroy", "tool", "send_mail"})
+	})
+	t.Run("feature with its part", func(t *testing.T) {
+		testKilled(t, []string{"generate", "feature", "posts", "--crud", "title"}, []string{"undo"})
+	})
+}
+
+// testKilled kills a command that generates, and those that take back what it generated.
+func testKilled(t *testing.T, generate []string, back ...[]string) {
+	kills := rounds(1, 50)
 	t.Logf("%d kills with seed %d", kills, *seed)
 	m := newMaker(*seed)
 	w := newWorld(t)
-	generate := []string{"generate", "tool", "send_mail", "to", "subject:enum(a,b)?"}
 	took := map[string]time.Duration{}
 	ok := func(args ...string) {
 		t.Helper()
@@ -30,19 +39,21 @@ func TestKilled(t *testing.T) {
 	without := w.tree()
 	ok(generate...)
 	with := w.tree()
-	ok("undo")
-	w.unchanged(without, "after an undo,")
-	ok(generate...)
-	ok("destroy", "tool", "send_mail")
-	w.unchanged(without, "after a destroy,")
-	t.Logf("undisturbed: generate takes %v, undo %v, destroy %v", took["generate"], took["undo"], took["destroy"])
+	for i, args := range back {
+		if i > 0 {
+			ok(generate...)
+		}
+		ok(args...)
+		w.unchanged(without, "after "+args[0]+",")
+	}
+	t.Logf("undisturbed: %v", took)
 
-	there := false // the tool
+	there := false // what is generated
 	var before, after, middle int
 	for range kills {
 		args := generate
 		if there {
-			args = one(m, []string{"undo"}, []string{"destroy", "tool", "send_mail"})
+			args = one(m, back...)
 		}
 		cmd := w.petrock(args...)
 		var said bytes.Buffer
