@@ -49,7 +49,7 @@ var mayImport = []struct {
 	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
 	{"generators/handover", []string{"generators/typecheck"}},
-	{"generators/devserver", []string{"generators", "generators/derive", "generators/engine", "generators/gen", "generators/handover", "generators/trial", "generators/typecheck", "core/..."}},
+	{"generators/devserver", []string{"generators", "generators/derive", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators/cli", []string{"generators", "generators/devserver", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "core/..."}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 

@@ -186,9 +186,6 @@ func newPartCommand(env Env, name string, cmd *cobra.Command) *cobra.Command {
 		}, printResult)
 	}
 	c.flags(cmd, true)
-	if name == "remove" {
-		cmd.Flags().BoolVar(&o.Force, "force", false, "also a part whose code was edited")
-	}
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/handover"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -81,7 +83,17 @@ func newStartedIn(dir string) *startedIn {
 	if err != nil {
 		return nil
 	}
-	return &startedIn{root: found.Root, generators: engine.SumOf(os.DirFS(found.Root), "generators")}
+	return &startedIn{root: found.Root, generators: sumGenerators(found.Root)}
+}
+
+// sumGenerators returns hashes of the folder generators, without the archives of parts, which no
+// program is built from.
+func sumGenerators(root string) engine.Sum {
+	sum := engine.SumOf(os.DirFS(root), "generators")
+	for _, part := range parts.All() {
+		delete(sum, part.Archive())
+	}
+	return sum
 }
 
 // hasGeneratorsOf reports whether the project's folder generators holds what this process was built
@@ -90,7 +102,7 @@ func newStartedIn(dir string) *startedIn {
 func (t *Tools) hasGeneratorsOf(p *opened) bool {
 	files := os.DirFS(p.engine.Root())
 	if t.startedIn != nil && t.startedIn.root == p.engine.Root() {
-		return t.startedIn.generators.Compare(files, "generators").IsEmpty()
+		return maps.Equal(t.startedIn.generators, sumGenerators(p.engine.Root()))
 	}
 	sum, err := engine.ReadSum(files)
 	return err == nil && p.engine.Petrock() == generators.Version && sum.Compare(files, "generators").IsEmpty()

@@ -121,6 +121,10 @@ func (e *Engine) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading go.mod: %w", err)
 	}
+	goSum, _ := e.root.ReadFile("go.sum") // there may be none
+	if err := errors.Join(project.CheckMerged("go.mod", text), project.CheckMerged("go.sum", goSum)); err != nil {
+		return err
+	}
 	parsed, err := modfile.ParseLax("go.mod", text, nil)
 	if err != nil {
 		return fmt.Errorf("reading %w", err)

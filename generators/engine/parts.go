@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -74,15 +78,15 @@ func (e *Engine) AddPart(ctx context.Context, name string, o Options) (*Result, 
 	return e.transact(ctx, partRequest{name: name, add: true}, o)
 }
 
-// RemovePart removes a part that nothing uses. With force, it also removes one whose code was edited.
+// RemovePart removes a part that nothing uses, and whose code nobody has edited.
 func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.transact(ctx, partRequest{name: name, force: o.Force}, o)
+	return e.transact(ctx, partRequest{name: name}, o)
 }
 
 // A partRequest adds or removes a part.
 type partRequest struct {
-	name       string
-	add, force bool
+	name string
+	add  bool
 }
 
 func (r partRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*plan, error) {
@@ -107,13 +111,13 @@ func (r partRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*
 		err = e.addPart(ctx, p, part)
 	} else {
 		if user := e.partUser(part, e.before); user != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("%s uses the part %s", user, part.Name), WayOut: "Nothing was changed. Destroy what uses it first."}
+			return nil, &Refusal{Reason: fmt.Sprintf("%s uses the part %s", user, part.Name), WayOut: "Nothing was changed. Destroy the component, or remove the import, first."}
 		}
-		if drift := e.partDrift(part); !drift.IsEmpty() && !r.force {
+		if drift := e.partDrift(part); len(drift) > 0 {
 			return nil, &Refusal{
 				Reason:    fmt.Sprintf("the part %s is not as petrock made it:", part.Name),
-				Conflicts: slices.Concat(drift.Changed, drift.Missing, drift.Added),
-				WayOut:    "Nothing was changed. With force it is removed all the same.",
+				Conflicts: drift,
+				WayOut:    "Nothing was changed. Restore these files from version control, and move away what is yours.",
 			}
 		}
 		err = e.removePart(ctx, p, part)
@@ -142,6 +146,12 @@ func presentParts(view *typecheck.View) []string {
 
 // partUser returns a file of the user that uses a part; empty if there is none.
 func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
+	return append(e.partUsers(part, view), "")[0]
+}
+
+// partUsers returns the files of the user that use a part.
+func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
+	var users []string
 	for _, dir := range view.Dirs() {
 		if folder, _, _ := strings.Cut(dir, "/"); slices.Contains(PetrockFolders(), folder) {
 			continue
@@ -152,11 +162,11 @@ func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 				imported = append(imported, i.Path)
 			}
 			if !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, imported) {
-				return file.Path
+				users = append(users, file.Path)
 			}
 		}
 	}
-	return ""
+	return users
 }
 
 // importPaths returns what the files of a project import.
@@ -173,35 +183,48 @@ func importPaths(view *typecheck.View) []string {
 	return slices.Compact(all)
 }
 
-// partDrift returns how the code of a part differs from what petrock wrote.
-func (e *Engine) partDrift(part parts.Part) Drift {
+// partDrift returns the files in which the code of a part differs from what petrock wrote. Import paths
+// may differ by the module, which may have been renamed.
+func (e *Engine) partDrift(part parts.Part) []string {
 	sum, err := ReadSum(e.root.FS())
 	if err != nil {
-		return Drift{Missing: []string{err.Error()}}
-	}
-	of := func(files []string) []string {
-		return slices.DeleteFunc(files, func(file string) bool { return !part.Holds(file) })
+		return []string{err.Error()}
 	}
 	drift := sum.Compare(e.root.FS(), PetrockFolders()...)
-	return Drift{Changed: of(drift.Changed), Missing: of(drift.Missing), Added: of(drift.Added)}
+	changed := slices.DeleteFunc(drift.Changed, func(file string) bool {
+		text, err := e.root.ReadFile(file)
+		if err != nil {
+			return false
+		}
+		text, err = imports.Rewrite(file, text, []imports.Move{{From: e.checker.Module().Path, To: e.project.Module}})
+		return err == nil && sum.Matches(file, text)
+	})
+	return slices.DeleteFunc(slices.Concat(changed, drift.Missing, drift.Added), func(file string) bool { return !part.Holds(file) })
 }
 
-// addNeeded adds the parts that the planned files need, and those that the project needs and lacks.
+// addNeeded adds the parts that planned files need. A plan of the whole project also adds those that
+// other files need, as far as possible.
 func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 	for _, part := range parts.All() {
 		view := e.before.With(p.texts)
 		if isPresent(part, view) {
 			continue
 		}
-		user := e.partUser(part, view)
-		if user == "" {
+		users := e.partUsers(part, view)
+		isPlanned := slices.ContainsFunc(users, p.plans)
+		if len(users) == 0 || !isPlanned && !p.whole {
 			continue
 		}
-		if _, err := e.root.Lstat(part.Archive()); isMissing(err) && !p.plans(user) {
-			continue // the project does not compile, and that is not because of this plan
-		}
-		if err := e.addPart(ctx, p, part); err != nil {
+		was := *p
+		was.texts, was.derived = maps.Clone(p.texts), maps.Clone(p.derived)
+		err := e.addPart(ctx, p, part)
+		if err != nil && (isPlanned || ctx.Err() != nil) {
 			return err
+		}
+		if err != nil {
+			*p = was
+			e.cache.PlanModules(p.texts["go.mod"], p.texts["go.sum"])
+			p.warnings = append(p.warnings, typecheck.Diagnostic{File: users[0], Message: fmt.Sprintf("it needs the part %s: %v", part.Name, err)})
 		}
 	}
 	return nil
@@ -226,7 +249,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 			p.conflicts = append(p.conflicts, fmt.Sprintf("%s exists, and the part %s would write it", file, part.Name))
 		}
 	}
-	if err := e.changeParts(ctx, p, part, files, []string{part.Archive()}); err != nil {
+	if err := e.changeParts(ctx, p, part, journal.Create, files, []string{part.Archive()}); err != nil {
 		return err
 	}
 	return e.findModules(ctx, p, part, files)
@@ -247,11 +270,11 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 	for file := range code {
 		gone = append(gone, file)
 	}
-	return e.changeParts(ctx, p, part, map[string][]byte{part.Archive(): part.Pack(e.checker.Module().Path, code)}, gone)
+	return e.changeParts(ctx, p, part, journal.Delete, map[string][]byte{part.Archive(): part.Pack(e.checker.Module().Path, code)}, gone)
 }
 
-// changeParts plans the files of a part that come and go, with petrock.sum, go.mod and go.sum.
-func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, come map[string][]byte, gone []string) error {
+// changeParts plans to create or delete a part: the files that come and go, petrock.sum, go.mod and go.sum.
+func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, action journal.Action, come map[string][]byte, gone []string) error {
 	if _, err := e.root.Lstat("vendor/modules.txt"); err == nil {
 		return &Refusal{Reason: fmt.Sprintf("the part %s changes go.mod, and the folder vendor would no longer match it", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
 	}
@@ -272,28 +295,35 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, come
 		sum.Add(file, text)
 	}
 	put(SumFile, sum.Encode())
-	change := PartChange{Name: part.Name, Action: journal.Delete, Folders: part.Folders, Files: len(gone)}
-	if !slices.Contains(before, part.Name) {
-		change.Action, change.Files = journal.Create, len(come)
+	change := PartChange{Name: part.Name, Action: action, Folders: part.Folders}
+	if action == journal.Create {
+		change.Files = len(come)
 		p.operation.Added = append(p.operation.Added, part.Name)
 	} else {
+		change.Files = len(gone)
 		p.operation.Removed = append(p.operation.Removed, part.Name)
 	}
 	goMod, goSum, err := e.plannedModules(p)
 	if err != nil {
 		return err
 	}
-	after := e.before.With(p.texts)
-	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, presentParts(after), importPaths(after))
+	view := e.before.With(p.texts)
+	after := presentParts(view)
+	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, after, importPaths(view))
 	if err == nil && !ok {
-		newMod, newSum, err = e.tidy(ctx, p, goMod, goSum)
+		p.tidied = true
+		newMod, newSum, err = e.tidy(ctx, p, goMod, goSum, before, after)
 	}
 	if err != nil {
 		return err
 	}
 	put("go.mod", newMod)
 	put("go.sum", newSum)
-	change.Modules = differentModules(goMod, newMod)
+	var versions []string
+	change.Modules, versions = compareModules(goMod, newMod)
+	for _, version := range versions {
+		p.notices = append(p.notices, "go.mod: "+version+".")
+	}
 	p.parts = append(p.parts, change)
 	e.cache.PlanModules(newMod, newSum)
 	return nil
@@ -322,68 +352,58 @@ func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
 	return goMod, goSum, err
 }
 
-// differentModules returns the modules that one go.mod requires and the other does not.
-func differentModules(one, other []byte) []string {
-	count := map[string]int{}
-	for _, text := range [][]byte{one, other} {
+// compareModules returns the paths of modules that only one go.mod requires, and how the versions of
+// others differ.
+func compareModules(old, now []byte) (different, versions []string) {
+	required := [2]map[string]string{{}, {}}
+	for i, text := range [][]byte{old, now} {
 		if parsed, err := modfile.ParseLax("go.mod", text, nil); err == nil {
 			for _, r := range parsed.Require {
-				count[r.Mod.String()]++
+				required[i][r.Mod.Path] = r.Mod.Version
 			}
 		}
 	}
-	var different []string
-	for name, n := range count {
-		if n == 1 {
+	for name, version := range required[0] {
+		switch other, both := required[1][name]; {
+		case !both:
+			different = append(different, name)
+		case other != version:
+			versions = append(versions, fmt.Sprintf("%s %s becomes %s", name, version, other))
+		}
+	}
+	for name := range required[1] {
+		if _, both := required[0][name]; !both {
 			different = append(different, name)
 		}
 	}
 	slices.Sort(different)
-	return different
+	slices.Sort(versions)
+	return different, versions
 }
 
 // tidy computes go.mod and go.sum with go mod tidy, which sees the planned files and writes to copies.
-func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte) (newMod, newSum []byte, err error) {
+func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before, after []string) (newMod, newSum []byte, err error) {
 	e.step("running go mod tidy on a copy of go.mod")
 	dir, err := os.MkdirTemp("", "petrock")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
-	if goMod, err = withParts(goMod, presentParts(e.before.With(p.texts))); err != nil {
-		return nil, nil, err
-	}
-	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	write := func(name string, text []byte) (string, error) {
-		file := filepath.Join(dir, name)
-		return file, os.WriteFile(file, text, 0o644)
-	}
-	modFile, modErr := write("go.mod", goMod)
-	_, sumErr := write("go.sum", goSum)
-	if err := errors.Join(modErr, sumErr); err != nil {
-		return nil, nil, err
-	}
-	for name, text := range p.texts {
-		if !strings.HasSuffix(name, ".go") {
-			continue
-		}
-		at := filepath.Join(e.project.Root, filepath.FromSlash(name))
-		if overlay.Replace[at] = ""; text != nil {
-			if overlay.Replace[at], err = write(fmt.Sprintf("%d.go", len(overlay.Replace)), text); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	text, err := json.Marshal(overlay)
+	copied, err := withParts(goMod, after)
 	if err != nil {
 		return nil, nil, err
 	}
-	overlayFile, err := write("overlay.json", text)
-	if err != nil {
+	modFile, sumFile := filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")
+	overlay, err := e.overlay(p, dir)
+	if err := errors.Join(err, os.WriteFile(modFile, copied, 0o644), os.WriteFile(sumFile, goSum, 0o644)); err != nil {
 		return nil, nil, err
 	}
-	env := append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
-	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-modfile="+modFile, "-overlay="+overlayFile)
+	flags := slices.DeleteFunc(strings.Fields(os.Getenv("GOFLAGS")), func(flag string) bool {
+		return strings.HasPrefix(strings.TrimLeft(flag, "-"), "mod")
+	})
+	env := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.Join(flags, " "))
+	// With -e, imports of the user that lead nowhere are not in the way.
+	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
 	if err != nil {
 		return nil, nil, &Refusal{
 			Reason:    "go.mod and go.sum cannot be computed:",
@@ -391,9 +411,61 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte) (newMod
 			WayOut:    "Nothing was changed. If a module is not on this machine, run go mod download with a network, and try again.",
 		}
 	}
-	newMod, modErr = os.ReadFile(modFile)
-	newSum, sumErr = os.ReadFile(filepath.Join(dir, "go.sum"))
-	return newMod, newSum, errors.Join(modErr, sumErr)
+	tidyMod, modErr := os.ReadFile(modFile)
+	tidySum, sumErr := os.ReadFile(sumFile)
+	if err := errors.Join(modErr, sumErr); err != nil {
+		return nil, nil, err
+	}
+	return parts.MergeTidied(goMod, goSum, tidyMod, tidySum, before, after)
+}
+
+// verifyModules refuses a plan with which packages of the user no longer compile, because modules have
+// changed.
+func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
+	e.step("compiling the project with the changed modules")
+	dir, err := os.MkdirTemp("", "petrock")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := e.overlay(p, dir)
+	if err != nil {
+		return err
+	}
+	after, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root, Flags: []string{"-overlay=" + overlay}})
+	if err != nil || len(after.Diagnostics) == 0 {
+		return err
+	}
+	before, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root})
+	if err != nil {
+		return err
+	}
+	fresh := slices.DeleteFunc(after.Diagnostics, func(d typecheck.Diagnostic) bool {
+		return slices.ContainsFunc(before.Diagnostics, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
+	})
+	if len(fresh) == 0 {
+		return nil
+	}
+	return &Refusal{Reason: "with other modules in go.mod it would not compile:", Diagnostics: fresh, WayOut: "Nothing was changed."}
+}
+
+// overlay writes planned files to a folder: Go, go.mod and go.sum, and an overlay that puts them into the
+// project.
+func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
+	replace := map[string]string{}
+	for name, text := range p.texts {
+		if !strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
+			continue
+		}
+		at := filepath.Join(e.project.Root, filepath.FromSlash(name))
+		if replace[at] = ""; text != nil {
+			replace[at] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), path.Base(name)))
+			err = errors.Join(err, os.WriteFile(replace[at], text, 0o644))
+		}
+	}
+	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
+	file = filepath.Join(dir, "overlay.json")
+	return file, errors.Join(err, jsonErr, os.WriteFile(file, text, 0o644))
 }
 
 // withParts returns a go.mod that requires at least the versions that parts require.
@@ -473,21 +545,20 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 
 // revertParts plans to undo what an operation did to the parts: one that it added goes, unless
 // something uses it or it was edited, and one that it removed comes back. Where go.mod and go.sum
-// still are as the operation left them, they become what they were.
-func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *plan, target journal.Operation, force bool) error {
+// still are as the operation left them, and nothing else depends on them, they become what they were.
+func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *plan, target journal.Operation) error {
+	stays := func(name, why string) {
+		p.notices = append(p.notices, fmt.Sprintf("The part %s stays: %s.", name, why))
+	}
 	for _, name := range target.Added {
 		part, ok := parts.Find(name)
 		if view := e.before.With(p.texts); !ok || !isPresent(part, view) {
 			continue
 		} else if user := e.partUser(part, view); user != "" {
-			p.notices = append(p.notices, fmt.Sprintf("The part %s stays: %s uses it.", name, user))
-			continue
-		}
-		if drift := e.partDrift(part); !drift.IsEmpty() && !force {
-			p.notices = append(p.notices, fmt.Sprintf("The part %s stays: %s was edited.", name, slices.Concat(drift.Changed, drift.Missing, drift.Added)[0]))
-			continue
-		}
-		if err := e.removePart(ctx, p, part); err != nil {
+			stays(name, user+" uses it")
+		} else if drift := e.partDrift(part); len(drift) > 0 {
+			stays(name, drift[0]+" was edited")
+		} else if err := e.removePart(ctx, p, part); err != nil {
 			return err
 		}
 	}
@@ -500,19 +571,70 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 			return err
 		}
 	}
+	if len(p.texts) == 0 && len(p.notices) > 0 {
+		return &Refusal{Reason: fmt.Sprintf("nothing of %s (%s) can be undone:", target.ID, target.Title), Conflicts: p.notices, WayOut: "Nothing was changed."}
+	}
 	if !slices.Equal(p.operation.Removed, target.Added) || !slices.Equal(p.operation.Added, target.Removed) {
 		return nil
 	}
+	was := map[string][]byte{}
 	for _, record := range target.Files {
-		if now, err := e.root.ReadFile(record.Path); err == nil && p.derived[record.Path] && journal.Hash(now) == record.After && strings.HasPrefix(record.Path, "go.") {
-			if p.texts[record.Path], err = opened.Contents(record.Before); err != nil {
+		now, err := e.root.ReadFile(record.Path)
+		if (record.Path == "go.mod" || record.Path == "go.sum") && err == nil && journal.Hash(now) == record.After {
+			if was[record.Path], err = opened.Contents(record.Before); err != nil {
 				return err
 			}
 		}
 	}
-	if len(p.parts) > 0 {
-		e.cache.PlanModules(p.texts["go.mod"], p.texts["go.sum"])
+	if len(was) < 2 || len(p.parts) == 0 {
+		return nil
 	}
+	restored := *p
+	restored.texts = maps.Clone(p.texts)
+	maps.Copy(restored.texts, was)
+	if p.tidied {
+		err := e.verifyModules(ctx, &restored)
+		if _, refused := errors.AsType[*Refusal](err); refused {
+			return nil // something has come to need what go mod tidy left
+		} else if err != nil {
+			return err
+		}
+		restored.tidied = false
+	}
+	*p = restored
+	e.cache.PlanModules(was["go.mod"], was["go.sum"])
+	return nil
+}
+
+// completeModules plans what go.mod and go.sum lack of the modules of present parts, after a merge say.
+func (e *Engine) completeModules(p *plan) error {
+	present := presentParts(e.before)
+	goMod, goSum, err := e.plannedModules(p)
+	if err != nil || len(present) == 0 || p.plans("go.mod") {
+		return err
+	}
+	lacks := false
+	for _, name := range present {
+		part, _ := parts.Find(name)
+		required, err := part.Required()
+		if err != nil {
+			return err
+		}
+		for _, m := range required {
+			lacks = lacks || !bytes.Contains(goMod, []byte(m.Path+" v")) || bytes.Contains(goMod, []byte(m.Path+" "+m.Version)) && !bytes.Contains(goSum, []byte(m.Path+" "+m.Version+" h1:"))
+		}
+	}
+	if !lacks {
+		return nil
+	}
+	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, present, present, nil)
+	if err != nil || !ok {
+		return err
+	}
+	for name, text := range map[string][]byte{"go.mod": newMod, "go.sum": newSum} {
+		p.texts[name], p.derived[name] = text, true
+	}
+	e.cache.PlanModules(newMod, newSum)
 	return nil
 }
 

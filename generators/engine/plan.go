@@ -53,6 +53,7 @@ type plan struct {
 	files    []journal.Change       // what changes on disk, sorted
 	tried    *Trial                 // the result of the examples; nil if there are none
 	parts    []PartChange           // parts that come or go
+	tidied   bool                   // go mod tidy computed go.mod
 	savedID  string                 // of the plan that a dry run has saved
 
 	lost         string          // why the contract says nothing about stored events
@@ -233,6 +234,11 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
 			WayOut:      "Nothing was changed" + whyMissing(p.missing),
+		}
+	}
+	if p.tidied {
+		if err := e.verifyModules(ctx, p); err != nil {
+			return err
 		}
 	}
 	if p.checkPure {

@@ -50,7 +50,7 @@ func (r *undoRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (
 	}
 	p.operation.Title, p.operation.Undoes = "undo "+r.target.Title, r.target.ID
 	p.lenient = true
-	if err := e.revertParts(ctx, j, p, r.target, r.options.Force); err != nil {
+	if err := e.revertParts(ctx, j, p, r.target); err != nil {
 		return nil, err
 	}
 	return p, e.derive(ctx, p, e.touched(p), true)
@@ -190,6 +190,9 @@ func (r syncRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*
 		p.operation.Title += " --accept " + entry
 	}
 	p.whole, p.accepts = true, r.accept
+	if err := e.completeModules(p); err != nil {
+		return nil, err
+	}
 	return p, e.derive(ctx, p, e.existingPlaces(), false)
 }
 

@@ -50,6 +50,9 @@ func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 
 func move(moves []Move, path string) string {
 	for _, m := range moves {
+		if path == m.To || strings.HasPrefix(path, m.To+"/") {
+			return path // it is there already
+		}
 		if path == m.From {
 			return m.To
 		}

@@ -105,6 +105,16 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	}
 	have := map[string]requirement{}
 	others := len(parsed.Replace)+len(parsed.Exclude) > 0
+	for _, r := range parsed.Replace {
+		if _, ours := wanted.modules[r.Old.Path]; ours {
+			return nil, nil, false, nil
+		}
+	}
+	for _, x := range parsed.Exclude {
+		if _, ours := wanted.modules[x.Mod.Path]; ours {
+			return nil, nil, false, nil
+		}
+	}
 	for _, r := range parsed.Require {
 		have[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect}
 		_, ours := was.modules[r.Mod.Path]
@@ -137,6 +147,62 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	}
 	newMod, err = setRequired(goMod, have, gone)
 	return newMod, formatSums(sums), err == nil, err
+}
+
+// MergeTidied returns what go mod tidy made of a project whose parts have changed, but leaves what is the
+// user's alone: requirements that are not used yet stay, and new ones that no part needs are left out.
+func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) (newMod, newSum []byte, err error) {
+	was, err := known(before)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted, err := known(after)
+	if err != nil {
+		return nil, nil, err
+	}
+	var have [2]map[string]requirement
+	for i, text := range [][]byte{goMod, tidyMod} {
+		parsed, err := modfile.Parse("go.mod", text, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading %w", err)
+		}
+		have[i] = map[string]requirement{}
+		for _, r := range parsed.Require {
+			have[i][r.Mod.Path] = requirement{r.Mod.Version, r.Indirect}
+		}
+	}
+	merged := map[string]requirement{}
+	var gone []string
+	for name, r := range have[1] {
+		_, theirs := have[0][name]
+		if _, ours := wanted.modules[name]; ours || theirs {
+			merged[name] = r
+		}
+	}
+	for name, r := range have[0] {
+		if _, stays := merged[name]; stays {
+			continue
+		}
+		if _, ours := was.modules[name]; ours {
+			gone = append(gone, name)
+		} else {
+			merged[name] = r
+		}
+	}
+	sums := sumLines(tidySum)
+	others := sumLines(goSum)
+	maps.Copy(others, wanted.sums) // of which tidy may lack some without a network
+	for line := range others {
+		fields := append(strings.Fields(line), "", "")
+		version, _, _ := strings.Cut(fields[1], "/")
+		tidied, both := have[1][fields[0]]
+		isOld := both && tidied.version != version
+		if !isOld && (!was.sums[line] || wanted.sums[line]) {
+			sums[line] = true
+		}
+	}
+	newMod, err = setRequired(goMod, merged, gone)
+	return newMod, formatSums(sums), err
 }
 
 // setRequired returns a go.mod with these requirements, direct ones before the others.

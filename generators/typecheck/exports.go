@@ -164,25 +164,25 @@ const (
 // the go command, in memory and in the project's .petrock folder. It is not safe for concurrent use.
 type ExportCache struct {
 	root    *os.Root
-	known   *answers      // nil before the first call
-	planned *modulesFiles // nil if those on disk count
+	known   *answers     // nil before the first call
+	planned *moduleFiles // nil if those on disk count
 }
 
-// A modulesFiles is a go.mod with its go.sum.
-type modulesFiles struct{ mod, sum []byte }
+// moduleFiles are a go.mod with its go.sum.
+type moduleFiles struct{ mod, sum []byte }
 
 // PlanModules makes the cache answer as if the project had these files. Without them, it answers for
 // those on disk again. Once planned files are written, the answers stay valid.
 func (c *ExportCache) PlanModules(goMod, goSum []byte) {
 	c.planned = nil
 	if goMod != nil {
-		c.planned = &modulesFiles{goMod, goSum}
+		c.planned = &moduleFiles{goMod, goSum}
 	}
 }
 
 // write writes the files to a temporary folder, and an overlay that puts them into the project in
 // root.
-func (m *modulesFiles) write(root string) (overlay string, remove func() error, err error) {
+func (m *moduleFiles) write(root string) (overlay string, remove func() error, err error) {
 	dir, err := os.MkdirTemp("", "petrock")
 	if err != nil {
 		return "", nil, err
@@ -388,7 +388,7 @@ func goKey() string {
 	if err == nil {
 		program, _ = filepath.EvalSymlinks(program)
 	}
-	add(hash, "format", []byte("4"))
+	addText(hash, "format", []byte("4"))
 	stamp(hash, program)
 	var settings []string
 	for _, setting := range os.Environ() {
@@ -397,7 +397,7 @@ func goKey() string {
 		}
 	}
 	slices.Sort(settings)
-	add(hash, "environment", []byte(strings.Join(settings, "\n")))
+	addText(hash, "environment", []byte(strings.Join(settings, "\n")))
 	if config, err := os.UserConfigDir(); err == nil {
 		stamp(hash, filepath.Join(config, "go", "env")) // what go env -w has set
 	}
@@ -408,7 +408,7 @@ func goKey() string {
 }
 
 // modulesKey identifies the modules of a project, with planned files instead of those on disk.
-func modulesKey(dir string, planned *modulesFiles) string {
+func modulesKey(dir string, planned *moduleFiles) string {
 	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
@@ -418,16 +418,16 @@ func modulesKey(dir string, planned *modulesFiles) string {
 		case planned != nil && name == "go.sum":
 			text = planned.sum
 		}
-		add(hash, name, text)
+		addText(hash, name, text)
 	}
 	for _, file := range workspaces(dir) {
 		text, _ := os.ReadFile(file)
-		add(hash, file, text)
+		addText(hash, file, text)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-func add(hash io.Writer, name string, text []byte) {
+func addText(hash io.Writer, name string, text []byte) {
 	fmt.Fprintf(hash, "%s %d\n", name, len(text))
 	hash.Write(text)
 }
