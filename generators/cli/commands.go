@@ -92,8 +92,9 @@ func newList(env Env) *cobra.Command {
 		Use:   "list",
 		Short: "List the components and parts of the project",
 		Long: `List the components of the project: kind, name, place and description, and what the list of
-tools costs a model that reads it. Then list the parts of petrock that it has, and could add. Generators that the project came with are left out; generate
---help has all of them. It ends with 1 if a package could not be read.`,
+tools costs a model that reads it. Then list the parts of petrock that it has, and could add.
+Generators that the project came with are left out; generate --help has all of them. It ends with 1
+if a package could not be read.`,
 		Example:           examples(env, "list", "list --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

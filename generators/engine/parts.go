@@ -1,21 +1,12 @@
 package engine
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/module"
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/imports"
@@ -167,20 +158,6 @@ func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
 		}
 	}
 	return users
-}
-
-// importPaths returns what the files of a project import.
-func importPaths(view *typecheck.View) []string {
-	var all []string
-	for _, dir := range view.Dirs() {
-		for _, file := range view.Files(dir) {
-			for _, i := range file.Imports() {
-				all = append(all, i.Path)
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // partDrift returns the files in which the code of a part differs from what petrock wrote. Import paths
@@ -337,212 +314,6 @@ func (e *Engine) plannedSum(p *plan) (Sum, error) {
 	return ReadSum(e.root.FS())
 }
 
-// plannedModules returns go.mod and go.sum as the plan has them.
-func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
-	if p.plans("go.mod") {
-		return p.texts["go.mod"], p.texts["go.sum"], nil
-	}
-	if goMod, err = e.root.ReadFile("go.mod"); err != nil {
-		return nil, nil, err
-	}
-	goSum, err = e.root.ReadFile("go.sum")
-	if isMissing(err) {
-		err = nil
-	}
-	return goMod, goSum, err
-}
-
-// compareModules returns the paths of modules that only one go.mod requires, and how the versions of
-// others differ.
-func compareModules(old, now []byte) (different, versions []string) {
-	required := [2]map[string]string{{}, {}}
-	for i, text := range [][]byte{old, now} {
-		if parsed, err := modfile.ParseLax("go.mod", text, nil); err == nil {
-			for _, r := range parsed.Require {
-				required[i][r.Mod.Path] = r.Mod.Version
-			}
-		}
-	}
-	for name, version := range required[0] {
-		switch other, both := required[1][name]; {
-		case !both:
-			different = append(different, name)
-		case other != version:
-			versions = append(versions, fmt.Sprintf("%s %s becomes %s", name, version, other))
-		}
-	}
-	for name := range required[1] {
-		if _, both := required[0][name]; !both {
-			different = append(different, name)
-		}
-	}
-	slices.Sort(different)
-	slices.Sort(versions)
-	return different, versions
-}
-
-// tidy computes go.mod and go.sum with go mod tidy, which sees the planned files and writes to copies.
-func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before, after []string) (newMod, newSum []byte, err error) {
-	e.step("running go mod tidy on a copy of go.mod")
-	dir, err := os.MkdirTemp("", "petrock")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer os.RemoveAll(dir)
-	copied, err := withParts(goMod, after)
-	if err != nil {
-		return nil, nil, err
-	}
-	modFile, sumFile := filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")
-	overlay, err := e.overlay(p, dir)
-	if err := errors.Join(err, os.WriteFile(modFile, copied, 0o644), os.WriteFile(sumFile, goSum, 0o644)); err != nil {
-		return nil, nil, err
-	}
-	flags := slices.DeleteFunc(strings.Fields(os.Getenv("GOFLAGS")), func(flag string) bool {
-		return strings.HasPrefix(strings.TrimLeft(flag, "-"), "mod")
-	})
-	env := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.Join(flags, " "))
-	// With -e, imports of the user that lead nowhere are not in the way.
-	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
-	if err != nil {
-		return nil, nil, &Refusal{
-			Reason:    "go.mod and go.sum cannot be computed:",
-			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(said), err.Error())), "\n"),
-			WayOut:    "Nothing was changed. If a module is not on this machine, run go mod download with a network, and try again.",
-		}
-	}
-	tidyMod, modErr := os.ReadFile(modFile)
-	tidySum, sumErr := os.ReadFile(sumFile)
-	if err := errors.Join(modErr, sumErr); err != nil {
-		return nil, nil, err
-	}
-	return parts.MergeTidied(goMod, goSum, tidyMod, tidySum, before, after)
-}
-
-// verifyModules refuses a plan with which packages of the user no longer compile, because modules have
-// changed.
-func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
-	e.step("compiling the project with the changed modules")
-	dir, err := os.MkdirTemp("", "petrock")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	overlay, err := e.overlay(p, dir)
-	if err != nil {
-		return err
-	}
-	after, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root, Flags: []string{"-overlay=" + overlay}})
-	if err != nil || len(after.Diagnostics) == 0 {
-		return err
-	}
-	before, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root})
-	if err != nil {
-		return err
-	}
-	fresh := slices.DeleteFunc(after.Diagnostics, func(d typecheck.Diagnostic) bool {
-		return slices.ContainsFunc(before.Diagnostics, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
-	})
-	if len(fresh) == 0 {
-		return nil
-	}
-	return &Refusal{Reason: "with other modules in go.mod it would not compile:", Diagnostics: fresh, WayOut: "Nothing was changed."}
-}
-
-// overlay writes planned files to a folder: Go, go.mod and go.sum, and an overlay that puts them into the
-// project.
-func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
-	replace := map[string]string{}
-	for name, text := range p.texts {
-		if !strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
-			continue
-		}
-		at := filepath.Join(e.project.Root, filepath.FromSlash(name))
-		if replace[at] = ""; text != nil {
-			replace[at] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), path.Base(name)))
-			err = errors.Join(err, os.WriteFile(replace[at], text, 0o644))
-		}
-	}
-	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
-	file = filepath.Join(dir, "overlay.json")
-	return file, errors.Join(err, jsonErr, os.WriteFile(file, text, 0o644))
-}
-
-// withParts returns a go.mod that requires at least the versions that parts require.
-func withParts(goMod []byte, names []string) ([]byte, error) {
-	parsed, err := modfile.Parse("go.mod", goMod, nil)
-	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
-	}
-	for _, name := range names {
-		part, _ := parts.Find(name)
-		required, err := part.Required()
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range required {
-			versions := []module.Version{m}
-			for _, r := range parsed.Require {
-				if r.Mod.Path == m.Path {
-					versions = append(versions, r.Mod)
-				}
-			}
-			module.Sort(versions)
-			if err := parsed.AddRequire(m.Path, versions[len(versions)-1].Version); err != nil {
-				return nil, fmt.Errorf("go.mod: %w", err)
-			}
-		}
-	}
-	parsed.Cleanup()
-	return parsed.Format()
-}
-
-// findModules refuses a plan whose part imports packages that are not on this machine.
-func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, files map[string][]byte) error {
-	view := e.before.With(p.texts)
-	var imported []string
-	for name := range files {
-		file := view.File(name)
-		if file == nil {
-			continue // not of this system
-		}
-		for _, i := range file.Imports() {
-			if !strings.HasPrefix(i.Path, e.checker.Module().Path+"/") {
-				imported = append(imported, i.Path)
-			}
-		}
-	}
-	slices.Sort(imported)
-	imported = slices.Compact(imported)
-	e.step("compiling the modules of the part " + part.Name)
-	exports, err := e.cache.Find(ctx, imported)
-	if err != nil {
-		return err
-	}
-	var reasons []string
-	for _, i := range imported {
-		if !exports.Has(i) && i != "unsafe" {
-			reasons = append(reasons, exports.Why(i))
-		}
-	}
-	if len(reasons) == 0 {
-		return nil
-	}
-	required, err := part.Required()
-	if err != nil {
-		return err
-	}
-	command := "go mod download"
-	for _, m := range required {
-		command += " " + m.String()
-	}
-	return &Refusal{
-		Reason:    fmt.Sprintf("modules of the part %s are not on this machine:", part.Name),
-		Conflicts: reasons,
-		WayOut:    "Nothing was changed. With a network, run this and try again:\n  " + command,
-	}
-}
-
 // revertParts plans to undo what an operation did to the parts: one that it added goes, unless
 // something uses it or it was edited, and one that it removed comes back. Where go.mod and go.sum
 // still are as the operation left them, and nothing else depends on them, they become what they were.
@@ -603,38 +374,6 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	}
 	*p = restored
 	e.cache.PlanModules(was["go.mod"], was["go.sum"])
-	return nil
-}
-
-// completeModules plans what go.mod and go.sum lack of the modules of present parts, after a merge say.
-func (e *Engine) completeModules(p *plan) error {
-	present := presentParts(e.before)
-	goMod, goSum, err := e.plannedModules(p)
-	if err != nil || len(present) == 0 || p.plans("go.mod") {
-		return err
-	}
-	lacks := false
-	for _, name := range present {
-		part, _ := parts.Find(name)
-		required, err := part.Required()
-		if err != nil {
-			return err
-		}
-		for _, m := range required {
-			lacks = lacks || !bytes.Contains(goMod, []byte(m.Path+" v")) || bytes.Contains(goMod, []byte(m.Path+" "+m.Version)) && !bytes.Contains(goSum, []byte(m.Path+" "+m.Version+" h1:"))
-		}
-	}
-	if !lacks {
-		return nil
-	}
-	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, present, present, nil)
-	if err != nil || !ok {
-		return err
-	}
-	for name, text := range map[string][]byte{"go.mod": newMod, "go.sum": newSum} {
-		p.texts[name], p.derived[name] = text, true
-	}
-	e.cache.PlanModules(newMod, newSum)
 	return nil
 }
 
