@@ -92,7 +92,7 @@ func newList(env Env) *cobra.Command {
 		Use:   "list",
 		Short: "List the components and parts of the project",
 		Long: `List the components of the project: kind, name, place and description, and what the list of
-tools costs a model that reads it. Then list the parts of petrock that it has, and could add.
+tools costs a model that reads it. Also list the parts of petrock that it has, and could add.
 Generators that the project came with are left out; generate --help has all of them. It ends with 1
 if a package could not be read.`,
 		Example:           examples(env, "list", "list --json"),
@@ -126,19 +126,19 @@ func printListing(env Env, l *engine.Listing) error {
 	for _, d := range l.Refused {
 		fmt.Fprintln(env.Out, d)
 	}
-	fmt.Fprintln(env.Out, l.ToolsList)
 	for _, part := range l.Parts {
 		fmt.Fprintln(env.Out, part)
 	}
-	return nil
+	_, err := fmt.Fprintln(env.Out, l.ToolsList)
+	return err
 }
 
 func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, "add", &cobra.Command{
 		Use:   "add PART",
 		Short: "Add a part: optional code of petrock",
-		Long: `Add a part: optional code of petrock, with the modules that it needs. A project holds a part that it
-does not use as an archive in generators/parts. Generators add the parts that they need themselves.
+		Long: `Add a part: optional code of petrock, with the modules that it needs. Parts that a project does
+not use are archives in generators/parts. Generators add the parts that they need.
 
 ` + partsHelp(),
 		Example: examples(env, "add oauth", "add oauth --dry-run"),
@@ -149,8 +149,8 @@ func newRemove(env Env) *cobra.Command {
 	return newPartCommand(env, "remove", &cobra.Command{
 		Use:   "remove PART",
 		Short: "Remove a part that nothing uses",
-		Long: `Remove a part that nothing uses: its code goes back to the archive in generators/parts, and the modules
-that only it needs go from go.mod.
+		Long: `Remove a part that nothing uses. Its code moves to an archive in generators/parts, and go.mod no
+longer requires the modules that only this part needs.
 
 ` + partsHelp(),
 		Example: examples(env, "remove oauth", "remove app --dry-run"),

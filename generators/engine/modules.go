@@ -99,7 +99,7 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 		return strings.HasPrefix(strings.TrimLeft(flag, "-"), "mod")
 	})
 	env := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.Join(flags, " "))
-	// With -e, imports of the user that lead nowhere are not in the way.
+	// With -e, tidy continues if the user imports a package that does not exist.
 	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
 	if err != nil {
 		return nil, nil, &Refusal{
@@ -240,7 +240,8 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 	}
 }
 
-// completeModules plans what go.mod and go.sum lack of the modules of present parts, after a merge say.
+// completeModules adds to go.mod and go.sum what they lack for the parts of the project, for example
+// after a merge.
 func (e *Engine) completeModules(p *plan) error {
 	present := presentParts(e.before)
 	goMod, goSum, err := e.plannedModules(p)
@@ -255,7 +256,10 @@ func (e *Engine) completeModules(p *plan) error {
 			return err
 		}
 		for _, m := range required {
-			lacks = lacks || !bytes.Contains(goMod, []byte(m.Path+" v")) || bytes.Contains(goMod, []byte(m.Path+" "+m.Version)) && !bytes.Contains(goSum, []byte(m.Path+" "+m.Version+" h1:"))
+			isRequired := bytes.Contains(goMod, []byte(m.Path+" v"))
+			isAtOurs := bytes.Contains(goMod, []byte(m.Path+" "+m.Version))
+			hasSum := bytes.Contains(goSum, []byte(m.Path+" "+m.Version+" h1:"))
+			lacks = lacks || !isRequired || isAtOurs && !hasSum
 		}
 	}
 	if !lacks {

@@ -69,7 +69,7 @@ func (e *Engine) AddPart(ctx context.Context, name string, o Options) (*Result, 
 	return e.transact(ctx, partRequest{name: name, add: true}, o)
 }
 
-// RemovePart removes a part that nothing uses, and whose code nobody has edited.
+// RemovePart removes a part. It refuses if the part is used, or if its code was edited.
 func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Result, error) {
 	return e.transact(ctx, partRequest{name: name}, o)
 }
@@ -97,7 +97,7 @@ func (r partRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*
 	case !r.add && !has:
 		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have the part %s; list shows the parts it has", part.Name)}
 	}
-	err := error(nil)
+	var err error
 	if r.add {
 		err = e.addPart(ctx, p, part)
 	} else {

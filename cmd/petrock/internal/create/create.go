@@ -133,8 +133,8 @@ func fill(ctx context.Context, to *destination, files []scaffold.File, o Options
 	return refusal(to.Move())
 }
 
-// expected says how long compiling takes, by what Go has in its cache: the standard library, or not.
-// The seconds of CPU were measured on a machine of 2026; others take half or twice of that.
+// expected estimates how long compiling takes, which depends on whether Go has the standard library
+// in its cache. The seconds of CPU were measured; other machines may take half or twice as long.
 func expected(ctx context.Context) string {
 	const whole, rest = 80, 20
 	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "list", "-f", "{{.Stale}}", "net/http")

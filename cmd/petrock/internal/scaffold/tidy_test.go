@@ -98,8 +98,8 @@ func runGo(t *testing.T, dir string, args ...string) string {
 	return out.String()
 }
 
-// updateModules writes modules.txtar: what go mod tidy leaves of petrock's own requirements in a
-// project without parts, and what it leaves more with each part.
+// updateModules writes modules.txtar: the requirements that go mod tidy keeps in a project without
+// parts, and what each part adds to them.
 func updateModules(t *testing.T) {
 	t.Helper()
 	var own [2][]byte
