@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -54,6 +55,15 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
+	c := connOf(r)
+	switch {
+	case c == nil:
+	case r.Body == nil || r.Body == http.NoBody:
+		c.await(waitHandler)
+	default:
+		c.await(waitBody)
+		r.Body = &timedBody{r.Body, c}
+	}
 	if r.Method != http.MethodPost || r.URL.Path != g.Path {
 		g.setNoStore(header) // browsers do not cache responses to POST, and the handler's have a Content-Type
 	}
@@ -65,6 +75,13 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	if err := g.origins.admit(header, r); err != nil {
 		g.refuse(w, r, http.StatusForbidden, g.advise(err))
 		return
+	}
+	if c != nil && c.spare {
+		header["Connection"] = g.headers.close
+		if !g.Health || r.URL.Path != HealthPath {
+			g.refuseLater(w, r, fmt.Sprintf("%d connections are open, which is the limit", g.MaxConns))
+			return
+		}
 	}
 	if r.URL.Path != g.Path {
 		g.serveExtra(w, r)
@@ -78,7 +95,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	clearReadDeadline(w, r)
+	if c != nil {
+		c.served.Store(true)
+	}
 	g.handler.ServeHTTP(w, r)
 }
 
@@ -131,8 +150,7 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Reque
 		}
 		if err != nil {
 			g.Logger.Error("authenticate", "error", err)
-			w.Header().Set("Retry-After", "5")
-			g.refuse(w, r, http.StatusServiceUnavailable, "credentials cannot be checked now; retry later")
+			g.refuseLater(w, r, "credentials cannot be checked now")
 			return nil
 		}
 		if id != nil {
@@ -175,6 +193,12 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, messa
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
+}
+
+// refuseLater refuses a request that may succeed later.
+func (g *guard) refuseLater(w http.ResponseWriter, r *http.Request, message string) {
+	w.Header().Set("Retry-After", "5")
+	g.refuse(w, r, http.StatusServiceUnavailable, message+"; retry later")
 }
 
 // serveLogged serves a request, and logs it and the status of its response. It logs neither
@@ -221,28 +245,17 @@ const maxShown = 200
 
 func clip(text string) string { return strictjson.Clip(text, maxShown) }
 
-// clearReadDeadline removes the read deadline of a request once its body has been read: the
-// response may take any time.
-func clearReadDeadline(w http.ResponseWriter, r *http.Request) {
-	if r.Body == nil || r.Body == http.NoBody {
-		http.NewResponseController(w).SetReadDeadline(time.Time{})
-		return
-	}
-	r.Body = &timedBody{r.Body, w}
-}
-
-// A timedBody removes the read deadline at its end.
+// A timedBody notes on its connection when it has been read.
 type timedBody struct {
 	io.ReadCloser
-	w http.ResponseWriter
+	conn *conn
 }
 
 // Read implements [io.Reader].
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF && b.w != nil {
-		http.NewResponseController(b.w).SetReadDeadline(time.Time{})
-		b.w = nil
+	if err == io.EOF {
+		b.conn.await(waitHandler)
 	}
 	return n, err
 }

@@ -48,8 +48,11 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 		return &UnprotectedError{addr.String()}
 	}
 	server := newHTTPServer(ctx, g, o)
+	all := newConns(listener, o)
+	defer close(all.ended)
+	all.attach(server)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(all) }()
 	if o.Ready != nil {
 		o.Ready(addr)
 	}
@@ -65,8 +68,8 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	return nil
 }
 
-// newHTTPServer returns a server of net/http with all limits. The contexts of calls do not end with
-// ctx: calls have a grace period.
+// newHTTPServer returns a server of net/http. It has no timeouts, see conns. The contexts of calls do
+// not end with ctx: calls have a grace period.
 func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -75,9 +78,6 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 		Protocols:                    protocols,
 		DisableGeneralOptionsHandler: true,
 		MaxHeaderBytes:               o.MaxHeader,
-		ReadHeaderTimeout:            o.HeaderTimeout,
-		ReadTimeout:                  o.HeaderTimeout + o.BodyTimeout, // until the body has been read, see clearReadDeadline
-		IdleTimeout:                  o.Idle,
 		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
@@ -115,9 +115,15 @@ type ServeOptions struct {
 	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" for all
 	Hosts   []string // further host names, with a port or for any port; see the package documentation
 
+	// MaxConns limits the connections. At the limit, a new one displaces the one that has waited
+	// for its client for the longest time. If none waits, requests over further connections get
+	// status 503, except for health checks (default 512).
+	MaxConns int
+
 	MaxHeader     int           // the size limit of a header, in bytes (default 64 KiB)
 	HeaderTimeout time.Duration // for reading a header (default 10 seconds)
 	BodyTimeout   time.Duration // for reading a body (default 30 seconds)
+	WriteTimeout  time.Duration // for a client to accept a part of a response (default 30 seconds)
 	Idle          time.Duration // how long an idle connection is kept (default 2 minutes)
 	Grace         time.Duration // for calls in flight at the end (default 10 seconds)
 
@@ -189,6 +195,9 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 	if o.MaxHeader == 0 {
 		o.MaxHeader = 64 << 10
 	}
+	if o.MaxConns == 0 {
+		o.MaxConns = 512
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -201,6 +210,9 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 	if o.BodyTimeout == 0 {
 		o.BodyTimeout = 30 * time.Second
 	}
+	if o.WriteTimeout == 0 {
+		o.WriteTimeout = 30 * time.Second
+	}
 	if o.Idle == 0 {
 		o.Idle = 2 * time.Minute
 	}
@@ -211,10 +223,12 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 }
 
 func (o ServeOptions) check() error {
-	if o.MaxHeader < 0 {
-		return &OptionError{"MaxHeader", strconv.Itoa(o.MaxHeader), "must not be negative"}
+	for name, n := range map[string]int{"MaxHeader": o.MaxHeader, "MaxConns": o.MaxConns} {
+		if n < 0 {
+			return &OptionError{name, strconv.Itoa(n), "must not be negative"}
+		}
 	}
-	for name, d := range map[string]time.Duration{"HeaderTimeout": o.HeaderTimeout, "BodyTimeout": o.BodyTimeout, "Idle": o.Idle, "Grace": o.Grace} {
+	for name, d := range map[string]time.Duration{"HeaderTimeout": o.HeaderTimeout, "BodyTimeout": o.BodyTimeout, "WriteTimeout": o.WriteTimeout, "Idle": o.Idle, "Grace": o.Grace} {
 		if d < 0 {
 			return &OptionError{name, d.String(), "must not be negative"}
 		}

@@ -1,0 +1,233 @@
+package mcphttp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// conns is a listener that knows its connections. It limits their number, and ends those whose
+// clients are slow: each connection notes what it waits for and since when, and a sweep looks at all
+// of them once a second. Unlike deadlines, that costs a request next to nothing, and covers every
+// state of a connection.
+type conns struct {
+	net.Listener
+	o     ServeOptions
+	ended chan struct{}
+
+	mu   sync.Mutex
+	open map[*conn]struct{}
+}
+
+// spareConns is how many connections there may be above the limit, for health checks alone.
+const spareConns = 16
+
+// A wait is what a connection waits for.
+type wait int32
+
+const (
+	waitIdle    wait = iota // a request, after another
+	waitHeader              // the header of a request
+	waitBody                // its body
+	waitHandler             // not for the client
+)
+
+// A conn is a connection of conns.
+type conn struct {
+	net.Conn
+	all     *conns
+	spare   bool         // above the limit
+	wait    atomic.Int32 // a wait, stored after since
+	since   atomic.Int64 // when it began, in nanoseconds since 1970
+	writing atomic.Int64 // when the write in progress began; 0 if there is none
+	served  atomic.Bool  // a request has been let in
+	timed   atomic.Bool  // there is a read deadline
+}
+
+type connKey struct{}
+
+// connOf returns the connection of a request, or nil if the server is not [Serve]'s.
+func connOf(r *http.Request) *conn {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return c
+}
+
+func newConns(l net.Listener, o ServeOptions) *conns {
+	all := &conns{Listener: l, o: o, ended: make(chan struct{}), open: map[*conn]struct{}{}}
+	go all.sweep()
+	return all
+}
+
+// attach makes a server report the states of its connections.
+func (all *conns) attach(s *http.Server) {
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, c)
+	}
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateActive:
+			c.(*conn).await(waitHeader)
+		case http.StateIdle:
+			c.(*conn).await(waitIdle)
+		}
+	}
+}
+
+// Accept implements [net.Listener]. At the limit, a connection that waits for its client makes room.
+func (all *conns) Accept() (net.Conn, error) {
+	for {
+		accepted, err := all.Listener.Accept()
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			if all.displace() {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if c := all.add(accepted); c != nil {
+			return c, nil
+		}
+		accepted.Close()
+	}
+}
+
+func (all *conns) add(accepted net.Conn) *conn {
+	c := &conn{Conn: accepted, all: all}
+	c.await(waitHeader)
+	if all.full(0) {
+		all.displace()
+	}
+	c.spare = all.full(0)
+	if all.full(spareConns) {
+		return nil
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.open[c] = struct{}{}
+	return c
+}
+
+func (all *conns) full(spare int) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.open) >= all.o.MaxConns+spare
+}
+
+// stalled is how long a connection waits for its client before it is the first to be displaced, if
+// no request of it was let in, or if it writes.
+const stalled = int64(time.Second)
+
+// displace ends the connection that has waited for its client for the longest time, those of
+// strangers first. It reports false if none waits.
+func (all *conns) displace() bool {
+	now := time.Now().UnixNano()
+	var found *conn
+	var oldest int64
+	all.mu.Lock()
+	for c := range all.open {
+		since := c.since.Load()
+		if writing := c.writing.Load(); writing != 0 && now-writing > stalled {
+			since = writing
+		} else if wait(c.wait.Load()) == waitHandler {
+			continue
+		}
+		if !c.served.Load() && now-since > stalled {
+			since -= int64(24 * time.Hour) // a stranger
+		}
+		if found == nil || since < oldest {
+			found, oldest = c, since
+		}
+	}
+	all.mu.Unlock()
+	if found == nil {
+		return false
+	}
+	found.cut()
+	return true
+}
+
+// sweep ends connections whose clients are too slow.
+func (all *conns) sweep() {
+	tick := time.NewTicker(min(time.Second, max(min(all.o.HeaderTimeout, all.o.BodyTimeout, all.o.WriteTimeout, all.o.Idle)/4, time.Millisecond)))
+	defer tick.Stop()
+	for {
+		select {
+		case <-all.ended:
+			return
+		case now := <-tick.C:
+			for _, c := range all.list() {
+				c.check(now.UnixNano())
+			}
+		}
+	}
+}
+
+func (all *conns) list() []*conn {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	list := make([]*conn, 0, len(all.open))
+	for c := range all.open {
+		list = append(list, c)
+	}
+	return list
+}
+
+func (c *conn) check(now int64) {
+	if writing := c.writing.Load(); writing != 0 {
+		if now-writing >= int64(c.all.o.WriteTimeout) {
+			c.cut()
+		}
+		return
+	}
+	waits := wait(c.wait.Load()) // before since, see await
+	waited := time.Duration(now - c.since.Load())
+	switch {
+	case waits == waitIdle && waited >= c.all.o.Idle, waits == waitHeader && waited >= c.all.o.HeaderTimeout:
+		c.Close()
+	case waits == waitBody && waited >= c.all.o.BodyTimeout:
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // the handler answers
+	}
+}
+
+func (c *conn) await(next wait) {
+	c.since.Store(time.Now().UnixNano())
+	c.wait.Store(int32(next))
+}
+
+// Write implements [io.Writer]. The sweep ends a write that takes too long.
+func (c *conn) Write(p []byte) (int, error) {
+	c.writing.Store(time.Now().UnixNano())
+	defer c.writing.Store(0)
+	return c.Conn.Write(p)
+}
+
+// SetReadDeadline implements [net.Conn]. Removing a deadline that was not set, as package net/http
+// does several times for each request, does nothing.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if timed := !t.IsZero(); c.timed.Swap(timed) || timed {
+		return c.Conn.SetReadDeadline(t)
+	}
+	return nil
+}
+
+// cut ends the connection without waiting for its client to accept what was written.
+func (c *conn) cut() {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	c.Close()
+}
+
+// Close implements [net.Conn].
+func (c *conn) Close() error {
+	c.all.mu.Lock()
+	delete(c.all.open, c)
+	c.all.mu.Unlock()
+	return c.Conn.Close()
+}
