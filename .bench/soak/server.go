@@ -48,7 +48,7 @@ func start(ctx context.Context, program string) (*server, error) {
 			return nil, fmt.Errorf("building the server: %w; is this run inside .bench?\n%s", err, out)
 		}
 	}
-	s.cmd = exec.Command(program, front.ServeArgument, "--soak", "--session-idle", idleSession.String(), "--max-sessions-each", "10000")
+	s.cmd = exec.Command(program, front.ServeArgument, "--soak", "--session-idle", idleSession.String(), "--client-share", "100")
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

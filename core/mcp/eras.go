@@ -214,6 +214,9 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
 		}
 	}
+	if err := c.hold(len(c.Params)); err != nil { // the session keeps most of them
+		return nil, err
+	}
 	revision := negotiate(*p.ProtocolVersion)
 	offered := s.server.capabilities()
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})

@@ -263,7 +263,16 @@ func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, err
 	if _, err := s.lookUp(ctx, *p.URI); err != nil {
 		return nil, err
 	}
-	c.Session.changes.subscribe(*p.URI)
+	if len(*p.URI) > maxSubscribed {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the uri has %d bytes, and the limit for a subscription is %d", len(*p.URI), maxSubscribed)
+	}
+	if !c.Session.changes.subscribe(*p.URI) {
+		return struct{}{}, nil
+	}
+	if err := c.hold(subscriptionCost(*p.URI)); err != nil {
+		c.Session.changes.unsubscribe(*p.URI)
+		return nil, err
+	}
 	return struct{}{}, nil
 }
 
@@ -271,7 +280,9 @@ func (s *Server) unsubscribe(_ context.Context, c *Call, p *uriParams) (any, err
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/unsubscribe needs the uri of a resource")
 	}
-	c.Session.changes.unsubscribe(*p.URI)
+	if c.Session.changes.unsubscribe(*p.URI) {
+		_ = c.hold(-subscriptionCost(*p.URI)) // which is never refused
+	}
 	return struct{}{}, nil
 }
 

@@ -222,6 +222,11 @@ type Responder interface {
 	// if it names none.
 	CheckRequest(c *Call, version string) error
 
+	// Hold accounts for n bytes that are kept from now on for the session, or for the request if
+	// there is none; less than 0 gives them back. All are given back at the end. Its error refuses
+	// the request.
+	Hold(n int) error
+
 	// Suspend lets the client disconnect and come back for the response after retry, if that is
 	// possible.
 	Suspend(retry time.Duration)

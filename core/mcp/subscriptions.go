@@ -80,17 +80,38 @@ func (c *changes) updateAll(fits func(uri string) bool) {
 	}
 }
 
-func (c *changes) subscribe(uri string) {
+// subscribe reports whether the subscription is a new one.
+func (c *changes) subscribe(uri string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := c.subscribed[uri]
 	c.subscribed[uri] = true
+	return !before
 }
 
-func (c *changes) unsubscribe(uri string) {
+// unsubscribe reports whether there was a subscription.
+func (c *changes) unsubscribe(uri string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := c.subscribed[uri]
 	delete(c.subscribed, uri)
 	delete(c.updated, uri)
+	return before
+}
+
+// maxSubscribed is the size limit of a URI to subscribe to, in bytes.
+const maxSubscribed = 8 << 10
+
+// subscriptionCost is what a subscription to a resource counts for the memory of a client. It is
+// more than it takes: every change of a resource looks at all subscriptions.
+func subscriptionCost(uri string) int { return 1<<10 + len(uri) }
+
+// hold accounts for what is kept for the client of a call, see [Responder].
+func (c *Call) hold(n int) error {
+	if c.responder == nil {
+		return nil
+	}
+	return c.responder.Hold(n)
 }
 
 func (c *changes) schedule() {
@@ -219,8 +240,14 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	listener := newChanges(granted.wants, func(method, uri string) {
 		c.tell(method, listenedParams{meta, uri})
 	})
+	cost := 0
 	for _, uri := range granted.URIs {
-		listener.subscribe(uri)
+		if listener.subscribe(uri) {
+			cost += subscriptionCost(uri)
+		}
+	}
+	if err := c.hold(cost); err != nil {
+		return nil, err
 	}
 	s.watch(listener)
 	defer s.unwatch(listener)
@@ -257,7 +284,7 @@ func (s *Server) grant(ctx context.Context, wish notificationFilter) notificatio
 		Resources: wish.Resources && s.offered("resources"),
 	}
 	for _, uri := range wish.URIs {
-		if _, err := s.lookUp(ctx, uri); err == nil {
+		if _, err := s.lookUp(ctx, uri); err == nil && len(uri) <= maxSubscribed {
 			granted.URIs = append(granted.URIs, uri)
 		}
 	}

@@ -19,6 +19,8 @@ type exchange struct {
 	h        *Handler
 	w        http.ResponseWriter // used by the stream alone once there is one
 	r        *http.Request
+	client   string // whose share it uses
+	held     int64  // of the handler's memory, until the end
 	msg      jsonrpc.Message
 	version  string   // the header MCP-Protocol-Version
 	session  *session // nil for a stateless request
@@ -81,7 +83,7 @@ func (e *exchange) begin() {
 	if e.session != nil {
 		e.stream = e.session.streams.open()
 	} else {
-		e.stream = newStreams(e.h.o.ReplayBuffer).openOnce(e.listens)
+		e.stream = e.h.newStreams(e.client).openOnce(e.listens)
 	}
 	e.reader = e.stream.read(0)
 	e.written = make(chan struct{})
@@ -204,9 +206,44 @@ func (e *exchange) wait() {
 	}
 }
 
-// finish is deferred: it completes the response even if the handler of the call ended the
-// goroutine, which is the connection's.
+// Hold implements [mcp.Responder]: a session holds memory until it ends, a subscription as long as
+// this exchange.
+func (e *exchange) Hold(n int) error {
+	switch {
+	case e.session == nil:
+		return e.hold(int64(n))
+	case n > 0:
+		if err := e.h.memory.take(e.client, int64(n)); err != nil {
+			return err
+		}
+	default:
+		e.h.memory.give(e.client, int64(-n))
+	}
+	e.session.held.Add(int64(n))
+	return nil
+}
+
+func (e *exchange) hold(n int64) error {
+	err := e.h.memory.take(e.client, n)
+	if err == nil {
+		e.held += n
+	}
+	return err
+}
+
+// finish gives back what the exchange held.
 func (e *exchange) finish() {
+	if e.held > 0 {
+		e.h.memory.give(e.client, e.held)
+	}
+	if e.stream != nil && e.session == nil {
+		e.stream.close()
+	}
+}
+
+// answer is deferred: it completes the response even if the handler of the call ended the
+// goroutine, which is the connection's.
+func (e *exchange) answer() {
 	e.wait()
 	switch {
 	case e.returned || !e.complete:
@@ -238,6 +275,10 @@ func (e *exchange) status(err error) int {
 			e.w.Header().Set("WWW-Authenticate", e.h.o.Challenge(scope.Needed))
 		}
 		return http.StatusForbidden
+	}
+	if limit, ok := errors.AsType[*limitError](err); ok {
+		e.w.Header().Set("Retry-After", "1")
+		return limit.status()
 	}
 	stateless, ok := errors.AsType[*mcp.StatelessError](err)
 	switch {
@@ -273,11 +314,11 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 const maxUnflushed = 2 << 10
 
 func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
-	client, ok := h.takePlace(e, m)
-	if !ok {
+	if err := h.places.take(e.client, 1); err != nil {
+		h.refuseLimit(e.w, m.ID(), err)
 		return
 	}
-	s := h.newSession(e.r, client)
+	s := h.newSession(e.r, e.client)
 	if !h.register(s) { // before the client knows of it
 		h.endNow(s)
 		h.refuse(e.w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))

@@ -5,7 +5,7 @@
 //
 // A [Handler] is an [http.Handler] over the sessions of a server of package mcp. [Serve] listens,
 // and checks each request before the handler gets it, in this order: Host and Origin (403), path
-// (404), credentials (401).
+// (404), credentials (401). In a server of your own, the handler checks Host and Origin itself.
 //
 // On a loopback address, where web pages can make browsers of the same machine send requests, Host
 // and Origin must be names of this machine or listed in the options. On other addresses any Host is
@@ -43,12 +43,19 @@ type Options struct {
 	// MaxBody is the size limit of a message, in bytes (default: MaxMessage of the server).
 	MaxBody int64
 
-	// MaxSessions limits all sessions, MaxSessionsEach those of one client. Open subscriptions
-	// count as sessions (default 10,000 and 1,000).
-	MaxSessions, MaxSessionsEach int
+	MaxSessions int // limits the sessions (default 10,000)
+	MaxCalls    int // limits the requests in flight (default 1,000)
+	MaxStreams  int // limits the streams that clients listen to (default 400)
 
-	// MaxCalls limits the requests in flight. Further requests get status 503 (default 1,000).
-	MaxCalls int
+	// MaxMemory limits, in bytes, what is held for clients: the messages of requests in flight, and
+	// what sessions keep of their clients, such as subscriptions and events for those that
+	// reconnect (default 64 MiB, or more if MaxBody is larger).
+	MaxMemory int64
+
+	// ClientShare is the share of each of these limits that one client may have, in percent
+	// (default 25). A client above its share gets status 429, and others get 503 once a limit is
+	// reached, with the header Retry-After.
+	ClientShare int
 
 	// SessionIdle is how long a session is kept that its client does not use (default 30 minutes).
 	SessionIdle time.Duration
@@ -67,7 +74,11 @@ type Options struct {
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
 	Challenge func(scopes []string) string
 
-	// Client identifies the client of a request, for MaxSessionsEach (default: the identity of the
+	// Origins and Hosts are as in [ServeOptions], for a handler that is not served by [Serve]. If one
+	// is invalid, every request is refused.
+	Origins, Hosts []string
+
+	// Client identifies the client of a request, for ClientShare (default: the identity of the
 	// caller, or else the remote address). See [ForwardedClient].
 	Client func(r *http.Request) string
 }
@@ -81,13 +92,15 @@ type Handler struct {
 	stateless *mcp.Session // of the requests that belong to no session
 	buffers   sync.Pool    // of *[]byte, for responses
 	headers   fixedHeaders
-	calls     atomic.Int64
 	closing   atomic.Bool
+
+	origins    *originPolicy
+	originsErr error
+
+	places, calls, streams, memory *quota
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	clients  map[string]int // the number of sessions of each
-	places   int            // how many of MaxSessions are taken
 	sweeping bool
 }
 
@@ -100,14 +113,19 @@ type fixedHeaders struct {
 func NewHandler(s *mcp.Server, o Options) *Handler {
 	o.MaxBody = orDefault(o.MaxBody, int64(s.MaxMessage()))
 	o = o.WithDefaults()
+	origins, err := newOriginPolicy(o.Origins, o.Hosts, nil)
 	return &Handler{
+		origins: origins, originsErr: err,
 		server:    s,
 		o:         o,
 		stateless: s.NewStatelessSession(),
 		buffers:   sync.Pool{New: func() any { return new([]byte) }},
 		headers:   fixedHeaders{[]string{"application/json"}, []string{"text/event-stream"}, []string{"no-cache"}, []string{"no"}},
+		places:    newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
+		calls:     newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
+		streams:   newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),
+		memory:    newQuota("bytes held", o.MaxMemory, o.ClientShare, o.MaxBody),
 		sessions:  make(map[string]*session),
-		clients:   make(map[string]int),
 	}
 }
 
@@ -116,8 +134,10 @@ func NewHandler(s *mcp.Server, o Options) *Handler {
 func (o Options) WithDefaults() Options {
 	o.MaxBody = orDefault(o.MaxBody, jsonrpc.DefaultMaxMessage)
 	o.MaxSessions = orDefault(o.MaxSessions, 10_000)
-	o.MaxSessionsEach = orDefault(o.MaxSessionsEach, 1_000)
 	o.MaxCalls = orDefault(o.MaxCalls, 1_000)
+	o.MaxStreams = orDefault(o.MaxStreams, 400)
+	o.MaxMemory = orDefault(o.MaxMemory, max(64<<20, 4*o.MaxBody))
+	o.ClientShare = orDefault(o.ClientShare, 25)
 	o.SessionIdle = orDefault(o.SessionIdle, 30*time.Minute)
 	o.ReplayBuffer = orDefault(o.ReplayBuffer, 256<<10)
 	o.KeepAlive = orDefault(o.KeepAlive, 15*time.Second)
@@ -149,6 +169,15 @@ func directClient(r *http.Request) string {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if connOf(r) == nil {
+		if err := h.admit(w, r); err != nil {
+			h.refuse(w, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err))
+			return
+		}
+		if preflight(w, r) {
+			return
+		}
+	}
 	switch r.Method {
 	case http.MethodPost:
 		h.post(w, r)
@@ -162,11 +191,28 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// admit checks Host and Origin of a request that [Serve] has not checked.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) error {
+	if h.originsErr != nil {
+		return h.originsErr
+	}
+	policy := *h.origins
+	policy.addr, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	policy.authenticated = auth.From(r.Context()) != nil
+	return policy.admit(w.Header(), r)
+}
+
 func (h *Handler) refuse(w http.ResponseWriter, status int, id jsonrpc.ID, e *jsonrpc.Error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
+}
+
+// refuseLimit refuses a request because of a [*limitError].
+func (h *Handler) refuseLimit(w http.ResponseWriter, id jsonrpc.ID, err error) {
+	limit, _ := errors.AsType[*limitError](err)
+	h.refuse(w, limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 }
 
 // Shutdown refuses further calls, and ends all sessions and streams. Calls in flight may finish
@@ -188,7 +234,7 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	for h.calls.Load() > 0 { // the last bytes of responses are being written
+	for h.calls.inUse() { // the last bytes of responses are being written
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -203,41 +249,46 @@ var errAnswered = errors.New("the call has been answered")
 
 // post handles a message. See route for how the two eras of the protocol are distinguished.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	e := h.read(w, r)
-	if e == nil {
-		return
-	}
-	requests := e.msg.Requests()
-	calls := int64(max(requests, 1))
-	defer h.calls.Add(-calls)
-	if n := h.calls.Add(calls); requests > 0 && (h.closing.Load() || n > int64(h.o.MaxCalls)) { // calls in flight may wait for the other messages
-		err := jsonrpc.Errorf(jsonrpc.InternalError, "%d requests are in flight, which is the limit: retry later", h.o.MaxCalls)
-		if h.closing.Load() {
-			e.w.Header().Set("Connection", "close")
-			err = jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing)
-		}
-		h.refuse(e.w, http.StatusServiceUnavailable, e.msg.ID(), err)
-		return
-	}
+	e := &exchange{h: h, w: w, r: r, client: h.o.Client(r)}
 	defer e.finish()
+	if !e.read() {
+		return
+	}
+	requests := int64(e.msg.Requests())
+	switch err := h.calls.take(e.client, requests); {
+	case requests == 0:
+		requests = 1
+		h.calls.add(e.client, 1) // without a limit: calls in flight may wait for it
+	case err != nil:
+		h.refuseLimit(w, e.msg.ID(), err)
+		return
+	}
+	defer h.calls.give(e.client, requests)
+	if h.closing.Load() && e.msg.Requests() > 0 {
+		w.Header().Set("Connection", "close")
+		h.refuse(w, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
+		return
+	}
+	defer e.answer()
 	h.route(e, &e.msg)
 	e.returned = true
 }
 
-// read reads a message, or refuses the request and returns nil.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request) *exchange {
-	status, why := acceptable(r.Header)
+// read reads a message, or refuses the request and reports false.
+func (e *exchange) read() bool {
+	status, why := acceptable(e.r.Header)
 	if why == "" {
 		var raw []byte
-		if raw, status, why = h.readBody(r); why == "" {
-			e := &exchange{h: h, w: w, r: r}
+		var err error
+		if raw, status, err = e.readBody(); err == nil {
 			e.msg.Parse(raw)
-			return e
+			return true
 		}
-		w.Header().Set("Connection", "close") // the rest of the body is not the next request
+		e.w.Header().Set("Connection", "close") // the rest of the body is not the next request
+		why = err.Error()
 	}
-	h.refuse(w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
-	return nil
+	e.h.refuse(e.w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
+	return false
 }
 
 func acceptable(header http.Header) (status int, why string) {
@@ -270,39 +321,41 @@ func accepts(accept []string, media string) bool {
 }
 
 // firstRead is the size limit of the first buffer of a body: a client may send less than its
-// Content-Length says.
-const firstRead = 64 << 10
+// Content-Length says. It does not count for MaxMemory.
+const firstRead = 4 << 10
 
 // readBody reads a message, or returns a status and a reason.
-func (h *Handler) readBody(r *http.Request) (raw []byte, status int, why string) {
-	if r.ContentLength > h.o.MaxBody {
-		return nil, http.StatusRequestEntityTooLarge, h.tooLarge()
+func (e *exchange) readBody() (raw []byte, status int, err error) {
+	most := e.h.o.MaxBody
+	tooLarge := fmt.Errorf("the message is larger than %d bytes", most)
+	if e.r.ContentLength > most {
+		return nil, http.StatusRequestEntityTooLarge, tooLarge
 	}
-	room := r.ContentLength
+	room := e.r.ContentLength
 	if room < 0 {
 		room = 512
 	}
 	raw = make([]byte, 0, min(room, firstRead)+1) // one more, to see the end without growing
 	for {
-		n, err := r.Body.Read(raw[len(raw):cap(raw)])
+		n, err := e.r.Body.Read(raw[len(raw):cap(raw)])
 		raw = raw[:len(raw)+n]
 		switch {
-		case int64(len(raw)) > h.o.MaxBody:
-			return nil, http.StatusRequestEntityTooLarge, h.tooLarge()
+		case int64(len(raw)) > most:
+			return nil, http.StatusRequestEntityTooLarge, tooLarge
 		case errors.Is(err, io.EOF):
-			return slices.Clip(raw), 0, ""
+			return slices.Clip(raw), 0, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, http.StatusRequestTimeout, "the request body timed out"
+			return nil, http.StatusRequestTimeout, errors.New("the request body timed out")
 		case err != nil:
-			return nil, http.StatusBadRequest, "the request body is incomplete"
+			return nil, http.StatusBadRequest, errors.New("the request body is incomplete")
 		case len(raw) == cap(raw):
+			if err := e.hold(int64(len(raw))); err != nil {
+				limit, _ := errors.AsType[*limitError](err)
+				return nil, limit.status(), err
+			}
 			raw = slices.Grow(raw, len(raw))
 		}
 	}
-}
-
-func (h *Handler) tooLarge() string {
-	return fmt.Sprintf("the message is larger than %d bytes", h.o.MaxBody)
 }
 
 // route decides how a message is served. A request that names its revision, in a header or in its
@@ -363,14 +416,16 @@ func single(values []string) (string, bool) {
 func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	switch {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
-		if client, ok := h.takePlace(e, m); ok {
-			defer h.givePlace(client)
-			e.listens = true
-			h.calls.Add(-1) // it may last for days
-			defer h.calls.Add(1)
-			h.stateless.Receive(e.r.Context(), m, e)
-			e.wait()
+		if err := h.streams.take(e.client, 1); err != nil {
+			h.refuseLimit(e.w, m.ID(), err)
+			return
 		}
+		defer h.streams.give(e.client, 1)
+		e.listens = true
+		h.calls.give(e.client, 1) // it may last for days
+		defer h.calls.add(e.client, 1)
+		h.stateless.Receive(e.r.Context(), m, e)
+		e.wait()
 	case m.IsRequest():
 		h.stateless.Receive(e.r.Context(), m, e)
 	case m.IsBatch():

@@ -167,7 +167,7 @@ func TestHTTPBatch(t *testing.T) {
 	s := newSite(t, offering(t, mcp.Options{}, "waits", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 		<-began
 		return nil, nil
-	}), mcphttp.Options{MaxCalls: 4, KeepAlive: 10 * time.Millisecond})
+	}), mcphttp.Options{MaxCalls: 4, ClientShare: 100, KeepAlive: 10 * time.Millisecond})
 	id, later := s.begin(mcp.Revision20250326), s.begin(mcp.LatestHandshake)
 	of := func(n int, one string) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
 	modern := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`

@@ -11,20 +11,16 @@ import (
 
 // An originPolicy decides by the Host and Origin of a request whether it is served.
 type originPolicy struct {
-	loopback      bool            // the server listens on a loopback address
+	addr          net.Addr        // where the server listens; nil if that is not known
 	authenticated bool            // callers are authenticated here
 	hosts         map[string]bool // names of this machine and listed ones, in lower case, with or without a port
 	listed        map[string]bool // origins, in lower case
 	all           bool            // allow all origins
 }
 
-// newOriginPolicy returns the policy of a server that listens on addr, which may be nil to check
-// the lists alone.
+// newOriginPolicy returns the policy of a server that listens on addr.
 func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
-	p := &originPolicy{loopback: IsLoopback(addr), hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
-	if p.loopback {
-		p.hosts[bracket(addr.(*net.TCPAddr).IP)] = true // such as 127.0.0.2
-	}
+	p := &originPolicy{addr: addr, hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
 	for _, host := range hosts {
 		name, _, ok := splitHost(host)
 		if !ok || strings.ContainsAny(name, "/?#@ *") {
@@ -72,7 +68,7 @@ func (p *originPolicy) admit(header http.Header, r *http.Request) error {
 // loopback addresses any name is allowed: callers are authenticated there, here or by a proxy,
 // which may use another name.
 func (p *originPolicy) allowsHost(host string) bool {
-	return !p.loopback || p.knowsHost(host)
+	return !IsLoopback(p.addr) || p.knowsHost(host)
 }
 
 func (p *originPolicy) knowsHost(host string) bool {
@@ -82,6 +78,9 @@ func (p *originPolicy) knowsHost(host string) bool {
 	name, _, ok := splitHost(host)
 	if !ok {
 		return false
+	}
+	if IsLoopback(p.addr) && name == bracket(p.addr.(*net.TCPAddr).IP) {
+		return true // such as 127.0.0.2
 	}
 	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
 }
@@ -105,7 +104,7 @@ func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	if !ok {
 		return false
 	}
-	if p.loopback && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
+	if IsLoopback(p.addr) && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
 		return true
 	}
 	if !p.authenticated && !p.knowsHost(host) {

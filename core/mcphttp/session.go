@@ -3,7 +3,6 @@ package mcphttp
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -19,8 +18,9 @@ import (
 type session struct {
 	*mcp.Session
 	id        string
-	principal string // whose it is
-	client    string // for MaxSessionsEach
+	principal string       // whose it is
+	client    string       // whose share it uses
+	held      atomic.Int64 // of the handler's memory
 	streams   *streams
 	leaving   atomic.Bool
 	using     atomic.Int64 // requests that use it
@@ -29,7 +29,7 @@ type session struct {
 }
 
 func (h *Handler) newSession(r *http.Request, client string) *session {
-	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: newStreams(h.o.ReplayBuffer)}
+	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: h.newStreams(client)}
 	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.ownStream().add(msg) })
 	return s
 }
@@ -41,48 +41,6 @@ func (s *session) release() {
 
 // errClosing refuses new sessions and calls.
 var errClosing = errors.New("the server is shutting down")
-
-// errEach refuses a session of a client that has MaxSessionsEach.
-var errEach = errors.New("this client has too many sessions")
-
-// takePlace counts one more session or subscription of a client, or refuses the request.
-func (h *Handler) takePlace(e *exchange, m *jsonrpc.Message) (client string, ok bool) {
-	client = h.o.Client(e.r)
-	err := h.countPlace(client)
-	status := http.StatusServiceUnavailable
-	if errors.Is(err, errEach) {
-		status = http.StatusTooManyRequests
-	}
-	if err != nil {
-		h.refuse(e.w, status, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
-	}
-	return client, err == nil
-}
-
-func (h *Handler) countPlace(client string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.closing.Load():
-		return errClosing
-	case h.places >= h.o.MaxSessions:
-		return fmt.Errorf("%d sessions are open, which is the limit: retry later", h.o.MaxSessions)
-	case h.clients[client] >= h.o.MaxSessionsEach:
-		return fmt.Errorf("%w (%d): end one with DELETE", errEach, h.o.MaxSessionsEach)
-	}
-	h.places++
-	h.clients[client]++
-	return nil
-}
-
-func (h *Handler) givePlace(client string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.places--
-	if h.clients[client]--; h.clients[client] == 0 {
-		delete(h.clients, client)
-	}
-}
 
 // register lets requests find a session, and counts as one that uses it. It reports false if the
 // handler is shutting down.
@@ -112,7 +70,9 @@ func (h *Handler) end(s *session, hurry <-chan struct{}) {
 	h.mu.Lock()
 	delete(h.sessions, s.id)
 	h.mu.Unlock()
-	h.givePlace(s.client)
+	s.streams.close()
+	h.memory.give(s.client, s.held.Load())
+	h.places.give(s.client, 1)
 }
 
 // endNow ends a session and cancels its calls. It does not wait for them.
@@ -186,6 +146,12 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "GET returns a stream: Accept must include text/event-stream"))
 		return
 	}
+	client := h.o.Client(r)
+	if err := h.streams.take(client, 1); err != nil {
+		h.refuseLimit(w, jsonrpc.ID{}, err)
+		return
+	}
+	defer h.streams.give(client, 1)
 	var rest *reader
 	last, ok := single(r.Header["Last-Event-Id"])
 	if ok {

@@ -10,7 +10,7 @@ import (
 func TestSlowReaders(t *testing.T) {
 	msg := []byte(`"` + strings.Repeat("x", 1000) + `"`)
 	for whole, want := range map[bool]readerState{false: readerDone, true: readerLost} {
-		s := newStreams(10_000).openOnce(whole)
+		s := newStreams(10_000, func(int) bool { return false }).openOnce(whole)
 		r := s.read(0)
 		var err error
 		for range 100 {

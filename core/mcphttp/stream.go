@@ -14,16 +14,47 @@ import (
 // call. They share a lock and a size limit for events that clients may ask for again.
 type streams struct {
 	limit int
+	hold  func(n int) (exceeded bool) // accounts for n more bytes
 
 	mu    sync.Mutex
 	size  int
+	tight bool      // the limit of hold is exceeded
 	last  int       // the number of the newest
 	own   *stream   // for messages that belong to no call; nil until there is one
 	calls []*stream // by age
 	over  bool
 }
 
-func newStreams(limit int) *streams { return &streams{limit: limit} }
+func newStreams(limit int, hold func(n int) bool) *streams {
+	return &streams{limit: limit, hold: hold}
+}
+
+// newStreams returns streams that use the share of a client.
+func (h *Handler) newStreams(client string) *streams {
+	return newStreams(h.o.ReplayBuffer, func(n int) bool { return h.memory.add(client, int64(n)) })
+}
+
+// grow accounts for n more bytes of events. mu is held.
+func (all *streams) grow(n int) {
+	all.size += n
+	all.tight = all.hold(n)
+}
+
+// room is how many bytes of events may be kept. mu is held.
+func (all *streams) room() int {
+	if all.tight {
+		return 0
+	}
+	return all.limit
+}
+
+// close gives back what the streams hold. Readers may go on.
+func (all *streams) close() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.hold(-all.size)
+	all.hold = func(int) bool { return false }
+}
 
 // A stream is a sequence of messages to a client. It outlives the connection that it is sent over,
 // so that the client can resume it over another. Adding a message never waits for the client.
@@ -118,7 +149,7 @@ func (s *stream) append(e event, last bool) error {
 	}
 	s.events = append(s.events, e)
 	s.bytes += e.cost()
-	s.size += e.cost()
+	s.grow(e.cost())
 	if last {
 		s.finished = time.Now().UnixNano()
 	}
@@ -133,9 +164,9 @@ func (s *stream) append(e event, last bool) error {
 func (s *stream) makeRoom() error {
 	s.dropOver(s, func(old *stream) bool { return old.seen })
 	s.dropOver(s, func(*stream) bool { return true })
-	for s.size > s.limit {
+	for s.size > s.room() {
 		largest, spare := s.largest(s)
-		if spare <= s.limit {
+		if spare <= s.room() {
 			break
 		}
 		largest.forgetFirst(1)
@@ -149,7 +180,7 @@ func (s *stream) makeRoom() error {
 // dropOver drops streams of finished calls, the oldest first, until there is room. It keeps streams
 // that have a reader, that are but, or for which fits reports false. mu is held.
 func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
-	for i := 0; i < len(all.calls) && all.size > all.limit; {
+	for i := 0; i < len(all.calls) && all.size > all.room(); {
 		if old := all.calls[i]; old != but && old.finished != 0 && old.reader == nil && fits(old) {
 			all.drop(old)
 		} else {
@@ -191,7 +222,7 @@ func (s *stream) spare() int {
 // forgetFirst drops the first n events. mu is held.
 func (s *stream) forgetFirst(n int) {
 	for _, e := range s.events[:n] {
-		s.size -= e.cost()
+		s.grow(-e.cost())
 		s.bytes -= e.cost()
 	}
 	s.events = slices.Delete(s.events, 0, n)
@@ -200,7 +231,7 @@ func (s *stream) forgetFirst(n int) {
 
 // drop drops the stream of a call. mu is held.
 func (all *streams) drop(s *stream) {
-	all.size -= s.bytes
+	all.grow(-s.bytes)
 	all.calls = slices.DeleteFunc(all.calls, func(one *stream) bool { return one == s })
 }
 
@@ -474,7 +505,7 @@ func (r *reader) release() {
 		return
 	}
 	r.stream.reader = nil
-	for r.seen && r.size > r.limit && len(r.events) > 1 {
+	for r.seen && r.size > r.room() && len(r.events) > 1 {
 		r.forgetFirst(1)
 	}
 	r.dropOver(nil, func(old *stream) bool { return old.seen })

@@ -271,7 +271,7 @@ func TestHTTPSlowReader(t *testing.T) {
 
 func TestHTTPLimits(t *testing.T) {
 	server, step := streaming(t)
-	s := newSite(t, server, mcphttp.Options{MaxSessions: 3, MaxSessionsEach: 2, MaxCalls: 1})
+	s := newSite(t, server, mcphttp.Options{MaxSessions: 3, MaxCalls: 1, ClientShare: 67})
 	first := s.begin(mcp.LatestHandshake)
 	s.begin(mcp.LatestHandshake)
 	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`

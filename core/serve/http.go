@@ -101,8 +101,11 @@ func (s *httpServer) flags(cmd *cobra.Command) {
 	flags.DurationVar(&s.listen.Idle, "idle-timeout", s.listen.Idle, "how long to keep a connection without requests")
 	flags.DurationVar(&s.handler.SessionIdle, "session-idle", s.handler.SessionIdle, "how long to keep a session that its client does not use")
 	flags.IntVar(&s.handler.MaxSessions, "max-sessions", s.handler.MaxSessions, "limit of sessions")
-	flags.IntVar(&s.handler.MaxSessionsEach, "max-sessions-each", s.handler.MaxSessionsEach, "limit of sessions of one client")
 	flags.IntVar(&s.handler.MaxCalls, "max-calls", s.handler.MaxCalls, "limit of calls in flight")
+	flags.IntVar(&s.handler.MaxStreams, "max-streams", s.handler.MaxStreams, "limit of streams that clients listen to")
+	flags.Var(newSizeFlag(&s.handler.MaxMemory), "max-memory", "limit of messages in flight, subscriptions and what else is held for clients")
+	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "share of these limits that one client may have, in percent")
+	flags.IntVar(&s.listen.MaxConns, "max-connections", s.listen.MaxConns, "limit of connections")
 	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "how much of a session to keep for a client that reconnects, such as 1MiB")
 	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of comments on a quiet stream")
 	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may go on after a signal to stop; 0 cancels them at once")
@@ -153,7 +156,8 @@ func (s *httpServer) check() error {
 		name  string
 		value int64
 	}{
-		{"max-sessions", int64(s.handler.MaxSessions)}, {"max-sessions-each", int64(s.handler.MaxSessionsEach)}, {"max-calls", int64(s.handler.MaxCalls)},
+		{"max-sessions", int64(s.handler.MaxSessions)}, {"max-calls", int64(s.handler.MaxCalls)}, {"max-streams", int64(s.handler.MaxStreams)},
+		{"client-share", int64(s.handler.ClientShare)}, {"max-connections", int64(s.listen.MaxConns)},
 		{"session-idle", int64(s.handler.SessionIdle)}, {"keep-alive", int64(s.handler.KeepAlive)}, {"write-timeout", int64(s.handler.WriteTimeout)},
 		{"header-timeout", int64(s.listen.HeaderTimeout)}, {"body-timeout", int64(s.listen.BodyTimeout)}, {"idle-timeout", int64(s.listen.Idle)},
 	} {
@@ -161,7 +165,10 @@ func (s *httpServer) check() error {
 			return terminal.Usagef("--%s must be more than 0", flag.name)
 		}
 	}
+	s.listen.WriteTimeout = s.handler.WriteTimeout
 	switch {
+	case s.handler.ClientShare > 100:
+		return terminal.Usagef("--client-share must be at most 100")
 	case s.listen.Grace < 0:
 		return terminal.Usagef("--grace must not be negative")
 	case s.listen.Grace == 0:

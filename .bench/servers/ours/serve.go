@@ -41,7 +41,7 @@ func newServeCmd(out *os.File) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&soaked, "soak", false, "offer what the soak test needs too")
 	cmd.Flags().DurationVar(&o.SessionIdle, "session-idle", 0*time.Second, "when a session without a word of its client ends")
-	cmd.Flags().IntVar(&o.MaxSessionsEach, "max-sessions-each", 0, "how many sessions a client may have")
+	cmd.Flags().IntVar(&o.ClientShare, "client-share", 0, "the share of the limits that a client may have, in percent")
 	return cmd
 }
 

@@ -1,0 +1,112 @@
+package mcphttp
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// get sends a request over a connection, and returns the status of the response, or 0.
+func get(conn net.Conn, path string) int {
+	go fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode
+}
+
+// closed reports whether the other side has ended a connection.
+func closed(conn net.Conn) bool {
+	_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := conn.Read(make([]byte, 1))
+	return err == io.EOF
+}
+
+// A busy handler answers after a minute.
+type busy struct{ echo }
+
+func (busy) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	time.Sleep(time.Minute)
+	w.WriteHeader(http.StatusTeapot)
+}
+
+// At the limit, the connection makes room that has waited the longest, those of strangers first.
+func TestDisplaced(t *testing.T) {
+	inTime(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
+		old := listener.dial()
+		if status := get(old, "/mcp"); status != 200 {
+			t.Fatalf("the first gets %d", status)
+		}
+		time.Sleep(2 * time.Second)
+		stranger := listener.dial()
+		time.Sleep(1500 * time.Millisecond)
+		slow := listener.dial()
+		go io.WriteString(slow, "POST /mcp HT")
+		time.Sleep(1500 * time.Millisecond)
+		for i, gone := range []net.Conn{stranger, slow, old} {
+			if status := get(listener.dial(), "/mcp"); status != 200 {
+				t.Errorf("newcomer %d gets %d", i, status)
+			}
+			synctest.Wait()
+			if !closed(gone) {
+				t.Errorf("newcomer %d displaced another one", i)
+			}
+		}
+	})
+}
+
+// If all connections are busy, there is room for health checks alone.
+func TestFull(t *testing.T) {
+	inTime(t, busy{}, ServeOptions{MaxConns: 2, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
+		statuses := make(chan int, 2)
+		for range 2 {
+			conn := listener.dial()
+			go func() { statuses <- get(conn, "/mcp") }()
+		}
+		synctest.Wait()
+		for range 2 * spareConns {
+			listener.dial() // who says nothing makes room for others
+		}
+		conn := listener.dial()
+		go io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		text, _ := io.ReadAll(conn)
+		if !strings.HasPrefix(string(text), "HTTP/1.1 503 ") || !strings.Contains(string(text), "Retry-After: ") || !strings.Contains(string(text), "2 connections are open") {
+			t.Errorf("a request above the limit is answered with %q", text)
+		}
+		if status := get(listener.dial(), HealthPath); status != 200 {
+			t.Errorf("the health check gets %d", status)
+		}
+		for range 2 {
+			if status := <-statuses; status != http.StatusTeapot {
+				t.Errorf("a call in flight gets %d", status)
+			}
+		}
+	})
+}
+
+// A client that sends requests and reads none of the small responses is cut off.
+func TestUnreadResponses(t *testing.T) {
+	for _, path := range []string{"/mcp", "/nothing", HealthPath} {
+		inTime(t, echo{}, ServeOptions{WriteTimeout: 5 * time.Second, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
+			conn := listener.dial()
+			defer conn.Close()
+			began := time.Now()
+			for {
+				if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
+					break
+				}
+			}
+			if took := time.Since(began); took < 5*time.Second || took > 6*time.Second {
+				t.Errorf("%s: it is cut off after %v", path, took)
+			}
+		})
+	}
+}

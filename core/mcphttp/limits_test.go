@@ -1,0 +1,211 @@
+package mcphttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
+)
+
+// A client that has its share of a limit leaves the rest to others.
+func TestClientShare(t *testing.T) {
+	server := newFixture(t, mcp.Options{})
+	if err := server.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{+name}", Name: "note"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const ann, bob = "X-Test-User: ann", "X-Test-User: bob"
+	initialize := func(s *site, info string) string {
+		return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"` + info + `","version":"1"}}}`
+	}
+	subscribe := func(uri string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://` + uri + `"}}`
+	}
+	for _, test := range []struct {
+		name    string
+		options mcphttp.Options
+		most    int // how many of ann's succeed, at most
+		use     func(s *site, user, session string, i int) answer
+		says    string
+	}{
+		{"sessions", mcphttp.Options{MaxSessions: 12}, 2, func(s *site, user, _ string, _ int) answer {
+			return s.do("POST", initialize(s, "t"), user)
+		}, "this client has reached its limit of 3 sessions"},
+		{"what a client says of itself", mcphttp.Options{MaxMemory: 12 << 20}, 4, func(s *site, user, _ string, _ int) answer {
+			return s.do("POST", initialize(s, strings.Repeat("x", 700_000)), user)
+		}, "this client has reached its limit of 3145728 bytes held"},
+		{"subscriptions", mcphttp.Options{MaxMemory: 100 << 10, MaxBody: 25 << 10}, 25, func(s *site, user, session string, i int) answer {
+			return s.post(session, subscribe(fmt.Sprint(i)), user)
+		}, "this client has reached its limit of 25600 bytes held"},
+		{"streams", mcphttp.Options{MaxStreams: 8}, 2, func(s *site, user, session string, i int) answer {
+			r := s.open("POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, append(modern("subscriptions/listen", ""), user)...)
+			if r.StatusCode == 200 {
+				return answer{r, ""}
+			}
+			text, _ := io.ReadAll(r.Body)
+			return answer{r, string(text)}
+		}, "this client has reached its limit of 2 open streams"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSite(t, server, test.options)
+			annSession, bobSession := s.begin(mcp.LatestHandshake, ann), s.begin(mcp.LatestHandshake, bob)
+			refused := false
+			for i := 0; i <= test.most && !refused; i++ {
+				a := test.use(s, ann, annSession, i)
+				if refused = a.StatusCode == http.StatusTooManyRequests; refused {
+					if !strings.Contains(a.body, test.says) || a.Header.Get("Retry-After") == "" {
+						t.Errorf("the refusal is %v %q", a.Header, a.body)
+					}
+				} else if a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
+					t.Fatalf("number %d gives %s %q", i, a.Status, a.body)
+				}
+			}
+			if !refused {
+				t.Errorf("more than %d succeed", test.most)
+			}
+			if a := test.use(s, bob, bobSession, 0); a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
+				t.Errorf("another client gets %s %q", a.Status, a.body)
+			}
+			if a := s.do("DELETE", "", "Mcp-Session-Id: "+annSession, ann); a.StatusCode != 204 {
+				t.Errorf("ending a session gives %s", a.Status)
+			}
+		})
+	}
+}
+
+// Calls that wait for an answer that never comes are counted for the client that made them.
+func TestCallsEach(t *testing.T) {
+	server := newServer(mcp.Options{})
+	if err := server.AddTool(mcp.Tool{Name: "asks"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		return nil, mcp.Ask(ctx, nameForm())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcphttp.Options{MaxCalls: 8})
+	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
+	for i := range 2 {
+		s.open("POST", callOf(fmt.Sprint(i), "asks", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann")
+	}
+	if a := s.post(session, callOf("9", "asks", ""), "X-Test-User: ann"); a.StatusCode != http.StatusTooManyRequests || !strings.Contains(a.body, "2 calls in flight") {
+		t.Errorf("a third call gives %s %q", a.Status, a.body)
+	}
+	if a := s.post(session, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`, "X-Test-User: ann"); a.StatusCode != 202 {
+		t.Errorf("cancelling one gives %s %q", a.Status, a.body)
+	}
+	s.begin(mcp.LatestHandshake, "X-Test-User: bob")
+}
+
+// Bodies that are not complete count too.
+func TestUnfinishedBodies(t *testing.T) {
+	s := newSite(t, newFixture(t, mcp.Options{}), mcphttp.Options{MaxMemory: 400 << 10, MaxBody: 100 << 10})
+	addr := strings.TrimPrefix(s.URL, "http://")
+	send := func(user string) net.Conn {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		body := strings.Repeat(" ", 80<<10)
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nX-Test-User: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", addr, user, len(body)+1, body)
+		return conn
+	}
+	send("ann")
+	refused := make(chan string, 1)
+	go func() {
+		buf := make([]byte, 1000)
+		n, _ := send("ann").Read(buf)
+		refused <- string(buf[:n])
+	}()
+	select {
+	case text := <-refused:
+		if !strings.HasPrefix(text, "HTTP/1.1 429 ") || !strings.Contains(text, "Retry-After") || !strings.Contains(text, "102400 bytes held") {
+			t.Errorf("the second body is refused with %q", text)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the second body is not refused")
+	}
+	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"`+strings.Repeat("x", 60<<10)+`",`+meta+`}}`, append(modern("tools/list", ""), "X-Test-User: bob")...); a.StatusCode != 200 {
+		t.Errorf("another client gets %s %q", a.Status, a.body)
+	}
+}
+
+// A URI to subscribe to has a limit of its own.
+func TestLongSubscription(t *testing.T) {
+	server := newServer(mcp.Options{})
+	if err := server.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{+name}", Name: "note"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcphttp.Options{})
+	session := s.begin(mcp.LatestHandshake)
+	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://`+strings.Repeat("x", 9000)+`"}}`)
+	if !strings.Contains(a.body, "9007 bytes, and the limit for a subscription is 8192") {
+		t.Errorf("it gives %s %q", a.Status, a.body)
+	}
+}
+
+// A handler in a server of one's own checks Host and Origin with no options set, as Serve does.
+func TestBareHandler(t *testing.T) {
+	h := mcphttp.NewHandler(newFixture(t, mcp.Options{}), mcphttp.Options{Hosts: []string{"pc.local"}, Origins: []string{"https://app.example.com"}})
+	zero := mcphttp.NewHandler(newFixture(t, mcp.Options{}), mcphttp.Options{})
+	for _, test := range []struct {
+		handler      *mcphttp.Handler
+		host, origin string
+		want         int
+	}{
+		{zero, "127.0.0.1", "", 200},
+		{zero, "localhost:80", "http://localhost:5173", 200},
+		{zero, "evil.example", "", 403},
+		{zero, "", "", 403},
+		{zero, "127.0.0.1", "https://evil.example", 403},
+		{zero, "pc.local", "", 403},
+		{h, "pc.local", "", 200},
+		{h, "pc.local", "https://app.example.com", 200},
+		{h, "evil.example", "", 403},
+	} {
+		server := httptestServer(t, test.handler)
+		conn, err := net.Dial("tcp", server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`
+		fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", test.host, len(body))
+		for _, line := range modern("server/discover", "") {
+			fmt.Fprintf(conn, "%s\r\n", line)
+		}
+		if test.origin != "" {
+			fmt.Fprintf(conn, "Origin: %s\r\n", test.origin)
+		}
+		fmt.Fprintf(conn, "Connection: close\r\n\r\n%s", body)
+		text, _ := io.ReadAll(conn)
+		conn.Close()
+		if want := fmt.Sprintf("HTTP/1.1 %d ", test.want); !strings.HasPrefix(string(text), want) {
+			t.Errorf("Host %q, Origin %q: %q", test.host, test.origin, text)
+		}
+		if allowed := strings.Contains(string(text), "Access-Control-Allow-Origin"); allowed != (test.want == 200 && test.origin != "") {
+			t.Errorf("Host %q, Origin %q: CORS headers are %t", test.host, test.origin, allowed)
+		}
+	}
+}
+
+func httptestServer(t *testing.T, h http.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: h}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	return l.Addr().String()
+}
