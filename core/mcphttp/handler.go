@@ -349,11 +349,15 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 		case err != nil:
 			return nil, http.StatusBadRequest, errors.New("the request body is incomplete")
 		case len(raw) == cap(raw):
-			if err := e.hold(int64(len(raw))); err != nil {
+			larger := 2 * int64(cap(raw))
+			if e.r.ContentLength >= 0 {
+				larger = min(larger, e.r.ContentLength+1)
+			}
+			if err := e.hold(larger - int64(cap(raw))); err != nil {
 				limit, _ := errors.AsType[*limitError](err)
 				return nil, limit.status(), err
 			}
-			raw = slices.Grow(raw, len(raw))
+			raw = append(make([]byte, 0, larger), raw...)
 		}
 	}
 }
