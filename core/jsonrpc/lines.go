@@ -132,13 +132,12 @@ func (l *Lines) skip(start []byte, err error) error {
 
 // Close implements [Transport]. It gives up on output once the peer has taken none of it for a second.
 func (l *Lines) Close() error {
-	flushed := l.out.close(time.Second)
-	return errors.Join(unlessClosed(flushed), unlessClosed(closeIfCan(l.out.w)), unlessClosed(closeIfCan(l.r)))
+	return errors.Join(unlessClosed(l.out.close(time.Second)), closeIfCan(l.out.w), closeIfCan(l.r))
 }
 
 func closeIfCan(v any) error {
 	if c, ok := v.(io.Closer); ok {
-		return c.Close()
+		return unlessClosed(c.Close())
 	}
 	return nil
 }

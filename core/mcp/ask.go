@@ -95,7 +95,7 @@ func (c *Call) askOne(ctx context.Context, q asked) (answer json.RawMessage, err
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
 	}
-	id, err := c.via.conn.CallID(ctx, q.request.Method, q.request.Params, &answer)
+	id, answer, err := c.via.conn.Do(ctx, &jsonrpc.Outgoing{Method: q.request.Method, Params: q.request.Params})
 	var refusal *jsonrpc.Error
 	switch {
 	case ctx.Err() != nil && !id.IsZero():
@@ -306,7 +306,7 @@ func (c *Call) openQuestions() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking the client: %w", err)
 	}
-	if most := c.via.server.maxMessage / 2; len(state) > most { // it must come back in a message
+	if most := c.via.server.o.MaxMessage / 2; len(state) > most { // it must come back in a message
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the answers so far are too large to ask for more: with what goes around them they have %d bytes, and %d fit into a message", len(state), most)
 	}
 	return &inputRequired{"input_required", d.open, state}, nil

@@ -207,7 +207,7 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	if c.dialogue.Load() != nil || c.via.server.hook != nil { // else nothing has been asked, and this is the only run
+	if c.dialogue.Load() != nil || c.via.server.o.Hook != nil { // else nothing has been asked, and this is the only run
 		if err := c.beginDialogue(); err != nil {
 			return nil, err
 		}

@@ -169,28 +169,11 @@ type initializeParams struct {
 }
 
 type initializeResult struct {
-	revision     Revision
-	capabilities Capabilities
-	server       Implementation
-	instructions string
+	ProtocolVersion Revision       `json:"protocolVersion"`
+	Capabilities    Capabilities   `json:"capabilities"`
+	ServerInfo      Implementation `json:"serverInfo"`
+	Instructions    string         `json:"instructions,omitempty"`
 }
-
-// AppendJSON appends the result as JSON.
-func (r initializeResult) AppendJSON(dst []byte) ([]byte, error) {
-	info, err := r.server.AppendJSON(nil)
-	var o, capabilities object
-	for _, name := range slices.Sorted(maps.Keys(r.capabilities)) {
-		capabilities.raw(name, r.capabilities[name])
-	}
-	o.text("protocolVersion", string(r.revision))
-	o.raw("capabilities", capabilities.appendTo(nil))
-	o.raw("serverInfo", info)
-	o.optional("instructions", r.instructions)
-	return o.appendTo(dst), err
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (r initializeResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 // initialize agrees on a revision. clientInfo and capabilities are optional, protocolVersion is required.
 func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
@@ -219,7 +202,7 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
-	return initializeResult{revision, offered.forRevision(revision), s.server.info.ForRevision(revision), s.server.instructions}, nil
+	return initializeResult{revision, offered.forRevision(revision), s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
 }
 
 func (s *Server) offered(capability string) bool {
@@ -384,7 +367,7 @@ type discoverResult struct {
 }
 
 func (s *Server) discover(_ context.Context, c *Call) (any, error) {
-	c.cache = s.lists
+	c.cache = s.o.Lists
 	who := Meta{MetaServerInfo: s.info} // all of it; other results only say its name
-	return discoverResult{who, Revisions(), s.capabilities(), s.instructions}, nil
+	return discoverResult{who, Revisions(), s.capabilities(), s.o.Instructions}, nil
 }

@@ -215,21 +215,6 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`
 }
 
-// AppendJSON appends it as JSON.
-func (i Implementation) AppendJSON(dst []byte) ([]byte, error) {
-	var o object
-	o.text("name", i.Name)
-	o.optional("title", i.Title)
-	o.text("version", i.Version)
-	o.optional("description", i.Description)
-	o.optional("websiteUrl", i.WebsiteURL)
-	var err error
-	if len(i.Icons) > 0 {
-		err = o.any("icons", i.Icons)
-	}
-	return o.appendTo(dst), err
-}
-
 // readInfo reads who a client is, as far as it can be read: it is for people to look at, and
 // no reason to refuse anything.
 func readInfo(raw []byte) (i Implementation, err error) {
@@ -308,48 +293,9 @@ func checkName(name string) error {
 	if name == "" || len(name) > most {
 		return fmt.Errorf("name must have 1 to %d characters, got %d", most, len(name))
 	}
-	for _, c := range name {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.ContainsRune("_.-", c):
-		default:
-			return fmt.Errorf("name must consist of letters, digits, '_', '-' and '.', got %q", c)
-		}
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+	if wrong := []rune(strings.TrimLeft(name, characters)); len(wrong) > 0 {
+		return fmt.Errorf("name must consist of letters, digits, '_', '-' and '.', got %q", wrong[0])
 	}
 	return nil
-}
-
-// An object is a JSON object that is being written, member by member. What every client asks for
-// at its start is written this way: for package encoding/json to get going takes longer than
-// all the rest of a server's first answers. Its zero value has no members.
-type object []byte
-
-// raw adds a member whose value is JSON already, unless it is nil.
-func (o *object) raw(key string, value []byte) {
-	if value == nil {
-		return
-	}
-	*o = strictjson.AppendMember(*o, key, value)
-}
-
-func (o *object) text(key, value string) {
-	o.raw(key, strictjson.AppendString(nil, value))
-}
-
-// optional adds a member that is a string, unless it is empty.
-func (o *object) optional(key, value string) {
-	if value != "" {
-		o.text(key, value)
-	}
-}
-
-func (o *object) any(key string, value any) error {
-	raw, err := strictjson.Marshal(value)
-	if err == nil {
-		o.raw(key, raw)
-	}
-	return err
-}
-
-func (o object) appendTo(dst []byte) []byte {
-	return append(append(append(dst, '{'), o...), '}')
 }

@@ -16,6 +16,8 @@ import (
 // A registry holds the components of one kind under their names. Lists are in
 // the order of the names, whatever the order of registration.
 type registry[T listed] struct {
+	what  string // a component is, in errors
+	kind  string // of the components, as a capability
 	mu    sync.RWMutex
 	items map[string]T
 	names []string // sorted
@@ -164,11 +166,11 @@ func (s *Server) lister(
 	field string, page func(cursor *string, most int) ([]listed, string, error),
 ) func(context.Context, *Call, *listParams) (any, error) {
 	return func(_ context.Context, c *Call, p *listParams) (any, error) {
-		items, next, err := page(p.Cursor, s.pageSize)
+		items, next, err := page(p.Cursor, s.o.PageSize)
 		if err != nil {
 			return nil, err
 		}
-		c.cache = s.lists
+		c.cache = s.o.Lists
 		return listResult{field, items, next, c.Revision}, nil
 	}
 }

@@ -147,11 +147,10 @@ type resource struct {
 type template struct {
 	ResourceTemplate
 	descriptions
-	pace     jsonrpc.Pace
-	uri      *uriTemplate
-	input    *textInput // nil if there is no schema
-	handler  ResourceHandler
-	complete Completer // if set
+	pace    jsonrpc.Pace
+	uri     *uriTemplate
+	input   *textInput
+	handler ResourceHandler
 }
 
 func newResource(r Resource, h ResourceHandler) (*resource, error) {
@@ -344,15 +343,7 @@ func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h Re
 	if err == nil {
 		err = sameNames(in, fields, t.URITemplate, made.uri.variables())
 	}
-	if err == nil {
-		err = s.templates.add(t.URITemplate, made)
-	}
-	if err != nil {
-		return failed("resource template", t.URITemplate, err)
-	}
-	s.offerChoices(made.input)
-	s.changed("resources")
-	return nil
+	return add(s, &s.templates, t.URITemplate, made, err)
 }
 
 // contentType is the MIME type of what a function reads, unless given.

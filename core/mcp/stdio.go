@@ -31,5 +31,5 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	outliveClient()
-	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.maxMessage}))
+	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.o.MaxMessage}))
 }

@@ -33,27 +33,6 @@ type Tool struct {
 	OwnSchema bool `json:"-"`
 }
 
-// AppendJSON appends the tool as JSON.
-func (t Tool) AppendJSON(dst []byte) ([]byte, error) {
-	var o object
-	o.text("name", t.Name)
-	o.optional("title", t.Title)
-	o.optional("description", t.Description)
-	o.raw("inputSchema", t.InputSchema)
-	o.raw("outputSchema", t.OutputSchema)
-	var errs [3]error
-	if t.Annotations != nil {
-		errs[0] = o.any("annotations", t.Annotations)
-	}
-	if len(t.Icons) > 0 {
-		errs[1] = o.any("icons", t.Icons)
-	}
-	if len(t.Meta) > 0 {
-		errs[2] = o.any("_meta", t.Meta)
-	}
-	return o.appendTo(dst), errors.Join(errs[:]...)
-}
-
 // ToolAnnotations are hints about what a tool does, for clients that want to warn or ask.
 // A nil hint leaves it to the protocol's default.
 type ToolAnnotations struct {
