@@ -254,32 +254,26 @@ func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	if field.Type == "array" {
 		return nil, errors.New("several of a list cannot be chosen")
 	}
+	var values, names []string
+	for _, choice := range field.OneOf {
+		values = append(values, choice.Const)
+		names = append(names, cmp.Or(choice.Title, choice.Const))
+	}
 	older, err := replaceMembers(raw, func(key string, value []byte) (string, []byte) {
 		switch {
 		case key == "default" && field.Type != "boolean":
 			return "", nil
 		case key == "oneOf":
-			var values []string
-			for _, choice := range field.OneOf {
-				values = append(values, choice.Const)
-			}
-			encoded, _ := strictjson.Marshal(values) // strings, which cannot fail
-			return "enum", encoded
+			value, _ = strictjson.Marshal(values) // strings, which cannot fail
+			return "enum", value
 		}
 		return key, value
 	})
 	if err != nil || field.OneOf == nil {
 		return older, err
 	}
-	var names []string
-	for _, choice := range field.OneOf {
-		names = append(names, cmp.Or(choice.Title, choice.Const))
-	}
 	encoded, err := strictjson.Marshal(names)
-	if err != nil {
-		return nil, err
-	}
-	return append(strictjson.AppendMember(older[:len(older)-1], "enumNames", encoded), '}'), nil
+	return append(strictjson.AppendMember(older[:len(older)-1], "enumNames", encoded), '}'), err
 }
 
 // replaceMembers writes an object anew, with what replace makes of each member. An empty key

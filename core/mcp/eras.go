@@ -202,7 +202,11 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
-	return initializeResult{revision, offered.forRevision(revision), s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
+	told := maps.Clone(offered)
+	if revision < Revision20250326 {
+		delete(told, "completions") // it has the method, but not the capability
+	}
+	return initializeResult{revision, told, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
 }
 
 func (s *Server) offered(capability string) bool {
@@ -227,16 +231,6 @@ func (s *Server) capabilities() Capabilities {
 		}
 	}
 	return c
-}
-
-// forRevision leaves out completions in revisions that have the method but not the capability.
-func (c Capabilities) forRevision(r Revision) Capabilities {
-	if r >= Revision20250326 {
-		return c
-	}
-	older := maps.Clone(c)
-	delete(older, "completions")
-	return older
 }
 
 // The codes of revision 2026-07-28.

@@ -51,13 +51,8 @@ type agreement struct {
 	offered  Capabilities // of the server, as this client was told
 }
 
-// agreement is never nil; before initialize nothing is in it.
-func (s *Session) agreement() *agreement {
-	if a := s.agreed.Load(); a != nil {
-		return a
-	}
-	return &agreement{}
-}
+// agreement returns an empty one before initialize.
+func (s *Session) agreement() *agreement { return s.agreed.Load() }
 
 // State returns how far the session has come.
 func (s *Session) State() State { return State(s.state.Load()) }
@@ -124,15 +119,10 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	case rendered:
 		return r.render(call)
 	}
-	if s.server.o.Hook != nil {
-		return asObject(call, result)
+	if s.server.o.Hook == nil {
+		return result, nil
 	}
-	return result, nil
-}
-
-// asObject encodes a result that a hook may have made, and refuses what is no object.
-func asObject(call *Call, result any) (json.RawMessage, error) {
-	raw, err := encode(result)
+	raw, err := encode(result) // the hook may have made it
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("encoding the result of %s: %w", call.Method, err)
@@ -265,11 +255,8 @@ func (c *Call) HasTarget() bool { return strictjson.First(c.target) == '"' }
 // values. The value of a missing argument is nil.
 func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
 	return func(yield func(HeaderArgument, json.RawMessage) bool) {
-		if c.Method != "tools/call" {
-			return
-		}
 		t, ok := c.via.server.tools.get(c.Target)
-		if !ok {
+		if !ok || c.Method != "tools/call" {
 			return
 		}
 		for _, a := range t.headerArguments {
