@@ -52,10 +52,8 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	}
 }
 
-// Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
-// Receive implements [Transport].
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.crowded.Load() {
 		l.out.awaitRoom()

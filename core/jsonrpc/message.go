@@ -226,7 +226,6 @@ func (id ID) IsZero() bool { return id.raw == "" }
 // String is the id as JSON, exactly as it came.
 func (id ID) String() string { return id.raw }
 
-// MarshalJSON implements [json.Marshaler].
 func (id ID) MarshalJSON() ([]byte, error) {
 	if id.IsZero() {
 		return []byte("null"), nil
@@ -234,7 +233,6 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return []byte(id.raw), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (id *ID) UnmarshalJSON(raw []byte) error {
 	parsed, err := ParseID(raw)
 	if err != nil {

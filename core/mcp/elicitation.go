@@ -116,10 +116,9 @@ func (e *Elicitation) answer(raw json.RawMessage) error {
 	return nil
 }
 
-// A URLElicitation sends the person in front of the client to a web page, for what must
-// not pass through the client: a login, a payment, a secret. That the person accepts means that
-// the page is opened; what came of it is for the server to know. The address
-// must hold no secret, and the page has to make sure who has come.
+// A URLElicitation sends the person in front of the client to a web page, for what must not pass
+// through the client: a login, a payment, a secret. ActionAccept only means that the page is opened.
+// The address must hold no secret, and the page must identify the person.
 type URLElicitation struct {
 	Key     string // see [Ask]
 	Message string // why
@@ -248,8 +247,8 @@ func (f *formField) check(raw json.RawMessage) error {
 	return nil
 }
 
-// olderField says a property in the words of 2025-06-18, where only booleans have a default, a
-// choice is an enum with enumNames beside it, and there is one choice at a time.
+// olderField translates a property to 2025-06-18, where only booleans have a default and a choice is
+// an enum with enumNames.
 func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	if field.Type == "array" {
 		return nil, errors.New("several of a list cannot be chosen")

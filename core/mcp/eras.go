@@ -80,7 +80,6 @@ type signedResult struct {
 	by *Server
 }
 
-// AppendJSON appends the result as JSON.
 func (r signedResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"resultType":"complete"`...)
 	open := len(dst)
@@ -240,8 +239,7 @@ const (
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names a revision that is not served this way
 )
 
-// statelessRequest handles a request of the stateless era, which names its revision and the capabilities
-// of its client. It does not depend on earlier requests.
+// statelessRequest handles a request of the stateless era.
 func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
@@ -322,13 +320,10 @@ func (c *Call) readLevel(raw []byte) error {
 
 // UnsupportedError returns the error for a request that names a revision which requests cannot name.
 func UnsupportedError(version string) error {
-	data, err := strictjson.Marshal(struct {
+	data, _ := strictjson.Marshal(struct { // strings, which cannot fail
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`
 	}{Revisions(), short(version)})
-	if err != nil {
-		return err
-	}
 	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
 	if slices.Contains(HandshakeRevisions(), Revision(version)) {
 		msg = "revision " + version + " begins with initialize; requests that name their revision are of " + string(Latest)
@@ -336,8 +331,7 @@ func UnsupportedError(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// statelessError returns an error with the codes of the stateless era, which has another one for missing
-// resources.
+// statelessError returns an error with the codes of the stateless era.
 func statelessError(err error) error {
 	if _, ok := errors.AsType[*StatelessError](err); ok {
 		return err

@@ -30,7 +30,6 @@ type logHandler struct {
 	grown []func(slog.Handler) slog.Handler // attributes and groups, in order
 }
 
-// Enabled implements [slog.Handler].
 func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.next.Enabled(ctx, l) || h.wanted(l)
 }
@@ -43,7 +42,6 @@ func (h *logHandler) wanted(l slog.Level) bool {
 	return level != nil && l >= level.slog()
 }
 
-// Handle implements [slog.Handler].
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.wanted(r.Level) {
 		h.tell(ctx, r)
@@ -112,12 +110,10 @@ func unambiguous(line []byte) json.RawMessage {
 	return once
 }
 
-// WithAttrs implements [slog.Handler].
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h.grow(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
 }
 
-// WithGroup implements [slog.Handler].
 func (h *logHandler) WithGroup(name string) slog.Handler {
 	return h.grow(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }

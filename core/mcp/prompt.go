@@ -59,7 +59,6 @@ type PromptResult struct {
 // the input schema allows them. Its error fails the request.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		Role    Role            `json:"role"`

@@ -141,15 +141,11 @@ func (e *CannotAskError) Error() string {
 }
 
 // Unwrap returns the error that fails the request, in revisions that have one for this.
-// In the others a tool says in its result what it lacks.
 func (e *CannotAskError) Unwrap() error {
 	if !e.stateless {
 		return nil
 	}
-	data, err := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required})
-	if err != nil {
-		return err
-	}
+	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by mayAsk
 	return &jsonrpc.Error{Code: MissingCapability, Message: e.Error(), Data: data}
 }
 
@@ -161,7 +157,7 @@ func (c *Call) mayAsk(questions []Question) error {
 	if c.Revision.stateless() && !c.via.server.methods[c.Method].asks {
 		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot be answered with questions in revision %s", c.Method, c.Revision)
 	}
-	missing := make(map[string]map[string]struct{})
+	missing := make(map[string]map[string]struct{}) // parts by capability
 	for _, q := range questions {
 		n := q.needs()
 		if n.met(c.Revision, c.ClientCapabilities()) {
@@ -179,11 +175,7 @@ func (c *Call) mayAsk(questions []Question) error {
 	}
 	required := make(Capabilities)
 	for name, parts := range missing {
-		raw, err := strictjson.Marshal(parts)
-		if err != nil {
-			return err
-		}
-		required[name] = raw
+		required[name], _ = strictjson.Marshal(parts) // strings, which cannot fail
 	}
 	return &CannotAskError{required, c.Revision.stateless()}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A registry holds the components of one kind under their names. Lists are in
-// the order of the names, whatever the order of registration.
+// A registry holds the components of one kind, in the order of their names.
 type registry[T listed] struct {
 	what  string // a component is, in errors
 	kind  string // of the components, as a capability
@@ -70,17 +69,17 @@ func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 	return item, false
 }
 
-// page returns up to most items from cursor on, and the cursor of the next page, if
-// there is one. A cursor holds the last name of the page before, so that
-// what comes and goes between two pages makes no item appear twice.
+// page returns up to most items from cursor on, and the cursor of the next page, or "". A cursor
+// holds the last name of the page before, so that no item appears twice.
 func (r *registry[T]) page(cursor *string, most int) (items []listed, next string, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	from := 0
 	if cursor != nil {
-		last, err := parseCursor(*cursor)
-		if err != nil {
-			return nil, "", err
+		raw, err := base64.RawURLEncoding.DecodeString(*cursor)
+		last, ours := strings.CutPrefix(string(raw), cursorMark)
+		if err != nil || !ours {
+			return nil, "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q: use the nextCursor of the page before, or none", short(*cursor))
 		}
 		at, found := slices.BinarySearch(r.names, last)
 		if from = at; found {
@@ -101,15 +100,6 @@ func (r *registry[T]) page(cursor *string, most int) (items []listed, next strin
 // cursorMark tells our cursors from anything else that decodes.
 const cursorMark = "after:"
 
-func parseCursor(cursor string) (last string, err error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	last, ours := strings.CutPrefix(string(raw), cursorMark)
-	if err != nil || !ours {
-		return "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q: use the nextCursor of the page before, or none", short(cursor))
-	}
-	return last, nil
-}
-
 // A listed component can tell clients of any revision about itself.
 type listed interface {
 	describe(Revision) any
@@ -129,8 +119,7 @@ func (r *resource) describe(v Revision) any { return r.Resource.forRevision(v) }
 func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevision(r) }
 func (p *prompt) describe(r Revision) any   { return p.Prompt.forRevision(r) }
 
-// descriptions are what clients are told about a component, by revision. It never
-// changes, and lists are asked for far more often than components are made.
+// descriptions keep what clients are told about a component, by revision.
 type descriptions struct {
 	mu sync.Mutex
 	of map[Revision]json.RawMessage
@@ -160,8 +149,7 @@ type listParams struct {
 	Cursor *string `json:"cursor"`
 }
 
-// lister returns the method that lists the registry that page is of. The result has the entries in
-// field.
+// lister returns the method that lists a registry. The result has the entries in field.
 func (s *Server) lister(
 	field string, page func(cursor *string, most int) ([]listed, string, error),
 ) func(context.Context, *Call, *listParams) (any, error) {
@@ -182,7 +170,6 @@ type listResult struct {
 	revision Revision
 }
 
-// AppendJSON appends the page as JSON.
 func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = strictjson.AppendString(append(dst, '{'), l.field)
 	dst = append(dst, ':', '[')
@@ -203,5 +190,4 @@ func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (l listResult) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil) }

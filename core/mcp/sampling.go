@@ -50,12 +50,10 @@ type toolChoiceWire struct {
 	Mode string `json:"mode"`
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c ToolChoice) MarshalJSON() ([]byte, error) {
 	return strictjson.Marshal(toolChoiceWire{string(c)})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *ToolChoice) UnmarshalJSON(raw []byte) error {
 	var wire toolChoiceWire
 	err := strictjson.Unmarshal(raw, &wire)
@@ -154,7 +152,6 @@ func maySample(block Content, r Revision) error {
 // Blocks are the content of a message to or from a model. A single one stands by itself in JSON.
 type Blocks []Content
 
-// MarshalJSON implements [json.Marshaler].
 func (c Blocks) MarshalJSON() ([]byte, error) {
 	if len(c) == 1 {
 		return c[0].MarshalJSON()
@@ -162,7 +159,6 @@ func (c Blocks) MarshalJSON() ([]byte, error) {
 	return appendContent(nil, c)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 	switch strictjson.First(raw) {
 	case '[':
@@ -224,7 +220,6 @@ type ToolUseResult struct {
 	Meta              Meta            `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 	type fields ToolUseResult
 	var wire struct {
@@ -248,7 +243,6 @@ func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 func (c ToolUse) forRevision(Revision) Content       { return c }
 func (c ToolUseResult) forRevision(Revision) Content { return c }
 
-// MarshalJSON implements [json.Marshaler].
 func (c ToolUse) MarshalJSON() ([]byte, error) {
 	type fields ToolUse
 	if c.Input == nil {
@@ -257,7 +251,6 @@ func (c ToolUse) MarshalJSON() ([]byte, error) {
 	return withType("tool_use", fields(c))
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c ToolUseResult) MarshalJSON() ([]byte, error) {
 	type fields ToolUseResult
 	c.Content = append([]Content{}, c.Content...) // never nil: the field is required

@@ -162,15 +162,7 @@ type notificationFilter struct {
 }
 
 func (f notificationFilter) wants(kind string) bool {
-	switch kind {
-	case "tools":
-		return f.Tools
-	case "prompts":
-		return f.Prompts
-	case "resources":
-		return f.Resources
-	}
-	return false
+	return kind == "tools" && f.Tools || kind == "prompts" && f.Prompts || kind == "resources" && f.Resources
 }
 
 type listenParams struct {

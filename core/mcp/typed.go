@@ -60,19 +60,15 @@ type typedTool struct {
 // generates one for each function, so it is small.
 type typedCall func(ctx context.Context, in any) (any, error)
 
-func newTypedTool(f any, call typedCall) typedTool {
-	t := reflect.TypeOf(f)
-	if reflect.ValueOf(f).IsNil() {
-		call = nil
-	}
-	return typedTool{t.In(1), t.Out(0), call}
-}
-
 type inferrer func(reflect.Type, schema.Direction) (json.RawMessage, error)
 
 // addTyped adds the tool that calls f, for the caller of its caller. infer is nil for derived code.
 func (s *Server) addTyped(t Tool, f any, call typedCall, infer inferrer) error {
-	made, err := newTypedTool(f, call).tool(t, infer)
+	signature := reflect.TypeOf(f)
+	if reflect.ValueOf(f).IsNil() {
+		call = nil
+	}
+	made, err := typedTool{signature.In(1), signature.Out(0), call}.tool(t, infer)
 	return add(s, &s.tools, t.Name, made, err)
 }
 

@@ -266,7 +266,6 @@ type panicLog struct {
 	last string
 }
 
-// Handle implements [slog.Handler].
 func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
 	value, at := "", ""
 	r.Attrs(func(a slog.Attr) bool {
