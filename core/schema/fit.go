@@ -28,7 +28,7 @@ import (
 // required, unless exact says that it has to be those that [Infer] would require. Types with their
 // own JSON encoding or a method JSONSchema, json.RawMessage and interfaces fit every schema.
 func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
-	f := fitting{d, exact, make(map[pair]bool)}
+	f := fitting{direction: d, exact: exact}
 	return f.check(s.root, t, spot{}, false)
 }
 
@@ -60,6 +60,9 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 		return nil
 	}
 	if n.ref != nil {
+		if f.done == nil {
+			f.done = make(map[pair]bool)
+		}
 		f.done[compared] = true
 	}
 	form := stringKind
@@ -211,9 +214,10 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 		if err := f.preset(property, field, here); err != nil {
 			return err
 		}
-		required, optional := slices.Contains(r.required, key), f.optional(field)
-		switch {
-		case !f.exact || branch:
+		if !f.exact || branch {
+			continue
+		}
+		switch required, optional := slices.Contains(r.required, key), f.optional(field); {
 		case required && optional:
 			return fmt.Errorf("%s is optional, its %v schema says required", here, f.direction)
 		case !required && !optional:
