@@ -89,7 +89,7 @@ func cutValue(text string) (value, rest string, err error) {
 func (t *Tag) set(name, value string) error {
 	switch name {
 	case "min", "max":
-		if _, ok := parseNumber(value); !ok {
+		if !isNumber(value) {
 			return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
 		}
 		if name == "min" {
@@ -129,13 +129,17 @@ func (t *Tag) set(name, value string) error {
 // headerCharacters are those of a token of RFC 9110.
 const headerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 
-// parseNumber reads a JSON number without space around it.
-func parseNumber(text string) (strictjson.Decimal, bool) {
+// isNumber reports whether text is a JSON number without space around it.
+func isNumber(text string) bool {
 	raw := []byte(text)
-	if strictjson.Check(raw) != nil || kindOf(raw) != numberKind || strings.TrimSpace(text) != text {
+	return strictjson.Check(raw) == nil && kindOf(raw) == numberKind && strings.TrimSpace(text) == text
+}
+
+func parseNumber(text string) (strictjson.Decimal, bool) {
+	if !isNumber(text) {
 		return strictjson.Decimal{}, false
 	}
-	return strictjson.ParseDecimal(nil, raw), true
+	return strictjson.ParseDecimal(nil, []byte(text)), true
 }
 
 // Limit adds the bounds, the pattern, the format and the enum of the tag to the schema of its
