@@ -250,7 +250,7 @@ type Older struct {
 //
 //	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
 func OlderOf[Old Upgrader[New], New any](version int) Older {
-	decoder := strictjson.NewExactDecoder[Old]()
+	decoder := strictjson.NewExactDecoder(reflect.TypeFor[Old]())
 	return Older{
 		version: version,
 		kind:    reflect.TypeFor[Old](),

@@ -79,7 +79,7 @@ type Command struct {
 // are read exactly: an unknown, missing or mistyped field stops the server at startup. A new field
 // needs no new version if it is optional: a pointer, omitempty or omitzero.
 func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
-	decoder := strictjson.NewExactDecoder[C]()
+	decoder := strictjson.NewExactDecoder(reflect.TypeFor[C]())
 	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,
 		func(data []byte) (command, error) {
 			made := &typedCommand[C, S, Out]{}

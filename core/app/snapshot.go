@@ -78,7 +78,7 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 		return head, nil, err
 	}
 	made := reflect.New(f.State.kind).Interface()
-	if err := strictjson.NewExactValueDecoder(f.State.kind).Decode(text, made); err != nil {
+	if err := strictjson.NewExactDecoder(f.State.kind).Decode(text, made); err != nil {
 		return head, nil, fmt.Errorf("its state does not fit %v: %w", f.State.kind, err)
 	}
 	return head, made, nil
@@ -96,7 +96,7 @@ func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text [
 		return head, nil, errors.New("wrong checksum: it was damaged or changed")
 	}
 	line, text, _ := bytes.Cut(document[:end], []byte("\n"))
-	if err := strictjson.NewExactDecoder[snapshotHead]().Decode(line, &head); err != nil {
+	if err := strictjson.NewExactDecoder(reflect.TypeFor[snapshotHead]()).Decode(line, &head); err != nil {
 		return head, nil, err
 	}
 	for r, err := range from.Records(head.Seq - 1) {
@@ -246,7 +246,7 @@ func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text 
 // survives returns an error if a state changes when it is encoded and decoded.
 func survives(kind reflect.Type, text []byte) error {
 	again := reflect.New(kind).Interface()
-	if err := strictjson.NewExactValueDecoder(kind).Decode(text, again); err != nil {
+	if err := strictjson.NewExactDecoder(kind).Decode(text, again); err != nil {
 		return err
 	}
 	written, err := strictjson.Marshal(again)

@@ -49,7 +49,7 @@ func WorkerOf[W any](name string, begin func(context.Context) (*W, error), dutie
 		begin: func(ctx context.Context) (any, error) { return begin(ctx) },
 		on:    map[reflect.Type]func(any, context.Context, any, Event) error{},
 	}
-	decoder := strictjson.NewExactDecoder[W]()
+	decoder := strictjson.NewExactDecoder(reflect.TypeFor[W]())
 	w.fields = savedFields{reflect.TypeFor[W](), func(state []byte, made any) error { return decoder.Decode(state, made.(*W)) }}
 	for _, duty := range duties {
 		duty(&w)

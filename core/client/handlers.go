@@ -36,7 +36,7 @@ func (c *Client) answer(ctx context.Context, method string, params json.RawMessa
 
 func (c *Client) sample(ctx context.Context, params json.RawMessage) (any, error) {
 	var s mcp.Sampling
-	if err := s.UnmarshalJSON(params); err != nil {
+	if err := strictjson.Unmarshal(params, &s); err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of sampling/createMessage: %v", err)
 	}
 	if s.UsesTools() && !c.o.SampleTools {

@@ -225,7 +225,7 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := c.o.Info.ForRevision(wanted).AppendJSON(nil)
+	info, err := strictjson.Marshal(c.o.Info.ForRevision(wanted))
 	if err != nil {
 		return nil, fmt.Errorf("encode client info: %w", err)
 	}
@@ -298,7 +298,7 @@ func (c *Client) newIdentity() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := c.o.Info.AppendJSON(nil)
+	info, err := strictjson.Marshal(c.o.Info)
 	if err != nil {
 		return nil, fmt.Errorf("encode client info: %w", err)
 	}

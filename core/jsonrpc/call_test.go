@@ -107,7 +107,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		id, err := p.conn.CallID(ctx, "m", nil, nil)
+		id, _, err := p.conn.Do(ctx, &Outgoing{Method: "m"})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}

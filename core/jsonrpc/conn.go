@@ -23,10 +23,8 @@
 //
 // Where JSON-RPC leaves a choice, or a peer breaks its rules:
 //
-//   - An id is a string or a whole number. It is echoed byte for byte. null and numbers with a fraction are refused with
-//     [InvalidRequest].
-//   - A request whose id belongs to a request in flight is refused with an error without an id, so that it cannot be taken for
-//     the answer to the first one.
+//   - An id is a string or a whole number, and is echoed byte for byte. Others are an [InvalidRequest].
+//   - A request whose id belongs to a request in flight is refused with an error without an id.
 //   - An error that belongs to no known id is sent without one, or with a null id if [Dialect] says so.
 //   - Keys are case-sensitive: "ID" is not "id". Unknown keys are ignored.
 //   - A duplicate key anywhere in a message is an [InvalidRequest], and so is nesting beyond [strictjson.MaxDepth]. Invalid
@@ -57,16 +55,11 @@ import (
 // [Request] for how handlers are called.
 type Handler func(ctx context.Context, req *Request) (any, error)
 
-// An AppendHandler is a [Handler] that encodes its own result: it appends it to dst as one JSON
-// value, which is not checked. If it returns an error, what it appended is dropped.
-type AppendHandler func(ctx context.Context, req *Request, dst []byte) ([]byte, error)
-
 // Options configure a [Conn].
 type Options struct {
-	// Handle or Append handles incoming requests and notifications. If both are nil, every request
-	// is refused with [MethodNotFound].
+	// Handle handles incoming requests and notifications. nil refuses every request with
+	// [MethodNotFound].
 	Handle Handler
-	Append AppendHandler
 
 	// Ordered are the methods whose requests are handled before the next message is read. Requests
 	// of other methods may run concurrently with later ones, as after [Request.MayTakeLong]. nil
@@ -106,17 +99,10 @@ type Dialect struct {
 
 // A Conn is one conversation with a peer. Its methods may be called by several goroutines.
 type Conn struct {
-	transport   Transport
-	lines       *lineWriter // of the transport, if that is Lines; it can hold answers back
-	handle      AppendHandler
-	ordered     map[string]bool // nil means all
-	grace       time.Duration
-	maxInFlight int
-	unrelated   bool // Options.UnrelatedPeers
-	ending      func()
-	invalid     func(raw []byte, err *Error)
-	log         *slog.Logger
-	dialect     atomic.Pointer[Dialect]
+	transport Transport
+	lines     *lineWriter // of the transport, if that is Lines; it can hold answers back
+	o         Options
+	dialect   atomic.Pointer[Dialect]
 
 	// ctx is the parent of the contexts of requests. It has the values of the context given to Run,
 	// and outlives it by the grace.
@@ -169,25 +155,15 @@ func NewConn(t Transport, o Options) *Conn {
 		o.Logger = slog.Default()
 	}
 	c := &Conn{
-		transport:   t,
-		handle:      o.Append,
-		ordered:     o.Ordered,
-		grace:       max(o.Grace, 0),
-		maxInFlight: o.MaxInFlight,
-		unrelated:   o.UnrelatedPeers,
-		ending:      o.Ending,
-		invalid:     o.OnInvalid,
-		log:         o.Logger,
-		ended:       make(chan error, 1),
-		broken:      make(chan struct{}),
-		over:        make(chan struct{}),
-		turn:        make(chan struct{}),
-		idle:        make(chan struct{}),
-		inflight:    make(map[string]*Request),
-		calls:       make(map[int64]*pending),
-	}
-	if c.handle == nil {
-		c.handle = c.encodeResults(o.Handle)
+		transport: t,
+		o:         o,
+		ended:     make(chan error, 1),
+		broken:    make(chan struct{}),
+		over:      make(chan struct{}),
+		turn:      make(chan struct{}),
+		idle:      make(chan struct{}),
+		inflight:  make(map[string]*Request),
+		calls:     make(map[int64]*pending),
 	}
 	c.turns.keepsTooLong, c.turns.tick = c.keepsTooLong, func() {}
 	if l, ok := t.(*Lines); ok {
@@ -233,7 +209,7 @@ func (c *Conn) Run(ctx context.Context) error {
 	c.drain(hurry)
 	c.Abandon()
 	if closeErr := c.transport.Close(); closeErr != nil {
-		c.log.Warn("close the transport", "error", closeErr)
+		c.o.Logger.Warn("close the transport", "error", closeErr)
 	}
 	return err
 }
@@ -241,11 +217,11 @@ func (c *Conn) Run(ctx context.Context) error {
 // drain waits for running handlers: for the grace, and a second more once their contexts have ended.
 func (c *Conn) drain(hurry <-chan struct{}) {
 	defer c.cancel(ErrClosed)
-	c.ending()
+	c.o.Ending()
 	c.draining.Store(true)
 	c.signalIdle()
 
-	grace := time.NewTimer(c.grace)
+	grace := time.NewTimer(max(c.o.Grace, 0))
 	defer grace.Stop()
 	select {
 	case <-c.idle:
@@ -267,7 +243,7 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 		}
 		c.mu.Unlock()
 		for _, r := range left {
-			c.log.Warn("a request is still running at the end of the connection", "method", r.Method, "id", r.ID.String())
+			c.o.Logger.Warn("a request is still running at the end of the connection", "method", r.Method, "id", r.ID.String())
 		}
 	}
 }

@@ -52,10 +52,8 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	}
 }
 
-// Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
-// Receive implements [Transport].
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.crowded.Load() {
 		l.out.awaitRoom()
@@ -132,13 +130,12 @@ func (l *Lines) skip(start []byte, err error) error {
 
 // Close implements [Transport]. It gives up on output once the peer has taken none of it for a second.
 func (l *Lines) Close() error {
-	flushed := l.out.close(time.Second)
-	return errors.Join(unlessClosed(flushed), unlessClosed(closeIfCan(l.out.w)), unlessClosed(closeIfCan(l.r)))
+	return errors.Join(unlessClosed(l.out.close(time.Second)), closeIfCan(l.out.w), closeIfCan(l.r))
 }
 
 func closeIfCan(v any) error {
 	if c, ok := v.(io.Closer); ok {
-		return c.Close()
+		return unlessClosed(c.Close())
 	}
 	return nil
 }
@@ -151,23 +148,20 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// peek looks through a message that will not be read, in constant memory, for
-// what an answer to it needs: its id, and whether it wants one at all. It
-// takes the message in pieces of any size and trusts nothing about it.
+// peek looks through a message that will not be read, in constant memory, for what an answer to it
+// needs. It takes the message in pieces of any size and trusts nothing about it.
 type peek struct {
-	depth    int
-	quoted   bool   // inside a string
-	escaped  bool   // behind a backslash
-	wantKey  bool   // the next string at the top level is a key
-	inKey    bool   // inside that key
-	raw      []byte // the key being read, with its quotes, as far as it matters
-	key      string // of the member whose value is being read
-	id       []byte
-	ids      int
-	tooLong  bool // the id is longer than anyone's
-	isCall   bool // there is a "method"
-	isNamed  bool // and it is a string
-	isAnswer bool // there is a "result" or an "error"
+	depth   int
+	quoted  bool // inside a string
+	escaped bool // behind a backslash
+	inValue bool // behind the colon of a member of the top level
+
+	key, value []byte // of that member, as far as they matter
+	id         []byte
+	ids        int
+	isCall     bool // there is a "method"
+	isNamed    bool // and it is a string
+	isAnswer   bool // there is a "result" or an "error"
 }
 
 const (
@@ -176,6 +170,9 @@ const (
 )
 
 func (p *peek) feed(data []byte) {
+	if p.key == nil {
+		p.key, p.value = make([]byte, 0, longestKey+1), make([]byte, 0, longestID+1)
+	}
 	for _, c := range data {
 		p.step(c)
 	}
@@ -184,79 +181,64 @@ func (p *peek) feed(data []byte) {
 func (p *peek) step(c byte) {
 	switch {
 	case p.quoted:
-		p.inString(c)
+		p.quoted = c != '"' || p.escaped
+		p.escaped = c == '\\' && !p.escaped
 	case c == '"':
 		p.quoted = true
-		p.inKey = p.depth == 1 && p.wantKey
-		if p.inKey {
-			p.raw = append(p.raw[:0], c)
-		} else {
-			p.collect(c)
-		}
 	case c == '{' || c == '[':
-		p.depth++
-		p.wantKey = c == '{' && p.depth == 1
+		if p.depth++; p.depth == 1 {
+			return
+		}
 	case c == '}' || c == ']':
-		p.depth--
-	case p.depth == 1 && c == ',':
-		p.key, p.wantKey = "", true
-	case p.depth == 1 && c == ':':
-		p.wantKey = false
-		p.member()
-	case c > ' ':
-		p.collect(c)
+		if p.depth--; p.depth == 0 {
+			p.endMember()
+			return
+		}
+	case c == ',' && p.depth == 1:
+		p.endMember()
+		return
+	case c == ':' && p.depth == 1:
+		p.inValue = true
+		return
+	case c <= ' ':
+		return
 	}
-}
-
-func (p *peek) inString(c byte) {
-	end := c == '"' && !p.escaped
-	p.escaped = c == '\\' && !p.escaped
 	switch {
-	case !p.inKey:
-		p.collect(c)
-	case len(p.raw) < longestKey:
-		p.raw = append(p.raw, c)
-	}
-	if end {
-		p.quoted, p.inKey = false, false
+	case p.depth < 1:
+	case p.inValue && len(p.value) <= longestID:
+		p.value = append(p.value, c)
+	case !p.inValue && len(p.key) <= longestKey:
+		p.key = append(p.key, c)
 	}
 }
 
-// member takes note of a key at the top level; its value comes next.
-func (p *peek) member() {
-	p.key, _ = strictjson.Unquote(p.raw)
-	switch p.key {
+// endMember takes note of a member of the top level.
+func (p *peek) endMember() {
+	key := ""
+	if p.inValue {
+		key, _ = strictjson.Unquote(p.key)
+	}
+	switch key {
 	case "id":
 		p.ids++
-		p.id = p.id[:0]
+		p.id = append(p.id[:0], p.value...)
 	case "method":
 		p.isCall = true
+		p.isNamed = p.isNamed || bytes.HasPrefix(p.value, []byte{'"'})
 	case "result", "error":
 		p.isAnswer = true
 	}
+	p.key, p.value, p.inValue = p.key[:0], p.value[:0], false
 }
 
-// collect keeps a byte of the id's value and forgets nearly all others.
-func (p *peek) collect(c byte) {
-	switch {
-	case p.depth != 1 || p.wantKey:
-	case p.key == "method":
-		p.isNamed = p.isNamed || c == '"'
-	case p.key == "id" && len(p.id) >= longestID:
-		p.tooLong = true
-	case p.key == "id":
-		p.id = append(p.id, c)
-	}
-}
-
-// whose returns what there is to know: the id, if there is exactly one good one,
-// and whether the message is one that nobody answers.
+// whose returns the id, if there is exactly one valid one, and whether the message is answered.
 func (p *peek) whose() fault {
+	p.endMember() // if the message ends early
 	f := fault{
 		response:     p.isAnswer && !p.isCall,
 		notification: p.isNamed && p.ids == 0,
 	}
-	if p.ids == 1 && !p.tooLong {
+	if p.ids == 1 && len(p.id) <= longestID {
 		f.id, _ = ParseID(p.id)
 	}
 	return f

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -225,7 +226,6 @@ func (id ID) IsZero() bool { return id.raw == "" }
 // String is the id as JSON, exactly as it came.
 func (id ID) String() string { return id.raw }
 
-// MarshalJSON implements [json.Marshaler].
 func (id ID) MarshalJSON() ([]byte, error) {
 	if id.IsZero() {
 		return []byte("null"), nil
@@ -233,7 +233,6 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return []byte(id.raw), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (id *ID) UnmarshalJSON(raw []byte) error {
 	parsed, err := ParseID(raw)
 	if err != nil {
@@ -282,19 +281,14 @@ const (
 )
 
 func (c Code) Error() string {
-	switch c {
-	case ParseError:
-		return "parse error"
-	case InvalidRequest:
-		return "invalid request"
-	case MethodNotFound:
-		return "method not found"
-	case InvalidParams:
-		return "invalid params"
-	case InternalError:
-		return "internal error"
+	names := map[Code]string{
+		ParseError:     "parse error",
+		InvalidRequest: "invalid request",
+		MethodNotFound: "method not found",
+		InvalidParams:  "invalid params",
+		InternalError:  "internal error",
 	}
-	return fmt.Sprintf("error %d", int(c))
+	return cmp.Or(names[c], fmt.Sprintf("error %d", int(c)))
 }
 
 // An Error is an error as it stands in a response. A handler that returns one
@@ -324,15 +318,14 @@ func (e *Error) Is(target error) bool {
 }
 
 func asError(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	var code Code
-	if errors.As(err, &code) {
-		return &Error{Code: code, Message: err.Error()}
+	code, ok := errors.AsType[Code](err)
+	if !ok {
+		code = InternalError
 	}
-	return &Error{Code: InternalError, Message: err.Error()}
+	return &Error{Code: code, Message: err.Error()}
 }
 
 // ErrClosed is returned for what cannot happen because the connection has ended.

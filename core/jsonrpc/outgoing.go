@@ -19,24 +19,18 @@ import (
 //
 // params must encode to an object or an array; nil sends none.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
-	_, err := c.CallID(ctx, method, params, result)
-	return err
-}
-
-// CallID is [Conn.Call] and also returns the id of the request, for protocols that can cancel requests.
-func (c *Conn) CallID(ctx context.Context, method string, params, result any) (ID, error) {
-	id, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
+	_, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
 	if err != nil || result == nil {
-		return id, err
+		return err
 	}
 	if to, ok := result.(*json.RawMessage); ok {
 		*to = raw
-		return id, nil
+		return nil
 	}
 	if err := strictjson.Unmarshal(raw, result); err != nil {
-		return id, fmt.Errorf("reading the result of %s: %w", method, err)
+		return fmt.Errorf("reading the result of %s: %w", method, err)
 	}
-	return id, nil
+	return nil
 }
 
 // An Outgoing is a call of ours, with all its options.
@@ -95,14 +89,13 @@ func (e *AnswerError) Unwrap() error { return e.Err }
 // returns the id even if there is no answer, unless nothing was sent.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
-	number, err := c.enter(o, p)
-	if err != nil {
-		return ID{}, nil, fmt.Errorf("calling %s: %w", o.Method, err)
+	if !c.enter(o, p) {
+		return ID{}, nil, fmt.Errorf("calling %s: %w", o.Method, ErrClosed)
 	}
-	id := IntID(number)
+	defer c.leave(o, p)
+	id := IntID(o.number)
 	msg, err := appendCall(p.buf[:0], id, o.Method, o.Params)
 	if err != nil {
-		c.leave(number, p, o)
 		return ID{}, nil, err
 	}
 	p.buf = msg
@@ -111,13 +104,10 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 	}
 	if o.Via != nil {
 		err = c.sendVia(ctx, o, p, id, msg)
-	} else {
-		if err = c.sendCall(ctx, o, p, msg); err != nil {
-			id = ID{}
-		}
+	} else if err = c.sendCall(ctx, o, p, msg); err != nil {
+		id = ID{}
 	}
 	answer, err := c.await(ctx, o, p, err)
-	c.leave(number, p, o)
 	switch {
 	case err != nil:
 		return id, nil, err
@@ -273,40 +263,50 @@ func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-func (c *Conn) enter(o *Outgoing, p *pending) (int64, error) {
+// enter gives a call its number, unless the connection has ended.
+func (c *Conn) enter(o *Outgoing, p *pending) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return 0, ErrClosed
-	}
 	c.lastID++
-	c.calls[c.lastID], o.number = p, c.lastID
-	return c.lastID, nil
+	o.number = c.lastID
+	if !c.closed {
+		c.calls[o.number] = p
+	}
+	return !c.closed
 }
 
-func (c *Conn) leave(id int64, p *pending, o *Outgoing) {
+// leave ends a call, and keeps what it needed for the next one.
+func (c *Conn) leave(o *Outgoing, p *pending) {
 	c.mu.Lock()
-	delete(c.calls, id)
+	delete(c.calls, o.number)
 	closed := c.closed
 	c.mu.Unlock()
-	if !closed {
-		c.keep(p, o)
+	if closed {
+		return
 	}
-}
-
-// numberOf returns the number of an id of our own calls.
-func numberOf(id ID) (int64, bool) {
-	n, err := strconv.ParseInt(id.raw, 10, 64)
-	return n, err == nil
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if o.Via != nil {
+		return // the function that its timer calls may be about to run
+	}
+	select {
+	case <-p.answer: // came too late to be taken
+	default:
+	}
+	if cap(p.buf) > maxKept {
+		p.buf = nil
+	}
+	c.kept.Put(p)
 }
 
 // deliver hands a response to the call that waits for it. stop cancels the context of its sender,
 // see [Outgoing].Via.
 func (c *Conn) deliver(m message, stop bool) {
-	number, ok := numberOf(m.id)
+	number, _ := strconv.ParseInt(m.id.raw, 10, 64) // no call has the number 0
 	c.mu.Lock()
 	p := c.calls[number]
-	if ok = ok && p != nil; ok {
+	if p != nil {
 		delete(c.calls, number)
 		p.answer <- m
 		if p.stop != nil && stop {
@@ -314,8 +314,8 @@ func (c *Conn) deliver(m message, stop bool) {
 		}
 	}
 	c.mu.Unlock()
-	if !ok {
-		c.log.Debug("received a response to no pending call", "id", m.id.String())
+	if p == nil {
+		c.o.Logger.Debug("received a response to no pending call", "id", m.id.String())
 	}
 }
 
@@ -428,22 +428,4 @@ func (p *pending) timeout(o *Outgoing) error {
 		after = o.Most
 	}
 	return &TimeoutError{o.Method, after}
-}
-
-// keep stops the timer of a completed call, and keeps it for reuse.
-func (c *Conn) keep(p *pending, o *Outgoing) {
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	if o.Via != nil {
-		return // the function that its timer calls may be about to run
-	}
-	select {
-	case <-p.answer: // came too late to be taken
-	default:
-	}
-	if cap(p.buf) > maxKept {
-		p.buf = nil
-	}
-	c.kept.Put(p)
 }

@@ -93,8 +93,8 @@ func FuzzPeek(f *testing.F) {
 			p.feed([]byte(part))
 		}
 		got := p.whose()
-		if cap(p.id) > 2*longestID || cap(p.raw) > 2*longestKey {
-			t.Fatalf("it keeps %d and %d bytes", cap(p.id), cap(p.raw))
+		if cap(p.id) > 2*longestID || cap(p.value) > 2*longestID || cap(p.key) > 2*longestKey {
+			t.Fatalf("it keeps %d, %d and %d bytes", cap(p.id), cap(p.value), cap(p.key))
 		}
 		if strictjson.First(raw) != '{' {
 			return

@@ -55,8 +55,8 @@ func (c *Conn) next() (incoming, error) {
 			if !ok {
 				return incoming{}, err
 			}
-			if c.invalid != nil && !lost.Response {
-				c.invalid(nil, lost.Err)
+			if c.o.OnInvalid != nil && !lost.Response {
+				c.o.OnInvalid(nil, lost.Err)
 				continue
 			}
 			return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
@@ -66,8 +66,8 @@ func (c *Conn) next() (incoming, error) {
 			continue
 		}
 		m, f := parse(raw)
-		if f != nil && c.invalid != nil && !f.response {
-			c.invalid(raw, f.err)
+		if f != nil && c.o.OnInvalid != nil && !f.response {
+			c.o.OnInvalid(raw, f.err)
 			continue
 		}
 		return incoming{message: m, fault: f}, nil
@@ -81,12 +81,12 @@ func (c *Conn) next() (incoming, error) {
 func (c *Conn) refuse(r *Request, f *fault) {
 	switch {
 	case f.response:
-		c.log.Warn("received an invalid response", "id", f.id.String(), "error", f.err)
+		c.o.Logger.Warn("received an invalid response", "id", f.id.String(), "error", f.err)
 		if !f.id.IsZero() {
 			c.deliver(message{id: f.id, broken: f.err}, true)
 		}
 	case f.notification:
-		c.log.Warn("received an invalid notification", "error", f.err)
+		c.o.Logger.Warn("received an invalid notification", "error", f.err)
 	default:
 		r.failure = f.err
 		c.answer(r, appendError(nil, f.id, f.err, c.dialect.Load().NullID))

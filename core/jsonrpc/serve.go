@@ -15,7 +15,7 @@ func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 	if f == nil {
 		if id, err := c.register(r); err != nil {
 			f = &fault{id: id, err: err}
-		} else if c.ordered != nil && !c.ordered[r.Method] && !r.IsNotification() {
+		} else if c.o.Ordered != nil && !c.o.Ordered[r.Method] && !r.IsNotification() {
 			r.declared.Store(true)
 		}
 	}
@@ -35,14 +35,14 @@ func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 // register adds a request to those in flight. If it is refused, register returns the id that the
 // error is sent with.
 func (c *Conn) register(r *Request) (ID, *Error) {
-	if !r.IsNotification() && !c.unrelated {
+	if !r.IsNotification() && !c.o.UnrelatedPeers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if (c.inline != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
 			return ID{}, Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
 		}
-		if len(c.inflight) >= c.maxInFlight {
-			return r.ID, Errorf(InternalError, "%d requests are in flight, which is the limit: wait for an answer before the next request", c.maxInFlight)
+		if len(c.inflight) >= c.o.MaxInFlight {
+			return r.ID, Errorf(InternalError, "%d requests are in flight, which is the limit: wait for an answer before the next request", c.o.MaxInFlight)
 		}
 		if c.inline == nil {
 			c.inline = r // a single request needs no entry in the map
@@ -97,9 +97,14 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 			r.Release()
 		}
 	}()
-	// The response begins before the handler is called, which appends its result.
-	reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
-	reply, err := c.handle((*requestContext)(r), r, reply)
+	result, err := c.o.Handle((*requestContext)(r), r)
+	if err == nil && !r.IsNotification() {
+		reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
+		if reply, err = appendJSON(reply, result); err != nil {
+			c.o.Logger.Error("encode a result", "method", r.Method, "error", err)
+			err = fmt.Errorf("encoding the result of %s: %w", r.Method, err)
+		}
+	}
 	if err != nil || r.IsNotification() {
 		reply = c.replyError(buf, r, err)
 	} else {
@@ -110,39 +115,24 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 }
 
 func (c *Conn) logPanic(r *Request, p any) {
-	c.log.Error("a handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
+	c.o.Logger.Error("a handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
 // replyError appends the answer to a request that failed; a notification has none.
 func (c *Conn) replyError(dst []byte, r *Request, err error) []byte {
 	if r.IsNotification() {
 		if err != nil {
-			c.log.Warn("received an invalid notification", "method", r.Method, "error", err)
+			c.o.Logger.Warn("received an invalid notification", "method", r.Method, "error", err)
 		}
 		return dst
 	}
 	r.failure = err
 	e := asError(err)
 	if e.Data != nil && strictjson.Check(e.Data) != nil {
-		c.log.Error("the data of an error is not valid JSON", "method", r.Method, "error", err)
+		c.o.Logger.Error("the data of an error is not valid JSON", "method", r.Method, "error", err)
 		e = &Error{Code: e.Code, Message: e.Message}
 	}
 	return appendError(dst, r.ID, e, false)
-}
-
-func (c *Conn) encodeResults(handle Handler) AppendHandler {
-	return func(ctx context.Context, r *Request, dst []byte) ([]byte, error) {
-		result, err := handle(ctx, r)
-		if err != nil || r.IsNotification() {
-			return dst, err
-		}
-		dst, err = appendJSON(dst, result)
-		if err != nil {
-			c.log.Error("encode a result", "method", r.Method, "error", err)
-			return dst, fmt.Errorf("encoding the result of %s: %w", r.Method, err)
-		}
-		return dst, nil
-	}
 }
 
 // finish removes a request from those in flight and sends its answer, if it gets one.
@@ -157,7 +147,7 @@ func (c *Conn) finish(r *Request, reply []byte) {
 	answered := !r.IsNotification()
 	if c.inline == r {
 		c.inline = nil
-	} else if answered && !c.unrelated {
+	} else if answered && !c.o.UnrelatedPeers {
 		delete(c.inflight, r.ID.key())
 	}
 	if r.cancelled {

@@ -52,8 +52,7 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// A queue holds the messages of one direction, without bound: both ends
-// live in one process, and a test should not hang on a full channel.
+// A queue holds the messages of one direction, without bound.
 type queue struct {
 	mu     sync.Mutex
 	more   *sync.Cond

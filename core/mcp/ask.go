@@ -95,13 +95,13 @@ func (c *Call) askOne(ctx context.Context, q asked) (answer json.RawMessage, err
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
 	}
-	id, err := c.via.conn.CallID(ctx, q.request.Method, q.request.Params, &answer)
-	var refusal *jsonrpc.Error
+	id, answer, err := c.via.conn.Do(ctx, &jsonrpc.Outgoing{Method: q.request.Method, Params: q.request.Params})
+	refusal, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ctx.Err() != nil && !id.IsZero():
 		_ = c.req.Notify("notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
 		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
-	case errors.As(err, &refusal):
+	case refused:
 		return nil, &RefusedError{q.key, refusal.Code, refusal.Message}
 	case err != nil:
 		return nil, fmt.Errorf("asking the client %q: %w", q.key, err)
@@ -123,8 +123,7 @@ func (e *RefusedError) Error() string {
 // errOpen is what Ask returns while the client has not been asked yet.
 var errOpen = errors.New("the client has to answer first; this call ends with the questions")
 
-// askLater fills in the answers that came with the call; if one is missing, the call
-// ends with the question.
+// askLater fills in the answers that came with the call. If one is missing, the call ends.
 func (c *Call) askLater(questions []asked) error {
 	d := c.talk()
 	open := false
@@ -145,9 +144,8 @@ func (c *Call) askLater(questions []asked) error {
 	return nil
 }
 
-// readAnswers takes the answers that came with a call: those to the questions that the
-// state is about, and with it those of the rounds before. Without a state they are answers to
-// what the client expects to be asked.
+// readAnswers takes the answers that came with a call, and with the state those of earlier rounds.
+// Without a state they answer what the client expects to be asked.
 func (c *Call) readAnswers(intro *introduction) error {
 	if intro.state == nil && intro.responses == nil {
 		return nil
@@ -253,8 +251,8 @@ func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// beginDialogue is called when the handler is: the state is now used up, and the handler may
-// ask what it asked before, if a hook calls it again.
+// beginDialogue is called before the handler. It uses up the state. A handler that a hook calls again
+// may ask again.
 func (c *Call) beginDialogue() error {
 	d := c.talk()
 	d.mu.Lock()
@@ -289,8 +287,7 @@ type inputRequired struct {
 	State      string                  `json:"requestState"`
 }
 
-// openQuestions is the result that a call with open questions ends with, or nil. The state that
-// goes with them carries what has been answered.
+// openQuestions returns the result that a call with open questions ends with, or nil.
 func (c *Call) openQuestions() (any, error) {
 	d := c.dialogue.Load()
 	if d == nil {
@@ -306,7 +303,7 @@ func (c *Call) openQuestions() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking the client: %w", err)
 	}
-	if most := c.via.server.maxMessage / 2; len(state) > most { // it must come back in a message
+	if most := c.via.server.o.MaxMessage / 2; len(state) > most { // it must come back in a message
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the answers so far are too large to ask for more: with what goes around them they have %d bytes, and %d fit into a message", len(state), most)
 	}
 	return &inputRequired{"input_required", d.open, state}, nil

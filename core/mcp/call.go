@@ -142,10 +142,10 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 	case '[':
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
-	target, hasTarget := targetKey(req.Method)
+	target := targetKey(req.Method)
 	err := strictjson.Members(req.Params, func(key, value []byte) error {
 		switch {
-		case hasTarget && string(key) == target:
+		case string(key) == target && target != "":
 			c.target = value
 			c.Target, _ = strictjson.Unquote(value)
 		case string(key) == "arguments":
@@ -168,16 +168,16 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 	return c, err
 }
 
-// targetKey returns the param that names the tool, prompt or resource of a request, if the method has
-// one. Hooks may decide by it, so the method must read the same param.
-func targetKey(method string) (key string, ok bool) {
+// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks may
+// decide by it, so the method must read the same param.
+func targetKey(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
-		return "name", true
+		return "name"
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return "uri", true
+		return "uri"
 	}
-	return "", false
+	return ""
 }
 
 func (c *Call) readMeta(intro *introduction) error {
@@ -207,7 +207,7 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	if c.dialogue.Load() != nil || c.via.server.hook != nil { // else nothing has been asked, and this is the only run
+	if c.dialogue.Load() != nil || c.via.server.o.Hook != nil { // else nothing has been asked, and this is the only run
 		if err := c.beginDialogue(); err != nil {
 			return nil, err
 		}

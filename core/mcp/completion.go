@@ -13,38 +13,31 @@ import (
 // holds arguments that have a value already. The client gets the first hundred.
 type Completer func(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
 
-// CompletePrompt sets who completes the arguments of a prompt.
+// CompletePrompt sets the completer of the arguments of a prompt.
 func (s *Server) CompletePrompt(name string, c Completer) error {
 	p, ok := s.prompts.get(name)
 	if !ok {
 		return fmt.Errorf("completing prompt %q: there is none", name)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p.complete = c
-	s.offers["completions"] = true
+	s.setCompleter(p.input, c)
 	return nil
 }
 
-// CompleteResource sets who completes the variables of a resource template.
+// CompleteResource sets the completer of the variables of a resource template.
 func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	t, ok := s.templates.get(uriTemplate)
 	if !ok {
 		return fmt.Errorf("completing resource template %q: there is none", uriTemplate)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.complete = c
-	s.offers["completions"] = true
+	s.setCompleter(t.input, c)
 	return nil
 }
 
-func (s *Server) offerChoices(in *textInput) {
-	if in.hasChoices() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.offers["completions"] = true
-	}
+func (s *Server) setCompleter(in *textInput, c Completer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in.complete = c
+	s.offers["completions"] = true
 }
 
 type completeParams struct {
@@ -107,13 +100,13 @@ func (s *Server) completerOf(ctx context.Context, p *completeParams) (Completer,
 		if !ok {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q", short(p.Ref.Name))
 		}
-		return found.input.completer(found.complete), found.names, nil
+		return found.input.complete, found.names, nil
 	case "ref/resource":
 		found, ok := s.templates.get(p.Ref.URI)
 		if !ok {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", short(p.Ref.URI))
 		}
-		return found.input.completer(found.complete), found.uri.variables(), checkScopes(ctx, found.Scopes)
+		return found.input.complete, found.uri.variables(), checkScopes(ctx, found.Scopes)
 	}
 	return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, `a reference must be of type "ref/prompt" or "ref/resource", got %q`, short(p.Ref.Type))
 }

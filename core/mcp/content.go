@@ -61,7 +61,6 @@ type UnknownContent struct {
 
 func (c UnknownContent) forRevision(Revision) Content { return c }
 
-// MarshalJSON implements [json.Marshaler].
 func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
 
 func (c Text) forRevision(r Revision) Content {
@@ -150,33 +149,28 @@ func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c Text) MarshalJSON() ([]byte, error) {
 	type fields Text
 	return withType("text", fields(c))
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c Image) MarshalJSON() ([]byte, error) {
 	type fields Image
 	c.Data = notNil(c.Data)
 	return withType("image", fields(c))
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c Audio) MarshalJSON() ([]byte, error) {
 	type fields Audio
 	c.Data = notNil(c.Data)
 	return withType("audio", fields(c))
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c EmbeddedResource) MarshalJSON() ([]byte, error) {
 	type fields EmbeddedResource
 	return withType("resource", fields(c))
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c ResourceLink) MarshalJSON() ([]byte, error) { return withType("resource_link", c.Resource) }
 
 // withType is a struct as a JSON object, with its type as the first member. It has other members.

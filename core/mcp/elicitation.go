@@ -116,10 +116,9 @@ func (e *Elicitation) answer(raw json.RawMessage) error {
 	return nil
 }
 
-// A URLElicitation sends the person in front of the client to a web page, for what must
-// not pass through the client: a login, a payment, a secret. That the person accepts means that
-// the page is opened; what came of it is for the server to know. The address
-// must hold no secret, and the page has to make sure who has come.
+// A URLElicitation sends the person in front of the client to a web page, for what must not pass
+// through the client: a login, a payment, a secret. ActionAccept only means that the page is opened.
+// The address must hold no secret, and the page must identify the person.
 type URLElicitation struct {
 	Key     string // see [Ask]
 	Message string // why
@@ -248,38 +247,32 @@ func (f *formField) check(raw json.RawMessage) error {
 	return nil
 }
 
-// olderField says a property in the words of 2025-06-18, where only booleans have a default, a
-// choice is an enum with enumNames beside it, and there is one choice at a time.
+// olderField translates a property to 2025-06-18, where only booleans have a default and a choice is
+// an enum with enumNames.
 func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	if field.Type == "array" {
 		return nil, errors.New("several of a list cannot be chosen")
+	}
+	var values, names []string
+	for _, choice := range field.OneOf {
+		values = append(values, choice.Const)
+		names = append(names, cmp.Or(choice.Title, choice.Const))
 	}
 	older, err := replaceMembers(raw, func(key string, value []byte) (string, []byte) {
 		switch {
 		case key == "default" && field.Type != "boolean":
 			return "", nil
 		case key == "oneOf":
-			var values []string
-			for _, choice := range field.OneOf {
-				values = append(values, choice.Const)
-			}
-			encoded, _ := strictjson.Marshal(values) // strings, which cannot fail
-			return "enum", encoded
+			value, _ = strictjson.Marshal(values) // strings, which cannot fail
+			return "enum", value
 		}
 		return key, value
 	})
 	if err != nil || field.OneOf == nil {
 		return older, err
 	}
-	var names []string
-	for _, choice := range field.OneOf {
-		names = append(names, cmp.Or(choice.Title, choice.Const))
-	}
 	encoded, err := strictjson.Marshal(names)
-	if err != nil {
-		return nil, err
-	}
-	return append(strictjson.AppendMember(older[:len(older)-1], "enumNames", encoded), '}'), nil
+	return append(strictjson.AppendMember(older[:len(older)-1], "enumNames", encoded), '}'), err
 }
 
 // replaceMembers writes an object anew, with what replace makes of each member. An empty key

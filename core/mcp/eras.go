@@ -80,7 +80,6 @@ type signedResult struct {
 	by *Server
 }
 
-// AppendJSON appends the result as JSON.
 func (r signedResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"resultType":"complete"`...)
 	open := len(dst)
@@ -169,28 +168,11 @@ type initializeParams struct {
 }
 
 type initializeResult struct {
-	revision     Revision
-	capabilities Capabilities
-	server       Implementation
-	instructions string
+	ProtocolVersion Revision       `json:"protocolVersion"`
+	Capabilities    Capabilities   `json:"capabilities"`
+	ServerInfo      Implementation `json:"serverInfo"`
+	Instructions    string         `json:"instructions,omitempty"`
 }
-
-// AppendJSON appends the result as JSON.
-func (r initializeResult) AppendJSON(dst []byte) ([]byte, error) {
-	info, err := r.server.AppendJSON(nil)
-	var o, capabilities object
-	for _, name := range slices.Sorted(maps.Keys(r.capabilities)) {
-		capabilities.raw(name, r.capabilities[name])
-	}
-	o.text("protocolVersion", string(r.revision))
-	o.raw("capabilities", capabilities.appendTo(nil))
-	o.raw("serverInfo", info)
-	o.optional("instructions", r.instructions)
-	return o.appendTo(dst), err
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (r initializeResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 // initialize agrees on a revision. clientInfo and capabilities are optional, protocolVersion is required.
 func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
@@ -222,7 +204,11 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
-	return initializeResult{revision, offered.forRevision(revision), s.server.info.ForRevision(revision), s.server.instructions}, nil
+	told := maps.Clone(offered)
+	if revision < Revision20250326 {
+		delete(told, "completions") // it has the method, but not the capability
+	}
+	return initializeResult{revision, told, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
 }
 
 func (s *Server) offered(capability string) bool {
@@ -249,16 +235,6 @@ func (s *Server) capabilities() Capabilities {
 	return c
 }
 
-// forRevision leaves out completions in revisions that have the method but not the capability.
-func (c Capabilities) forRevision(r Revision) Capabilities {
-	if r >= Revision20250326 {
-		return c
-	}
-	older := maps.Clone(c)
-	delete(older, "completions")
-	return older
-}
-
 // The codes of revision 2026-07-28.
 const (
 	HeaderMismatch     jsonrpc.Code = -32020 // over HTTP, a header says something else than the request
@@ -266,8 +242,7 @@ const (
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names a revision that is not served this way
 )
 
-// statelessRequest handles a request of the stateless era, which names its revision and the capabilities
-// of its client. It does not depend on earlier requests.
+// statelessRequest handles a request of the stateless era.
 func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
@@ -348,13 +323,10 @@ func (c *Call) readLevel(raw []byte) error {
 
 // UnsupportedError returns the error for a request that names a revision which requests cannot name.
 func UnsupportedError(version string) error {
-	data, err := strictjson.Marshal(struct {
+	data, _ := strictjson.Marshal(struct { // strings, which cannot fail
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`
 	}{Revisions(), short(version)})
-	if err != nil {
-		return err
-	}
 	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
 	if slices.Contains(HandshakeRevisions(), Revision(version)) {
 		msg = "revision " + version + " begins with initialize; requests that name their revision are of " + string(Latest)
@@ -362,8 +334,7 @@ func UnsupportedError(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// statelessError returns an error with the codes of the stateless era, which has another one for missing
-// resources.
+// statelessError returns an error with the codes of the stateless era.
 func statelessError(err error) error {
 	if _, ok := errors.AsType[*StatelessError](err); ok {
 		return err
@@ -387,7 +358,7 @@ type discoverResult struct {
 }
 
 func (s *Server) discover(_ context.Context, c *Call) (any, error) {
-	c.cache = s.lists
+	c.cache = s.o.Lists
 	who := Meta{MetaServerInfo: s.info} // all of it; other results only say its name
-	return discoverResult{who, Revisions(), s.capabilities(), s.instructions}, nil
+	return discoverResult{who, Revisions(), s.capabilities(), s.o.Instructions}, nil
 }

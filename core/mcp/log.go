@@ -12,10 +12,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Logger returns the logger of the call that ctx belongs to, or the default logger
-// outside of one. What is logged goes where the server logs and, if the client
-// asked for messages of that level, to the client: once for its session or, in a revision
-// without sessions, with the call and until the call is over.
+// Logger returns the logger of the call that ctx belongs to, or the default logger outside of one.
+// What is logged goes where the server logs and, if the client asked for messages of that level, to
+// the client. In a revision without sessions that ends with the call.
 func Logger(ctx context.Context) *slog.Logger {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -31,7 +30,6 @@ type logHandler struct {
 	grown []func(slog.Handler) slog.Handler // attributes and groups, in order
 }
 
-// Enabled implements [slog.Handler].
 func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.next.Enabled(ctx, l) || h.wanted(l)
 }
@@ -44,7 +42,6 @@ func (h *logHandler) wanted(l slog.Level) bool {
 	return level != nil && l >= level.slog()
 }
 
-// Handle implements [slog.Handler].
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.wanted(r.Level) {
 		h.tell(ctx, r)
@@ -95,8 +92,7 @@ func (h *logHandler) tell(ctx context.Context, r slog.Record) {
 	}
 }
 
-// unambiguous leaves the last of several members with the same key: slog writes them all, and
-// nobody would be sent that.
+// unambiguous leaves the last of several members with the same key, which slog all writes.
 func unambiguous(line []byte) json.RawMessage {
 	if strictjson.Check(line) == nil {
 		return line
@@ -114,12 +110,10 @@ func unambiguous(line []byte) json.RawMessage {
 	return once
 }
 
-// WithAttrs implements [slog.Handler].
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h.grow(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
 }
 
-// WithGroup implements [slog.Handler].
 func (h *logHandler) WithGroup(name string) slog.Handler {
 	return h.grow(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }
@@ -149,26 +143,9 @@ func Levels() []Level {
 	return []Level{LevelDebug, LevelInfo, LevelNotice, LevelWarning, LevelError, LevelCritical, LevelAlert, LevelEmergency}
 }
 
-// slog places the level among those of package slog: debug is slog.LevelDebug,
-// info, warning and error likewise, and the others stand between and above them.
+// slog places the level among those of package slog, which has debug, info, warning and error.
 func (l Level) slog() slog.Level {
-	switch l {
-	case LevelDebug:
-		return slog.LevelDebug
-	case LevelInfo:
-		return slog.LevelInfo
-	case LevelNotice:
-		return slog.LevelInfo + 2
-	case LevelWarning:
-		return slog.LevelWarn
-	case LevelError:
-		return slog.LevelError
-	case LevelCritical:
-		return slog.LevelError + 4
-	case LevelAlert:
-		return slog.LevelError + 8
-	}
-	return slog.LevelError + 12
+	return []slog.Level{-4, 0, 2, 4, 8, 12, 16, 20}[slices.Index(Levels(), l)]
 }
 
 func levelOf(l slog.Level) Level {

@@ -59,7 +59,6 @@ type PromptResult struct {
 // the input schema allows them. Its error fails the request.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		Role    Role            `json:"role"`
@@ -93,11 +92,10 @@ func (p Prompt) forRevision(r Revision) Prompt {
 type prompt struct {
 	Prompt
 	descriptions
-	pace     jsonrpc.Pace
-	names    []string   // of the arguments
-	input    *textInput // nil if there is no schema
-	handler  PromptHandler
-	complete Completer // if set
+	pace    jsonrpc.Pace
+	names   []string // of the arguments
+	input   *textInput
+	handler PromptHandler
 }
 
 func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
@@ -111,8 +109,10 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Arguments == nil && input != nil {
-		p.Arguments = input.arguments()
+	if p.Arguments == nil && input.schema != nil {
+		for _, a := range input.schema.Properties() {
+			p.Arguments = append(p.Arguments, PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
 	}
 	names := make([]string, len(p.Arguments))
 	for i, a := range p.Arguments {
@@ -218,15 +218,7 @@ func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) erro
 	if err == nil {
 		err = sameNames(in, fields, "the prompt", made.names)
 	}
-	if err == nil {
-		err = s.prompts.add(p.Name, made)
-	}
-	if err != nil {
-		return failed("prompt", p.Name, err)
-	}
-	s.offerChoices(made.input)
-	s.changed("prompts")
-	return nil
+	return add(s, &s.prompts, p.Name, made, err)
 }
 
 func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
@@ -254,7 +246,7 @@ func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, e
 
 // textDecoder returns the function that fills an In from values that are text; what is their name.
 func textDecoder[In any](what string) func(map[string]string) (In, error) {
-	decoder := strictjson.NewDecoder[In]()
+	decoder := strictjson.NewDecoder(reflect.TypeFor[In]())
 	return func(values map[string]string) (in In, err error) {
 		if err := decoder.Decode(textObject(values), &in); err != nil {
 			return in, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s: %v", what, err)

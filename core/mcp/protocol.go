@@ -12,29 +12,17 @@
 // with the types instead, so that one which is stale or mistyped is refused at the start. Handlers
 // that take JSON are added by the methods of [Server].
 //
-// [Server.HTTP] puts the same server on HTTP, for any number of clients at once.
-//
-// A [Server] holds tools, resources and prompts, and serves any number of clients,
-// each in the revision of the protocol that it speaks. What the handlers return is rendered
-// for that revision, so that they need not know it.
+// A [Server] serves any number of clients, each in its revision of the protocol. What the handlers
+// return is rendered for that revision, so that they need not know it. Package mcphttp serves HTTP.
 //
 // # Eras
 //
 // Up to revision 2025-11-25 a client begins with a handshake, and what is agreed on holds for its
 // session. From 2026-07-28 on there are no sessions: each request says its revision and what its
-// client can do. Both come over the same connection, are told apart by Session.handle (over HTTP by
-// package mcphttp, for each request), and go through the same table of methods. Where the eras
-// differ most, handlers have one call for both: [Ask] puts questions to the client, [Progress] and
-// [Logger] tell it things.
-//
-// # Order
-//
-// A message travels from the connection to Session.handle, where the era of the
-// protocol and the state of the session decide whether it is taken; from there
-// through the [Hook], if there is one, to its row in the table of methods; from there
-// to the handler; and what the handler returns is rendered on the way back. Handlers
-// run concurrently. What only changes the session, such as initialize, is done in the
-// order in which it came.
+// client can do. Session.handle distinguishes them (over HTTP, package mcphttp does), and both go
+// through the [Hook] to the same table of methods. Handlers have one call for both: [Ask] puts
+// questions to the client, [Progress] and [Logger] tell it things. Handlers run concurrently.
+// Requests that only change the session, such as initialize, are handled in order.
 //
 // # Errors
 //
@@ -59,8 +47,7 @@ import (
 // as strings: a later one is greater.
 type Revision string
 
-// The revisions. Up to 2025-11-25 client and server begin with a handshake, and what they
-// agree on holds for their session; from 2026-07-28 on every request stands for itself.
+// The revisions. Up to 2025-11-25 they begin with a handshake.
 const (
 	Revision20241105 Revision = "2024-11-05"
 	Revision20250326 Revision = "2025-03-26"
@@ -90,8 +77,7 @@ func Revisions() []Revision {
 
 func (r Revision) stateless() bool { return r > LatestHandshake }
 
-// negotiate answers a client's wish: with the same revision if it has a handshake, else
-// with our newest that has one.
+// negotiate returns the revision that a client wishes, or else the newest that has a handshake.
 func negotiate(wish Revision) Revision {
 	if slices.Contains(HandshakeRevisions(), wish) {
 		return wish
@@ -155,15 +141,11 @@ func (e *CannotAskError) Error() string {
 }
 
 // Unwrap returns the error that fails the request, in revisions that have one for this.
-// In the others a tool says in its result what it lacks.
 func (e *CannotAskError) Unwrap() error {
 	if !e.stateless {
 		return nil
 	}
-	data, err := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required})
-	if err != nil {
-		return err
-	}
+	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by mayAsk
 	return &jsonrpc.Error{Code: MissingCapability, Message: e.Error(), Data: data}
 }
 
@@ -175,7 +157,7 @@ func (c *Call) mayAsk(questions []Question) error {
 	if c.Revision.stateless() && !c.via.server.methods[c.Method].asks {
 		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot be answered with questions in revision %s", c.Method, c.Revision)
 	}
-	missing := make(map[string]map[string]struct{})
+	missing := make(map[string]map[string]struct{}) // parts by capability
 	for _, q := range questions {
 		n := q.needs()
 		if n.met(c.Revision, c.ClientCapabilities()) {
@@ -193,11 +175,7 @@ func (c *Call) mayAsk(questions []Question) error {
 	}
 	required := make(Capabilities)
 	for name, parts := range missing {
-		raw, err := strictjson.Marshal(parts)
-		if err != nil {
-			return err
-		}
-		required[name] = raw
+		required[name], _ = strictjson.Marshal(parts) // strings, which cannot fail
 	}
 	return &CannotAskError{required, c.Revision.stateless()}
 }
@@ -215,23 +193,7 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`
 }
 
-// AppendJSON appends it as JSON.
-func (i Implementation) AppendJSON(dst []byte) ([]byte, error) {
-	var o object
-	o.text("name", i.Name)
-	o.optional("title", i.Title)
-	o.text("version", i.Version)
-	o.optional("description", i.Description)
-	o.optional("websiteUrl", i.WebsiteURL)
-	var err error
-	if len(i.Icons) > 0 {
-		err = o.any("icons", i.Icons)
-	}
-	return o.appendTo(dst), err
-}
-
-// readInfo reads who a client is, as far as it can be read: it is for people to look at, and
-// no reason to refuse anything.
+// readInfo reads who a client is, as far as it can be read.
 func readInfo(raw []byte) (i Implementation, err error) {
 	if strictjson.First(raw) == '{' {
 		_ = strictjson.Unmarshal(raw, &i)
@@ -292,8 +254,7 @@ func (a *Annotations) forRevision(r Revision) *Annotations {
 	return &Annotations{Audience: a.Audience, Priority: a.Priority}
 }
 
-// encodable reports why a component cannot be described to clients, such as for a function in
-// its Meta: better now than in every list that it is part of.
+// encodable reports why a component cannot be described to clients, such as a function in its Meta.
 func encodable(item listed) error {
 	if _, err := appendDescription(nil, item, LatestHandshake); err != nil {
 		return fmt.Errorf("cannot be sent to clients: %w", err)
@@ -308,48 +269,9 @@ func checkName(name string) error {
 	if name == "" || len(name) > most {
 		return fmt.Errorf("name must have 1 to %d characters, got %d", most, len(name))
 	}
-	for _, c := range name {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.ContainsRune("_.-", c):
-		default:
-			return fmt.Errorf("name must consist of letters, digits, '_', '-' and '.', got %q", c)
-		}
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+	if wrong := []rune(strings.TrimLeft(name, characters)); len(wrong) > 0 {
+		return fmt.Errorf("name must consist of letters, digits, '_', '-' and '.', got %q", wrong[0])
 	}
 	return nil
-}
-
-// An object is a JSON object that is being written, member by member. What every client asks for
-// at its start is written this way: for package encoding/json to get going takes longer than
-// all the rest of a server's first answers. Its zero value has no members.
-type object []byte
-
-// raw adds a member whose value is JSON already, unless it is nil.
-func (o *object) raw(key string, value []byte) {
-	if value == nil {
-		return
-	}
-	*o = strictjson.AppendMember(*o, key, value)
-}
-
-func (o *object) text(key, value string) {
-	o.raw(key, strictjson.AppendString(nil, value))
-}
-
-// optional adds a member that is a string, unless it is empty.
-func (o *object) optional(key, value string) {
-	if value != "" {
-		o.text(key, value)
-	}
-}
-
-func (o *object) any(key string, value any) error {
-	raw, err := strictjson.Marshal(value)
-	if err == nil {
-		o.raw(key, raw)
-	}
-	return err
-}
-
-func (o object) appendTo(dst []byte) []byte {
-	return append(append(append(dst, '{'), o...), '}')
 }

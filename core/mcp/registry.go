@@ -13,9 +13,10 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A registry holds the components of one kind under their names. Lists are in
-// the order of the names, whatever the order of registration.
+// A registry holds the components of one kind, in the order of their names.
 type registry[T listed] struct {
+	what  string // a component is, in errors
+	kind  string // of the components, as a capability
 	mu    sync.RWMutex
 	items map[string]T
 	names []string // sorted
@@ -68,17 +69,17 @@ func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 	return item, false
 }
 
-// page returns up to most items from cursor on, and the cursor of the next page, if
-// there is one. A cursor holds the last name of the page before, so that
-// what comes and goes between two pages makes no item appear twice.
+// page returns up to most items from cursor on, and the cursor of the next page, or "". A cursor
+// holds the last name of the page before, so that no item appears twice.
 func (r *registry[T]) page(cursor *string, most int) (items []listed, next string, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	from := 0
 	if cursor != nil {
-		last, err := parseCursor(*cursor)
-		if err != nil {
-			return nil, "", err
+		raw, err := base64.RawURLEncoding.DecodeString(*cursor)
+		last, ours := strings.CutPrefix(string(raw), cursorMark)
+		if err != nil || !ours {
+			return nil, "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q: use the nextCursor of the page before, or none", short(*cursor))
 		}
 		at, found := slices.BinarySearch(r.names, last)
 		if from = at; found {
@@ -99,15 +100,6 @@ func (r *registry[T]) page(cursor *string, most int) (items []listed, next strin
 // cursorMark tells our cursors from anything else that decodes.
 const cursorMark = "after:"
 
-func parseCursor(cursor string) (last string, err error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	last, ours := strings.CutPrefix(string(raw), cursorMark)
-	if err != nil || !ours {
-		return "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q: use the nextCursor of the page before, or none", short(cursor))
-	}
-	return last, nil
-}
-
 // A listed component can tell clients of any revision about itself.
 type listed interface {
 	describe(Revision) any
@@ -127,8 +119,7 @@ func (r *resource) describe(v Revision) any { return r.Resource.forRevision(v) }
 func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevision(r) }
 func (p *prompt) describe(r Revision) any   { return p.Prompt.forRevision(r) }
 
-// descriptions are what clients are told about a component, by revision. It never
-// changes, and lists are asked for far more often than components are made.
+// descriptions keep what clients are told about a component, by revision.
 type descriptions struct {
 	mu sync.Mutex
 	of map[Revision]json.RawMessage
@@ -158,17 +149,16 @@ type listParams struct {
 	Cursor *string `json:"cursor"`
 }
 
-// lister returns the method that lists the registry that page is of. The result has the entries in
-// field.
+// lister returns the method that lists a registry. The result has the entries in field.
 func (s *Server) lister(
 	field string, page func(cursor *string, most int) ([]listed, string, error),
 ) func(context.Context, *Call, *listParams) (any, error) {
 	return func(_ context.Context, c *Call, p *listParams) (any, error) {
-		items, next, err := page(p.Cursor, s.pageSize)
+		items, next, err := page(p.Cursor, s.o.PageSize)
 		if err != nil {
 			return nil, err
 		}
-		c.cache = s.lists
+		c.cache = s.o.Lists
 		return listResult{field, items, next, c.Revision}, nil
 	}
 }
@@ -180,7 +170,6 @@ type listResult struct {
 	revision Revision
 }
 
-// AppendJSON appends the page as JSON.
 func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = strictjson.AppendString(append(dst, '{'), l.field)
 	dst = append(dst, ':', '[')
@@ -201,5 +190,4 @@ func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (l listResult) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil) }

@@ -73,10 +73,7 @@ type ResourceHandler func(ctx context.Context, uri string, variables map[string]
 
 // NotFound is the error for a resource that is not there.
 func NotFound(uri string) error {
-	data, err := strictjson.Marshal(map[string]string{"uri": uri})
-	if err != nil {
-		data = nil
-	}
+	data, _ := strictjson.Marshal(map[string]string{"uri": uri}) // a string, which cannot fail
 	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}
 }
 
@@ -88,7 +85,6 @@ type resourceWire struct {
 	Meta     Meta    `json:"_meta,omitempty"`
 }
 
-// MarshalJSON implements json.Marshaler.
 func (c ResourceContents) MarshalJSON() ([]byte, error) {
 	wire := resourceWire{URI: c.URI, MIMEType: c.MIMEType, Meta: c.Meta}
 	if c.Blob != nil {
@@ -99,7 +95,6 @@ func (c ResourceContents) MarshalJSON() ([]byte, error) {
 	return strictjson.Marshal(wire)
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (c *ResourceContents) UnmarshalJSON(raw []byte) error {
 	var wire resourceWire
 	if err := strictjson.Unmarshal(raw, &wire); err != nil {
@@ -147,11 +142,10 @@ type resource struct {
 type template struct {
 	ResourceTemplate
 	descriptions
-	pace     jsonrpc.Pace
-	uri      *uriTemplate
-	input    *textInput // nil if there is no schema
-	handler  ResourceHandler
-	complete Completer // if set
+	pace    jsonrpc.Pace
+	uri     *uriTemplate
+	input   *textInput
+	handler ResourceHandler
 }
 
 func newResource(r Resource, h ResourceHandler) (*resource, error) {
@@ -192,8 +186,8 @@ type uriParams struct {
 	URI *string `json:"uri"`
 }
 
-// lookUp finds who can read a resource: the one with just that address, else
-// the first template that it fits. It checks whether the caller may, and the variables.
+// lookUp finds the resource with that address, or else the first template that the address fits. It
+// checks whether the caller may read it, and the variables.
 func (s *Server) lookUp(ctx context.Context, uri string) (readable, error) {
 	if r, ok := s.resources.get(uri); ok {
 		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, checkScopes(ctx, r.Scopes)
@@ -301,15 +295,11 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 			return contentsOf(out)
 		}
 	}
-	return s.addTypedResource(r, reflect.TypeFor[Out](), handler)
-}
-
-func (s *Server) addTypedResource(r Resource, out reflect.Type, h ResourceHandler) error {
 	var err error
-	if r.MIMEType, err = contentType(out, r.MIMEType); err != nil {
+	if r.MIMEType, err = contentType(reflect.TypeFor[Out](), r.MIMEType); err != nil {
 		return failed("resource", r.URI, err)
 	}
-	return s.AddResource(r, h)
+	return s.AddResource(r, handler)
 }
 
 // AddResourceTemplate adds the resources whose addresses fit a pattern, and that a Go function
@@ -355,15 +345,7 @@ func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h Re
 	if err == nil {
 		err = sameNames(in, fields, t.URITemplate, made.uri.variables())
 	}
-	if err == nil {
-		err = s.templates.add(t.URITemplate, made)
-	}
-	if err != nil {
-		return failed("resource template", t.URITemplate, err)
-	}
-	s.offerChoices(made.input)
-	s.changed("resources")
-	return nil
+	return add(s, &s.templates, t.URITemplate, made, err)
 }
 
 // contentType is the MIME type of what a function reads, unless given.

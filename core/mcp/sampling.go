@@ -10,38 +10,56 @@ import (
 
 // A Sampling asks the client to have its model go on with a conversation.
 type Sampling struct {
-	Key              string // see [Ask]
-	Messages         []SamplingMessage
-	MaxTokens        int // of the answer; must be more than 0
-	SystemPrompt     string
-	Temperature      *float64
-	StopSequences    []string
-	ModelPreferences *ModelPreferences
-	Tools            []Tool // that the model may use; from revision 2025-11-25 on
-	ToolChoice       string // "auto", "required" or "none"; "" leaves it to the client
-	Metadata         Meta   // for the provider of the model
+	Key              string            `json:"-"` // see [Ask]
+	Messages         []SamplingMessage `json:"messages"`
+	MaxTokens        int               `json:"maxTokens"` // of the answer; must be more than 0
+	SystemPrompt     string            `json:"systemPrompt,omitempty"`
+	Temperature      *float64          `json:"temperature,omitempty"`
+	StopSequences    []string          `json:"stopSequences,omitempty"`
+	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
+	Metadata         Meta              `json:"metadata,omitempty"` // for the provider of the model
+	Tools            []Tool            `json:"tools,omitempty"`    // that the model may use; from revision 2025-11-25 on
+	ToolChoice       ToolChoice        `json:"toolChoice,omitzero"`
 
-	Answer SampledMessage
+	Answer SampledMessage `json:"-"`
 }
 
 // A SamplingMessage is one message of a conversation. Its content is [Text], [Image] or
 // [Audio], or [ToolUse] and [ToolUseResult]. Several blocks become several messages for clients
 // older than 2025-11-25.
 type SamplingMessage struct {
-	Role    Role
-	Content []Content
+	Role    Role   `json:"role"`
+	Content Blocks `json:"content"`
 }
 
 // A SampledMessage is what the model said.
 type SampledMessage struct {
-	Role       Role
-	Content    []Content
-	Model      string // that said it
-	StopReason string // such as endTurn, maxTokens or toolUse; may be empty
+	Role       Role   `json:"role"`
+	Content    Blocks `json:"content"`
+	Model      string `json:"model"`                // that said it
+	StopReason string `json:"stopReason,omitempty"` // such as endTurn, maxTokens or toolUse
 }
 
 // Text is the text of the blocks that are text, joined by newlines.
 func (m *SampledMessage) Text() string { return textOf(m.Content) }
+
+// A ToolChoice is "auto", "required" or "none"; "" leaves it to the client.
+type ToolChoice string
+
+type toolChoiceWire struct {
+	Mode string `json:"mode"`
+}
+
+func (c ToolChoice) MarshalJSON() ([]byte, error) {
+	return strictjson.Marshal(toolChoiceWire{string(c)})
+}
+
+func (c *ToolChoice) UnmarshalJSON(raw []byte) error {
+	var wire toolChoiceWire
+	err := strictjson.Unmarshal(raw, &wire)
+	*c = ToolChoice(wire.Mode)
+	return err
+}
 
 // ModelPreferences say what kind of model is wanted. Priorities go from 0 to 1.
 type ModelPreferences struct {
@@ -78,40 +96,12 @@ func (s *Sampling) UsesTools() bool {
 	return s.Tools != nil || s.ToolChoice != ""
 }
 
-type samplingParams struct {
-	Messages         []samplingWire    `json:"messages"`
-	MaxTokens        int               `json:"maxTokens"`
-	SystemPrompt     string            `json:"systemPrompt,omitempty"`
-	Temperature      *float64          `json:"temperature,omitempty"`
-	StopSequences    []string          `json:"stopSequences,omitempty"`
-	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
-	Metadata         Meta              `json:"metadata,omitempty"`
-	Tools            []Tool            `json:"tools,omitempty"`
-	ToolChoice       toolChoice        `json:"toolChoice,omitzero"`
-}
-
-type toolChoice struct {
-	Mode string `json:"mode"`
-}
-
-type samplingWire struct {
-	Role    Role      `json:"role"`
-	Content oneOrMore `json:"content"`
-}
-
 func (s *Sampling) request(r Revision) (string, any, error) {
 	if s.MaxTokens <= 0 {
 		return "", nil, errors.New("MaxTokens must be more than 0")
 	}
-	p := samplingParams{
-		MaxTokens:        s.MaxTokens,
-		SystemPrompt:     s.SystemPrompt,
-		Temperature:      s.Temperature,
-		StopSequences:    s.StopSequences,
-		ModelPreferences: s.ModelPreferences,
-		Metadata:         s.Metadata,
-		ToolChoice:       toolChoice{s.ToolChoice},
-	}
+	p := *s
+	p.Messages, p.Tools = nil, nil
 	for _, t := range s.Tools {
 		if t.InputSchema == nil {
 			t.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -129,11 +119,11 @@ func (s *Sampling) request(r Revision) (string, any, error) {
 		case err != nil:
 			return "", nil, err
 		case len(blocks) > 1 && r >= Revision20251125:
-			p.Messages = append(p.Messages, samplingWire{m.Role, blocks})
+			p.Messages = append(p.Messages, SamplingMessage{m.Role, blocks})
 			continue
 		}
 		for _, block := range blocks {
-			p.Messages = append(p.Messages, samplingWire{m.Role, oneOrMore{block}})
+			p.Messages = append(p.Messages, SamplingMessage{m.Role, Blocks{block}})
 		}
 	}
 	if len(p.Messages) == 0 {
@@ -159,43 +149,22 @@ func maySample(block Content, r Revision) error {
 	return fmt.Errorf("a message to a model cannot hold %T in revision %s", block, r)
 }
 
-// UnmarshalJSON reads the params of sampling/createMessage.
-func (s *Sampling) UnmarshalJSON(params []byte) error {
-	var p samplingParams
-	if err := strictjson.Unmarshal(params, &p); err != nil {
-		return err
-	}
-	*s = Sampling{
-		MaxTokens: p.MaxTokens, SystemPrompt: p.SystemPrompt, Temperature: p.Temperature, StopSequences: p.StopSequences,
-		ModelPreferences: p.ModelPreferences, Metadata: p.Metadata, Tools: p.Tools, ToolChoice: p.ToolChoice.Mode,
-	}
-	for i, m := range p.Messages {
-		if m.Content == nil {
-			return fmt.Errorf("messages[%d].content: must be a block or several", i)
-		}
-		s.Messages = append(s.Messages, SamplingMessage{m.Role, m.Content})
-	}
-	return nil
-}
+// Blocks are the content of a message to or from a model. A single one stands by itself in JSON.
+type Blocks []Content
 
-// oneOrMore is the content of a message to or from a model: a block, or several.
-type oneOrMore []Content
-
-// MarshalJSON implements [json.Marshaler].
-func (c oneOrMore) MarshalJSON() ([]byte, error) {
+func (c Blocks) MarshalJSON() ([]byte, error) {
 	if len(c) == 1 {
 		return c[0].MarshalJSON()
 	}
 	return appendContent(nil, c)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
-func (c *oneOrMore) UnmarshalJSON(raw []byte) (err error) {
+func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 	switch strictjson.First(raw) {
 	case '[':
 		*c, err = decodeList(raw)
 	case '{':
-		*c = make(oneOrMore, 1)
+		*c = make(Blocks, 1)
 		(*c)[0], err = decodeContent(raw)
 	default:
 		err = errors.New("must be a block or several")
@@ -208,38 +177,28 @@ func (c *oneOrMore) UnmarshalJSON(raw []byte) (err error) {
 	return err
 }
 
-type sampledWire struct {
-	Role       Role      `json:"role"`
-	Content    oneOrMore `json:"content"`
-	Model      string    `json:"model"`
-	StopReason string    `json:"stopReason,omitempty"`
-}
-
-// MarshalJSON writes the result of sampling/createMessage.
-func (m SampledMessage) MarshalJSON() ([]byte, error) {
-	return strictjson.Marshal(sampledWire{m.Role, m.Content, m.Model, m.StopReason})
-}
-
 func (s *Sampling) answer(raw json.RawMessage) error {
-	var wire sampledWire
-	if err := strictjson.Unmarshal(raw, &wire); err != nil {
+	var said SampledMessage
+	if err := strictjson.Unmarshal(raw, &said); err != nil {
 		return err
 	}
-	if wire.Role != RoleUser && wire.Role != RoleAssistant {
-		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(wire.Role)))
+	if said.Role != RoleUser && said.Role != RoleAssistant {
+		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(said.Role)))
 	}
-	if wire.Content == nil {
+	if said.Content == nil {
 		return errors.New("content: must be a block or several")
 	}
-	for i, block := range wire.Content {
-		if use, ok := block.(ToolUse); ok && (use.ID == "" || use.Name == "") {
-			return fmt.Errorf("content[%d] must have an id and a name", i)
-		}
-		if _, ok := block.(ToolUseResult); ok {
+	for i, block := range said.Content {
+		switch use := block.(type) {
+		case ToolUse:
+			if use.ID == "" || use.Name == "" {
+				return fmt.Errorf("content[%d] must have an id and a name", i)
+			}
+		case ToolUseResult:
 			return fmt.Errorf("content[%d]: a model does not answer with the result of a tool", i)
 		}
 	}
-	s.Answer = SampledMessage{wire.Role, wire.Content, wire.Model, wire.StopReason}
+	s.Answer = said
 	return nil
 }
 
@@ -261,7 +220,6 @@ type ToolUseResult struct {
 	Meta              Meta            `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 	type fields ToolUseResult
 	var wire struct {
@@ -285,7 +243,6 @@ func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 func (c ToolUse) forRevision(Revision) Content       { return c }
 func (c ToolUseResult) forRevision(Revision) Content { return c }
 
-// MarshalJSON implements [json.Marshaler].
 func (c ToolUse) MarshalJSON() ([]byte, error) {
 	type fields ToolUse
 	if c.Input == nil {
@@ -294,7 +251,6 @@ func (c ToolUse) MarshalJSON() ([]byte, error) {
 	return withType("tool_use", fields(c))
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (c ToolUseResult) MarshalJSON() ([]byte, error) {
 	type fields ToolUseResult
 	c.Content = append([]Content{}, c.Content...) // never nil: the field is required

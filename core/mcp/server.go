@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"reflect"
 	"sync"
@@ -57,19 +56,13 @@ type Options struct {
 // goroutines, before and while it serves. Clients are notified about components that are added or
 // removed.
 type Server struct {
-	info         Implementation
-	instructions string
-	hook         Hook
-	pageSize     int
-	grace        time.Duration
-	maxMessage   int
-	log          *slog.Logger
-	lists        Cache
-	card         json.RawMessage // the name that results are signed with
-	methods      map[string]method
-	ordered      map[string]bool // methods that are served before the next message is read
-	states       *stateKeeper
-	provided     atomic.Pointer[context.Context] // of which calls have the values
+	info     Implementation
+	o        Options
+	card     json.RawMessage // the name that results are signed with
+	methods  map[string]method
+	ordered  map[string]bool // methods that are served before the next message is read
+	states   *stateKeeper
+	provided atomic.Pointer[context.Context] // of which calls have the values
 
 	tools     registry[*tool]
 	resources registry[*resource]
@@ -93,19 +86,17 @@ func NewServer(info Implementation, o Options) *Server {
 		o.Logger = slog.Default()
 	}
 	s := &Server{
-		info:         info,
-		instructions: o.Instructions,
-		hook:         o.Hook,
-		pageSize:     o.PageSize,
-		grace:        o.Grace,
-		maxMessage:   o.MaxMessage,
-		log:          o.Logger,
-		lists:        o.Lists,
-		states:       newStateKeeper(o.StateKey),
-		watchers:     make(map[*changes]struct{}),
-		offers:       map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
+		info:      info,
+		o:         o,
+		states:    newStateKeeper(o.StateKey),
+		tools:     registry[*tool]{what: "tool", kind: "tools"},
+		resources: registry[*resource]{what: "resource", kind: "resources"},
+		templates: registry[*template]{what: "resource template", kind: "resources"},
+		prompts:   registry[*prompt]{what: "prompt", kind: "prompts"},
+		watchers:  make(map[*changes]struct{}),
+		offers:    map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
-	s.card, _ = Implementation{Name: info.Name, Title: info.Title, Version: info.Version}.AppendJSON(nil) // strings, which cannot fail
+	s.card, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version}) // strings, which cannot fail
 	s.methods = s.methodTable()
 	s.ordered = map[string]bool{"initialize": true}
 	for name, m := range s.methods {
@@ -121,38 +112,39 @@ func NewServer(info Implementation, o Options) *Server {
 // exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	made, err := newTool(t, h)
+	return add(s, &s.tools, t.Name, made, err)
+}
+
+// add adds a component, unless err says why it could not be made.
+func add[T listed](s *Server, to *registry[T], name string, item T, err error) error {
 	if err == nil {
-		err = s.tools.add(t.Name, made)
+		err = to.add(name, item)
 	}
 	if err != nil {
-		return fmt.Errorf("add tool %s: %w", t.Name, err)
+		return failed(to.what, name, err)
 	}
-	s.changed("tools")
+	if c, ok := any(item).(completable); ok && c.completes() {
+		s.offer("completions")
+	}
+	s.changed(to.kind)
 	return nil
 }
 
-// RemoveTool takes a tool back and reports whether it was there.
+// RemoveTool removes a tool, and reports whether it existed.
 func (s *Server) RemoveTool(name string) bool {
-	return s.removed("tools", s.tools.remove(name))
+	return remove(s, &s.tools, name)
 }
 
 // AddResource adds a resource under its address. See the function [AddResource] for one that is
 // read by a Go function.
 func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	made, err := newResource(r, h)
-	if err == nil {
-		err = s.resources.add(r.URI, made)
-	}
-	if err != nil {
-		return fmt.Errorf("add resource %s: %w", r.URI, err)
-	}
-	s.changed("resources")
-	return nil
+	return add(s, &s.resources, r.URI, made, err)
 }
 
-// RemoveResource takes a resource back and reports whether it was there.
+// RemoveResource removes a resource, and reports whether it existed.
 func (s *Server) RemoveResource(uri string) bool {
-	return s.removed("resources", s.resources.remove(uri))
+	return remove(s, &s.resources, uri)
 }
 
 // AddResourceTemplate adds the resources whose addresses fit a pattern. See the function
@@ -161,68 +153,54 @@ func (s *Server) RemoveResource(uri string) bool {
 // at the end for optional parameters of a query.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
-	if err == nil {
-		err = s.templates.add(t.URITemplate, made)
-	}
-	if err != nil {
-		return fmt.Errorf("add resource template %s: %w", t.URITemplate, err)
-	}
-	s.offerChoices(made.input)
-	s.changed("resources")
-	return nil
+	return add(s, &s.templates, t.URITemplate, made, err)
 }
 
-// RemoveResourceTemplate takes a template back and reports whether it was there.
+// RemoveResourceTemplate removes a resource template, and reports whether it existed.
 func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
-	return s.removed("resources", s.templates.remove(uriTemplate))
+	return remove(s, &s.templates, uriTemplate)
 }
 
 // AddPrompt adds a prompt whose handler takes its arguments as text. See the function [AddPrompt]
 // for one that is a Go function.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	made, err := newPrompt(p, h)
-	if err == nil {
-		err = s.prompts.add(p.Name, made)
-	}
-	if err != nil {
-		return fmt.Errorf("add prompt %s: %w", p.Name, err)
-	}
-	s.offerChoices(made.input)
-	s.changed("prompts")
-	return nil
+	return add(s, &s.prompts, p.Name, made, err)
 }
 
-// RemovePrompt takes a prompt back and reports whether it was there.
+// RemovePrompt removes a prompt, and reports whether it existed.
 func (s *Server) RemovePrompt(name string) bool {
-	return s.removed("prompts", s.prompts.remove(name))
+	return remove(s, &s.prompts, name)
 }
 
-// removed tells the clients that a list has changed, if it has.
-func (s *Server) removed(kind string, was bool) bool {
-	if was {
-		s.changed(kind)
+func remove[T listed](s *Server, from *registry[T], name string) bool {
+	existed := from.remove(name)
+	if existed {
+		s.changed(from.kind)
 	}
-	return was
+	return existed
 }
 
 // ResourceUpdated tells the clients that have subscribed to a resource that it has changed.
 func (s *Server) ResourceUpdated(uri string) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for w := range s.watchers {
-		w.update(uri)
-	}
+	s.ResourcesUpdated(func(other string) bool { return other == uri })
 }
 
 // ResourcesUpdated is [Server.ResourceUpdated] for all addresses that fit, such as those of one
-// template. It is asked about addresses that clients have subscribed to, and is not to call the
+// template. fits is called with addresses that clients have subscribed to. It must not call the
 // server.
 func (s *Server) ResourcesUpdated(fits func(uri string) bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for w := range s.watchers {
-		w.updateAll(fits)
+		w.update(fits)
 	}
+}
+
+func (s *Server) offer(capability string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offers[capability] = true
 }
 
 // changed tells the clients that a list has changed; its kind is offered from now on.
@@ -235,21 +213,20 @@ func (s *Server) changed(kind string) {
 	}
 }
 
-// Serve holds a conversation with the client at the other end of t, until the client
-// has no more to say, ctx ends or the transport breaks. Calls in flight get
-// the grace to finish. It returns an error only for the third of these.
+// Serve serves the client at the other end of t until the client closes the connection, ctx ends or
+// the transport fails. Calls in flight may finish within the grace. It returns an error only if the
+// transport failed.
 func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
-	session := s.newSession(t, jsonrpc.Options{Grace: s.grace})
+	session := s.newSession(t, jsonrpc.Options{Grace: s.o.Grace})
 	s.watch(session.changes)
 	defer s.unwatch(session.changes)
 	return session.conn.Run(ctx)
 }
 
-// newSession returns a session over t, which is not told of changes before the server watches those
-// for it.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
-	session := &Session{server: s, log: s.log, ending: make(chan struct{})}
-	o.Append, o.Ordered, o.Ending, o.Logger = session.handle, s.ordered, session.end, s.log
+	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
+	o.Handle, o.Ordered, o.Ending, o.Logger = session.handle, s.ordered, session.end, s.o.Logger
+	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
 	session.changes = sessionChanges(session)
 	session.changes.begin()
@@ -257,22 +234,16 @@ func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 }
 
 // MaxMessage returns the size limit of a message, in bytes.
-func (s *Server) MaxMessage() int { return s.maxMessage }
+func (s *Server) MaxMessage() int { return s.o.MaxMessage }
 
-// A method is one row of the table: what a request of that name does, in
-// whatever revision it came.
+// A method is one row of the table of methods, for all revisions.
 type method struct {
-	run func(ctx context.Context, c *Call) (any, error)
-	// ordered methods are served in the order of messages; others may run concurrently.
-	ordered bool
-	// capability is what the server must have offered; "" means nothing.
-	capability string
-	// in is the era that has the method, if not both do.
-	in era
-	// cached results tell a client of the stateless era how long they hold.
-	cached bool
-	// asks allows its handlers to answer with questions in the stateless era.
-	asks bool
+	run        func(ctx context.Context, c *Call) (any, error)
+	ordered    bool   // it is served in the order of messages; others may run concurrently
+	capability string // that the server must have offered, if any
+	in         era    // that has the method, if not both do
+	cached     bool   // its results tell a client of the stateless era how long they hold
+	asks       bool   // its handlers may answer with questions in the stateless era
 }
 
 // An era is one of the two ways in which revisions of the protocol work.
@@ -307,7 +278,7 @@ func (s *Server) methodTable() map[string]method {
 func ping(context.Context, *Call) (any, error) { return struct{}{}, nil }
 
 func typed[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
-	decoder := strictjson.NewValueDecoder(reflect.TypeFor[P]())
+	decoder := strictjson.NewDecoder(reflect.TypeFor[P]())
 	return func(ctx context.Context, c *Call) (any, error) {
 		p := new(P)
 		if c.Params != nil {

@@ -27,20 +27,11 @@ const (
 )
 
 func (s State) String() string {
-	switch s {
-	case Created:
-		return "created"
-	case Initializing:
-		return "initializing"
-	case Operating:
-		return "operating"
-	}
-	return "shutdown"
+	return []string{"created", "initializing", "operating", "shutdown"}[s]
 }
 
-// A Session is the conversation with one client, from its handshake to its end. The
-// requests of a revision without a handshake come over the same connection and are
-// not part of it.
+// A Session is the conversation with one client, from its handshake to its end. Requests of a
+// revision without a handshake come over the same connection and are not part of it.
 type Session struct {
 	server    *Server
 	conn      *jsonrpc.Conn
@@ -60,13 +51,8 @@ type agreement struct {
 	offered  Capabilities // of the server, as this client was told
 }
 
-// agreement is never nil; before initialize nothing is in it.
-func (s *Session) agreement() *agreement {
-	if a := s.agreed.Load(); a != nil {
-		return a
-	}
-	return &agreement{}
-}
+// agreement returns an empty one before initialize.
+func (s *Session) agreement() *agreement { return s.agreed.Load() }
 
 // State returns how far the session has come.
 func (s *Session) State() State { return State(s.state.Load()) }
@@ -86,16 +72,16 @@ func (s *Session) end() {
 	close(s.ending)
 }
 
-// handle handles every message of the client, and appends the result of a request to dst. This is
-// the one place where the eras of the protocol are distinguished: a request that names its revision
-// is stateless, any other belongs to a session. Methods do not know which one they serve.
+// handle handles every message of the client. This is the one place where the eras of the protocol
+// are distinguished: a request that names its revision is stateless, any other belongs to a
+// session. Methods do not know which one they serve.
 //
 // A tools/call passes these functions: newCall reads its params, handshakeRequest or
 // statelessRequest checks that it may be served, serve calls the hook, run the method, callTool the
 // handler of the tool, render and AppendJSON write the result.
-func (s *Session) handle(ctx context.Context, req *jsonrpc.Request, dst []byte) ([]byte, error) {
+func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
 	if req.IsNotification() {
-		return dst, s.notified(req)
+		return nil, s.notified(req)
 	}
 	var intro introduction
 	call, err := s.newCall(ctx, req, &intro)
@@ -103,30 +89,12 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request, dst []byte) 
 		if s.stateless {
 			err = &StatelessError{Err: err, Malformed: true}
 		}
-		return dst, err
+		return nil, err
 	}
-	var result any
 	if intro.version != nil || s.stateless {
-		result, err = s.statelessRequest(call, &intro)
-	} else {
-		result, err = s.handshakeRequest(call)
+		return s.statelessRequest(call, &intro)
 	}
-	if err != nil {
-		return dst, err
-	}
-	switch r := result.(type) {
-	case jsonrpc.Appender:
-		dst, err = r.AppendJSON(dst)
-	case json.RawMessage:
-		dst, err = append(dst, r...), strictjson.Check(r)
-	default:
-		dst, err = strictjson.Append(dst, r)
-	}
-	if err != nil {
-		s.log.Error("encode a result", "method", call.Method, "error", err)
-		return dst, fmt.Errorf("encoding the result of %s: %w", call.Method, err)
-	}
-	return dst, nil
+	return s.handshakeRequest(call)
 }
 
 // serve runs a method for a call, with the hook around it. A refusal, if there is one, replaces the
@@ -134,7 +102,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request, dst []byte) 
 func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
-	if hook := s.server.hook; hook != nil {
+	if hook := s.server.o.Hook; hook != nil {
 		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
 		if errors.Is(err, errOpen) {
 			result, err = call.openQuestions() // the hook's own
@@ -151,15 +119,10 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	case rendered:
 		return r.render(call)
 	}
-	if s.server.hook != nil {
-		return asObject(call, result)
+	if s.server.o.Hook == nil {
+		return result, nil
 	}
-	return result, nil
-}
-
-// asObject encodes a result that a hook may have made, and refuses what is no object.
-func asObject(call *Call, result any) (json.RawMessage, error) {
-	raw, err := encode(result)
+	raw, err := encode(result) // the hook may have made it
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("encoding the result of %s: %w", call.Method, err)
@@ -179,8 +142,7 @@ type cancelledParams struct {
 	Reason    string          `json:"reason"`
 }
 
-// notified takes a notification. What it does not know it ignores: peers may
-// speak of things that we do not take part in.
+// notified takes a notification, and ignores unknown ones.
 func (s *Session) notified(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":
@@ -203,17 +165,14 @@ func (s *Session) notified(req *jsonrpc.Request) error {
 	return nil
 }
 
-// notify tells the client something. A connection that is gone is no news to
-// the handler that wanted to speak; it learns of it by its context.
+// notify sends a notification. Handlers learn by their context that the connection is gone.
 func (s *Session) notify(ctx context.Context, method string, params any) {
 	if err := s.conn.Notify(ctx, method, params); err != nil {
 		s.log.Debug("notifying the client", "method", method, "error", err)
 	}
 }
 
-// A Responder is what a transport hands in with a message, see [Session.Receive]. It sends the
-// response and what belongs to the request before it, and answers the questions that only the
-// transport can.
+// A Responder is what a transport hands in with a message, see [Session.Receive].
 type Responder interface {
 	jsonrpc.Responder
 
@@ -301,11 +260,8 @@ func (c *Call) HasTarget() bool { return strictjson.First(c.target) == '"' }
 // values. The value of a missing argument is nil.
 func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
 	return func(yield func(HeaderArgument, json.RawMessage) bool) {
-		if c.Method != "tools/call" {
-			return
-		}
 		t, ok := c.via.server.tools.get(c.Target)
-		if !ok {
+		if !ok || c.Method != "tools/call" {
 			return
 		}
 		for _, a := range t.headerArguments {

@@ -10,15 +10,12 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// ServeStdio serves the client that started this process, over standard input and
-// output, until the client closes the input or the process is told to stop by an
-// interrupt or SIGTERM. Calls in flight then get the grace to finish; a second
-// signal ends the process at once. The error is nil for either end.
+// ServeStdio serves the client that started this process, over standard input and output, until the
+// client closes the input, or on an interrupt or SIGTERM; it then returns nil. Calls in flight may
+// finish within the grace. A second signal ends the process at once.
 //
-// out is standard output: os.Stdout, or, in a program that imports package stdout, the
-// file that it kept. It carries messages of the protocol alone: from here to the end
-// of the process, whatever else is printed to os.Stdout goes to standard error, and
-// whoever reads os.Stdin finds it empty.
+// out is os.Stdout or, in a program that imports package stdout, the file that it kept. From here on,
+// what else is printed to os.Stdout goes to standard error, and os.Stdin is empty.
 func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	in, err := takeStdin()
 	if err == nil && out == os.Stdout {
@@ -31,5 +28,5 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	outliveClient()
-	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.maxMessage}))
+	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.o.MaxMessage}))
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A client is told of changes once there has been none for settle, and in any
-// case latest after the first: long enough for a program that registers many things
-// at once, too short to notice.
+// A client is told of changes once there has been none for settle, or latest after the first: long
+// enough for a program that registers many components at once.
 const (
 	settle = 10 * time.Millisecond
 	latest = 200 * time.Millisecond
@@ -56,26 +55,16 @@ func (c *changes) list(kind string) {
 	c.schedule()
 }
 
-func (c *changes) update(uri string) {
+// update notes that the resources have changed that the client has subscribed to and that fit.
+func (c *changes) update(fits func(uri string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.subscribed[uri] {
-		c.updated[uri] = true
-		c.schedule()
-	}
-}
-
-// updateAll notes that all resources have changed that the client wants to know of and that fit.
-func (c *changes) updateAll(fits func(uri string) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	some := false
 	for uri := range c.subscribed {
 		if fits(uri) {
-			c.updated[uri], some = true, true
+			c.updated[uri] = true
 		}
 	}
-	if some {
+	if len(c.updated) > 0 {
 		c.schedule()
 	}
 }
@@ -155,8 +144,8 @@ func (c *changes) close() {
 	}
 }
 
-// sessionChanges are those that the client of a session is told of: of the lists that it was
-// offered, once its session operates. Before and after it has no use for them.
+// sessionChanges tell the client of a session about the lists that it was offered, while the session
+// operates.
 func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
 		return s.agreement().offered.Has(kind)
@@ -194,38 +183,11 @@ type notificationFilter struct {
 }
 
 func (f notificationFilter) wants(kind string) bool {
-	switch kind {
-	case "tools":
-		return f.Tools
-	case "prompts":
-		return f.Prompts
-	case "resources":
-		return f.Resources
-	}
-	return false
+	return kind == "tools" && f.Tools || kind == "prompts" && f.Prompts || kind == "resources" && f.Resources
 }
 
 type listenParams struct {
 	Notifications *notificationFilter `json:"notifications"`
-}
-
-// subscriptionMeta says to which subscription a message belongs.
-type subscriptionMeta struct {
-	ID jsonrpc.ID `json:"io.modelcontextprotocol/subscriptionId"`
-}
-
-type acknowledgedParams struct {
-	Meta          subscriptionMeta   `json:"_meta"`
-	Notifications notificationFilter `json:"notifications"`
-}
-
-type listenedParams struct {
-	Meta subscriptionMeta `json:"_meta"`
-	URI  string           `json:"uri,omitempty"`
-}
-
-type listenResult struct {
-	Meta subscriptionMeta `json:"_meta"`
 }
 
 // listen tells the client of changes until it cancels the request, its credentials or the
@@ -236,9 +198,13 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications, which says what to tell of")
 	}
 	granted := s.grant(ctx, *p.Notifications)
-	meta := subscriptionMeta{c.req.ID}
+	meta := Meta{metaPrefix + "subscriptionId": c.req.ID}
 	listener := newChanges(granted.wants, func(method, uri string) {
-		c.tell(method, listenedParams{meta, uri})
+		params := map[string]any{"_meta": meta}
+		if uri != "" {
+			params["uri"] = uri
+		}
+		c.tell(method, params)
 	})
 	cost := 0
 	for _, uri := range granted.URIs {
@@ -251,7 +217,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	}
 	s.watch(listener)
 	defer s.unwatch(listener)
-	c.tell("notifications/subscriptions/acknowledged", acknowledgedParams{meta, granted})
+	c.tell("notifications/subscriptions/acknowledged", map[string]any{"_meta": meta, "notifications": granted})
 	listener.begin()
 	c.req.Release() // and not before: what comes next may change something
 	known, stop := auth.UntilExpiry(ctx)
@@ -267,13 +233,12 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 			return nil, context.Cause(ctx)
 		}
 	}
-	if c.responder != nil {
-		return listenResult{meta}, nil // and the stream ends
+	if c.responder == nil { // where there is one, its stream ends
+		c.req.AfterAnswer(func() {
+			c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID, "reason": "the server is shutting down"})
+		})
 	}
-	c.req.AfterAnswer(func() {
-		c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID, "reason": "the server is shutting down"})
-	})
-	return listenResult{meta}, nil
+	return map[string]any{"_meta": meta}, nil
 }
 
 // grant is what of a client's wishes can be fulfilled.

@@ -33,27 +33,6 @@ type Tool struct {
 	OwnSchema bool `json:"-"`
 }
 
-// AppendJSON appends the tool as JSON.
-func (t Tool) AppendJSON(dst []byte) ([]byte, error) {
-	var o object
-	o.text("name", t.Name)
-	o.optional("title", t.Title)
-	o.optional("description", t.Description)
-	o.raw("inputSchema", t.InputSchema)
-	o.raw("outputSchema", t.OutputSchema)
-	var errs [3]error
-	if t.Annotations != nil {
-		errs[0] = o.any("annotations", t.Annotations)
-	}
-	if len(t.Icons) > 0 {
-		errs[1] = o.any("icons", t.Icons)
-	}
-	if len(t.Meta) > 0 {
-		errs[2] = o.any("_meta", t.Meta)
-	}
-	return o.appendTo(dst), errors.Join(errs[:]...)
-}
-
 // ToolAnnotations are hints about what a tool does, for clients that want to warn or ask.
 // A nil hint leaves it to the protocol's default.
 type ToolAnnotations struct {
@@ -70,8 +49,7 @@ type ToolAnnotations struct {
 // What it returns is not changed, and may be returned again. The context leads to the [Call].
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
 
-// A ToolResult is what a tool gives back. If it has structured content alone, clients are sent
-// that as text too: not all of them, nor all models, read anything else.
+// A ToolResult is what a tool returns. Structured content alone is sent as text too.
 type ToolResult struct {
 	Content           []Content
 	StructuredContent json.RawMessage // nil if there is none
@@ -119,7 +97,6 @@ func (r *ToolResult) Decode(v any) error {
 	return strictjson.Unmarshal(r.StructuredContent, v)
 }
 
-// AppendJSON appends the result as JSON.
 func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
 	if r.StructuredContent != nil {
 		if err := strictjson.Check(r.StructuredContent); err != nil {
@@ -132,7 +109,6 @@ func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
 // A checkedResult is one whose structured content is known to be good JSON.
 type checkedResult struct{ *ToolResult }
 
-// AppendJSON appends the result as JSON.
 func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
 	var err error
 	if len(r.Content) == 0 && r.StructuredContent != nil {
@@ -157,10 +133,8 @@ func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (r ToolResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	*r = ToolResult{}
 	if strictjson.First(raw) != '{' {
@@ -183,10 +157,6 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 		}
 		return nil
 	})
-}
-
-func same(a, b []byte) bool {
-	return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0]
 }
 
 func (t Tool) forRevision(r Revision) Tool {
@@ -224,7 +194,7 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	}
 	known := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
 	if known && c.Revision >= Revision20251125 {
-		if same(r.StructuredContent, c.checked) {
+		if own := r.StructuredContent; len(own) > 0 && len(own) == len(c.checked) && &own[0] == &c.checked[0] {
 			return checkedResult{r}, nil
 		}
 		return r, nil
@@ -347,9 +317,8 @@ func (t *tool) checkOutput(c *Call, result *ToolResult) error {
 	return fmt.Errorf("the tool %s returned what its output schema does not allow:\n%w%s", t.Name, err, hint)
 }
 
-// A ScopeError says that who calls is known and may not: the call needs scopes that their token
-// does not have. A handler may return one too, where what is needed depends on what it is asked
-// for.
+// A ScopeError says that a call needs scopes that the caller's token does not have. A handler may
+// return one too.
 type ScopeError struct {
 	Needed []string // all that the call needs
 }
@@ -361,7 +330,6 @@ func (e *ScopeError) Error() string {
 // Unwrap is what the client is told.
 func (e *ScopeError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", e) }
 
-// checkScopes refuses who is known and lacks one of the scopes that are needed.
 func checkScopes(ctx context.Context, needed []string) error {
 	if len(needed) > 0 && !auth.From(ctx).May(needed...) {
 		return &ScopeError{needed}
@@ -369,7 +337,7 @@ func checkScopes(ctx context.Context, needed []string) error {
 	return nil
 }
 
-// ToolScopes are the scopes that each tool needs that is offered now, by its name.
+// ToolScopes returns the scopes that the tools need, by name.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}
 	s.tools.find(func(t *tool) bool {

@@ -60,27 +60,16 @@ type typedTool struct {
 // generates one for each function, so it is small.
 type typedCall func(ctx context.Context, in any) (any, error)
 
-func newTypedTool(f any, call typedCall) typedTool {
-	t := reflect.TypeOf(f)
-	if reflect.ValueOf(f).IsNil() {
-		call = nil
-	}
-	return typedTool{t.In(1), t.Out(0), call}
-}
-
 type inferrer func(reflect.Type, schema.Direction) (json.RawMessage, error)
 
 // addTyped adds the tool that calls f, for the caller of its caller. infer is nil for derived code.
 func (s *Server) addTyped(t Tool, f any, call typedCall, infer inferrer) error {
-	made, err := newTypedTool(f, call).tool(t, infer)
-	if err == nil {
-		err = s.tools.add(t.Name, made)
+	signature := reflect.TypeOf(f)
+	if reflect.ValueOf(f).IsNil() {
+		call = nil
 	}
-	if err != nil {
-		return failed("tool", t.Name, err)
-	}
-	s.changed("tools")
-	return nil
+	made, err := typedTool{signature.In(1), signature.Out(0), call}.tool(t, infer)
+	return add(s, &s.tools, t.Name, made, err)
 }
 
 // isDerived reports whether AddPrompt, or a function like it, was called by derived code whose
@@ -96,11 +85,11 @@ func isDerived(ownSchema bool) bool {
 // A misfit is a schema that does not fit the Go type it is for.
 type misfit struct{ error }
 
-// failed is the error of AddTool, or of a function like it. If derived code called that, a misfit
-// means that the code is stale.
+// failed is the error of add. If derived code called AddTool, or a function like it, a misfit means
+// that the code is stale.
 func failed(kind, name string, err error) error {
 	if wrong, ok := errors.AsType[misfit](err); ok {
-		if _, file, _, _ := runtime.Caller(3); strings.HasSuffix(file, "_gen.go") {
+		if _, file, _, _ := runtime.Caller(4); strings.HasSuffix(file, "_gen.go") {
 			return fmt.Errorf("%s is stale: %w; run petrock sync", filepath.Base(file), wrong)
 		}
 	}
@@ -179,7 +168,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		return nil, err
 	}
 	isText := f.output() == reflect.TypeFor[string]()
-	decoder := strictjson.NewValueDecoder(f.in)
+	decoder := strictjson.NewDecoder(f.in)
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
 		pointer := reflect.New(f.in)
 		pointer.Elem().Set(defaults)
@@ -224,41 +213,40 @@ func compileInput(raw json.RawMessage) (*schema.Schema, error) {
 	return s, nil
 }
 
-// A textInput is what the arguments of a prompt, or the variables of a template, must be
-// beyond being text. The nil one allows everything.
+// A textInput is what the arguments of a prompt, or the variables of a template, must be beyond
+// being text, and what completes them.
 type textInput struct {
-	schema  *schema.Schema
-	choices map[string][]string // the values of those that have an enum
+	schema   *schema.Schema // nil allows everything
+	complete Completer      // by the enums of the schema, unless another is set; may be nil
 }
 
 func newTextInput(raw json.RawMessage) (*textInput, error) {
+	in := &textInput{}
 	if raw == nil {
-		return nil, nil
+		return in, nil
 	}
-	s, err := compileInput(raw)
-	if err != nil {
+	var err error
+	if in.schema, err = compileInput(raw); err != nil {
 		return nil, err
 	}
-	in := &textInput{s, make(map[string][]string)}
-	for _, p := range s.Properties() {
-		if choices := s.Choices(p.Name); choices != nil {
-			in.choices[p.Name] = choices
+	choices := make(map[string][]string)
+	for _, p := range in.schema.Properties() {
+		if p.Choices != nil {
+			choices[p.Name] = p.Choices
+		}
+	}
+	if len(choices) > 0 {
+		in.complete = func(_ context.Context, argument, prefix string, _ map[string]string) ([]string, error) {
+			isOther := func(choice string) bool { return !strings.HasPrefix(choice, prefix) }
+			return slices.DeleteFunc(slices.Clone(choices[argument]), isOther), nil
 		}
 	}
 	return in, nil
 }
 
-func (in *textInput) arguments() []PromptArgument {
-	var all []PromptArgument
-	for _, p := range in.schema.Properties() {
-		all = append(all, PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
-	}
-	return all
-}
-
 // check reports what is wrong with values, which are what of name.
 func (in *textInput) check(what, name string, values map[string]string) error {
-	if in == nil {
+	if in.schema == nil {
 		return nil
 	}
 	if err := in.schema.Validate(textObject(values)); err != nil {
@@ -267,35 +255,22 @@ func (in *textInput) check(what, name string, values map[string]string) error {
 	return nil
 }
 
-func (in *textInput) hasChoices() bool { return in != nil && len(in.choices) > 0 }
+// A completable component may suggest values for its arguments.
+type completable interface{ completes() bool }
 
-// completer is set, if it is, or else the one that offers the choices, if there are any.
-func (in *textInput) completer(set Completer) Completer {
-	if set != nil || !in.hasChoices() {
-		return set
-	}
-	return func(_ context.Context, argument, prefix string, _ map[string]string) ([]string, error) {
-		var fitting []string
-		for _, choice := range in.choices[argument] {
-			if strings.HasPrefix(choice, prefix) {
-				fitting = append(fitting, choice)
-			}
-		}
-		return fitting, nil
-	}
-}
+func (p *prompt) completes() bool   { return p.input.complete != nil }
+func (t *template) completes() bool { return t.input.complete != nil }
 
 func textObject(values map[string]string) json.RawMessage {
-	var o object
+	object := []byte{'{'}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		o.text(name, values[name])
+		object = strictjson.AppendMember(object, name, strictjson.AppendString(nil, values[name]))
 	}
-	return o.appendTo(nil)
+	return append(object, '}')
 }
 
-// Provide has handlers and hooks find more in the contexts of their calls, from now on: with is
-// given a context, and returns one with more values in it. The values are all that counts, and what
-// the context of a call has by itself comes first.
+// Provide adds values to the contexts of calls from now on: with returns its context with more values
+// in it. What the context of a call has by itself comes first.
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

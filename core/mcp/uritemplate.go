@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -60,46 +61,29 @@ func parseURITemplate(text string) (*uriTemplate, error) {
 
 // expression takes what stands between braces and returns the pattern for it.
 func (t *uriTemplate) expression(e string, last bool) (string, error) {
+	names, to, group := []string{e}, &t.names, `([^/?#]+)`
 	if list, ok := strings.CutPrefix(e, "?"); ok {
 		if !last {
 			return "", fmt.Errorf("{%s} must stand at the end", e)
 		}
-		t.query = strings.Split(list, ",")
-		return "", t.checkNames(e, t.query)
+		names, to, group = strings.Split(list, ","), &t.query, ""
+	} else if name, ok := strings.CutPrefix(e, "+"); ok {
+		names, group = []string{name}, `(.+)`
 	}
-	group := `([^/?#]+)`
-	name, reserved := strings.CutPrefix(e, "+")
-	if reserved {
-		group = `(.+)`
-	}
-	t.names = append(t.names, name)
-	return group, t.checkNames(e, []string{name})
-}
-
-func (t *uriTemplate) checkNames(expression string, names []string) error {
 	for _, name := range names {
-		if t.has(name) > 1 {
-			return fmt.Errorf("{%s}: the variable %s stands there twice", expression, name)
+		if slices.Contains(t.variables(), name) {
+			return "", fmt.Errorf("{%s}: the variable %s stands there twice", e, name)
 		}
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name == "" {
-			return fmt.Errorf("{%s} is not understood: use {name}, {+name} or, at the end, {?a,b}", expression)
+			return "", fmt.Errorf("{%s} is not understood: use {name}, {+name} or, at the end, {?a,b}", e)
 		}
+		*to = append(*to, name)
 	}
-	return nil
-}
-
-func (t *uriTemplate) has(name string) int {
-	n := 0
-	for _, v := range t.variables() {
-		if v == name {
-			n++
-		}
-	}
-	return n
+	return group, nil
 }
 
 func (t *uriTemplate) variables() []string {
-	return append(append([]string(nil), t.names...), t.query...)
+	return slices.Concat(t.names, t.query)
 }
 
 // match reports whether uri fits, and returns the values of the variables in it,

@@ -56,7 +56,7 @@ type Client struct {
 // the test. The server logs to the output of the test.
 func Serve(t testing.TB, register ...func(*mcp.Server) error) *Client {
 	t.Helper()
-	panics := &panicLog{slog.NewTextHandler(t.Output(), nil), &lastPanic{}}
+	panics := &panicLog{Handler: slog.NewTextHandler(t.Output(), nil)}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{Logger: slog.New(panics)})
 	for _, r := range register {
 		if err := r(s); err != nil {
@@ -135,20 +135,14 @@ func (c *Client) Notify(method string, params any) {
 	}
 }
 
-// must is [Client.Call] for a request that must succeed.
-func (c *Client) must(method string, params, result any) {
-	c.t.Helper()
-	if err := c.Call(method, params, result); err != nil {
-		c.t.Fatalf("%s: %v", method, err)
-	}
-}
-
 // CallTool calls a tool. Arguments are a Go value or, as a string, JSON text; nil omits them. A result
 // with IsError set is a result; an error of the protocol fails the test.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
 	c.t.Helper()
 	var result mcp.ToolResult
-	c.must("tools/call", callParams(name, arguments), &result)
+	if err := c.Call("tools/call", callParams(name, arguments), &result); err != nil {
+		c.t.Fatalf("tools/call: %v", err)
+	}
 	return &result
 }
 
@@ -268,15 +262,10 @@ func (b *inbox) take(method string) (n Notification, more <-chan struct{}, ok bo
 // A panicLog is a log handler that keeps the last panic, for the error of the call that panicked.
 type panicLog struct {
 	slog.Handler
-	last *lastPanic
-}
-
-type lastPanic struct {
 	mu   sync.Mutex
-	text string
+	last string
 }
 
-// Handle implements [slog.Handler].
 func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
 	value, at := "", ""
 	r.Attrs(func(a slog.Attr) bool {
@@ -291,20 +280,10 @@ func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
 	if at == "" {
 		return l.Handler.Handle(ctx, r)
 	}
-	l.last.mu.Lock()
-	defer l.last.mu.Unlock()
-	l.last.text = fmt.Sprintf("it panicked: %s (%s)", value, at)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = fmt.Sprintf("it panicked: %s (%s)", value, at)
 	return nil
-}
-
-// WithAttrs implements [slog.Handler].
-func (l *panicLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &panicLog{l.Handler.WithAttrs(attrs), l.last}
-}
-
-// WithGroup implements [slog.Handler].
-func (l *panicLog) WithGroup(name string) slog.Handler {
-	return &panicLog{l.Handler.WithGroup(name), l.last}
 }
 
 // take returns the last panic as text, and forgets it. It returns "" if there is none.
@@ -312,10 +291,10 @@ func (l *panicLog) take() string {
 	if l == nil {
 		return ""
 	}
-	l.last.mu.Lock()
-	defer l.last.mu.Unlock()
-	text := l.last.text
-	l.last.text = ""
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.last
+	l.last = ""
 	return text
 }
 

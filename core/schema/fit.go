@@ -55,8 +55,15 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if n.never || n.ref != nil && f.seen(pair{n, t}) {
+	compared := pair{n, t}
+	if n.never || f.done[compared] {
 		return nil
+	}
+	if n.ref != nil {
+		if f.done == nil {
+			f.done = make(map[pair]bool)
+		}
+		f.done[compared] = true
 	}
 	form := stringKind
 	if !at.quoted {
@@ -65,10 +72,9 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 	if form == 0 {
 		return nil
 	}
-	if !n.types.mayBe(form) {
-		return fmt.Errorf("%s is %v, its %v schema says %s", at, t, f.direction, list(n.types.names(), " or "))
-	}
-	if f.exact && (f.direction == Input && form == integerKind && n.types&numberKind != 0 || f.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind) {
+	narrower := f.direction == Input && form == integerKind && n.types&numberKind != 0 ||
+		f.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
+	if !n.types.mayBe(form) || f.exact && narrower {
 		return fmt.Errorf("%s is %v, its %v schema says %s", at, t, f.direction, list(n.types.names(), " or "))
 	}
 	for _, other := range n.allOf {
@@ -85,20 +91,11 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 	case form == objectKind && n.object != nil && t.Kind() == reflect.Struct:
 		return f.object(n.object, t, at, branch)
 	case form == objectKind && n.object != nil:
-		return f.dictionary(n.object, t.Elem(), at)
+		return f.elements(n.object.values(), t.Elem(), at)
 	case form == arrayKind && n.array != nil:
 		return f.elements(append(slices.Clip(n.array.prefix), n.array.items), t.Elem(), at)
 	}
 	return nil
-}
-
-func (f *fitting) seen(p pair) bool {
-	if f.done == nil {
-		f.done = make(map[pair]bool)
-	}
-	before := f.done[p]
-	f.done[p] = true
-	return before
 }
 
 // form is the kind of JSON value that a type reads or writes, or 0 if that is not known.
@@ -217,8 +214,14 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 		if err := f.preset(property, field, here); err != nil {
 			return err
 		}
-		if required := slices.Contains(r.required, key); f.exact && !branch && required == f.optional(field) {
-			return fmt.Errorf("%s is %s, its %v schema says %s", here, presence(!required), f.direction, presence(required))
+		if !f.exact || branch {
+			continue
+		}
+		switch required, optional := slices.Contains(r.required, key), f.optional(field); {
+		case required && optional:
+			return fmt.Errorf("%s is optional, its %v schema says required", here, f.direction)
+		case !required && !optional:
+			return fmt.Errorf("%s is required, its %v schema says optional", here, f.direction)
 		}
 	}
 	return nil
@@ -230,13 +233,6 @@ func (f *fitting) optional(field *strictjson.Field) bool {
 	}
 	preset, _ := defaultIn(field.Tag) // what is wrong with it was said before
 	return field.Omits || preset != nil || field.Type.Kind() == reflect.Pointer && field.Type.Name() == ""
-}
-
-func presence(required bool) string {
-	if required {
-		return "required"
-	}
-	return "optional"
 }
 
 func (f *fitting) preset(n *node, field *strictjson.Field, at spot) error {
@@ -260,7 +256,8 @@ func (f *fitting) preset(n *node, field *strictjson.Field, at spot) error {
 	return nil
 }
 
-func (f *fitting) dictionary(r *objectRules, elem reflect.Type, at spot) error {
+// values are the schemas of what an object may hold, some of which may be nil.
+func (r *objectRules) values() []*node {
 	values := []*node{r.additional}
 	for _, key := range r.known {
 		values = append(values, r.properties[key])
@@ -268,7 +265,7 @@ func (f *fitting) dictionary(r *objectRules, elem reflect.Type, at spot) error {
 	for _, rule := range r.patterns {
 		values = append(values, rule.node)
 	}
-	return f.elements(values, elem, at)
+	return values
 }
 
 // elements compares schemas, some of which may be nil, with what a list or a map holds.

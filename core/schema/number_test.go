@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 func TestNumberKeywords(t *testing.T) {
@@ -94,20 +96,20 @@ func TestDecimalAgainstRat(t *testing.T) {
 	}
 	for range 50_000 {
 		x, y := number(), number()
-		a, b := parseDecimal(nil, []byte(x)), parseDecimal(nil, []byte(y))
+		a, b := strictjson.ParseDecimal(nil, []byte(x)), strictjson.ParseDecimal(nil, []byte(y))
 		p, _ := new(big.Rat).SetString(x)
 		q, _ := new(big.Rat).SetString(y)
-		if got, want := a.compare(b), p.Cmp(q); got < 0 != (want < 0) || got > 0 != (want > 0) {
+		if got, want := a.Compare(b), p.Cmp(q); got < 0 != (want < 0) || got > 0 != (want > 0) {
 			t.Fatalf("compare %s with %s = %d, want %d", x, y, got, want)
 		}
-		if got, want := string(a.append(nil)) == string(b.append(nil)), p.Cmp(q) == 0; got != want {
+		if got, want := string(appendScalar(nil, []byte(x))) == string(appendScalar(nil, []byte(y))), p.Cmp(q) == 0; got != want {
 			t.Fatalf("%s and %s have equal forms: %v, want %v", x, y, got, want)
 		}
-		if a.whole() != p.IsInt() {
-			t.Fatalf("%s is whole: %v", x, a.whole())
+		if a.IsWhole() != p.IsInt() {
+			t.Fatalf("%s is whole: %v", x, a.IsWhole())
 		}
-		if b.sign > 0 {
-			if got, want := a.multipleOf(b), new(big.Rat).Quo(p, q).IsInt(); got != want {
+		if b.Sign > 0 {
+			if got, want := isMultiple(a, b), new(big.Rat).Quo(p, q).IsInt(); got != want {
 				t.Fatalf("%s is a multiple of %s: %v, want %v", x, y, got, want)
 			}
 		}

@@ -9,15 +9,13 @@
 //	…
 //	err = s.Validate([]byte(`{"limit": 250}`)) // limit: must be at most 100, got 250
 //
-// It has the keywords that assert something about the arguments and the results of tools. An
-// assertion it does not have ($dynamicRef, unevaluatedProperties, a $ref to another document) is
-// refused by [Compile], never passed over. Annotations and unknown keywords mean nothing to it,
-// but [Schema.Text] keeps them. A format is an annotation too, but for date and date-time, which
-// are checked: they accept what of RFC 3339 Go's time.Time can be read from.
+// [Compile] refuses assertions that this package does not check ($dynamicRef, unevaluatedProperties,
+// a $ref to another document). Annotations and unknown keywords are ignored, but [Schema.Text] keeps
+// them. Of the formats, date and date-time are checked: they accept what of RFC 3339 Go's time.Time
+// can be read from.
 //
-// Validation reads the input in place. Numbers are compared by value and exactly, whatever
-// their size. Messages are written for the caller that has to mend its input, a language
-// model as a rule: where, what is wanted, what was got.
+// Numbers are compared exactly, whatever their size. Messages tell a language model how to mend its
+// input: where, what is wanted, what was got.
 package schema
 
 import (
@@ -32,8 +30,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Schema is a compiled schema document. It never changes, so that several
-// goroutines may use one at once. [Compile] makes it.
+// A Schema is a compiled schema document. It is safe for concurrent use.
 type Schema struct {
 	text   string
 	object bool
@@ -71,7 +68,8 @@ type Property struct {
 	Name        string
 	Description string
 	Required    bool
-	IsText      bool // its type is string, or string or null
+	IsText      bool     // its type is string, or string or null
+	Choices     []string // the strings that its enum lists, in their order
 }
 
 // Properties returns the properties of the document's root, in their order.
@@ -87,32 +85,19 @@ func (s *Schema) Properties() []Property {
 		if description := n.part.child("description"); description != nil {
 			p.Description, _ = strictjson.Unquote(description.raw)
 		}
+		if enum := n.part.child("enum"); enum != nil {
+			for _, value := range enum.children {
+				if choice, ok := strictjson.Unquote(value.raw); ok {
+					p.Choices = append(p.Choices, choice)
+				}
+			}
+		}
 		all = append(all, p)
 	}
 	return all
 }
 
-// Choices returns the strings that the document lists by enum for a property of its root, in
-// their order, or nil if it lists none.
-func (s *Schema) Choices(property string) []string {
-	if s.root.object == nil || s.root.object.properties[property] == nil {
-		return nil
-	}
-	enum := s.root.object.properties[property].part.child("enum")
-	if enum == nil {
-		return nil
-	}
-	var choices []string
-	for _, value := range enum.children {
-		if choice, ok := strictjson.Unquote(value.raw); ok {
-			choices = append(choices, choice)
-		}
-	}
-	return choices
-}
-
-// Validate checks one JSON value. It returns nil or a [*ValidationError], also
-// where data is not JSON at all or holds a key twice.
+// Validate checks one JSON value. Its error is a [*ValidationError], also for data that is not JSON.
 func (s *Schema) Validate(data []byte) error {
 	if err := strictjson.Check(data); err != nil {
 		return &ValidationError{Problems: []Problem{{Message: "reading JSON: " + err.Error()}}}
@@ -165,8 +150,7 @@ func (p *part) child(name string) *part {
 	return nil
 }
 
-// A compiler turns one document into nodes. It goes on after a fault, so that one
-// run names all of them.
+// A compiler turns one document into nodes. It collects all faults.
 type compiler struct {
 	document *part
 	nodes    []*node // parents before children
@@ -244,8 +228,7 @@ func (c *compiler) schemas(p *part) []*node {
 	return all
 }
 
-// keyword reads one keyword into n. Those that assert something this package does not
-// check are refused.
+// keyword reads one keyword into n.
 func (c *compiler) keyword(n *node, p *part) {
 	switch p.name {
 	case "type":
@@ -301,8 +284,7 @@ func (c *compiler) keyword(n *node, p *part) {
 	}
 }
 
-// kindKeyword reads a keyword about values of one kind. What is not known here either is
-// an annotation.
+// kindKeyword reads a keyword about values of one kind. Unknown ones are annotations.
 func (c *compiler) kindKeyword(n *node, p *part) {
 	switch p.name {
 	case "properties":
@@ -379,7 +361,7 @@ func (c *compiler) kindKeyword(n *node, p *part) {
 	}
 }
 
-// lazily returns what *p points to, and makes it first where there is nothing.
+// lazily returns what *p points to, and makes it if it is nil.
 func lazily[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
@@ -391,8 +373,7 @@ func lazily[T any](p **T) *T {
 // greatest depth of a value it bounds the stack that a validation needs.
 const maxChain = 256
 
-// resolveAll gives each $ref its target, now that all anchors are known. A target may stand
-// where no keyword looked for a schema; compiling it can add nodes to the list.
+// resolveAll gives each $ref its target, now that all anchors are known. That may add nodes.
 func (c *compiler) resolveAll() {
 	for i := 0; i < len(c.nodes); i++ {
 		n := c.nodes[i]
@@ -433,9 +414,8 @@ func (c *compiler) resolve(ref *part) (target *node, fault string) {
 	return c.compile(p), ""
 }
 
-// measure returns how many schemas, n included, apply to one value through each other. It
-// refuses a chain that is too long, and a schema that applies itself to the same value
-// again, which would never end.
+// measure returns how many schemas, n included, apply to one value through each other. It refuses a
+// chain that is too long, or that never ends.
 func (c *compiler) measure(n *node) int {
 	const open = -1
 	switch {

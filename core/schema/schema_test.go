@@ -144,12 +144,17 @@ func TestChoices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for property, want := range map[string][]string{"a": {"x", "y"}, "b": nil, "c": nil, "d": nil} {
-		if got := s.Choices(property); !slices.Equal(got, want) {
-			t.Errorf("Choices(%q) = %q", property, got)
+	want := map[string][]string{"a": {"x", "y"}, "b": nil, "c": nil}
+	for _, p := range s.Properties() {
+		if !slices.Equal(p.Choices, want[p.Name]) {
+			t.Errorf("the choices of %q are %q", p.Name, p.Choices)
 		}
+		delete(want, p.Name)
 	}
-	if s, err = Compile(`true`); err != nil || s.Choices("a") != nil {
-		t.Errorf("a schema without properties has choices, or %v", err)
+	if len(want) > 0 {
+		t.Errorf("there are no properties for %q", want)
+	}
+	if s, err = Compile(`true`); err != nil || s.Properties() != nil {
+		t.Errorf("a schema without properties has some, or %v", err)
 	}
 }

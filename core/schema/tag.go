@@ -1,10 +1,8 @@
 package schema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"reflect"
 	"regexp"
 	"slices"
@@ -34,27 +32,6 @@ type Tag struct {
 // ParseTag reads the tag "schema" of a field. Without one it returns the zero Tag.
 func ParseTag(tag reflect.StructTag) (Tag, error) {
 	var t Tag
-	err := eachSetting(tag, t.set)
-	return t, err
-}
-
-// defaultIn returns the default in the tag "schema" of a field, or nil. It reads no other setting,
-// which takes less time than [ParseTag].
-func defaultIn(tag reflect.StructTag) (*string, error) {
-	if !strings.Contains(string(tag), "default") {
-		return nil, nil
-	}
-	var found *string
-	err := eachSetting(tag, func(name, value string) error {
-		if name == "default" {
-			found = &value
-		}
-		return nil
-	})
-	return found, err
-}
-
-func eachSetting(tag reflect.StructTag, set func(name, value string) error) error {
 	rest := tag.Get("schema")
 	for rest != "" {
 		name, value := rest, ""
@@ -68,14 +45,23 @@ func eachSetting(tag reflect.StructTag, set func(name, value string) error) erro
 			var err error
 			name = rest[:end]
 			if value, rest, err = cutValue(rest[end+1:]); err != nil {
-				return fmt.Errorf("%s: %w", strings.TrimSpace(name), err)
+				return t, fmt.Errorf("%s: %w", strings.TrimSpace(name), err)
 			}
 		}
-		if err := set(strings.TrimSpace(name), value); err != nil {
-			return err
+		if err := t.set(strings.TrimSpace(name), value); err != nil {
+			return t, err
 		}
 	}
-	return nil
+	return t, nil
+}
+
+// defaultIn returns the default in the tag "schema" of a field, or nil.
+func defaultIn(tag reflect.StructTag) (*string, error) {
+	if !strings.Contains(string(tag), "default") {
+		return nil, nil
+	}
+	t, err := ParseTag(tag)
+	return t.Default, err
 }
 
 // cutValue cuts the value that text begins with, and the comma after it.
@@ -103,7 +89,7 @@ func cutValue(text string) (value, rest string, err error) {
 func (t *Tag) set(name, value string) error {
 	switch name {
 	case "min", "max":
-		if _, ok := new(big.Rat).SetString(value); !ok || !json.Valid([]byte(value)) {
+		if !isNumber(value) {
 			return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
 		}
 		if name == "min" {
@@ -131,18 +117,29 @@ func (t *Tag) set(name, value string) error {
 		if value == "" {
 			return errors.New("header has no name; write header=Region")
 		}
-		for _, r := range value {
-			switch {
-			case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("!#$%&'*+-.^_`|~", r):
-			default:
-				return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", value, r)
-			}
+		if wrong := []rune(strings.TrimLeft(value, headerCharacters)); len(wrong) > 0 {
+			return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", value, wrong[0])
 		}
-		return nil
 	default:
 		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
 	}
 	return nil
+}
+
+// headerCharacters are those of a token of RFC 9110.
+const headerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
+
+// isNumber reports whether text is a JSON number without space around it.
+func isNumber(text string) bool {
+	raw := []byte(text)
+	return strictjson.Check(raw) == nil && kindOf(raw) == numberKind && strings.TrimSpace(text) == text
+}
+
+func parseNumber(text string) (strictjson.Decimal, bool) {
+	if !isNumber(text) {
+		return strictjson.Decimal{}, false
+	}
+	return strictjson.ParseDecimal(nil, []byte(text)), true
 }
 
 // Limit adds the bounds, the pattern, the format and the enum of the tag to the schema of its
@@ -153,19 +150,10 @@ func (t Tag) Limit(k Keywords, quoted bool) (Keywords, error) {
 	if quoted && limited {
 		return nil, errors.New(`limits do not apply to a value that the json tag puts into a string; remove them, or the option "string"`)
 	}
-	least, most, counts := "minimum", "maximum", kind != "integer" && kind != "number"
-	switch kind {
-	case "string":
-		least, most = "minLength", "maxLength"
-	case "array":
-		least, most = "minItems", "maxItems"
-	case "object":
-		least, most = "minProperties", "maxProperties"
-	case "integer", "number":
-	default:
-		if t.Min+t.Max != "" {
-			return nil, errors.New("min and max apply to numbers, strings, lists and maps only")
-		}
+	isNumber := kind == "integer" || kind == "number"
+	suffix, counted := map[string]string{"string": "Length", "array": "Items", "object": "Properties"}[kind]
+	if !counted && !isNumber && t.Min+t.Max != "" {
+		return nil, errors.New("min and max apply to numbers, strings, lists and maps only")
 	}
 	switch {
 	case t.Pattern != "" && kind != "string":
@@ -174,23 +162,32 @@ func (t Tag) Limit(k Keywords, quoted bool) (Keywords, error) {
 		return nil, errors.New("format applies to strings only")
 	case t.Unique && kind != "array":
 		return nil, errors.New("unique applies to lists only")
-	case t.Enum != nil && kind != "string" && kind != "integer" && kind != "number":
+	case t.Enum != nil && kind != "string" && !isNumber:
 		return nil, errors.New("enum applies to strings and numbers only")
 	}
-	for _, bound := range []struct{ value, keyword string }{{t.Min, least}, {t.Max, most}} {
-		if bound.value == "" {
-			continue
+	bound := func(name, text string) (strictjson.Decimal, error) {
+		if text == "" {
+			return strictjson.Decimal{}, nil
 		}
-		number, _ := new(big.Rat).SetString(bound.value)
-		if (counts || kind == "integer") && !number.IsInt() || counts && number.Sign() < 0 {
-			return nil, fmt.Errorf("%s cannot be %s", bound.keyword, bound.value)
+		if isNumber {
+			name += "imum"
 		}
-		k = k.Replace(bound.keyword, bound.value)
+		number, _ := parseNumber(text)
+		if kind != "number" && !number.IsWhole() || counted && number.Sign < 0 {
+			return number, fmt.Errorf("%s cannot be %s", name+suffix, text)
+		}
+		k = k.Replace(name+suffix, text)
+		return number, nil
 	}
-	if low, ok := new(big.Rat).SetString(t.Min); ok && t.Max != "" {
-		if high, _ := new(big.Rat).SetString(t.Max); low.Cmp(high) > 0 {
-			return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
-		}
+	low, lowErr := bound("min", t.Min)
+	high, highErr := bound("max", t.Max)
+	switch {
+	case lowErr != nil:
+		return nil, lowErr
+	case highErr != nil:
+		return nil, highErr
+	case t.Min != "" && t.Max != "" && low.Compare(high) > 0:
+		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
 	}
 	if t.Pattern != "" {
 		k = k.With("pattern", quote(t.Pattern))
@@ -212,11 +209,11 @@ func (t Tag) enum(kind string) (string, error) {
 	values := make([]string, len(t.Enum))
 	for i, text := range t.Enum {
 		values[i] = text
-		number, isNumber := new(big.Rat).SetString(text)
+		number, isNumber := parseNumber(text)
 		switch {
 		case kind == "string":
 			values[i] = quote(text)
-		case !isNumber || !json.Valid([]byte(text)) || kind == "integer" && !number.IsInt():
+		case !isNumber || kind == "integer" && !number.IsWhole():
 			return "", fmt.Errorf("enum: %q is not of type %s", text, kind)
 		}
 	}
@@ -232,10 +229,11 @@ func (t Tag) Mirror(k Keywords) (Keywords, error) {
 	case kind != "string" && kind != "integer" && kind != "boolean":
 		return nil, errors.New("header applies to strings, integers and booleans only")
 	}
-	const most = 1<<53 - 1
+	const most = "9007199254740991" // 2^53 - 1
+	limit, _ := parseNumber(most)
 	for _, bound := range []string{k.Get("minimum"), k.Get("maximum")} {
-		if number, ok := new(big.Rat).SetString(bound); ok && number.Abs(number).Cmp(big.NewRat(most, 1)) > 0 {
-			return nil, fmt.Errorf("an integer in a header is between -%d and %[1]d; limit the field to that", int64(most))
+		if number, ok := parseNumber(strings.TrimPrefix(bound, "-")); ok && number.Compare(limit) > 0 {
+			return nil, fmt.Errorf("an integer in a header is between -%s and %[1]s; limit the field to that", most)
 		}
 	}
 	return k.With("x-mcp-header", quote(t.Header)), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A validation is one run over a value, or over one branch of a choice. It holds no
-// pointers to places: they would have to live on the heap.
+// A validation is one run over a value, or over one branch of a choice. It holds no pointers to
+// places, which would move them to the heap.
 type validation struct {
 	quiet    bool // stop at the first problem and describe none
 	failed   bool
@@ -24,9 +24,8 @@ type validation struct {
 	wanted   wanted // if the whole value is of the wrong kind
 }
 
-// allowance is the work that one validation may take, about a byte read each. A recursive
-// schema can make a short value cost time exponential in its depth; sensible ones
-// read each byte once per level and choice.
+// allowance is the work that one validation may take, about a byte read each: with a recursive
+// schema, a short value can take time exponential in its depth.
 func allowance(size int) int { return 1<<25 + 64*size }
 
 // spend takes the cost of reading n bytes off the allowance and reports whether to go on.
@@ -84,8 +83,7 @@ func (v *validation) report(problem func() Problem) {
 	}
 }
 
-// mismatch adds the problem of a value that is of another kind, or another value, than
-// is wanted.
+// mismatch adds the problem of a value that is not what is wanted.
 func (v *validation) mismatch(w wanted, raw []byte, at *place) {
 	if v.inside == 0 {
 		v.wanted = w
@@ -111,8 +109,7 @@ func (w wanted) message(raw []byte) string {
 	return "must be " + list(names, " or ") + ", got " + got
 }
 
-// A node is one schema, ready to be checked against. The rules for a kind of value
-// are nil where the schema has none. An empty node accepts everything.
+// A node is a compiled schema. An empty node accepts everything.
 type node struct {
 	part     *part
 	ref      *part // what $ref says, if there is one
@@ -143,8 +140,8 @@ func (n *node) alongside() []*node {
 	return slices.DeleteFunc(all, func(other *node) bool { return other == nil })
 }
 
-// check reports what is wrong with raw, which is a checked JSON value without space
-// around it. A value of the wrong kind has that one problem: the rest would be noise.
+// check reports what is wrong with raw, a checked JSON value without space around it. A value of
+// the wrong kind has that one problem.
 func (v *validation) check(n *node, raw []byte, at *place) {
 	if !v.spend(len(raw)) {
 		return
@@ -211,9 +208,8 @@ func (v *validation) combined(n *node, raw []byte, at *place) {
 	}
 }
 
-// noneOf reports that no branch accepts the value. If it is of the wrong kind, or the wrong
-// value, for all of them, the problem says what is wanted; otherwise it is the first problem
-// of the branch with the fewest, among those of the right kind.
+// noneOf reports that no branch accepts the value: what the branches want, if it is of the wrong
+// kind or value for all of them; else the first problem of the branch that has the fewest.
 func (v *validation) noneOf(branches []*node, raw []byte, at *place) {
 	if v.failed = true; v.quiet {
 		return
@@ -493,8 +489,6 @@ type textRules struct {
 	format  string
 }
 
-// pattern compiles a regular expression. JSON Schema has those of JavaScript in mind, of
-// which Go leaves out what cannot be matched in linear time.
 func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
 	re, err := regexp.Compile(pattern)
 	if err != nil {

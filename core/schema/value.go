@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -98,9 +97,8 @@ func (v *validation) among(l *literals, raw []byte) bool {
 	return l.forms[string(appendScalar(buf[:0], raw))]
 }
 
-// canonical appends to dst the one form that all ways to write a value share, so that
-// values are equal if their forms are: 1.0 and 1e0, "a" and "\u0061", and an
-// object whatever the order of its members.
+// canonical appends the form that all ways to write a value share, such as 1.0 and 1e0, or objects
+// whose members are in another order.
 func (v *validation) canonical(dst, raw []byte) []byte {
 	var forms [][]byte
 	switch kindOf(raw) {
@@ -130,7 +128,11 @@ func appendScalar(dst, raw []byte) []byte {
 	switch kindOf(raw) {
 	case numberKind:
 		var buf [32]byte
-		return parseDecimal(buf[:0], raw).append(dst)
+		d := strictjson.ParseDecimal(buf[:0], raw)
+		if d.Sign < 0 {
+			dst = append(dst, '-')
+		}
+		return strconv.AppendInt(append(append(dst, d.Digits...), 'e'), int64(d.Exponent), 10)
 	case stringKind:
 		return appendSized(dst, unquoted(raw))
 	}
@@ -150,7 +152,7 @@ type limit struct {
 	multiple bool   // instead of that, a number must be a multiple of this one
 
 	shown  string
-	number decimal
+	number strictjson.Decimal
 }
 
 // limit adds l to n, with the number that stands in the document.
@@ -158,27 +160,27 @@ func (c *compiler) limit(n *node, p *part, l limit) {
 	if !c.is(numberKind, p) {
 		return
 	}
-	l.shown, l.number = excerpt(p.raw), parseDecimal(nil, p.raw)
-	if l.multiple && l.number.sign <= 0 {
+	l.shown, l.number = excerpt(p.raw), strictjson.ParseDecimal(nil, p.raw)
+	if l.multiple && l.number.Sign <= 0 {
 		c.fault(p, "must be more than 0, got "+l.shown)
 	}
-	if digits := len(l.number.digits); l.multiple && digits > maxDivisor {
+	if digits := len(l.number.Digits); l.multiple && digits > maxDivisor {
 		c.fault(p, fmt.Sprintf("must have at most %d digits, got %d", maxDivisor, digits))
 	}
 	n.number = append(n.number, l)
 }
 
-func (l *limit) allows(d decimal) bool {
+func (l *limit) allows(d strictjson.Decimal) bool {
 	if l.multiple {
-		return d.multipleOf(l.number)
+		return isMultiple(d, l.number)
 	}
-	order := d.compare(l.number)
+	order := d.Compare(l.number)
 	return l.from <= order && order <= l.to
 }
 
 func (v *validation) number(limits []limit, raw []byte, at *place) {
 	var buf [32]byte
-	d := parseDecimal(buf[:0], raw)
+	d := strictjson.ParseDecimal(buf[:0], raw)
 	for i := range limits {
 		if l := &limits[i]; !l.allows(d) {
 			v.fail(at, func() string { return "must be " + l.words + " " + l.shown + ", got " + excerpt(raw) })
@@ -189,8 +191,7 @@ func (v *validation) number(limits []limit, raw []byte, at *place) {
 // bounds limit how many of something a value has; nil is no limit.
 type bounds struct{ min, max *int }
 
-// bound reads a keyword such as minItems or maxItems. No value has so many of anything that
-// cutting the number would show.
+// bound reads a keyword such as minItems or maxItems.
 func (c *compiler) bound(b *bounds, p *part) {
 	f, _ := strconv.ParseFloat(string(p.raw), 64)
 	if c.is(integerKind, p) && f < 0 {
@@ -204,8 +205,8 @@ func (c *compiler) bound(b *bounds, p *part) {
 	}
 }
 
-// within reports a count outside its bounds. The words name one and many of what is
-// counted; where only some count, which is the schema that tells them.
+// within reports a count outside its bounds. one and many name what is counted; which is the schema
+// of those that count, if not all do.
 func (v *validation) within(b bounds, n int, at *place, one, many string, which *node) {
 	side, limit := "at least", b.min
 	if b.max != nil && n > *b.max {
@@ -222,78 +223,27 @@ func (v *validation) within(b bounds, n int, at *place, one, many string, which 
 	})
 }
 
-// maxExponent is where exponents end: what lies beyond is taken as this. A number so
-// large or small that it shows has no other use than to break programs.
-const maxExponent = 1 << 27
-
-// A decimal is the exact value of a JSON number: sign × 0.DIGITS × 10^exponent. It takes
-// no more space than the digits, whatever the exponent.
-type decimal struct {
-	sign     int    // -1, 0 or 1
-	digits   []byte // with no 0 at either end; none for zero
-	exponent int
-}
-
-// parseDecimal reads a checked JSON number. Digits are appended to buf, which may be nil.
-func parseDecimal(buf, raw []byte) decimal {
-	d := decimal{sign: 1}
-	if raw[0] == '-' {
-		d.sign, raw = -1, raw[1:]
-	}
-	if e := bytes.IndexAny(raw, "eE"); e >= 0 {
-		exponent, _ := strconv.Atoi(string(raw[e+1:])) // the nearest int, if it is out of range
-		d.exponent = max(-maxExponent, min(exponent, maxExponent))
-		raw = raw[:e]
-	}
-	whole, fraction, _ := bytes.Cut(raw, []byte("."))
-	digits := append(append(buf, whole...), fraction...)
-	d.digits = bytes.TrimLeft(digits, "0")
-	d.exponent += len(whole) - (len(digits) - len(d.digits))
-	d.digits = bytes.TrimRight(d.digits, "0")
-	if len(d.digits) == 0 {
-		return decimal{}
-	}
-	return d
-}
-
-func (d decimal) whole() bool { return len(d.digits) <= d.exponent || d.sign == 0 }
-
 func isWhole(raw []byte) bool {
 	var buf [32]byte
-	return !bytes.ContainsAny(raw, ".eE") || parseDecimal(buf[:0], raw).whole()
-}
-
-func (d decimal) compare(other decimal) int {
-	if d.sign != other.sign {
-		return cmp.Compare(d.sign, other.sign)
-	}
-	return d.sign * cmp.Or(cmp.Compare(d.exponent, other.exponent), bytes.Compare(d.digits, other.digits))
+	return !bytes.ContainsAny(raw, ".eE") || strictjson.ParseDecimal(buf[:0], raw).IsWhole()
 }
 
 // maxDivisor is how many digits a divisor may have: a remainder by it, times ten, fits in 64 bits.
 const maxDivisor = 18
 
-// multipleOf reports whether d is a whole multiple of divisor, which is more than zero and
-// has at most maxDivisor digits. Both are integers without a trailing 0 times a power of ten,
-// so that d's power must be no less than the divisor's, and the rest is a remainder.
-func (d decimal) multipleOf(divisor decimal) bool {
-	n, _ := strconv.ParseUint(string(divisor.digits), 10, 64)
+// isMultiple reports whether d is a whole multiple of divisor, which is more than zero and has at
+// most maxDivisor digits. Both are integers without a trailing 0 times a power of ten, so that d's
+// power must be no less than the divisor's, and the rest is a remainder.
+func isMultiple(d, divisor strictjson.Decimal) bool {
+	n, _ := strconv.ParseUint(string(divisor.Digits), 10, 64)
 	var rest uint64
-	for _, digit := range d.digits {
+	for _, digit := range d.Digits {
 		rest = (rest*10 + uint64(digit-'0')) % n
 	}
-	power := (d.exponent - len(d.digits)) - (divisor.exponent - len(divisor.digits))
+	power := (d.Exponent - len(d.Digits)) - (divisor.Exponent - len(divisor.Digits))
 	// Of the factors 2 and 5, which are all that a power of ten can share with it, n has less than 64.
 	for range min(power, 64) {
 		rest = rest * 10 % n
 	}
-	return d.sign == 0 || power >= 0 && rest == 0
-}
-
-// append appends the form that all ways to write the number share.
-func (d decimal) append(dst []byte) []byte {
-	if d.sign < 0 {
-		dst = append(dst, '-')
-	}
-	return strconv.AppendInt(append(append(dst, d.digits...), 'e'), int64(d.exponent), 10)
+	return d.Sign == 0 || power >= 0 && rest == 0
 }

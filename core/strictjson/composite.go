@@ -40,7 +40,7 @@ func (p plans) decodeStruct(fields []field) decoder {
 			}
 			end, err := f.decode(data, i, f.of(v))
 			if err != nil {
-				err = within(string(key), err)
+				err = within(Path("").Key(string(key)), err)
 			}
 			return end, err
 		})
@@ -53,10 +53,6 @@ func (p plans) decodeStruct(fields []field) decoder {
 
 func decodeMap(t reflect.Type, elem decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
-		if data[at] == 'n' {
-			v.SetZero()
-			return at + len("null"), nil
-		}
 		if v.IsNil() && data[at] == '{' {
 			v.Set(reflect.MakeMap(t))
 		}
@@ -70,7 +66,7 @@ func decodeMap(t reflect.Type, elem decoder) decoder {
 				end, err = elem(data, at, e)
 			}
 			if err != nil {
-				return end, within(string(key), err)
+				return end, within(Path("").Key(string(key)), err)
 			}
 			v.SetMapIndex(k, e)
 			return end, nil
@@ -102,10 +98,6 @@ func decodeKey(text string, k reflect.Value) error {
 
 func decodeSlice(elem decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
-		if data[at] == 'n' {
-			v.SetZero()
-			return at + len("null"), nil
-		}
 		if data[at] == '[' {
 			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 		}
@@ -115,7 +107,7 @@ func decodeSlice(elem decoder) decoder {
 			v.SetLen(n + 1)
 			end, err := elem(data, at, v.Index(n))
 			if err != nil {
-				err = within(n, err)
+				err = within(Path("").Index(n), err)
 			}
 			n++
 			return end, err
@@ -132,7 +124,7 @@ func (p plans) decodeArray(elem decoder) decoder {
 			}
 			end, err := elem(data, at, v.Index(n-1))
 			if err != nil {
-				err = within(n-1, err)
+				err = within(Path("").Index(n-1), err)
 			}
 			return end, err
 		})
@@ -146,20 +138,13 @@ func (p plans) decodeArray(elem decoder) decoder {
 	}
 }
 
-// within adds one step, a key or an index, to the front of an error's path.
-func within[Step string | int](step Step, err error) error {
+// within adds a step to the front of an error's path.
+func within(step Path, err error) error {
 	e, ok := errors.AsType[*TypeError](err)
 	if !ok {
 		return err
 	}
-	var path Path
-	switch s := any(step).(type) {
-	case string:
-		path = path.Key(s)
-	case int:
-		path = path.Index(s)
-	}
-	return &TypeError{Path: path.Join(e.Path), Msg: e.Msg, Unknown: e.Unknown, Missing: e.Missing}
+	return &TypeError{Path: step.Join(e.Path), Msg: e.Msg, Unknown: e.Unknown, Missing: e.Missing}
 }
 
 // A Field is a struct field that JSON has a key for.
@@ -305,11 +290,12 @@ func decodeQuoted(inside decoder) decoder {
 		if data[at] == 'n' {
 			return inside(data, at, v)
 		}
-		if data[at] != '"' {
+		end := skip(data, at)
+		unquoted, ok := Unquote(data[at:end])
+		if !ok {
 			return at, mismatch("a string", data[at:])
 		}
-		end := skip(data, at)
-		text := []byte(textOf(data[at:end]))
+		text := []byte(unquoted)
 		if err := Check(text); err != nil {
 			return end, &TypeError{Msg: "must hold a JSON value: " + err.Error()}
 		}

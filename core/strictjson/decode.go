@@ -1,7 +1,6 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
@@ -9,57 +8,36 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 	"sync"
 )
 
-// A Decoder decodes JSON into values of type T. Keep it: its first use inspects the type, which costs
-// more than decoding. It is safe for concurrent use.
-type Decoder[T any] struct {
-	value *ValueDecoder
-}
-
-// NewDecoder returns the decoder for T.
-func NewDecoder[T any]() *Decoder[T] {
-	return &Decoder[T]{NewValueDecoder(reflect.TypeFor[T]())}
-}
-
-// NewExactDecoder returns a decoder for data that [Marshal] wrote from a T, now or in an earlier
-// build. It is stricter than [NewDecoder]: a key without a field is an error, and so is the absence
-// of a key that Marshal always writes. Fields that are pointers, or have omitempty or omitzero, may
-// be absent. Null is accepted only where Marshal writes it, and an array must have its exact
-// length. These rules hold at every depth. Types with their own UnmarshalJSON or UnmarshalText
-// decide for themselves. The keys at fault are in the [*TypeError].
-func NewExactDecoder[T any]() *Decoder[T] {
-	return &Decoder[T]{NewExactValueDecoder(reflect.TypeFor[T]())}
-}
-
-// Decode fills v from data, by the rules of encoding/json and its struct tags, except: keys
-// match exactly, the rules of this package hold throughout, a whole number may be written 3.0 or
-// 3e2, bytes are a base64 string and a json.Number is a number and nothing else, and what an
-// interface held is not decoded into. Unknown keys are ignored. It returns an [*Error] for input
-// that is not acceptable JSON and a [*TypeError], with the path, for what does not fit; v may then
-// be filled in part.
-func (d *Decoder[T]) Decode(data []byte, v *T) error { return d.value.Decode(data, v) }
-
-// A ValueDecoder is a [Decoder] for a type that is known only at run time.
-type ValueDecoder struct {
+// A Decoder decodes JSON into values of one type. Keep it: its first use inspects the type, which
+// costs more than decoding. It is safe for concurrent use.
+type Decoder struct {
 	to     reflect.Type
 	exact  bool
 	once   sync.Once // sets decode
 	decode decoder
 }
 
-// NewValueDecoder returns the decoder for t.
-func NewValueDecoder(t reflect.Type) *ValueDecoder { return &ValueDecoder{to: t} }
+// NewDecoder returns the decoder for t.
+func NewDecoder(t reflect.Type) *Decoder { return &Decoder{to: t} }
 
-// NewExactValueDecoder is [NewExactDecoder] for a type that is known only at run time.
-func NewExactValueDecoder(t reflect.Type) *ValueDecoder {
-	return &ValueDecoder{to: t, exact: true}
-}
+// NewExactDecoder returns a decoder for data that [Marshal] wrote from a t, now or in an earlier
+// build. It is stricter than [NewDecoder]: a key without a field is an error, and so is the absence
+// of a key that Marshal always writes. Fields that are pointers, or have omitempty or omitzero, may
+// be absent. Null is accepted only where Marshal writes it, and an array must have its exact
+// length. These rules hold at every depth. Types with their own UnmarshalJSON or UnmarshalText
+// decide for themselves. The keys at fault are in the [*TypeError].
+func NewExactDecoder(t reflect.Type) *Decoder { return &Decoder{to: t, exact: true} }
 
-// Decode is [Decoder.Decode]; v points to a value of the decoder's type.
-func (d *ValueDecoder) Decode(data []byte, v any) error {
+// Decode fills v, a pointer to a value of the decoder's type, by the rules of encoding/json and its
+// struct tags, except: keys match exactly, the rules of this package hold throughout, a whole
+// number may be written 3.0 or 3e2, bytes are a base64 string and a json.Number is a number and
+// nothing else, and what an interface held is not decoded into. Unknown keys are ignored. It
+// returns an [*Error] for input that is not acceptable JSON and a [*TypeError], with the path, for
+// what does not fit; v may then be filled in part.
+func (d *Decoder) Decode(data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return err
 	}
@@ -68,24 +46,18 @@ func (d *ValueDecoder) Decode(data []byte, v any) error {
 	return err
 }
 
-func (d *ValueDecoder) inspect() { d.decode = newPlans(d.exact).of(d.to) }
+func (d *Decoder) inspect() { d.decode = newPlans(d.exact).of(d.to) }
 
-// Unmarshal fills what v, a pointer, points to. It is [Decoder.Decode] with a
-// decoder made for this one call.
+// Unmarshal is [Decoder.Decode] with a decoder made for this one call.
 func Unmarshal(data []byte, v any) error {
-	if err := Check(data); err != nil {
-		return err
-	}
-	p := reflect.ValueOf(v)
-	if p.Kind() != reflect.Pointer || p.IsNil() {
+	p := reflect.TypeOf(v)
+	if p == nil || p.Kind() != reflect.Pointer || reflect.ValueOf(v).IsNil() {
 		return fmt.Errorf("decoding into %T: must be a pointer that is not nil", v)
 	}
-	_, err := newPlans(false).of(p.Type().Elem())(data, skipSpace(data, 0), p.Elem())
-	return err
+	return NewDecoder(p.Elem()).Decode(data, v)
 }
 
-// A decoder fills v from the checked JSON value that begins at data[at], and returns where
-// the value ends, unless there is an error.
+// A decoder fills v from the checked JSON value at data[at], and returns where the value ends.
 type decoder func(data []byte, at int, v reflect.Value) (int, error)
 
 // whole is the decoder of a value that is looked at as a whole: raw, without space around it.
@@ -128,13 +100,13 @@ func encodesItself(t reflect.Type) bool {
 func (p plans) make(t reflect.Type) decoder {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return decodePointer(p.of(t.Elem()))
+		return atNull(true, decodePointer(p.of(t.Elem())))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return whole(decodeUnmarshaler)
 	case p.exact && t.Kind() != reflect.Interface && encodesItself(t) && !decodesItself(t):
 		return newPlans(false).of(t) // the keys that it writes are unknown
 	case p.exact && decodesItself(t) && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()):
-		return leaveAtNull(whole(decodeText))
+		return atNull(false, whole(decodeText))
 	case decodesItself(t):
 		return p.notNull(whole(decodeText))
 	case t == reflect.TypeFor[json.Number]():
@@ -154,12 +126,12 @@ func (p plans) make(t reflect.Type) decoder {
 	case reflect.Struct:
 		return p.notNull(p.decodeStruct(p.fields(t)))
 	case reflect.Map:
-		return decodeMap(t, p.of(t.Elem()))
+		return atNull(true, decodeMap(t, p.of(t.Elem())))
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 && !decodesItself(t.Elem()) {
-			return whole(decodeBytes)
+			return atNull(true, whole(decodeBytes))
 		}
-		return decodeSlice(p.of(t.Elem()))
+		return atNull(true, decodeSlice(p.of(t.Elem())))
 	case reflect.Array:
 		return p.notNull(p.decodeArray(p.of(t.Elem())))
 	case reflect.Interface:
@@ -176,25 +148,24 @@ func (p plans) notNull(d decoder) decoder {
 	if p.exact {
 		return d
 	}
-	return leaveAtNull(d)
+	return atNull(false, d)
 }
 
-// leaveAtNull leaves the value alone where the input is null, as encoding/json does.
-func leaveAtNull(d decoder) decoder {
+// atNull returns a decoder that, at null, clears the value or leaves it alone, as encoding/json does.
+func atNull(clear bool, d decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
-		if data[at] == 'n' {
-			return at + len("null"), nil
+		if data[at] != 'n' {
+			return d(data, at, v)
 		}
-		return d(data, at, v)
+		if clear {
+			v.SetZero()
+		}
+		return at + len("null"), nil
 	}
 }
 
 func decodePointer(elem decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
-		if data[at] == 'n' {
-			v.SetZero()
-			return at + len("null"), nil
-		}
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
@@ -203,15 +174,15 @@ func decodePointer(elem decoder) decoder {
 }
 
 func decodeUnmarshaler(raw []byte, v reflect.Value) error {
-	err := v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw)
-	return typeError(err)
+	return typeError(v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw))
 }
 
 func decodeText(raw []byte, v reflect.Value) error {
-	if raw[0] != '"' {
+	text, ok := Unquote(raw)
+	if !ok {
 		return mismatch("a string", raw)
 	}
-	return typeError(v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(textOf(raw))))
+	return typeError(v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)))
 }
 
 func decodeBool(raw []byte, v reflect.Value) error {
@@ -223,10 +194,11 @@ func decodeBool(raw []byte, v reflect.Value) error {
 }
 
 func decodeString(raw []byte, v reflect.Value) error {
-	if raw[0] != '"' {
+	text, ok := Unquote(raw)
+	if !ok {
 		return mismatch("a string", raw)
 	}
-	v.SetString(textOf(raw))
+	v.SetString(text)
 	return nil
 }
 
@@ -282,14 +254,11 @@ func decodeAny(raw []byte, v reflect.Value) error {
 }
 
 func decodeBytes(raw []byte, v reflect.Value) error {
-	if raw[0] == 'n' {
-		v.SetZero()
-		return nil
-	}
-	if raw[0] != '"' {
+	text, ok := Unquote(raw)
+	if !ok {
 		return mismatch("a base64 string", raw)
 	}
-	b, err := base64.StdEncoding.DecodeString(textOf(raw))
+	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return &TypeError{Msg: "must be standard base64: " + err.Error()}
 	}
@@ -332,45 +301,4 @@ func Describe(raw []byte) string {
 		return "null"
 	}
 	return "a number"
-}
-
-// wholeNumber writes a JSON number without point and exponent, exactly: 3e2 as 300,
-// -7.0 as -7. It returns "" for one that is not whole, or longer than any that fits in 64 bits.
-func wholeNumber(raw []byte) string {
-	if !bytes.ContainsAny(raw, ".eE") {
-		return string(raw)
-	}
-	mantissa, exponent, scientific := strings.Cut(strings.ToLower(string(raw)), "e")
-	digits, fraction, _ := strings.Cut(mantissa, ".")
-	const longest = len("-18446744073709551615")
-	shift := 0
-	if scientific {
-		n, err := strconv.Atoi(exponent)
-		if most := longest + len(fraction); err != nil && !strings.HasPrefix(exponent, "-") || n > most {
-			n = most // beyond that only zero fits
-		} else if err != nil || n < -len(digits) {
-			n = -len(digits)
-		}
-		shift = n
-	}
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
-	// Move the point: take digits over from one side of it to the other.
-	if shift >= 0 {
-		fraction += strings.Repeat("0", max(0, shift-len(fraction)))
-		digits, fraction = digits+fraction[:shift], fraction[shift:]
-	} else {
-		at := max(0, len(digits)+shift)
-		digits, fraction = digits[:at], digits[at:]+fraction
-	}
-	digits = strings.TrimLeft(digits, "0")
-	if strings.Trim(fraction, "0") != "" || len(digits) > longest {
-		return ""
-	}
-	if digits == "" {
-		return "0"
-	}
-	return sign + digits
 }

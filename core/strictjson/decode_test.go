@@ -163,7 +163,7 @@ func FuzzUnmarshal(f *testing.F) {
 func BenchmarkDecode(b *testing.B) {
 	in := []byte(`{"A":17.25,"B":4}`)
 	type pair struct{ A, B float64 }
-	d := NewDecoder[pair]()
+	d := NewDecoder(reflect.TypeFor[pair]())
 	b.ReportAllocs()
 	for b.Loop() {
 		var v pair
@@ -174,7 +174,7 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkDecodeTree(b *testing.B) {
-	d := NewDecoder[tree]()
+	d := NewDecoder(reflect.TypeFor[tree]())
 	b.ReportAllocs()
 	b.SetBytes(int64(len(wholeTree)))
 	for b.Loop() {

@@ -535,11 +535,3 @@ func skipSpace(data []byte, i int) int {
 	}
 	return i
 }
-
-func textOf(raw []byte) string {
-	in := raw[1 : len(raw)-1]
-	if bytes.IndexByte(in, '\\') < 0 {
-		return string(in)
-	}
-	return string(appendUnescaped(nil, in))
-}

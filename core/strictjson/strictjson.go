@@ -65,8 +65,7 @@ func (e *TypeError) Error() string {
 	return e.Path + ": " + e.Msg
 }
 
-// A Path says where in a value something stands, such as items[2].price. The
-// empty path is the whole value.
+// A Path leads to a part of a value, such as items[2].price. The empty path is the whole value.
 type Path string
 
 // Key is the path of the member called key.
@@ -143,8 +142,8 @@ func MarshalOutput(v any) (json.RawMessage, error) {
 	return text, nil
 }
 
-// Unquote returns the text of raw, a JSON string with its quotes. It reports
-// false if raw is not one. Half a surrogate pair becomes U+FFFD, as in encoding/json.
+// Unquote returns the text of raw, a JSON string with its quotes, or false if raw is not one. Half a
+// surrogate pair becomes U+FFFD.
 func Unquote(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -189,42 +188,19 @@ func appendUnescaped(dst, in []byte) []byte {
 }
 
 func unescapeByte(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
+	if i := strings.IndexByte("bfnrt", c); i >= 0 {
+		return "\b\f\n\r\t"[i]
 	}
 	return c
 }
 
 func hex4(b []byte) (rune, bool) {
-	var r rune
-	for _, c := range b {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	r, err := strconv.ParseUint(string(b), 16, 16)
+	return rune(r), err == nil
 }
 
-// AppendString appends s to dst as a JSON string. It escapes only what JSON
-// demands, and the two line separators that break JavaScript; invalid UTF-8
-// becomes U+FFFD.
+// AppendString appends s to dst as a JSON string. It escapes only what JSON demands, and the two
+// line separators that break JavaScript. Invalid UTF-8 becomes U+FFFD.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -249,18 +225,10 @@ func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 			continue
 		}
 		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, `\u00`...)
-			dst = append(dst, hex[c>>4], hex[c&0xf])
+		if short := strings.IndexByte("\"\\\n\r\t", c); short >= 0 {
+			dst = append(dst, '\\', `"\nrt`[short])
+		} else {
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
 		}
 		i++
 		start = i
@@ -279,8 +247,7 @@ func AppendMember(dst []byte, key string, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// Clip returns text, or its first limit bytes and "…" if it is longer. Messages that quote input
-// use it.
+// Clip returns text, or its first limit bytes and "…" if it is longer.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -83,7 +83,7 @@ func (c Component) recorded() contract.Command {
 func (c Component) listEntry() (json.RawMessage, error) {
 	switch {
 	case c.IsTool():
-		return c.Tool().AppendJSON(nil)
+		return strictjson.Marshal(c.Tool())
 	case c.Kind == Resource && c.isTemplate():
 		return strictjson.Marshal(mcp.ResourceTemplate{URITemplate: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Resource:

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -240,7 +241,7 @@ func size(components []derive.Component) *Size {
 		if !c.IsTool() {
 			continue
 		}
-		if text, err := c.Tool().AppendJSON(nil); err == nil {
+		if text, err := strictjson.Marshal(c.Tool()); err == nil {
 			s.Bytes += len(text) + 1
 		}
 		s.Tools++
