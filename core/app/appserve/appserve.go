@@ -149,7 +149,7 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w; make it readable and writable, or %s", file, err, d.wayOut())
+		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.wayOut())
 	}
 	return store, nil
 }

@@ -12,7 +12,7 @@ import (
 func TestGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	gate := func() *turnstile {
-		g := &turnstile{path: path, locker: newLocker()}
+		g := new(newTurnstile(path))
 		t.Cleanup(func() { g.close() })
 		return g
 	}
