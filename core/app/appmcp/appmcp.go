@@ -4,8 +4,6 @@ package appmcp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -106,20 +104,10 @@ func WithKey(ctx context.Context) (context.Context, error) {
 		case key == "":
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must not be empty; leave it out to execute the command each time")
 		}
-		ctx = app.WithKey(ctx, ownKey(ctx, key))
+		ctx = app.WithKeyOf(ctx, auth.From(ctx).Principal(), key)
 		return nil
 	})
 	return ctx, err
-}
-
-// ownKey returns the key that the log stores for a caller's key. Keys of different callers differ.
-func ownKey(ctx context.Context, key string) string {
-	principal := auth.From(ctx).Principal()
-	if principal == "" {
-		return key
-	}
-	sum := sha256.Sum256([]byte(principal))
-	return hex.EncodeToString(sum[:8]) + ":" + key
 }
 
 // URIs of the app's resources.

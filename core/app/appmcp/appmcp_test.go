@@ -364,20 +364,24 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// Two callers that choose the same key do not see each other's results.
+// Two callers that choose the same key do not see each other's results. Errors name the key that
+// the caller chose.
 func TestKeysOfCallers(t *testing.T) {
 	s := newServer(t)
-	write := func(name string) string {
+	write := func(name, title string) string {
 		id := &auth.Identity{Issuer: "i", Subject: name, Scopes: []string{"posts:write"}}
-		_, text := as(t, s, id, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"one"}`)
+		_, text := as(t, s, id, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"`+title+`"}`)
 		return text
 	}
-	first := write("ann")
-	if again := write("ann"); again != first {
+	first := write("ann", "one")
+	if again := write("ann", "one"); again != first {
 		t.Errorf("the same caller has %s, and then %s", first, again)
 	}
-	if other := write("eve"); !strings.Contains(other, "already") {
+	if other := write("eve", "one"); !strings.Contains(other, "already") {
 		t.Errorf("another caller has %s", other)
+	}
+	if wrong := write("ann", "two"); !strings.Contains(wrong, `the idempotency key \"1\" was used for another command`) {
+		t.Errorf("another command with the key says %s", wrong)
 	}
 }
 
