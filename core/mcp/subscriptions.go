@@ -214,7 +214,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	if p.Notifications == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications, which says what to tell of")
 	}
-	granted := s.grant(ctx, *p.Notifications)
+	granted := s.grant(ctx, c, *p.Notifications)
 	meta := subscriptionMeta{c.req.ID}
 	listener := newChanges(granted.wants, func(method, uri string) {
 		c.tell(method, listenedParams{meta, uri})
@@ -250,14 +250,14 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 }
 
 // grant is what of a client's wishes can be fulfilled.
-func (s *Server) grant(ctx context.Context, wish notificationFilter) notificationFilter {
+func (s *Server) grant(ctx context.Context, c *Call, wish notificationFilter) notificationFilter {
 	granted := notificationFilter{
 		Tools:     wish.Tools && s.offered("tools"),
 		Prompts:   wish.Prompts && s.offered("prompts"),
 		Resources: wish.Resources && s.offered("resources"),
 	}
 	for _, uri := range wish.URIs {
-		if _, err := s.lookUp(ctx, uri); err == nil {
+		if _, err := s.lookUp(ctx, c, uri); err == nil {
 			granted.URIs = append(granted.URIs, uri)
 		}
 	}
