@@ -189,21 +189,27 @@ func (t *turnstile) close() error {
 	return errors.Join(turn.Close(), room.Close())
 }
 
-// holder returns the process that holds a lock, as far as is known.
+// holder returns the process that keeps writers waiting, as far as is known. That is the one in the
+// room, or, if the room is free, the one that has the turn.
 func (t *turnstile) holder() string {
 	for _, suffix := range []string{roomSuffix, turnSuffix} {
-		file, err := os.Open(t.path + suffix)
+		file, err := os.OpenFile(t.path+suffix, os.O_RDWR, 0)
 		if err != nil {
 			continue
 		}
+		free, _ := t.locker.lock(file, false)
 		note := make([]byte, noteSize)
-		file.ReadAt(note, noteAt) // it may be shorter
-		file.Close()
-		if note, _, _ = bytes.Cut(note, []byte{0}); len(note) > 0 {
+		file.ReadAt(note, noteAt) // the file may be shorter
+		file.Close()              // which releases the lock
+		switch note, _, _ = bytes.Cut(note, []byte{0}); {
+		case free:
+		case len(note) > 0:
 			return string(note)
+		default:
+			return "another process (lsof " + file.Name() + " shows which)"
 		}
 	}
-	return "another process (lsof " + t.path + roomSuffix + " shows which)"
+	return "another process"
 }
 
 // locked adds the file name to an error of the operating system.
