@@ -346,8 +346,23 @@ func Due(ctx context.Context) time.Time {
 // WithKey sets the idempotency key of the command that is executed with the context. Of several
 // commands with the same key only the first is executed; the others return its result. Using the
 // key of a different command is an error.
-func WithKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, idempotencyKey{}, key)
+func WithKey(ctx context.Context, key string) context.Context { return WithKeyOf(ctx, "", key) }
+
+// WithKeyOf is [WithKey] for a key that a caller has chosen. Equal keys of different callers are
+// different keys. Callers without a name share theirs.
+func WithKeyOf(ctx context.Context, caller, key string) context.Context {
+	k := callerKey{key, key}
+	if caller != "" && key != "" {
+		sum := sha256.Sum256([]byte(caller))
+		k.stored = hex.EncodeToString(sum[:8]) + ":" + key
+	}
+	return context.WithValue(ctx, idempotencyKey{}, k)
+}
+
+// A callerKey is the idempotency key of a context.
+type callerKey struct {
+	stored string // in the log
+	given  string // by the caller
 }
 
 // lock locks the states for writing. It stops waiting when ctx ends.

@@ -15,7 +15,8 @@ import (
 
 // An Event is the part of an event that Apply and workers get with the command: its place in the
 // log, its id and its time. It is the same whenever the command is applied, so Apply takes times
-// and the ids of new items from here only. See [Record] for the whole event.
+// and the ids of new items from here only. If the clock is set back, an event can have an earlier
+// time than the event before it: order events by Seq. See [Record] for the whole event.
 type Event struct {
 	Seq  int64     `json:"seq"`  // 1, 2, 3, … without a gap
 	ID   string    `json:"id"`   // unique in the log

@@ -51,7 +51,8 @@ type pending struct {
 	command command
 	data    json.RawMessage
 	key     string
-	loose   bool // any command of the type may have used the key before
+	given   string // the key as the caller knows it
+	loose   bool   // any command of the type may have used the key before
 
 	progress atomic.Int32
 	result   json.RawMessage
@@ -132,17 +133,19 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if keyed, ok := c.(Keyed); ok {
 		p.key = keyed.IdempotencyKey()
 	}
-	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
-		p.key = key
+	p.given = p.key
+	if key, ok := ctx.Value(idempotencyKey{}).(callerKey); ok {
+		p.key, p.given = key.stored, key.given
 	} else if in.work != nil && p.key == "" {
 		p.key, p.loose = in.work.key(of.eventType, data), true
+		p.given = p.key
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.loose {
 		return nil, fmt.Errorf("the idempotency key %q starts with %s, which is reserved for workers; use another one", p.key, workPrefix)
 	}
 	const most = 256
-	if len(p.key) > most {
-		return nil, fmt.Errorf("the idempotency key has %d bytes; the limit is %d", len(p.key), most)
+	if len(p.given) > most {
+		return nil, fmt.Errorf("the idempotency key has %d bytes; the limit is %d", len(p.given), most)
 	}
 	return p, nil
 }
@@ -357,7 +360,7 @@ func (a *App) executed(tx Tx, p *pending, records []Record) (bool, error) {
 	case !found:
 		return false, nil
 	case before.Type != p.of.eventType || !p.loose && string(before.Data) != string(p.data):
-		p.err = fmt.Errorf("the idempotency key %q was used for another command, event %d (%s); use a new one", p.key, before.Seq, before.Type)
+		p.err = fmt.Errorf("the idempotency key %q was used for another command, event %d (%s); use a new one", p.given, before.Seq, before.Type)
 	default:
 		p.result = before.Result
 	}

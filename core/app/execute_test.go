@@ -171,6 +171,48 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Callers have separate keys. Errors and limits are about the key that the caller gave.
+func TestKeysOfCallers(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m)
+	for i, caller := range []string{"", "ann", "bob", "ann"} {
+		want := []string{"1", "2", "3", "2"}[i]
+		if result, err := app.Execute(app.WithKeyOf(t.Context(), caller, "k"), a, Count{1}); string(result) != want || err != nil {
+			t.Errorf("the result of %q is %s, %v", caller, result, err)
+		}
+	}
+	_, err := app.Execute(app.WithKeyOf(t.Context(), "ann", "k"), a, Count{2})
+	if err == nil || !strings.Contains(err.Error(), `the idempotency key "k" was used for another command`) {
+		t.Errorf("another command with the key: %v", err)
+	}
+	if _, err := app.Execute(app.WithKeyOf(t.Context(), "ann", strings.Repeat("k", 256)), a, Count{1}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A clock that is set back changes the times of events, but neither their order, nor what replay
+// makes of them, nor the result of a key.
+func TestEventsAndTheClock(t *testing.T) {
+	m, o := app.NewMemory(), quiet()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	o.Now = func() time.Time { return now }
+	a, err := app.Open(t.Context(), m, o, items())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := execute(t, a, Add{Name: "one", Key: "k"})
+	now = now.AddDate(-1, 0, 0)
+	if again := execute(t, a, Add{Name: "one", Key: "k"}); again != first {
+		t.Errorf("again: %s, first: %s", again, first)
+	}
+	if second := execute(t, a, Add{Name: "two"}); !strings.Contains(second, `"made":"2025-01-02T03:04:05Z","seq":2`) {
+		t.Errorf("the second event gives %s", second)
+	}
+	if live, again := dump(t, a), replayed(t, m); live != again {
+		t.Errorf("live %s, replayed %s", live, again)
+	}
+}
+
 // A caller that gives up while others write has written nothing.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

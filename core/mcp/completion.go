@@ -69,7 +69,7 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 	if p.Argument == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "completion/complete needs an argument with its name and value")
 	}
-	completer, names, err := s.completerOf(ctx, p)
+	completer, names, err := s.completerOf(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 }
 
 // completerOf finds what a reference refers to: who completes it and the names of its arguments.
-func (s *Server) completerOf(ctx context.Context, p *completeParams) (Completer, []string, error) {
+func (s *Server) completerOf(ctx context.Context, c *Call, p *completeParams) (Completer, []string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch p.Ref.Type {
@@ -103,7 +103,7 @@ func (s *Server) completerOf(ctx context.Context, p *completeParams) (Completer,
 		return found.input.complete, found.names, nil
 	case "ref/resource":
 		found, ok := s.templates.get(p.Ref.URI)
-		if !ok {
+		if !ok || !c.sees(found) {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", short(p.Ref.URI))
 		}
 		return found.input.complete, found.uri.variables(), checkScopes(ctx, found.Scopes)

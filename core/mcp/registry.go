@@ -69,9 +69,9 @@ func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 	return item, false
 }
 
-// page returns up to most items from cursor on, and the cursor of the next page, or "". A cursor
-// holds the last name of the page before, so that no item appears twice.
-func (r *registry[T]) page(cursor *string, most int) (items []listed, next string, err error) {
+// page returns up to most items from cursor on that a call sees, and the cursor of the next page, or
+// "". A cursor holds the last name of the page before, so that no item appears twice.
+func (r *registry[T]) page(c *Call, cursor *string, most int) (items []listed, next string, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	from := 0
@@ -86,13 +86,18 @@ func (r *registry[T]) page(cursor *string, most int) (items []listed, next strin
 			from++
 		}
 	}
-	to := min(from+most, len(r.names))
-	items = make([]listed, 0, to-from) // never nil: lists are required
-	for _, name := range r.names[from:to] {
-		items = append(items, r.items[name])
-	}
-	if to < len(r.names) {
-		next = base64.RawURLEncoding.EncodeToString([]byte(cursorMark + r.names[to-1]))
+	items = make([]listed, 0, min(most, len(r.names)-from)) // never nil: lists are required
+	last := ""
+	for _, name := range r.names[from:] {
+		item := r.items[name]
+		if !c.sees(item) {
+			continue
+		}
+		if len(items) == most {
+			next = base64.RawURLEncoding.EncodeToString([]byte(cursorMark + last))
+			break
+		}
+		items, last = append(items, item), name
 	}
 	return items, next, nil
 }
@@ -121,11 +126,16 @@ func (p *prompt) describe(r Revision) any   { return p.Prompt.forRevision(r) }
 
 // descriptions keep what clients are told about a component, by revision.
 type descriptions struct {
+	local bool // hidden from remote clients
+
 	mu sync.Mutex
 	of map[Revision]json.RawMessage
 }
 
 func (d *descriptions) kept() *descriptions { return d }
+
+// sees reports whether a component exists for the client of the call.
+func (c *Call) sees(item listed) bool { return !c.via.remote || !item.kept().local }
 
 func appendDescription(dst []byte, item listed, r Revision) ([]byte, error) {
 	d := item.kept()
@@ -151,10 +161,10 @@ type listParams struct {
 
 // lister returns the method that lists a registry. The result has the entries in field.
 func (s *Server) lister(
-	field string, page func(cursor *string, most int) ([]listed, string, error),
+	field string, page func(c *Call, cursor *string, most int) ([]listed, string, error),
 ) func(context.Context, *Call, *listParams) (any, error) {
 	return func(_ context.Context, c *Call, p *listParams) (any, error) {
-		items, next, err := page(p.Cursor, s.o.PageSize)
+		items, next, err := page(c, p.Cursor, s.o.PageSize)
 		if err != nil {
 			return nil, err
 		}

@@ -30,6 +30,10 @@ type Resource struct {
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // how long clients may keep what they have read
 	Scopes      []string     `json:"-"` // what a caller must be allowed who is known by a token, as for a [Tool]
+
+	// Local hides the resource from remote clients: it exists only for sessions of [Server.Serve],
+	// such as over standard input and output, and not over HTTP.
+	Local bool `json:"-"`
 }
 
 // A ResourceTemplate describes the resources whose addresses fit a pattern, such
@@ -45,6 +49,7 @@ type ResourceTemplate struct {
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // how long clients may keep what they have read
 	Scopes      []string     `json:"-"` // what a caller must be allowed who is known by a token, as for a [Tool]
+	Local       bool         `json:"-"` // whether it is hidden from remote clients, as for a [Resource]
 
 	// InputSchema is what the variables must be beyond being text: an object's schema whose
 	// properties are strings. Clients are not shown it. What it lists by enum is offered to
@@ -160,7 +165,7 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	made := &resource{Resource: r, handler: h}
+	made := &resource{Resource: r, descriptions: descriptions{local: r.Local}, handler: h}
 	return made, encodable(made)
 }
 
@@ -178,7 +183,7 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &template{ResourceTemplate: t, uri: uri, input: input, handler: h}
+	made := &template{ResourceTemplate: t, descriptions: descriptions{local: t.Local}, uri: uri, input: input, handler: h}
 	return made, encodable(made)
 }
 
@@ -186,16 +191,16 @@ type uriParams struct {
 	URI *string `json:"uri"`
 }
 
-// lookUp finds the resource with that address, or else the first template that the address fits. It
-// checks whether the caller may read it, and the variables.
-func (s *Server) lookUp(ctx context.Context, uri string) (readable, error) {
-	if r, ok := s.resources.get(uri); ok {
+// lookUp finds the resource with that address, or else the first template that the address fits, of
+// those that a call sees. It checks whether the caller may read it, and the variables.
+func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (readable, error) {
+	if r, ok := s.resources.get(uri); ok && c.sees(r) {
 		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, checkScopes(ctx, r.Scopes)
 	}
 	var variables map[string]string
 	t, ok := s.templates.find(func(t *template) (fits bool) {
 		variables, fits = t.uri.match(uri)
-		return fits
+		return fits && c.sees(t)
 	})
 	if !ok {
 		return readable{}, NotFound(uri)
@@ -222,7 +227,7 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
 	}
-	found, err := s.lookUp(ctx, *p.URI)
+	found, err := s.lookUp(ctx, c, *p.URI)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +259,7 @@ func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, err
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/subscribe needs the uri of a resource")
 	}
-	if _, err := s.lookUp(ctx, *p.URI); err != nil {
+	if _, err := s.lookUp(ctx, c, *p.URI); err != nil {
 		return nil, err
 	}
 	if len(*p.URI) > maxSubscribed {

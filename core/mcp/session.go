@@ -41,6 +41,7 @@ type Session struct {
 	changes   *changes
 	ending    chan struct{} // closed when the connection begins to end
 	stateless bool          // requests stand for themselves, see NewStatelessSession
+	remote    bool          // its client does not see local components
 	agreed    atomic.Pointer[agreement]
 }
 
@@ -193,7 +194,7 @@ type Responder interface {
 
 // NewSession returns a session for a transport that receives messages one at a time and hands them
 // in with [Session.Receive]. send takes messages that belong to no request; it must not block.
-// Close ends the session.
+// Close ends the session. Its client is remote: see [Resource].
 func (s *Server) NewSession(send func(msg []byte) error) *Session {
 	return s.openSession(sender(send), jsonrpc.Options{})
 }
@@ -209,6 +210,7 @@ func (s *Server) NewStatelessSession() *Session {
 func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	o.Grace = 24 * time.Hour // Close says when it ends
 	session := s.newSession(t, o)
+	session.remote = true
 	session.conn.Open(context.Background())
 	s.watch(session.changes)
 	return session

@@ -197,7 +197,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	if p.Notifications == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications, which says what to tell of")
 	}
-	granted := s.grant(ctx, *p.Notifications)
+	granted := s.grant(ctx, c, *p.Notifications)
 	meta := Meta{metaPrefix + "subscriptionId": c.req.ID}
 	listener := newChanges(granted.wants, func(method, uri string) {
 		params := map[string]any{"_meta": meta}
@@ -242,14 +242,14 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 }
 
 // grant is what of a client's wishes can be fulfilled.
-func (s *Server) grant(ctx context.Context, wish notificationFilter) notificationFilter {
+func (s *Server) grant(ctx context.Context, c *Call, wish notificationFilter) notificationFilter {
 	granted := notificationFilter{
 		Tools:     wish.Tools && s.offered("tools"),
 		Prompts:   wish.Prompts && s.offered("prompts"),
 		Resources: wish.Resources && s.offered("resources"),
 	}
 	for _, uri := range wish.URIs {
-		if _, err := s.lookUp(ctx, uri); err == nil && len(uri) <= maxSubscribed {
+		if _, err := s.lookUp(ctx, c, uri); err == nil && len(uri) <= maxSubscribed {
 			granted.URIs = append(granted.URIs, uri)
 		}
 	}

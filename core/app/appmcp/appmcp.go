@@ -4,8 +4,6 @@ package appmcp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -28,13 +26,19 @@ type Feature struct {
 	Register func(*mcp.Server, *app.App) error
 }
 
+// Options configure [Register]. The zero value has good defaults.
+type Options struct {
+	// RemoteResources offers the app's resources to remote clients too, such as those of HTTP. By
+	// default only local clients, such as that of standard input and output, see them. They show
+	// the inputs and results of all commands. To read the log and the workers with a token, a
+	// caller needs the scopes of all tools of the features.
+	RemoteResources bool
+}
+
 // Register adds the tools of all features, and the app's resources. store is the store of the app.
 // The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask]
 // too. While the app runs, clients that have subscribed to a resource are notified of changes.
-//
-// The log and the workers show the inputs and results of all commands. To read them with a token, a
-// caller needs the scopes of all tools of the features.
-func Register(s *mcp.Server, a *app.App, store app.Store, features ...Feature) error {
+func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ...Feature) error {
 	var errs []error
 	before := s.ToolScopes()
 	for _, f := range features {
@@ -42,7 +46,7 @@ func Register(s *mcp.Server, a *app.App, store app.Store, features ...Feature) e
 			errs = append(errs, f.Register(s, a))
 		}
 	}
-	errs = append(errs, registerResources(s, a, store, added(before, s.ToolScopes())))
+	errs = append(errs, registerResources(s, a, store, !o.RemoteResources, added(before, s.ToolScopes())))
 	s.Provide(func(ctx context.Context) context.Context { return app.With(ctx, a) })
 	a.Watch(func() { s.ResourcesUpdated(shows) })
 	return errors.Join(errs...)
@@ -106,20 +110,10 @@ func WithKey(ctx context.Context) (context.Context, error) {
 		case key == "":
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must not be empty; leave it out to execute the command each time")
 		}
-		ctx = app.WithKey(ctx, ownKey(ctx, key))
+		ctx = app.WithKeyOf(ctx, auth.From(ctx).Principal(), key)
 		return nil
 	})
 	return ctx, err
-}
-
-// ownKey returns the key that the log stores for a caller's key. Keys of different callers differ.
-func ownKey(ctx context.Context, key string) string {
-	principal := auth.From(ctx).Principal()
-	if principal == "" {
-		return key
-	}
-	sum := sha256.Sum256([]byte(principal))
-	return hex.EncodeToString(sum[:8]) + ":" + key
 }
 
 // URIs of the app's resources.
@@ -133,22 +127,22 @@ const (
 const asJSON = "application/json"
 
 // registerResources adds the app's resources. The log and the workers need scopes.
-func registerResources(s *mcp.Server, a *app.App, store app.Store, scopes []string) error {
+func registerResources(s *mcp.Server, a *app.App, store app.Store, local bool, scopes []string) error {
 	return errors.Join(
 		s.AddResource(mcp.Resource{
-			URI: logURI, Name: "log", Title: "The log", MIMEType: asJSON, Scopes: scopes,
+			URI: logURI, Name: "log", Title: "The log", MIMEType: asJSON, Local: local, Scopes: scopes,
 			Description: "The executed commands, oldest first, a page at a time; next is the URI of the next page.",
 		}, readLog(store)),
 		s.AddResourceTemplate(mcp.ResourceTemplate{
-			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an event", MIMEType: asJSON, Scopes: scopes,
+			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an event", MIMEType: asJSON, Local: local, Scopes: scopes,
 			Description: "The commands that were executed after the event with the sequence number after (default 0), at most limit of them (default 100, maximum 1000, fewer if they are big).",
 		}, readLog(store)),
 		mcp.AddResource(s, mcp.Resource{
-			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON,
+			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON, Local: local,
 			Description: "The features of the application, with their commands, queries and workers. A feature with stuck answers no calls; stuck says why.",
 		}, a.Status),
 		mcp.AddResource(s, mcp.Resource{
-			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON, Scopes: scopes,
+			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON, Local: local, Scopes: scopes,
 			Description: "The position of each worker, what it fails on, and the events that it has set aside.",
 		}, func(ctx context.Context) (workersPage, error) {
 			all, err := app.Workers(ctx, store)

@@ -314,7 +314,7 @@ func as(t *testing.T, s *mcp.Server, id *auth.Identity, method, name, params str
 const mine = `"idempotencyKey":"1",`
 
 // newServer returns a server with a feature whose tools need scopes.
-func newServer(t *testing.T) *mcp.Server {
+func newServer(t *testing.T, o appmcp.Options) *mcp.Server {
 	t.Helper()
 	store, feature := app.NewMemory(), posts()
 	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: "test"}, feature.Feature)
@@ -329,7 +329,7 @@ func newServer(t *testing.T) *mcp.Server {
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
 	other := mcp.AddTool(s, mcp.Tool{Name: "mail", Scopes: []string{"mail:send"}}, func(context.Context, struct{}) (string, error) { return "", nil })
-	if err := errors.Join(other, appmcp.Register(s, a, store, feature)); err != nil {
+	if err := errors.Join(other, appmcp.Register(s, a, store, o, feature)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -337,7 +337,7 @@ func newServer(t *testing.T) *mcp.Server {
 
 // Callers without the scopes of all commands and queries cannot read the log.
 func TestScopes(t *testing.T) {
-	s := newServer(t)
+	s := newServer(t, appmcp.Options{RemoteResources: true})
 	all := &auth.Identity{Issuer: "i", Subject: "ann", Scopes: []string{"posts:write", "posts:read"}}
 	if status, text := as(t, s, all, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"secret"}`); status != http.StatusOK || strings.Contains(text, "isError") {
 		t.Fatalf("a command gives %d %s", status, text)
@@ -364,20 +364,24 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// Two callers that choose the same key do not see each other's results.
+// Two callers that choose the same key do not see each other's results. Errors name the key that
+// the caller chose.
 func TestKeysOfCallers(t *testing.T) {
-	s := newServer(t)
-	write := func(name string) string {
+	s := newServer(t, appmcp.Options{})
+	write := func(name, title string) string {
 		id := &auth.Identity{Issuer: "i", Subject: name, Scopes: []string{"posts:write"}}
-		_, text := as(t, s, id, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"one"}`)
+		_, text := as(t, s, id, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"`+title+`"}`)
 		return text
 	}
-	first := write("ann")
-	if again := write("ann"); again != first {
+	first := write("ann", "one")
+	if again := write("ann", "one"); again != first {
 		t.Errorf("the same caller has %s, and then %s", first, again)
 	}
-	if other := write("eve"); !strings.Contains(other, "already") {
+	if other := write("eve", "one"); !strings.Contains(other, "already") {
 		t.Errorf("another caller has %s", other)
+	}
+	if wrong := write("ann", "two"); !strings.Contains(wrong, `the idempotency key \"1\" was used for another command`) {
+		t.Errorf("another command with the key says %s", wrong)
 	}
 }
 
@@ -389,7 +393,7 @@ func TestNewerEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, store, posts()) })
+	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, store, appmcp.Options{}, posts()) })
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
 		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
 	})

@@ -1,5 +1,5 @@
 // Package appserve adds the features of a server to its command line: the commands log, workers,
-// replay and backup, and the flag --data.
+// replay and backup, and the flags --data and, for serve, --app-resources.
 package appserve
 
 import (
@@ -27,6 +27,7 @@ import (
 type Data struct {
 	program  string
 	features []appmcp.Feature
+	options  appmcp.Options
 	dir      string // value of --data
 }
 
@@ -35,8 +36,11 @@ func New(program string, features ...appmcp.Feature) *Data {
 	return &Data{program: program, features: features}
 }
 
-// Flags adds --data to a command and its subcommands.
+// Flags adds --data to a command and its subcommands, and --app-resources to serve.
 func (d *Data) Flags(cmd *cobra.Command) {
+	if cmd.Name() == "serve" {
+		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and results of all commands")
+	}
 	cmd.PersistentFlags().StringVar(&d.dir, "data", "", "data folder (default $"+d.variable()+", or data in the project, or the user's data folder)")
 	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
 }
@@ -84,7 +88,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	if err != nil {
 		return nil, err
 	}
-	if err := appmcp.Register(s, a, store, d.features...); err != nil {
+	if err := appmcp.Register(s, a, store, d.options, d.features...); err != nil {
 		return nil, err
 	}
 	events, err := store.Last(ctx)
@@ -149,7 +153,7 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w; make it readable and writable, or %s", file, err, d.wayOut())
+		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.wayOut())
 	}
 	return store, nil
 }

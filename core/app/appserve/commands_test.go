@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -253,6 +255,12 @@ func TestTruncatedLog(t *testing.T) {
 		if _, err := run(t, dir, line); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
 			t.Errorf("%s says %v", line, err)
 		}
+	}
+	d := New("weather", posts())
+	d.dir = dir
+	_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "but event 1 was committed") {
+		t.Errorf("the server starts with %v", err)
 	}
 }
 

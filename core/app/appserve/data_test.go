@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
 )
@@ -51,6 +53,18 @@ func TestUnusableFolder(t *testing.T) {
 		_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.NewTextHandler(t.Output(), nil)))
 		if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--data DIR") || !strings.Contains(err.Error(), "WEATHER_DATA") {
 			t.Errorf("%s gives %v", dir, err)
+		}
+	}
+}
+
+// Only serve has the flag that offers the app's resources over HTTP.
+func TestRemoteResources(t *testing.T) {
+	for _, name := range []string{"serve", "mcp"} {
+		d, cmd := New("weather", posts()), &cobra.Command{Use: name}
+		d.Flags(cmd)
+		err := cmd.ParseFlags([]string{"--app-resources"})
+		if serves := name == "serve"; d.options.RemoteResources != serves || (err == nil) != serves {
+			t.Errorf("%s: %t, %v", name, d.options.RemoteResources, err)
 		}
 	}
 }

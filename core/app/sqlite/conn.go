@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -16,10 +17,11 @@ import (
 	"modernc.org/sqlite"
 )
 
-// How long a statement retries while the file is locked, and how long it waits between tries.
-// Stores do not lock each other out; only recovery after a crash, and closing, take a moment.
+// How long a write waits for its turn, and a statement for SQLite's lock, and the time between
+// tries of a statement. Stores wait for each other at the turnstile; SQLite's lock is held only
+// during recovery after a crash, and by the last process that closes the file.
 const (
-	patience = time.Minute
+	patience = 30 * time.Second
 	pause    = time.Millisecond
 )
 
@@ -27,6 +29,7 @@ const (
 const (
 	busy       = 5
 	ioError    = 10
+	corrupt    = 11
 	constraint = 19
 	notSQLite  = 26
 	writeError = ioError | 3<<8
@@ -117,13 +120,16 @@ func (c *conn) with(ctx context.Context, sql string, args []any, f func(stmt, []
 	var begun time.Time
 	for {
 		err := c.try(sql, args, f)
+		if is(err, corrupt) {
+			return fmt.Errorf("%w: the file is damaged; restore a backup", err)
+		}
 		if !is(err, busy) {
 			return err
 		}
 		if begun.IsZero() {
 			begun = time.Now()
 		} else if time.Since(begun) > patience {
-			return errors.New("another program has locked the file for a minute; stop it, or wait for it to end")
+			return fmt.Errorf("another program has locked the file for %v; end it, and retry", patience)
 		}
 		select {
 		case <-ctx.Done():
@@ -188,12 +194,16 @@ func is(err error, kind int) bool { return err != nil && code(err)&0xff == kind 
 // SQLite. It is a number in a file next to the store. A writer that has passed the turnstile makes
 // it odd before a commit and even after it. If a process dies in between, it stays odd, and until
 // the next write every stamp counts as changed.
+//
+// After the number is the sequence number of the last committed event. If the log ends before that
+// event, a part of it was lost.
 type counter struct {
 	mu   sync.Mutex // held while this process commits
 	file *os.File   // nil without a turnstile
 	own  int64      // how much this store has added to it
 	odd  int64      // how often it was found to be odd
 	was  int64      // value before the running commit
+	last int64      // last committed event before it
 }
 
 // counterAt is the position of the number in the file. On Windows the first byte of a locked file
@@ -211,7 +221,7 @@ func (c *counter) open(path string) (err error) {
 func (c *counter) stamp() (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, err := c.read()
+	n, _, err := c.read()
 	if err != nil {
 		return 0, err
 	}
@@ -225,8 +235,8 @@ func (c *counter) stamp() (int64, error) {
 // begin marks the start of a commit. Stamps of this store wait until end is called.
 func (c *counter) begin() (err error) {
 	c.mu.Lock()
-	if c.was, err = c.read(); err == nil {
-		err = c.write(c.was | 1)
+	if c.was, c.last, err = c.read(); err == nil {
+		err = c.write(c.was|1, c.last)
 	}
 	if err != nil {
 		c.mu.Unlock()
@@ -234,29 +244,28 @@ func (c *counter) begin() (err error) {
 	return err
 }
 
-// end marks the end of a commit, successful or not. If it cannot write the number, the number stays
-// odd.
-func (c *counter) end() {
+// end marks the end of a commit, successful or not. last is an event that is committed; an earlier
+// one than before is ignored. If end cannot write the number, the number stays odd.
+func (c *counter) end(last int64) {
 	next := c.was | 1
-	if c.write(next+1) == nil {
+	if c.write(next+1, max(c.last, last)) == nil {
 		next++
 	}
 	c.own += next - c.was
 	c.mu.Unlock()
 }
 
-func (c *counter) read() (int64, error) {
-	var text [8]byte
+func (c *counter) read() (n, last int64, err error) {
+	var text [16]byte
 	if _, err := c.file.ReadAt(text[:], counterAt); err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
+		return 0, 0, err
 	}
-	return int64(binary.LittleEndian.Uint64(text[:])), nil
+	return int64(binary.LittleEndian.Uint64(text[:])), int64(binary.LittleEndian.Uint64(text[8:])), nil
 }
 
-func (c *counter) write(n int64) error {
-	var text [8]byte
-	binary.LittleEndian.PutUint64(text[:], uint64(n))
-	_, err := c.file.WriteAt(text[:], counterAt)
+func (c *counter) write(n, last int64) error {
+	text := binary.LittleEndian.AppendUint64(make([]byte, 0, 16), uint64(n))
+	_, err := c.file.WriteAt(binary.LittleEndian.AppendUint64(text, uint64(last)), counterAt)
 	return err
 }
 

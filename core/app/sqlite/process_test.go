@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ var children = map[string]func(context.Context, *Store) error{
 	"race":  raceChild,
 	"kill":  killChild,
 	"churn": churnChild,
+	"hold":  holdChild,
 }
 
 const childVariable = "SQLITE_TEST_CHILD"
@@ -216,6 +218,82 @@ func TestChurn(t *testing.T) {
 	}
 	if err := storetest.Check(open(t, path), int64(len(all)*churnTimes)); err != nil {
 		t.Error(err)
+	}
+}
+
+// holdChild prints a line during a Write, which ends when the input does.
+func holdChild(ctx context.Context, s *Store) error {
+	return s.Write(ctx, func(app.Tx) error {
+		fmt.Println("in")
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	})
+}
+
+// leftovers returns the number of threads and open files of this process, where Linux shows them.
+func leftovers() (threads, files int) {
+	tasks, _ := os.ReadDir("/proc/self/task")
+	open, _ := os.ReadDir("/proc/self/fd")
+	return len(tasks), len(open)
+}
+
+// While another process holds the turn and does not release it, the store can be opened and read.
+// Calls that give up leave no threads and files behind, and one that does not gets an error that
+// names the process. The next call after its end succeeds.
+func TestHeld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	s := open(t, path)
+	if _, err := more(s, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil { // the file is complete without the WAL
+		t.Fatal(err)
+	}
+	cmd, _, out := start(t, "hold", path)
+	defer cmd.Process.Kill()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "in\n" {
+		t.Fatal(line, err)
+	}
+	s = open(t, path)
+	if err := storetest.Check(s, 3); err != nil {
+		t.Error(err)
+	}
+
+	write := func(ctx context.Context) error {
+		return s.Write(ctx, func(app.Tx) error { return errors.New("it was let in") })
+	}
+	calls := map[bool]int{false: 100, true: 1000}[*long]
+	threadsBefore, filesBefore := leftovers()
+	for range calls {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
+		if err := write(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("a call that gives up ends with %v", err)
+		}
+		cancel()
+	}
+	threads, files := leftovers()
+	t.Logf("%d calls: %d threads and %d files before, %d and %d after", calls, threadsBefore, filesBefore, threads, files)
+	if threads > threadsBefore+10 || files > filesBefore+2 {
+		t.Error("calls that gave up leave something behind")
+	}
+
+	s.patience = 10 * time.Millisecond
+	queued := make(chan error)
+	for range 2 {
+		go func() { queued <- write(context.Background()) }()
+	}
+	for range 2 {
+		err := <-queued
+		if want := fmt.Sprintf("process %d (", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "end it") {
+			t.Errorf("a patient call ends with %v", err)
+		}
+		t.Log(err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	s.patience = patience
+	if last, err := more(s, 1); last != 4 || err != nil {
+		t.Errorf("when the turn is free: %d, %v", last, err)
 	}
 }
 

@@ -5,12 +5,14 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/petrock/petrock/core/app"
 )
@@ -47,10 +49,11 @@ var errClosed = errors.New("the store is closed")
 type Store struct {
 	path string
 
-	turn   chan struct{} // holds a value during a write and during Close
-	gate   turnstile
-	alone  bool // there are no locks but those of SQLite
-	closed atomic.Bool
+	turn     chan struct{} // holds a value during a write and during Close
+	gate     turnstile
+	patience time.Duration // how long a write waits for its turn
+	alone    bool          // there are no locks but those of SQLite
+	closed   atomic.Bool
 
 	count   counter
 	writer  *conn      // without file locks it also provides stamps: its own commits do not change them
@@ -67,7 +70,8 @@ var _ app.Store = (*Store)(nil)
 const maxReaders = 4
 
 // Open opens the store in a file, and creates the file and its folder if needed. It returns an
-// error for any other file, and leaves that unchanged.
+// error for any other file, and leaves that unchanged, and for a store that has lost its last
+// events. It waits for other processes only if the store is new.
 func Open(ctx context.Context, path string) (s *Store, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -83,8 +87,10 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 		path:    path,
 		last:    -1,
 		turn:    make(chan struct{}, 1),
-		gate:    turnstile{path: path, locker: newLocker()},
+		gate:    newTurnstile(path),
 		readers: make(chan *conn, maxReaders),
+
+		patience: patience,
 	}
 	defer func() {
 		if is(err, notSQLite) {
@@ -95,19 +101,27 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 			s = nil
 		}
 	}()
-	leave, err := s.enter(ctx)
+	leave, err := s.enterToOpen(ctx)
 	if err != nil {
 		return s, err
 	}
 	defer leave()
+	var committed int64
 	if !s.alone {
 		if err := s.count.open(path + roomSuffix); err != nil {
 			return s, err
 		}
+		if _, committed, err = s.count.read(); err != nil {
+			return s, err
+		}
+	}
+	const smallestPage = 512
+	if info, err := os.Stat(path); committed > 0 && (err != nil || info.Size() < smallestPage) {
+		return s, s.shortened(0, committed) // SQLite would remove the WAL
 	}
 
-	// The turn is held, so no other store opens the file now. If SQLite created it, others could
-	// read it.
+	// If the file is new, the turn is held, so no other store opens it now. If SQLite created it,
+	// others could read it.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:
@@ -122,7 +136,51 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if s.writer, err = connect(path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
 		return s, err
 	}
-	return s, s.prepare()
+	if err := s.prepare(); err != nil {
+		return s, err
+	}
+	last, err := s.writer.value(lastSQL)
+	if err == nil && last < committed {
+		err = s.shortened(last, committed)
+	}
+	return s, err
+}
+
+// shortened returns the error for a log that ends before the last committed event.
+func (s *Store) shortened(last, committed int64) error {
+	name := filepath.Base(s.path)
+	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup, or, to go on without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
+}
+
+// enterToOpen waits for the turn if the file is not a complete store yet. Otherwise it takes the
+// turn only if that is free, so that a store can be read while a process that has stopped holds it.
+func (s *Store) enterToOpen(ctx context.Context) (leave func(), err error) {
+	if !isComplete(s.path) {
+		return s.enter(ctx)
+	}
+	in, err := s.gate.try()
+	if s.alone = errors.Is(err, errNoLocks); s.alone {
+		err = nil
+	}
+	return func() {
+		if in {
+			s.gate.leave()
+		}
+	}, err
+}
+
+// isComplete reports whether the header of a file is that of a store with its tables. It may report
+// false while they are only in the WAL.
+func isComplete(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var header [100]byte // see https://www.sqlite.org/fileformat.html
+	_, err = file.ReadAt(header[:], 0)
+	const inWAL, id = 18, 68
+	return err == nil && header[inWAL] == 2 && binary.BigEndian.Uint32(header[id:]) == applicationID
 }
 
 // prepare verifies that the file is a store, and creates the tables of a new one.
@@ -157,15 +215,20 @@ func (s *Store) prepare() error {
 	return nil
 }
 
+// errLate is the cause of a context that has ended because a write waited too long.
+var errLate = errors.New("the turn to write did not come in time")
+
 // enter waits for the turn to write. Without file locks it only orders the writers of this process.
 func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errLate)
+	defer cancel()
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, s.late(ctx)
 	}
 	if s.closed.Load() {
 		<-s.turn
@@ -180,10 +243,21 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 		return func() { <-s.turn }, nil
 	case err != nil:
 		<-s.turn
+		if ctx.Err() != nil {
+			err = s.late(ctx)
+		}
 		return nil, err
 	default:
 		return func() { s.gate.leave(); <-s.turn }, nil
 	}
+}
+
+// late returns the error of a wait for the turn that ended with ctx.
+func (s *Store) late(ctx context.Context) error {
+	if context.Cause(ctx) != errLate {
+		return ctx.Err()
+	}
+	return fmt.Errorf("waiting to write to %s: no turn for %v, because %s holds the lock; end it if it hangs, and retry", s.path, s.patience, s.gate.holder())
 }
 
 // Close waits for writers and closes the file. The last process to close it checkpoints. It can be

@@ -69,7 +69,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 		if err := s.count.begin(); err != nil {
 			return t.failed(err)
 		}
-		defer s.count.end()
+		defer func() { s.count.end(s.last) }()
 	}
 	return t.commit()
 }
