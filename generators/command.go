@@ -3,8 +3,6 @@ package generators
 import (
 	"errors"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -76,15 +74,14 @@ func (n named) structures(fields, output []string) (taken, given structure, err 
 
 // methods adds what refuses a command, and what it does to the state.
 func (n named) methods(p gen.Project, file gen.GoFile, output string) {
-	check, apply := "return "+n.unwritten().GoString(), "return "+output+"{}"
-	imports := []string{"context", p.Import("core/app")}
-	if n.isWritten() {
-		check, apply = "return nil", n.body.text
-	} else {
-		imports = append(imports, "errors")
-	}
-	if n.check != nil {
-		check = n.check.text
+	check, apply := "return nil", "return "+output+"{}"
+	switch {
+	case n.check != nil:
+		check, apply = n.check.text, n.body.text
+	case n.isWritten():
+		apply = n.body.text
+	default:
+		check = "return " + n.unwritten(file)
 	}
 	file.Text(`// Check says why it cannot be done now. It changes nothing.
 func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
@@ -95,7 +92,7 @@ func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
 // the same. The id of something new is e.ID, and now is e.Time.
 func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 `+apply+`
-}`, imports...)
+}`, "context", p.Import("core/app"))
 }
 
 // QueryInput is what the generator of queries takes.
@@ -131,9 +128,10 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	file := n.file(p)
 	asked.write(file)
 	given.write(file)
-	file.Comment("// Answer says what s has of it. It changes nothing.")
-	file.Func().Params(jen.Id("q").Id(n.goName)).Id("Answer").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).
-		Params(jen.Id(given.name), jen.Error()).Block(n.block(jen.Id(given.name).Values()))
+	file.Text(`// Answer says what s has of it. It changes nothing.
+func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+given.name+`, error) {
+`+n.block(file, given.name+"{}")+`
+}`, "context")
 
 	test, err := n.toolTest(p, asked, given)
 	if err != nil {

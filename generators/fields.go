@@ -308,7 +308,7 @@ func (n named) toolRow(p gen.Project, tool string, e gen.Example) (input, output
 		if err != nil {
 			return nil, nil, err
 		}
-		output = gen.RawString(text)
+		output = rawLit(text)
 		if made, ok := n.output.literal(e.Output); ok && tool == n.wire {
 			output = made
 		}

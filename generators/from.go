@@ -457,7 +457,7 @@ func (s *speller) write(t types.Type) *jen.Statement {
 					field = jen.Id(t.Field(i).Name()).Add(field)
 				}
 				if tag := t.Tag(i); tag != "" {
-					field.Add(gen.RawString(tag))
+					field.Add(rawLit(tag))
 				}
 				g.Add(field)
 			}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -343,15 +341,4 @@ func (f *finder) complete() {
 			c.completer = done.function
 		}
 	}
-}
-
-func (e emitter) complete(c Component) *jen.Statement {
-	function := jen.Id(c.completer)
-	if _, name, method := strings.Cut(c.completer, "."); method {
-		function = jen.Id("t").Dot(name)
-	}
-	if c.Kind == Resource {
-		return jen.Id("s").Dot("CompleteResource").Call(jen.Lit(c.URI), function)
-	}
-	return jen.Id("s").Dot("CompletePrompt").Call(jen.Lit(c.Name), function)
 }

@@ -3,7 +3,6 @@ package gen
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,16 +39,6 @@ func (f GoFile) Bytes() ([]byte, error) {
 	return f.group(out.Bytes()), nil
 }
 
-// Source returns a formatted declaration. The file gets its imports, but not the declaration.
-func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
-	var out bytes.Buffer
-	if err := decl.RenderWithFile(&out, f.File); err != nil {
-		first, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, fmt.Errorf("writing Go: %s", first)
-	}
-	return out.Bytes(), nil
-}
-
 // Text adds Go source that uses packages. Declare those outside the standard library with
 // ImportName.
 func (f GoFile) Text(source string, imports ...string) {
@@ -60,8 +49,19 @@ func (f GoFile) Text(source string, imports ...string) {
 }
 
 // Use makes the file import a package.
-func (f GoFile) Use(path string) {
-	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot fail
+func (f GoFile) Use(path string) { f.Ref(path, "X") }
+
+// Ref returns the name of something that a package declares, as source in the file refers to it:
+// package.Name. The file imports the package.
+func (f GoFile) Ref(path, name string) string { return f.Code(jen.Qual(path, name)) }
+
+// Code returns an expression or type as source, for [GoFile.Text]. The file gets its imports.
+func (f GoFile) Code(code *jen.Statement) string {
+	var out bytes.Buffer
+	if err := code.RenderWithFile(&out, f.File); err != nil {
+		return err.Error() // which is not Go: Bytes refuses it
+	}
+	return out.String()
 }
 
 // Multiline formats a list in braces with each element on its own line.
@@ -70,11 +70,11 @@ func Multiline() jen.Options {
 }
 
 // RawString is a raw string literal if possible, or else an interpreted one.
-func RawString(text string) *jen.Statement {
+func RawString(text string) string {
 	if !strconv.CanBackquote(text) {
-		return jen.Lit(text)
+		return strconv.Quote(text)
 	}
-	return jen.Op("`" + text + "`")
+	return "`" + text + "`"
 }
 
 // KeyValue is a keyed element of a composite literal.
@@ -86,11 +86,11 @@ func Duration(d time.Duration) *jen.Statement {
 		name string
 		is   time.Duration
 	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
-		switch n := d / unit.is; {
+		switch {
 		case d == unit.is:
 			return jen.Qual("time", unit.name)
-		case n != 0 && d%unit.is == 0:
-			return jen.Lit(int(n)).Op("*").Qual("time", unit.name)
+		case d != 0 && d%unit.is == 0:
+			return jen.Lit(int(d/unit.is)).Op("*").Qual("time", unit.name)
 		}
 	}
 	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
