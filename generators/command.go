@@ -50,24 +50,26 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	n.methods(p, file, given.name)
 
 	test, err := n.toolTest(p, taken, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	draft, err := n.draft(file, test)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.begin(p, draft)
+	return n.draft(p, file, test, err)
 }
 
+// structures are the types of what a tool, command or query takes and returns.
 func (n named) structures(fields, output []string) (taken, given structure, err error) {
-	taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
-	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " returns.", logged: true}
+	taken = structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes."}
+	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " returns."}
+	if n.feature != "" {
+		taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
+		given.logged = true
+	}
 	if taken.fields, err = gen.ParseFields(fields); err != nil {
 		return taken, given, err
 	}
 	if given.fields, err = gen.ParseFields(output); err != nil {
 		return taken, given, err
+	}
+	result := map[string]string{"tool": "What came of it", "query": "The answer"}[n.kind]
+	if len(given.fields) == 0 && result != "" {
+		given.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
 	}
 	return taken, given, n.apart(taken, given)
 }
@@ -118,9 +120,6 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if len(given.fields) == 0 {
-		given.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: "The answer"}}
-	}
 	if err := n.apartFrom(asked.fields, "Answer"); err != nil {
 		return gen.Draft{}, err
 	}
@@ -134,12 +133,5 @@ func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+given.name+`, err
 }`, "context")
 
 	test, err := n.toolTest(p, asked, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	draft, err := n.draft(file, test)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.begin(p, draft)
+	return n.draft(p, file, test, err)
 }

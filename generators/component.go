@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -113,23 +114,26 @@ func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
 
 func (n named) testPath() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
 
-func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
-	text, err := file.Bytes()
+// draft is the draft of the component, and of its feature if that is new. It takes the error with which
+// the test was made.
+func (n named) draft(p gen.Project, file, test gen.GoFile, err error) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	tested, err := test.Bytes()
-	if err != nil {
+	draft := gen.Draft{Kind: n.kind, Name: n.wire, Trial: n.trial()}
+	if draft.Files, err = rendered("", source{n.path(), file}, source{n.testPath(), test}); err != nil {
 		return gen.Draft{}, err
 	}
-	draft := gen.Draft{Kind: n.kind, Name: n.wire, Files: []gen.File{{Path: n.path(), Text: text}, {Path: n.testPath(), Text: tested}}}
 	if n.body != nil {
 		draft.Files[0].Seek, draft.Files[0].Imports = true, n.body.imports
 		if n.check != nil {
-			draft.Files[0].Imports = merge(draft.Files[0].Imports, n.check.imports)
+			for _, i := range n.check.imports {
+				if !slices.Contains(n.body.imports, i) {
+					draft.Files[0].Imports = append(draft.Files[0].Imports, i)
+				}
+			}
 		}
 	}
-	draft.Trial = n.trial()
 	gives := "returns"
 	if n.kind == "worker" {
 		gives = "does"
@@ -144,7 +148,17 @@ func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
 		draft.Next = append(draft.Next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", n.goName))
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
-	return draft, nil
+	if n.feature == "" || p.Packages[n.dir] != "" {
+		return draft, nil
+	}
+	if n.goName == "Replay" {
+		return gen.Draft{}, fmt.Errorf("the test of a %s %q would be called TestReplay, as that of the log of the new feature is; take another name", n.kind, n.called())
+	}
+	files, err := plainFeature(p, n.feature)
+	draft.Files = append(draft.Files, files...)
+	draft.Notices = append(draft.Notices, createsFeature(p, n.feature))
+	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
+	return draft, err
 }
 
 // Written is what a caller has written of a component already.

@@ -269,21 +269,6 @@ func (n named) apartFrom(fields []gen.Field, methods ...string) error {
 	return nil
 }
 
-// begin adds the state to a draft if the feature does not exist yet.
-func (n named) begin(p gen.Project, draft gen.Draft) (gen.Draft, error) {
-	if p.Packages[n.dir] != "" {
-		return draft, nil
-	}
-	if n.goName == "Replay" {
-		return draft, fmt.Errorf("the test of a %s %q would be called TestReplay, as that of the log of the new feature is; take another name", n.kind, n.called())
-	}
-	files, err := plainFeature(p, n.feature)
-	draft.Files = append(draft.Files, files...)
-	draft.Notices = append(draft.Notices, createsFeature(p, n.feature))
-	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
-	return draft, err
-}
-
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
 	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":

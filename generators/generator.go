@@ -37,7 +37,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
 	folder := plural(strings.ReplaceAll(n.wire, "_", ""))
-	draft, err := n.draft(n.generator(p, folder), n.generatorTest(p, folder))
+	draft, err := n.draft(p, n.generator(p, folder), n.generatorTest(p, folder), nil)
 	if err != nil {
 		return gen.Draft{}, err
 	}

@@ -51,10 +51,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	n.function(file, "ctx "+file.Ref("context", "Context")+", in "+filled.name, "string", `""`)
 
 	test, err := n.promptTest(p, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.draft(file, test)
+	return n.draft(p, file, test, err)
 }
 
 func (n named) promptTest(p gen.Project, given []string) (gen.GoFile, error) {

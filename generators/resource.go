@@ -57,10 +57,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	n.function(file, params, "string", `""`)
 
 	test, err := n.resourceTest(p, in.URI, variables)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.draft(file, test)
+	return n.draft(p, file, test, err)
 }
 
 func (n named) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {

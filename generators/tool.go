@@ -43,21 +43,8 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err := n.take(in.Written, false); err != nil {
 		return gen.Draft{}, err
 	}
-	input, err := gen.ParseFields(in.Fields)
+	taken, given, err := n.structures(in.Fields, in.Output)
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	output, err := gen.ParseFields(in.Output)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	if len(output) == 0 {
-		output = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: "What came of it"}}
-	}
-
-	taken := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes.", fields: input}
-	given := structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.wire + " returns.", fields: output}
-	if err := n.apart(taken, given); err != nil {
 		return gen.Draft{}, err
 	}
 
@@ -67,10 +54,7 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	n.function(file, "ctx "+file.Ref("context", "Context")+", in "+taken.name, given.name, given.name+"{}")
 
 	test, err := n.toolTest(p, taken, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.draft(file, test)
+	return n.draft(p, file, test, err)
 }
 
 func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, error) {
@@ -220,13 +204,4 @@ func leadingImports(text string) (imports []gen.Import, end int, err error) {
 	}
 	last := file.Decls[len(file.Decls)-1]
 	return imports, fset.Position(last.End()).Offset - len(before), nil
-}
-
-func merge(imports, more []gen.Import) []gen.Import {
-	for _, i := range more {
-		if !slices.Contains(imports, i) {
-			imports = append(imports, i)
-		}
-	}
-	return imports
 }

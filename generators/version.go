@@ -161,28 +161,21 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		slices.Sort(u.undecided)
 		return gen.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
 	}
-	text, err := file.Bytes()
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	test, err := u.test(imported, pkg)
-	if err != nil {
-		return gen.Draft{}, err
-	}
 	name, err := gen.ParseName(gen.WireName(old))
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	source := path.Join(u.Dir, name.File("command"))
+	where := path.Join(u.Dir, name.File("command"))
+	files, err := rendered("", source{where, file}, source{strings.TrimSuffix(where, ".go") + "_test.go", u.test(imported, pkg)})
+	if err != nil {
+		return gen.Draft{}, err
+	}
 	draft := gen.Draft{
 		Kind: "version", Name: u.EventType, Settles: u.EventType, Changes: u.Changes,
-		Files: []gen.File{
-			{Path: source, Text: text},
-			{Path: strings.TrimSuffix(source, ".go") + "_test.go", Text: test},
-		},
+		Files: files,
 		Trial: gen.Trial{Test: "Test" + old},
 		Next: []string{
-			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, source),
+			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, where),
 			fmt.Sprintf("go test ./%s", u.Dir),
 		},
 	}
@@ -527,7 +520,7 @@ func isText(t types.Type) bool {
 }
 
 // test is one that reads an event of the old version, and compares the command that it is read as.
-func (u *upgrade) test(imported, pkg string) ([]byte, error) {
+func (u *upgrade) test(imported, pkg string) gen.GoFile {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
 	file.ImportName(u.p.Import("core/app"), "app")
@@ -551,7 +544,7 @@ func Test%s(t *testing.T) {
 	}
 }`, u.Version, u.EventType, u.Type, u.OldType(""), before, file.Ref(app, "Record"), data,
 		file.Ref(app+"/apptest", "Replayed"), file.Ref(imported, u.Type), file.Ref(imported, "Feature"), file.Code(want)), "reflect", "testing")
-	return file.Bytes()
+	return file
 }
 
 // expected is what the example event stands for, written out; nil if that cannot be.

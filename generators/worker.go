@@ -73,14 +73,7 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 		n.duty(p, file, d)
 	}
 	test, err := n.workerTest(p, duties)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	draft, err := n.draft(file, test)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.begin(p, draft)
+	return n.draft(p, file, test, err)
 }
 
 // counted adds to the fields of a worker that is left to be written how often it was called.
