@@ -466,24 +466,11 @@ func (u *upgrade) function(old contract.Type, target types.Type, made *jen.State
 	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(made))
 }
 
+// differs reports whether a value of a recorded type has to be converted to be one of a Go type.
 func (u *upgrade) differs(old contract.Type, target types.Type) bool {
-	target = types.Unalias(target)
-	_, isNamed := target.(*types.Named)
-	switch under := target.Underlying().(type) {
-	case *types.Basic:
-		return isNamed && old.Kind != contract.Opaque || old.Kind == contract.Basic && types.Typ[under.Kind()].Name() != old.Name
-	case *types.Pointer:
-		return old.Kind != contract.Pointer || u.differs(*old.Elem, under.Elem())
-	case *types.Slice:
-		return old.Kind == contract.Slice && u.differs(*old.Elem, under.Elem()) || isNamed && old.Kind != contract.Opaque
-	case *types.Array:
-		return old.Kind == contract.Array && u.differs(*old.Elem, under.Elem())
-	case *types.Map:
-		return old.Kind == contract.Map && (u.differs(*old.Elem, under.Elem()) || u.differs(*old.Key, under.Key()))
-	case *types.Struct:
-		return old.Kind == contract.Struct
-	}
-	return false
+	_, isNamed := types.Unalias(target).(*types.Named)
+	made, ok := u.convert(jen.Id("v"), old, target)
+	return !ok || made.GoString() != "v" || isNamed && old.Kind != contract.Opaque
 }
 
 // isOpaque reports whether a type is the one that a shape names.
