@@ -99,11 +99,10 @@ func (c Component) IsCalled(name string) bool {
 		c.Feature != "" && name == c.Feature+"/"+c.local()
 }
 
+// method is the name of the function or method, and whether it is a method.
 func (c Component) method() (string, bool) {
-	for i := range c.Func {
-		if c.Func[i] == '.' {
-			return c.Func[i+1:], true
-		}
+	if _, name, is := strings.Cut(c.Func, "."); is {
+		return name, true
 	}
 	return c.Func, false
 }
@@ -208,7 +207,11 @@ func (f *finder) find(pass *typecheck.Pass) {
 	f.complete()
 	f.clashes()
 	if len(f.found.Problems) > 0 {
-		f.found.Problems = append(f.found.Problems, exposed(wrong)...)
+		for _, d := range wrong { // the problems may have come of it
+			if !strings.HasPrefix(d.Message, "\t") {
+				f.found.Problems = append(f.found.Problems, d)
+			}
+		}
 		return
 	}
 	if len(f.found.Components) > 0 {
@@ -217,11 +220,6 @@ func (f *finder) find(pass *typecheck.Pass) {
 			f.refuse(typecheck.Diagnostic{File: f.found.File, Message: err.Error()})
 		}
 	}
-}
-
-// exposed adds what the compiler says of a package to the problems that may have come of it.
-func exposed(wrong []typecheck.Diagnostic) []typecheck.Diagnostic {
-	return slices.DeleteFunc(slices.Clone(wrong), func(d typecheck.Diagnostic) bool { return strings.HasPrefix(d.Message, "\t") })
 }
 
 func (f *finder) refuse(d typecheck.Diagnostic) {
@@ -370,9 +368,10 @@ func (f *finder) clashes() {
 			keys[family] = c
 		}
 	}
-	if len(f.found.Problems) == 0 && slices.ContainsFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is }) && f.place.Wired && !f.found.maker.known {
-		c := f.found.Components[slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })]
-		f.refuse(typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())})
+	at := slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })
+	if at >= 0 && len(f.found.Problems) == 0 && f.place.Wired && !f.found.maker.known {
+		c := f.found.Components[at]
+		f.problemAt(c.File, c.Line, "%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())
 	}
 }
 

@@ -299,14 +299,12 @@ func (f *finder) completes(decl *ast.FuncDecl, receiver string) bool {
 const completerShape = "(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)"
 
 func isCompleter(s *types.Signature) bool {
-	text := types.NewTuple(types.NewVar(token.NoPos, nil, "", types.Typ[types.String]))
-	known := types.NewMap(types.Typ[types.String], types.Typ[types.String])
-	params, results := s.Params(), s.Results()
-	return s.TypeParams() == nil && !s.Variadic() && params.Len() == 4 && results.Len() == 2 &&
-		IsContext(params.At(0).Type()) &&
-		types.Identical(params.At(1).Type(), text.At(0).Type()) && types.Identical(params.At(2).Type(), text.At(0).Type()) &&
-		types.Identical(params.At(3).Type(), known) &&
-		types.Identical(results.At(0).Type(), types.NewSlice(text.At(0).Type())) && IsError(results.At(1).Type())
+	text := types.Typ[types.String]
+	is := func(want types.Type) func(types.Type) bool {
+		return func(t types.Type) bool { return types.Identical(t, want) }
+	}
+	type list = []func(types.Type) bool
+	return s.TypeParams() == nil && takesAndGives(s, list{IsContext, is(text), is(text), is(types.NewMap(text, text))}, list{is(types.NewSlice(text)), IsError})
 }
 
 func (f *finder) complete() {

@@ -109,21 +109,17 @@ func (f GoFile) group(text []byte) []byte {
 	}
 	var groups [3][]byte
 	for line := range bytes.Lines(append(block, '\n')) {
-		at := f.groupOf(line)
+		at := 2
+		switch {
+		case f.isStandard(line):
+			at = 0
+		case bytes.Contains(line, []byte(`"github.com/dave/jennifer/jen"`)):
+			at = 1
+		}
 		groups[at] = append(groups[at], line...)
 	}
 	there := slices.DeleteFunc(groups[:], func(group []byte) bool { return len(group) == 0 })
 	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
-}
-
-func (f GoFile) groupOf(line []byte) int {
-	switch {
-	case f.isStandard(line):
-		return 0
-	case strings.Contains(string(line), `"github.com/dave/jennifer/jen"`):
-		return 1
-	}
-	return 2
 }
 
 // isStandard reports whether an import is of the standard library: the first element of its path has
