@@ -203,13 +203,11 @@ func checkFeature(p gen.Project, name string) error {
 // isImported reports whether a package of a name would be in the way: of what derived files and tests import, and of
 // what the program declares that imports all features.
 func isImported(name string) bool {
-	switch name {
-	case "app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
+	return slices.Contains([]string{
+		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
 		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
-		"main", "init", "wire", "register", "serve", "appserve", "oauth":
-		return true
-	}
-	return false
+		"main", "init", "wire", "register", "serve", "appserve", "oauth",
+	}, name)
 }
 
 func inFeature(p gen.Project, kind, text, description string) (named, error) {
@@ -243,11 +241,7 @@ func inFeature(p gen.Project, kind, text, description string) (named, error) {
 
 // isReserved reports whether a name of Go has a meaning of its own in the package of a feature.
 func isReserved(name string) bool {
-	switch name {
-	case "State", "NewState", "Feature", "Map", "Register", "Event":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
 // called is what a component is called in messages: as the log has it, if it has it.
@@ -260,10 +254,8 @@ func (n named) called() string {
 
 func (n named) apartFrom(fields []gen.Field, methods ...string) error {
 	for _, f := range fields {
-		for _, method := range methods {
-			if f.Go == method {
-				return fmt.Errorf("field %q: in Go a %s has a method %s, so that no field can be called that; give it another name", f.Name, n.kind, method)
-			}
+		if slices.Contains(methods, f.Go) {
+			return fmt.Errorf("field %q: in Go a %s has a method %s, so that no field can be called that; give it another name", f.Name, n.kind, f.Go)
 		}
 	}
 	return nil

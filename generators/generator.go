@@ -67,12 +67,7 @@ func (n named) free(typed string) error {
 // plural is a noun for several of what it is one of, as a rule.
 func plural(noun string) string {
 	ends := func(endings ...string) bool {
-		for _, ending := range endings {
-			if strings.HasSuffix(noun, ending) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(noun, ending) })
 	}
 	switch {
 	case ends("s", "x", "z", "ch", "sh"):

@@ -91,7 +91,7 @@ func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, erro
 }
 
 func (n named) toolExamples(p gen.Project) (gen.GoFile, error) {
-	if !n.alone() {
+	if slices.ContainsFunc(n.tools, func(tool string) bool { return tool != n.wire }) {
 		all, err := n.steps(p)
 		return n.test(p, func(file gen.GoFile) string { return calls(file, p.Import("core/mcptest"), all, "") }), err
 	}
