@@ -383,11 +383,7 @@ func withoutVariables(address string) string {
 
 // isKept reports whether an address is that of a resource that comes with features.
 func isKept(uri string) bool {
-	switch withoutVariables(uri) {
-	case "app://log", "app://log{?}", "app://features", "app://workers":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"app://log", "app://log{?}", "app://features", "app://workers"}, withoutVariables(uri))
 }
 
 // fileOf is the file of the project that a place is in, nil if it is in none.

@@ -64,11 +64,6 @@ func (f GoFile) Code(code *jen.Statement) string {
 	return out.String()
 }
 
-// Multiline formats a list in braces with each element on its own line.
-func Multiline() jen.Options {
-	return jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
-}
-
 // RawString is a raw string literal if possible, or else an interpreted one.
 func RawString(text string) string {
 	if !strconv.CanBackquote(text) {

@@ -330,6 +330,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 1 {
 		return []Diagnostic{{Package: pkg, Message: text + ": " + strings.Join(f.ImportStack, " → ")}}
 	}
+	placed := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`) // tools/add.go:3:14: message
 	var all []Diagnostic
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
@@ -344,22 +345,13 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 			continue
 		}
 		d := Diagnostic{Package: pkg, Message: line}
-		if at, message, ok := cutPlace(line); ok {
-			d.Message = message
-			d.File, d.Line, d.Column = o.place(at)
+		if found := placed.FindStringSubmatch(line); found != nil {
+			d.Message = found[2]
+			d.File, d.Line, d.Column = o.place(found[1])
 		}
 		all = append(all, d)
 	}
 	return all
-}
-
-// cutPlace splits "tools/add.go:3:14: message".
-func cutPlace(line string) (at, message string, ok bool) {
-	found := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`).FindStringSubmatch(line)
-	if found == nil {
-		return "", "", false
-	}
-	return found[1], found[2], true
 }
 
 // place splits "tools/add.go:3:14"; line and column may be missing.
