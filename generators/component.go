@@ -85,16 +85,15 @@ func (n named) file(p gen.Project) gen.GoFile {
 	return gen.NewGoFile(p.Import(n.dir), p.Package(n.dir))
 }
 
-// function adds the function itself, which takes a context and parameters and returns a result and an
-// error. Without a body it returns zero, and an error that says where to write it.
+// function adds the function itself. Without a body it returns zero, and an error that says where
+// to write it.
 func (n named) function(file gen.GoFile, params, result, zero string) {
 	file.Comment("// " + n.goName + " " + n.about())
 	direct(file, n.directives)
 	file.Text("func " + n.goName + "(" + params + ") (" + result + ", error) {\n" + n.block(file, zero) + "\n}")
 }
 
-// test is the test file of the component. The test begins with a client that is connected to what the
-// package offers.
+// test is the test file of the component. The test begins with a client of what the package offers.
 func (n named) test(p gen.Project, body func(gen.GoFile) string) gen.GoFile {
 	imported := p.Import(n.dir)
 	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")
@@ -114,8 +113,8 @@ func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
 
 func (n named) testPath() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
 
-// draft is the draft of the component, and of its feature if that is new. It takes the error with which
-// the test was made.
+// draft is the draft of the component, with its feature if that is new. An err is returned as it
+// is.
 func (n named) draft(p gen.Project, file, test gen.GoFile, err error) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
@@ -233,8 +232,7 @@ func (e Example) check(i int) (gen.Example, error) {
 
 func (n named) isWritten() bool { return n.body != nil }
 
-// block is what stands between the braces of the function: what was sent, or an error that says where to
-// write it.
+// block is the body of the function: what was sent, or an error that says where to write it.
 func (n named) block(file gen.GoFile, zero string) string {
 	if n.body != nil {
 		return n.body.text

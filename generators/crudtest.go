@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// crudTests are the tests of the commands and queries of a feature that keeps items, in the making. Each stands next to
-// what it tests, and calls nothing but that and create, so that other components can be destroyed.
+// crudTests are the tests of a feature that keeps items, in the making. Each stands next to what it
+// tests, and calls nothing but that and create, so that other components can be destroyed.
 type crudTests struct {
 	crud
 	inputs     map[string]*jen.Statement // of commands, by the words for them in the source of tests
@@ -59,7 +59,7 @@ func TestListAfterDelete(t *testing.T) {
 	}, nil
 }
 
-// itemOf is the source of a variable that holds an item, by the events that created it and changed it last.
+// itemOf is the source of a variable that holds an item, created and updated by these events.
 func itemOf(variable string, created, updated int, fields string) string {
 	return fmt.Sprintf(`%s := ${pkg}.${type}{
 		ID: "id%d",

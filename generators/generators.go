@@ -53,7 +53,7 @@ func (s step) example(file gen.GoFile) string {
 	return text + "}"
 }
 
-// calls is a loop over calls that are made one after the other, with what follows each of them.
+// calls is a loop over calls of several tools, in order, with what follows each of them.
 func calls(file gen.GoFile, mcptest string, all []step, then string) string {
 	example, rows := file.Ref(mcptest, "Example"), ""
 	for _, s := range all {

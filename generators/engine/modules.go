@@ -136,9 +136,7 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := slices.DeleteFunc(after.Diagnostics, func(d typecheck.Diagnostic) bool {
-		return slices.ContainsFunc(before.Diagnostics, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
-	})
+	fresh := newIn(after.Diagnostics, before.Diagnostics)
 	if len(fresh) == 0 {
 		return nil
 	}
