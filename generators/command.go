@@ -3,8 +3,6 @@ package generators
 import (
 	"errors"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -52,39 +50,40 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	n.methods(p, file, given.name)
 
 	test, err := n.toolTest(p, taken, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	draft, err := n.draft(file, test)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.begin(p, draft)
+	return n.draft(p, file, test, err)
 }
 
+// structures are the types of what a tool, command or query takes and returns.
 func (n named) structures(fields, output []string) (taken, given structure, err error) {
-	taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
-	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " returns.", logged: true}
+	taken = structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes."}
+	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " returns."}
+	if n.feature != "" {
+		taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
+		given.logged = true
+	}
 	if taken.fields, err = gen.ParseFields(fields); err != nil {
 		return taken, given, err
 	}
 	if given.fields, err = gen.ParseFields(output); err != nil {
 		return taken, given, err
 	}
+	result := map[string]string{"tool": "What came of it", "query": "The answer"}[n.kind]
+	if len(given.fields) == 0 && result != "" {
+		given.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
+	}
 	return taken, given, n.apart(taken, given)
 }
 
 // methods adds what refuses a command, and what it does to the state.
 func (n named) methods(p gen.Project, file gen.GoFile, output string) {
-	check, apply := "return "+n.unwritten().GoString(), "return "+output+"{}"
-	imports := []string{"context", p.Import("core/app")}
-	if n.isWritten() {
-		check, apply = "return nil", n.body.text
-	} else {
-		imports = append(imports, "errors")
-	}
-	if n.check != nil {
-		check = n.check.text
+	check, apply := "return nil", "return "+output+"{}"
+	switch {
+	case n.check != nil:
+		check, apply = n.check.text, n.body.text
+	case n.isWritten():
+		apply = n.body.text
+	default:
+		check = "return " + n.unwritten(file)
 	}
 	file.Text(`// Check says why it cannot be done now. It changes nothing.
 func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
@@ -95,7 +94,7 @@ func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
 // the same. The id of something new is e.ID, and now is e.Time.
 func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 `+apply+`
-}`, imports...)
+}`, "context", p.Import("core/app"))
 }
 
 // QueryInput is what the generator of queries takes.
@@ -121,9 +120,6 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if len(given.fields) == 0 {
-		given.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: "The answer"}}
-	}
 	if err := n.apartFrom(asked.fields, "Answer"); err != nil {
 		return gen.Draft{}, err
 	}
@@ -131,17 +127,11 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	file := n.file(p)
 	asked.write(file)
 	given.write(file)
-	file.Comment("// Answer says what s has of it. It changes nothing.")
-	file.Func().Params(jen.Id("q").Id(n.goName)).Id("Answer").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("s").Op("*").Id("State")).
-		Params(jen.Id(given.name), jen.Error()).Block(n.block(jen.Id(given.name).Values()))
+	file.Text(`// Answer says what s has of it. It changes nothing.
+func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+given.name+`, error) {
+`+n.block(file, given.name+"{}")+`
+}`, "context")
 
 	test, err := n.toolTest(p, asked, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	draft, err := n.draft(file, test)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.begin(p, draft)
+	return n.draft(p, file, test, err)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -84,36 +85,27 @@ func (n named) file(p gen.Project) gen.GoFile {
 	return gen.NewGoFile(p.Import(n.dir), p.Package(n.dir))
 }
 
-// function adds the function itself.
-func (n named) function(file gen.GoFile, params []jen.Code, result, zero *jen.Statement) {
-	n.declare(file, params, result, func(g *jen.Group) { g.Add(n.block(zero)) })
-}
-
-// declare adds a function that is called as the component is, with its doc comment.
-func (n named) declare(file gen.GoFile, params []jen.Code, result *jen.Statement, body func(*jen.Group)) {
+// function adds the function itself. Without a body it returns zero, and an error that says where
+// to write it.
+func (n named) function(file gen.GoFile, params, result, zero string) {
 	file.Comment("// " + n.goName + " " + n.about())
 	direct(file, n.directives)
-	file.Func().Id(n.goName).Params(params...).Params(result, jen.Error()).BlockFunc(body)
+	file.Text("func " + n.goName + "(" + params + ") (" + result + ", error) {\n" + n.block(file, zero) + "\n}")
 }
 
-// test begins the test of the component, with a client that is connected to what the package offers.
-func (n named) test(p gen.Project, body func(*jen.Group)) gen.GoFile {
+// test is the test file of the component. The test begins with a client of what the package offers.
+func (n named) test(p gen.Project, body func(gen.GoFile) string) gen.GoFile {
 	imported := p.Import(n.dir)
 	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")
 	file.ImportName(p.Import("core/mcptest"), "mcptest")
+	begin := ""
 	if n.feature != "" {
-		n.importFeatures(p, file)
+		begin = n.serve(p, file)
 	} else {
 		file.ImportName(imported, p.Package(n.dir))
+		begin = fmt.Sprintf("client := %s(t, %s)\n", file.Ref(p.Import("core/mcptest"), "Serve"), file.Ref(imported, "Register"))
 	}
-	file.Func().Id("Test" + n.goName).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
-		if n.feature != "" {
-			n.serve(p, g)
-		} else {
-			g.Id("client").Op(":=").Qual(p.Import("core/mcptest"), "Serve").Call(jen.Id("t"), jen.Qual(imported, "Register"))
-		}
-		body(g)
-	})
+	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+begin+body(file)+"\n}", "testing")
 	return file
 }
 
@@ -121,23 +113,26 @@ func (n named) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
 
 func (n named) testPath() string { return strings.TrimSuffix(n.path(), ".go") + "_test.go" }
 
-func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
-	text, err := file.Bytes()
+// draft is the draft of the component, with its feature if that is new. An err is returned as it
+// is.
+func (n named) draft(p gen.Project, file, test gen.GoFile, err error) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	tested, err := test.Bytes()
-	if err != nil {
+	draft := gen.Draft{Kind: n.kind, Name: n.wire, Trial: n.trial()}
+	if draft.Files, err = rendered("", source{n.path(), file}, source{n.testPath(), test}); err != nil {
 		return gen.Draft{}, err
 	}
-	draft := gen.Draft{Kind: n.kind, Name: n.wire, Files: []gen.File{{Path: n.path(), Text: text}, {Path: n.testPath(), Text: tested}}}
 	if n.body != nil {
 		draft.Files[0].Seek, draft.Files[0].Imports = true, n.body.imports
 		if n.check != nil {
-			draft.Files[0].Imports = merge(draft.Files[0].Imports, n.check.imports)
+			for _, i := range n.check.imports {
+				if !slices.Contains(n.body.imports, i) {
+					draft.Files[0].Imports = append(draft.Files[0].Imports, i)
+				}
+			}
 		}
 	}
-	draft.Trial = n.trial()
 	gives := "returns"
 	if n.kind == "worker" {
 		gives = "does"
@@ -152,7 +147,17 @@ func (n named) draft(file, test gen.GoFile) (gen.Draft, error) {
 		draft.Next = append(draft.Next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", n.goName))
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
-	return draft, nil
+	if n.feature == "" || p.Packages[n.dir] != "" {
+		return draft, nil
+	}
+	if n.goName == "Replay" {
+		return gen.Draft{}, fmt.Errorf("the test of a %s %q would be called TestReplay, as that of the log of the new feature is; take another name", n.kind, n.called())
+	}
+	files, err := plainFeature(p, n.feature)
+	draft.Files = append(draft.Files, files...)
+	draft.Notices = append(draft.Notices, createsFeature(p, n.feature))
+	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
+	return draft, err
 }
 
 // Written is what a caller has written of a component already.
@@ -227,22 +232,22 @@ func (e Example) check(i int) (gen.Example, error) {
 
 func (n named) isWritten() bool { return n.body != nil }
 
-// block is what stands between the braces of the function: what was sent, or an error that says where to
-// write it.
-func (n named) block(zero *jen.Statement) *jen.Statement {
+// block is the body of the function: what was sent, or an error that says where to write it.
+func (n named) block(file gen.GoFile, zero string) string {
 	if n.body != nil {
-		return jen.Op(n.body.text)
+		return n.body.text
 	}
-	return jen.Return(zero, n.unwritten())
+	return "return " + zero + ", " + n.unwritten(file)
 }
 
-func (n named) unwritten() *jen.Statement {
-	return jen.Qual("errors", "New").Call(jen.Lit(n.called() + " is " + n.where()))
+func (n named) unwritten(file gen.GoFile) string {
+	file.Use("errors")
+	return fmt.Sprintf("errors.New(%q)", n.called()+" is "+n.where())
 }
 
 // exampleTest is the test of a component that has examples: a table of them. row is what the table has of an
-// example, and call is how it is checked.
-func (n named) exampleTest(p gen.Project, call *jen.Statement, row func(gen.Example) (input, output *jen.Statement, err error)) (gen.GoFile, error) {
+// example, and check is how it is checked.
+func (n named) exampleTest(p gen.Project, check string, row func(gen.Example) (input, output *jen.Statement, err error)) (gen.GoFile, error) {
 	var all []step
 	for _, e := range n.examples {
 		input, output, err := row(e)
@@ -251,7 +256,7 @@ func (n named) exampleTest(p gen.Project, call *jen.Statement, row func(gen.Exam
 		}
 		all = append(all, step{name: e.Name, input: input, output: output, error: e.Error})
 	}
-	return n.test(p, func(g *jen.Group) { checks(g, p.Import("core/mcptest"), all, call) }), nil
+	return n.test(p, func(file gen.GoFile) string { return checks(file, p.Import("core/mcptest"), all, check) }), nil
 }
 
 func compact(raw json.RawMessage) (string, error) {
@@ -281,9 +286,9 @@ func textRow(e gen.Example) (input, output *jen.Statement, err error) {
 		if text == "" {
 			return nil, nil, fmt.Errorf("the example %q has no text as its output, which its test would take for any; leave the output out, and say in the test what comes back", e.Name)
 		}
-		output = gen.RawString(text)
+		output = rawLit(text)
 	}
-	return gen.RawString(string(e.Input)), output, nil
+	return rawLit(string(e.Input)), output, nil
 }
 
 // singular is a noun for one of what several are called, if that is to be told: posts are of one post.

@@ -3,8 +3,7 @@ package generators
 import (
 	"errors"
 	"fmt"
-	"go/token"
-	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -97,21 +96,14 @@ func goName(word string) string {
 
 // takes reports whether the feature declares a name otherwise than for its items.
 func (c crud) takes(name string) bool {
-	switch name {
-	case "", "Create", "Update", "Delete", "Get", "List", "ListOutput":
-		return true
-	}
-	return isReserved(name)
+	return slices.Contains([]string{"", "Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
 }
 
 // variable is what something of a type is called in a function: post. Where that means something else there, it is item.
 func variable(typ string) string {
 	name := strings.ToLower(typ[:1]) + typ[1:]
-	switch name {
-	case "app", "cmp", "slices", "sort", "fmt", "context", "time", "ctx", "ids", "out", "page", "rest", "err":
-		return "item"
-	}
-	if len(name) == 1 || token.IsKeyword(name) || types.Universe.Lookup(name) != nil || strings.ToUpper(typ[:2]) == typ[:2] {
+	taken := []string{"app", "cmp", "slices", "sort", "fmt", "context", "time", "ctx", "ids", "out", "page", "rest", "err"}
+	if len(name) == 1 || slices.Contains(taken, name) || isGo(name) || strings.ToUpper(typ[:2]) == typ[:2] {
 		return "item"
 	}
 	return name
@@ -126,12 +118,7 @@ func (c crud) free(f gen.Field) error {
 			return fmt.Errorf("field %q: each item has %s by itself, as %s; leave the field out, or give it another name", f.Name, other.is, other.name)
 		}
 	}
-	for _, method := range []string{"Check", "Apply"} {
-		if f.Go == method {
-			return fmt.Errorf("field %q: in Go a command has a method %s, so that no field can be called that; give it another name", f.Name, method)
-		}
-	}
-	return nil
+	return named{kind: "command"}.apartFrom([]gen.Field{f}, "Check", "Apply")
 }
 
 func (c crud) structure(fields []gen.Field) structure {
@@ -205,14 +192,7 @@ func (c crud) idField() gen.Field {
 
 // command writes the type of a command, or of a query. The types of enumerations are those of the items.
 func (c crud) command(file gen.GoFile, name, about string, directives []string, fields ...gen.Field) {
-	s := structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true}
-	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
-	direct(file, directives)
-	file.Type().Id(name).StructFunc(func(g *jen.Group) {
-		for _, f := range fields {
-			g.Add(s.member(f))
-		}
-	})
+	structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true, fields: fields}.declare(file)
 }
 
 func (c crud) create() gen.GoFile {

@@ -66,23 +66,14 @@ type State struct{}
 func NewState() *State {
 	return &State{}
 }`)
-	test := replayTest(p, feature, func(g *jen.Group) {
-		serveFeature(p, g, feature)
-		g.Comment("// Call here what changes the state: client.Given(\"" + feature + "_create\", " + feature + ".Create{Title: \"example\"}).")
-		g.Id("client").Dot("Work").Call(jen.Id("t").Dot("Context").Call())
-	})
-	return rendered(dir, source{"state.go", file}, source{"state_test.go", test})
-}
-
-// replayTest is the test that the log gives the same state whenever it is read. Its body executes what is in the log.
-func replayTest(p gen.Project, feature string, body func(*jen.Group)) gen.GoFile {
 	test := featureTest(p, feature)
-	test.Paragraph(
-		"The log gives the same state whenever it is read: when a test ends, apptest reads it twice, and once more through a",
-		"snapshot, and compares.",
-	)
-	test.Func().Id("TestReplay").Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(body)
-	return test
+	test.Text(`// The log gives the same state whenever it is read: when a test ends, apptest reads it twice, and once more through a
+// snapshot, and compares.
+func TestReplay(t *testing.T) {
+	`+serveFeature(p, test, feature)+`// Call here what changes the state: client.Given("`+feature+`_create", `+feature+`.Create{Title: "example"}).
+	client.Work(t.Context())
+}`, "testing")
+	return rendered(dir, source{"state.go", file}, source{"state_test.go", test})
 }
 
 func featureTest(p gen.Project, feature string) gen.GoFile {
@@ -94,8 +85,13 @@ func featureTest(p gen.Project, feature string) gen.GoFile {
 	return test
 }
 
-func serveFeature(p gen.Project, g *jen.Group, feature string) {
-	g.Id("client").Op(":=").Qual(p.Import("core/app/apptest"), "Serve").Call(jen.Id("t"), jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
+// serveFeature begins a test: client := apptest.Serve(t, posts.Feature()).
+func serveFeature(p gen.Project, file gen.GoFile, features ...string) string {
+	text := "client := " + file.Ref(p.Import("core/app/apptest"), "Serve") + "(t"
+	for _, feature := range features {
+		text += ", " + file.Ref(p.Import(featureDir(feature)), "Feature") + "()"
+	}
+	return text + ")\n"
 }
 
 // A source is a Go file in the making, under its name.
@@ -207,13 +203,11 @@ func checkFeature(p gen.Project, name string) error {
 // isImported reports whether a package of a name would be in the way: of what derived files and tests import, and of
 // what the program declares that imports all features.
 func isImported(name string) bool {
-	switch name {
-	case "app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
+	return slices.Contains([]string{
+		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
 		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
-		"main", "init", "wire", "register", "serve", "appserve", "oauth":
-		return true
-	}
-	return false
+		"main", "init", "wire", "register", "serve", "appserve", "oauth",
+	}, name)
 }
 
 func inFeature(p gen.Project, kind, text, description string) (named, error) {
@@ -247,11 +241,7 @@ func inFeature(p gen.Project, kind, text, description string) (named, error) {
 
 // isReserved reports whether a name of Go has a meaning of its own in the package of a feature.
 func isReserved(name string) bool {
-	switch name {
-	case "State", "NewState", "Feature", "Map", "Register", "Event":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
 // called is what a component is called in messages: as the log has it, if it has it.
@@ -264,36 +254,11 @@ func (n named) called() string {
 
 func (n named) apartFrom(fields []gen.Field, methods ...string) error {
 	for _, f := range fields {
-		for _, method := range methods {
-			if f.Go == method {
-				return fmt.Errorf("field %q: in Go a %s has a method %s, so that no field can be called that; give it another name", f.Name, n.kind, method)
-			}
+		if slices.Contains(methods, f.Go) {
+			return fmt.Errorf("field %q: in Go a %s has a method %s, so that no field can be called that; give it another name", f.Name, n.kind, f.Go)
 		}
 	}
 	return nil
-}
-
-// begin adds the state to a draft if the feature does not exist yet.
-func (n named) begin(p gen.Project, draft gen.Draft) (gen.Draft, error) {
-	if p.Packages[n.dir] != "" {
-		return draft, nil
-	}
-	if n.goName == "Replay" {
-		return draft, fmt.Errorf("the test of a %s %q would be called TestReplay, as that of the log of the new feature is; take another name", n.kind, n.called())
-	}
-	files, err := plainFeature(p, n.feature)
-	draft.Files = append(draft.Files, files...)
-	draft.Notices = append(draft.Notices, createsFeature(p, n.feature))
-	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
-	return draft, err
-}
-
-// importFeatures tells a test the names of packages that it may import.
-func (n named) importFeatures(p gen.Project, file gen.GoFile) {
-	file.ImportName(p.Import("core/app/apptest"), "apptest")
-	for _, feature := range n.served(p) {
-		importFeature(p, file, feature)
-	}
 }
 
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
@@ -321,13 +286,8 @@ func (n named) served(p gen.Project) []string {
 }
 
 func add(features []string, feature string) []string {
-	if feature == "" {
+	if feature == "" || slices.Contains(features, feature) {
 		return features
-	}
-	for _, other := range features {
-		if other == feature {
-			return features
-		}
 	}
 	return append(features, feature)
 }
@@ -345,15 +305,17 @@ func featureOf(p gen.Project, tool string) string {
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "example"})
-func (n named) serve(p gen.Project, g *jen.Group) {
-	arguments := []jen.Code{jen.Id("t")}
-	for _, feature := range n.served(p) {
-		arguments = append(arguments, jen.Qual(p.Import(featureDir(feature)), "Feature").Call())
+func (n named) serve(p gen.Project, file gen.GoFile) string {
+	file.ImportName(p.Import("core/app/apptest"), "apptest")
+	features := n.served(p)
+	for _, feature := range features {
+		importFeature(p, file, feature)
 	}
-	g.Id("client").Op(":=").Qual(p.Import("core/app/apptest"), "Serve").Call(arguments...)
+	text := serveFeature(p, file, features...)
 	for _, c := range n.given {
-		g.Id("client").Dot("Given").Call(jen.Lit(c.tool), n.argument(p, c.tool, c.input))
+		text += fmt.Sprintf("client.Given(%q, %s)\n", c.tool, file.Code(n.argument(p, c.tool, c.input)))
 	}
+	return text
 }
 
 // argument is the input of a call of a tool: a Go value, or JSON text if no Go value is known that encodes to it.
@@ -361,7 +323,7 @@ func (n named) argument(p gen.Project, tool string, input json.RawMessage) *jen.
 	if made, ok := n.inputOf(p, tool).literal(input); ok {
 		return made
 	}
-	return gen.RawString(string(input))
+	return rawLit(string(input))
 }
 
 // inputOf is the type of the input of a tool: the component itself, or a command or query of a feature. It has no name

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/parser"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,22 +28,18 @@ type structure struct {
 
 // write adds the type to a file, with the types of its enumerations.
 func (s structure) write(file gen.GoFile) {
-	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
-	direct(file, s.directives)
-	if len(s.fields) == 0 {
-		file.Type().Id(s.name).Struct()
-	} else {
-		file.Type().Id(s.name).StructFunc(func(g *jen.Group) {
-			for _, f := range s.fields {
-				g.Add(s.member(f))
-			}
-		})
-	}
+	s.declare(file)
 	s.enumerations(file)
 }
 
-func (s structure) member(f gen.Field) *jen.Statement {
-	return jen.Id(f.Go).Add(s.typeCode(f)).Op("`" + s.tags(f) + "`").Comment("// " + f.Comment())
+func (s structure) declare(file gen.GoFile) {
+	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
+	direct(file, s.directives)
+	var members []jen.Code
+	for _, f := range s.fields {
+		members = append(members, jen.Id(f.Go).Add(s.typeCode(f)).Op("`"+s.tags(f)+"`").Comment("// "+f.Comment()))
+	}
+	file.Type().Id(s.name).Struct(members...)
 }
 
 func (s structure) enumerations(file gen.GoFile) {
@@ -143,11 +140,7 @@ func (s structure) fieldType(f gen.Field) string {
 
 // mayBeNil reports whether nothing is nothing in a type anyway.
 func mayBeNil(t gen.FieldType) bool {
-	switch t.Kind {
-	case gen.KindList, gen.KindMap, gen.KindBytes, gen.KindAny:
-		return true
-	}
-	return false
+	return slices.Contains([]gen.FieldKind{gen.KindList, gen.KindMap, gen.KindBytes, gen.KindAny}, t.Kind)
 }
 
 func (s structure) goType(f gen.Field, t gen.FieldType) string {
@@ -308,21 +301,12 @@ func (n named) toolRow(p gen.Project, tool string, e gen.Example) (input, output
 		if err != nil {
 			return nil, nil, err
 		}
-		output = gen.RawString(text)
+		output = rawLit(text)
 		if made, ok := n.output.literal(e.Output); ok && tool == n.wire {
 			output = made
 		}
 	}
 	return n.argument(p, tool, e.Input), output, nil
-}
-
-func (n named) alone() bool {
-	for _, tool := range n.tools {
-		if tool != n.wire {
-			return false
-		}
-	}
-	return true
 }
 
 func (n named) trial() gen.Trial {

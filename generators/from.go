@@ -60,16 +60,11 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	w.write(file)
 	test := n.refusedTest(p, takes.required())
 	if len(n.examples) > 0 {
-		if test, err = n.toolExamples(p); err != nil {
-			return gen.Draft{}, err
-		}
+		test, err = n.toolExamples(p)
 	}
-	draft, err := n.draft(file, test)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	draft.Next = w.next(draft.Files[1].Path)
-	return draft, nil
+	draft, err := n.draft(p, file, test, err)
+	draft.Next = w.next()
+	return draft, err
 }
 
 // A wrapper is a tool that calls a function of the project.
@@ -98,24 +93,18 @@ func (w *wrapper) write(file gen.GoFile) {
 	local := spelled.declare(file, append([]string{"context", "ctx", "in", "err", w.goName, w.goName + "Input", w.goName + "Output"}, w.function.Taken...))
 
 	w.comment(file)
-	file.Func().Id(w.goName).Params(
-		jen.Id(w.takes.named("ctx")).Qual("context", "Context"),
-		jen.Id(w.takes.named("in")).Add(input),
-	).Params(output, jen.Error()).BlockFunc(func(g *jen.Group) { w.body(g, local) })
+	file.Text(fmt.Sprintf("func %s(%s %s, %s %s) (%s, error) {\n%s\n}", w.goName, w.takes.named("ctx"), file.Ref("context", "Context"),
+		w.takes.named("in"), file.Code(input), file.Code(output), w.call(file, local)))
 }
 
 func (w *wrapper) structure(file gen.GoFile, spelled *speller, what, about string, parts []part) {
 	file.Comment(fmt.Sprintf("// %s%s %s", w.goName, what, about))
-	if len(parts) == 0 {
-		file.Type().Id(w.goName + what).Struct()
-		return
+	var members []jen.Code
+	for _, p := range parts {
+		f := gen.Field{Name: p.name, Go: p.goName, Optional: p.optional, Description: p.about}
+		members = append(members, jen.Id(f.Go).Add(spelled.write(p.held)).Op("`"+structure{}.tags(f)+"`").Comment("// "+f.Comment()))
 	}
-	file.Type().Id(w.goName + what).StructFunc(func(g *jen.Group) {
-		for _, p := range parts {
-			f := gen.Field{Name: p.name, Go: p.goName, Optional: p.optional, Description: p.about}
-			g.Id(f.Go).Add(spelled.write(p.held)).Op("`" + structure{}.tags(f) + "`").Comment("// " + f.Comment())
-		}
-	})
+	file.Type().Id(w.goName + what).Struct(members...)
 }
 
 // comment writes the doc comment of the function: the description that was given, or else the comment
@@ -134,54 +123,39 @@ func (w *wrapper) comment(file gen.GoFile) {
 		}
 		file.Comment("//" + line)
 	}
-	if len(w.directives) > 0 {
-		file.Comment("//")
-	}
-	for _, d := range w.directives {
-		file.Comment("//petrock:" + d)
-	}
+	direct(file, w.directives)
 }
 
-func (w *wrapper) body(g *jen.Group, imported map[string]bool) {
-	call := jen.Qual(w.function.Path, w.function.Call[0])
-	for _, word := range w.function.Call[1:] {
-		call.Dot(word)
+// call is the statements that call the function, and return what it returns as the output.
+func (w *wrapper) call(file gen.GoFile, imported map[string]bool) string {
+	call := file.Ref(w.function.Path, strings.Join(w.function.Call, ".")) + "(" + strings.Join(w.takes.arguments, ", ") + ")"
+	if w.gives.whole != nil && w.gives.fails {
+		return "return " + call
 	}
-	call.Call(w.takes.arguments...)
-	output, zero := jen.Id(w.goName+"Output"), jen.Id(w.goName+"Output").Values()
-	var names []string
-	var set, locals []jen.Code
+	output := w.goName + "Output"
+	var names, set []string
 	for _, p := range w.gives.parts {
-		name := p.local(append(names, "context", "ctx", "in", "err", w.goName+"Output"), imported)
-		names = append(names, name)
-		locals = append(locals, jen.Id(name))
-		set = append(set, gen.KeyValue(p.goName, jen.Id(name)))
+		name := p.local(append(names, "context", "ctx", "in", "err", output), imported)
+		names, set = append(names, name), append(set, p.goName+": "+name)
 	}
-	failed := jen.Err().Op("!=").Nil()
+	failed := "err != nil {\nreturn " + output + "{}, err\n}\n"
+	made := "return " + output + "{" + strings.Join(set, ", ") + "}, nil"
 	switch {
-	case w.gives.whole != nil && w.gives.fails:
-		g.Return(call)
 	case w.gives.whole != nil:
-		g.Return(call, jen.Nil())
+		return "return " + call + ", nil"
 	case w.gives.nothing && w.gives.fails:
-		g.If(jen.Err().Op(":=").Add(call), failed).Block(jen.Return(zero, jen.Err()))
-		g.Return(output.Values(gen.KeyValue("Done", jen.True())), jen.Nil())
+		return "if err := " + call + "; " + failed + "return " + output + "{Done: true}, nil"
 	case w.gives.nothing:
-		g.Add(call)
-		g.Return(output.Values(gen.KeyValue("Done", jen.True())), jen.Nil())
+		return call + "\nreturn " + output + "{Done: true}, nil"
 	case w.gives.fails:
-		g.List(append(locals, jen.Err())...).Op(":=").Add(call)
-		g.If(failed).Block(jen.Return(zero, jen.Err()))
-		g.Return(output.Values(set...), jen.Nil())
+		return strings.Join(names, ", ") + ", err := " + call + "\nif " + failed + made
 	case len(set) == 1:
-		g.Return(output.Values(gen.KeyValue(w.gives.parts[0].goName, call)), jen.Nil())
-	default:
-		g.List(locals...).Op(":=").Add(call)
-		g.Return(output.Values(set...), jen.Nil())
+		return "return " + output + "{" + w.gives.parts[0].goName + ": " + call + "}, nil"
 	}
+	return strings.Join(names, ", ") + " := " + call + "\n" + made
 }
 
-func (w *wrapper) next(test string) []string {
+func (w *wrapper) next() []string {
 	var next []string
 	if w.description == "" && w.function.Doc == "" {
 		next = append(next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", w.goName))
@@ -190,7 +164,7 @@ func (w *wrapper) next(test string) []string {
 		next = append(next, fmt.Sprintf("Say in the comments of %sInput, in %s, what its fields mean, and derive again (sync, or build): models fill them in by that.", w.goName, w.path()))
 	}
 	if len(w.examples) == 0 {
-		next = append(next, fmt.Sprintf("Say in its test, %s, what %s returns for an input of yours.", test, w.wire))
+		next = append(next, fmt.Sprintf("Say in its test, %s, what %s returns for an input of yours.", w.testPath(), w.wire))
 	}
 	return append(next, fmt.Sprintf("go test ./%s", w.dir))
 }
@@ -280,7 +254,7 @@ func isGo(name string) bool { return token.IsKeyword(name) || types.Universe.Loo
 type taken struct {
 	whole     types.Type // a struct of the project that is the input itself; nil if there is none
 	parts     []part     // the fields of the input otherwise
-	arguments []jen.Code // of the call
+	arguments []string   // of the call
 	uses      []string   // of ctx and in
 	needs     string     // a property that whole requires, may be empty
 }
@@ -317,7 +291,7 @@ func takenBy(f *gen.Function, module string) (taken, error) {
 	for i := range params.Len() {
 		v := params.At(i)
 		if derive.IsContext(v.Type()) {
-			t.arguments = append(t.arguments, jen.Id("ctx"))
+			t.arguments = append(t.arguments, "ctx")
 			t.uses = append(t.uses, "ctx")
 			continue
 		}
@@ -326,17 +300,21 @@ func takenBy(f *gen.Function, module string) (taken, error) {
 		if err != nil {
 			return taken{}, f.Errorf("JSON cannot fill %s: %s", f.Parameter(i), reason(err))
 		}
+		address := ""
+		if pointer {
+			address = "&"
+		}
 		if params.Len() == alone && isInput(held, schema, module) {
 			t.whole, t.needs = held, requiredBy(schema)
-			t.arguments = append(t.arguments, address(jen.Id("in"), pointer))
+			t.arguments = append(t.arguments, address+"in")
 			continue
 		}
 		last := f.Signature.Variadic() && i == params.Len()-1
 		_, absent := types.Unalias(held).(*types.Pointer)
 		made := fields.add(v, i+1, held, last || absent)
-		argument := address(jen.Id("in").Dot(made.goName), pointer)
+		argument := address + "in." + made.goName
 		if last {
-			argument.Op("...")
+			argument += "..."
 		}
 		t.arguments = append(t.arguments, argument)
 	}
@@ -359,20 +337,12 @@ func heldFor(f *gen.Function, t types.Type) (held types.Type, pointer bool, sche
 // isInput reports whether a type can be the input of a tool itself: a struct of the project without
 // defaults, which only inputs of package tools have.
 func isInput(t types.Type, schema json.RawMessage, module string) bool {
-	made, pointer := structOf(t)
-	return made != nil && !pointer && isOf(made, module) && derive.IsObject(string(schema)) && !strings.Contains(string(schema), `"default":`)
-}
-
-func address(value *jen.Statement, pointer bool) *jen.Statement {
-	if pointer {
-		return jen.Op("&").Add(value)
-	}
-	return value
-}
-
-func isOf(t types.Type, module string) bool {
 	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Pkg() != nil && strings.HasPrefix(named.Obj().Pkg().Path()+"/", module+"/")
+	if made, pointer := structOf(t); !ok || made == nil || pointer {
+		return false
+	}
+	return named.Obj().Pkg() != nil && strings.HasPrefix(named.Obj().Pkg().Path()+"/", module+"/") &&
+		derive.IsObject(string(schema)) && !strings.Contains(string(schema), `"default":`)
 }
 
 // reason is what is wrong, without the way out, which is another one here.
@@ -457,7 +427,7 @@ func (s *speller) write(t types.Type) *jen.Statement {
 					field = jen.Id(t.Field(i).Name()).Add(field)
 				}
 				if tag := t.Tag(i); tag != "" {
-					field.Add(gen.RawString(tag))
+					field.Add(rawLit(tag))
 				}
 				g.Add(field)
 			}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -39,7 +37,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
 	folder := plural(strings.ReplaceAll(n.wire, "_", ""))
-	draft, err := n.draft(n.generator(p, folder), n.generatorTest(p, folder))
+	draft, err := n.draft(p, n.generator(p, folder), n.generatorTest(p, folder), nil)
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -69,12 +67,7 @@ func (n named) free(typed string) error {
 // plural is a noun for several of what it is one of, as a rule.
 func plural(noun string) string {
 	ends := func(endings ...string) bool {
-		for _, ending := range endings {
-			if strings.HasSuffix(noun, ending) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(noun, ending) })
 	}
 	switch {
 	case ends("s", "x", "z", "ch", "sh"):
@@ -91,19 +84,15 @@ func (n named) generator(p gen.Project, folder string) gen.GoFile {
 	file.ImportName(p.Import("generators/gen"), "gen")
 	file.ImportName(jenPath, "jen")
 	what := n.name.Human()
-	file.Paragraph(
-		fmt.Sprintf("%sInput is what the generator of %s takes: words and flags of its command, arguments", n.goName, plural(what)),
-		"of its tool. ToolInput in generators/tool.go shows how to take fields.",
-	)
-	file.Type().Id(n.goName+"Input").Struct(
-		jen.Id("Name").String().Op("`json:\"name\"`").Comment(fmt.Sprintf("// Name of the %s, such as first", what)),
-		jen.Id("Description").String().Op("`json:\"description,omitempty\"`").Comment(fmt.Sprintf("// What the %s is for, such as: Greets somebody.", what)),
-	)
-	draft := jen.Qual(p.Import("generators/gen"), "Draft")
-	n.declare(file, []jen.Code{jen.Id("p").Qual(p.Import("generators/gen"), "Project"), jen.Id("in").Id(n.goName + "Input")}, draft, func(g *jen.Group) {
-		g.Op(strings.NewReplacer("$what", what, "$folder", folder, "$kind", n.wire).Replace(generatorBody))
-	})
-	for _, used := range []string{"path", "strings", jenPath} {
+	file.Text(strings.NewReplacer("$what", what, "$name", n.goName, "'", "`").Replace(`// $nameInput is what the generator of ` + plural(what) + ` takes: words and flags of its command, arguments
+// of its tool. ToolInput in generators/tool.go shows how to take fields.
+type $nameInput struct {
+	Name        string 'json:"name"'                  // Name of the $what, such as first
+	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets somebody.
+}`))
+	n.body = &body{text: strings.NewReplacer("$what", what, "$folder", folder, "$kind", n.wire).Replace(generatorBody)}
+	n.function(file, "p gen.Project, in "+n.goName+"Input", "gen.Draft", "")
+	for _, used := range []string{"path", "strings", jenPath, p.Import("generators/gen")} {
 		file.Use(used)
 	}
 	return file

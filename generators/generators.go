@@ -42,55 +42,63 @@ type step struct {
 	error      string
 }
 
-// calls is a loop over calls that are made one after the other, with what follows each of them:
-// client.CheckTool(t, step.tool, step.Example).
-func calls(g *jen.Group, mcptest string, all []step, then ...jen.Code) {
-	var rows []jen.Code
-	for _, s := range all {
-		rows = append(rows, jen.Values(jen.Lit(s.tool), jen.Qual(mcptest, "Example").Add(s.example())))
-	}
-	table := jen.Index().Struct(jen.Id("tool").String(), jen.Qual(mcptest, "Example")).Custom(gen.Multiline(), rows...)
-	g.For(jen.List(jen.Id("_"), jen.Id("step")).Op(":=").Range().Add(table)).Block(
-		jen.Id("t").Dot("Run").Call(jen.Id("step").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(append([]jen.Code{
-			jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Id("step").Dot("tool"), jen.Id("step").Dot("Example")),
-		}, then...)...)),
-	)
-}
-
-// checks is a loop over calls of one tool: client.CheckTool(t, "add", example).
-func checks(g *jen.Group, mcptest string, all []step, call *jen.Statement) {
-	var rows []jen.Code
-	for _, s := range all {
-		rows = append(rows, s.example())
-	}
-	g.For(jen.List(jen.Id("_"), jen.Id("example")).Op(":=").Range().Index().Qual(mcptest, "Example").Custom(gen.Multiline(), rows...)).Block(
-		jen.Id("t").Dot("Run").Call(jen.Id("example").Dot("Name"), jen.Func().Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(call)),
-	)
-}
-
-func checkTool(tool string) *jen.Statement {
-	return jen.Id("client").Dot("CheckTool").Call(jen.Id("t"), jen.Lit(tool), jen.Id("example"))
-}
-
-func (s step) example() *jen.Statement {
-	set := []jen.Code{gen.KeyValue("Name", jen.Lit(s.name)), gen.KeyValue("Input", s.input)}
+func (s step) example(file gen.GoFile) string {
+	text := fmt.Sprintf("{Name: %q, Input: %s", s.name, file.Code(s.input))
 	if s.output != nil {
-		set = append(set, gen.KeyValue("Output", s.output))
+		text += ", Output: " + file.Code(s.output)
 	}
 	if s.error != "" {
-		set = append(set, gen.KeyValue("Error", gen.RawString(s.error)))
+		text += ", Error: " + gen.RawString(s.error)
 	}
-	return jen.Values(set...)
+	return text + "}"
 }
+
+// calls is a loop over calls of several tools, in order, with what follows each of them.
+func calls(file gen.GoFile, mcptest string, all []step, then string) string {
+	example, rows := file.Ref(mcptest, "Example"), ""
+	for _, s := range all {
+		rows += fmt.Sprintf("{%q, %s%s},\n", s.tool, example, s.example(file))
+	}
+	return `for _, step := range []struct {
+		tool string
+		` + example + `
+	}{
+		` + rows + `} {
+		t.Run(step.Name, func(t *testing.T) {
+			client.CheckTool(t, step.tool, step.Example)` + then + `
+		})
+	}`
+}
+
+// checks is a loop over calls of one component: client.CheckTool(t, "add", example).
+func checks(file gen.GoFile, mcptest string, all []step, check string) string {
+	rows := ""
+	for _, s := range all {
+		rows += s.example(file) + ",\n"
+	}
+	return `for _, example := range []` + file.Ref(mcptest, "Example") + `{
+		` + rows + `} {
+		t.Run(example.Name, func(t *testing.T) {
+			` + check + `
+		})
+	}`
+}
+
+func checkTool(tool string) string { return fmt.Sprintf("client.CheckTool(t, %q, example)", tool) }
+
+// rawLit is a string literal between backquotes, if possible.
+func rawLit(text string) *jen.Statement { return jen.Op(gen.RawString(text)) }
 
 // listedTest is the test of a component that does something nobody has given an example of. It never runs
 // the function, which may do anything: it looks the component up in a list of the client's.
 func (n named) listedTest(p gen.Project, list string) gen.GoFile {
-	return n.test(p, func(g *jen.Group) {
-		g.For(jen.List(jen.Id("_"), jen.Id("offered")).Op(":=").Range().Id("client").Dot(list).Call()).Block(
-			jen.If(jen.Id("offered").Dot("Name").Op("==").Lit(n.wire)).Block(jen.Return()),
-		)
-		g.Id("t").Dot("Error").Call(jen.Lit(fmt.Sprintf("there is no %s %s", n.kind, n.wire)))
+	return n.test(p, func(gen.GoFile) string {
+		return fmt.Sprintf(`for _, offered := range client.%s() {
+			if offered.Name == %q {
+				return
+			}
+		}
+		t.Error("there is no %s %[2]s")`, list, n.wire, n.kind)
 	})
 }
 
@@ -99,11 +107,17 @@ func (n named) refusedTest(p gen.Project, required string) gen.GoFile {
 	if required == "" {
 		return n.listedTest(p, "Tools")
 	}
-	return n.test(p, func(g *jen.Group) {
-		g.Comment("// What it needs is asked for before the function runs.")
-		g.Id("wrong").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), jen.Map(jen.String()).Any().Values())
-		g.If(jen.Op("!").Id("wrong").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("wrong").Dot("Text").Call(), jen.Lit("invalid arguments"))).Block(
-			jen.Id("t").Dot("Errorf").Call(jen.Lit("without "+required+", "+n.wire+" says %s"), jen.Id("wrong").Dot("Text").Call()),
-		)
+	return n.test(p, func(file gen.GoFile) string {
+		return "// What it needs is asked for before the function runs.\n" +
+			n.refuses(file, "map[string]any{}", "without "+required)
 	})
+}
+
+// refuses is the part of a test that calls a tool with input that its schema refuses.
+func (n named) refuses(file gen.GoFile, input, how string) string {
+	file.Use("strings")
+	return fmt.Sprintf(`wrong := client.CallTool(%q, %s)
+		if !wrong.IsError || !strings.Contains(wrong.Text(), "invalid arguments") {
+			t.Errorf("%s, %s says %%s", wrong.Text())
+		}`, n.wire, input, how, n.wire)
 }

@@ -269,7 +269,7 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 		return v, ok
 	case "json.RawMessage":
 		text, err := compact(raw)
-		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(gen.RawString(text))}, err == nil
+		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(rawLit(text))}, err == nil
 	}
 	return goValue{}, false
 }

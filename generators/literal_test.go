@@ -159,7 +159,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 		}
 	}
 	file.Func().Id("main").Params().Block(
-		jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Index().Any().Custom(gen.Multiline(), print...)).Block(
+		jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Index().Any().Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, print...)).Block(
 			jen.List(jen.Id("text"), jen.Err()).Op(":=").Qual("encoding/json", "Marshal").Call(jen.Id("v")),
 			jen.Qual("fmt", "Println").Call(jen.String().Call(jen.Id("text")), jen.Err()),
 		),

@@ -2,8 +2,7 @@ package generators
 
 import (
 	"fmt"
-
-	"github.com/dave/jennifer/jen"
+	"strings"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -30,7 +29,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	given := []jen.Code{}
+	var given []string
 	for _, f := range arguments {
 		switch f.Type.Kind {
 		case gen.KindString, gen.KindEnum, gen.KindTime:
@@ -38,7 +37,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 			return gen.Draft{}, fmt.Errorf("the argument %s is of type %s, and a prompt is given text alone; make it string, enum(a,b) or time, and read the text in the function", f.Name, f.Type)
 		}
 		if !f.Optional {
-			given = append(given, jen.Lit(f.Name).Op(":").Lit(f.Sample()))
+			given = append(given, fmt.Sprintf("%q: %q", f.Name, f.Sample()))
 		}
 	}
 
@@ -49,27 +48,18 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 
 	file := n.file(p)
 	filled.write(file)
-	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")}, jen.String(), jen.Lit(""))
+	n.function(file, "ctx "+file.Ref("context", "Context")+", in "+filled.name, "string", `""`)
 
 	test, err := n.promptTest(p, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.draft(file, test)
+	return n.draft(p, file, test, err)
 }
 
-func (n named) promptTest(p gen.Project, given []jen.Code) (gen.GoFile, error) {
+func (n named) promptTest(p gen.Project, given []string) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
-		return n.exampleTest(p, jen.Id("client").Dot("CheckPrompt").Call(jen.Id("t"), jen.Lit(n.wire), jen.Id("example")), textRow)
+		return n.exampleTest(p, fmt.Sprintf("client.CheckPrompt(t, %q, example)", n.wire), textRow)
 	case n.isWritten():
 		return n.listedTest(p, "Prompts"), nil
 	}
-	return n.test(p, func(g *jen.Group) {
-		g.Err().Op(":=").Id("client").Dot("Call").Call(jen.Lit("prompts/get"), jen.Map(jen.String()).Any().Values(
-			jen.Lit("name").Op(":").Lit(n.wire),
-			jen.Lit("arguments").Op(":").Map(jen.String()).String().Values(given...),
-		), jen.Nil())
-		n.notWritten(g)
-	}), nil
+	return n.unwrittenTest(p, fmt.Sprintf(`client.Call("prompts/get", map[string]any{"name": %q, "arguments": map[string]string{%s}}, nil)`, n.wire, strings.Join(given, ", "))), nil
 }

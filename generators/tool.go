@@ -43,35 +43,18 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err := n.take(in.Written, false); err != nil {
 		return gen.Draft{}, err
 	}
-	input, err := gen.ParseFields(in.Fields)
+	taken, given, err := n.structures(in.Fields, in.Output)
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	output, err := gen.ParseFields(in.Output)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	if len(output) == 0 {
-		output = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: "What came of it"}}
-	}
-
-	taken := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes.", fields: input}
-	given := structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.wire + " returns.", fields: output}
-	if err := n.apart(taken, given); err != nil {
 		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
 	taken.write(file)
 	given.write(file)
-	n.function(file, []jen.Code{jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(n.goName + "Input")},
-		jen.Id(n.goName+"Output"), jen.Id(n.goName+"Output").Values())
+	n.function(file, "ctx "+file.Ref("context", "Context")+", in "+taken.name, given.name, given.name+"{}")
 
 	test, err := n.toolTest(p, taken, given)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.draft(file, test)
+	return n.draft(p, file, test, err)
 }
 
 func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, error) {
@@ -92,27 +75,25 @@ func (n named) toolTest(p gen.Project, taken, given structure) (gen.GoFile, erro
 	}
 	bad, value, ok := wrongField(taken.fields)
 	wrong, err := encodeFields(taken.fields, samplesWith(bad, value))
-	return n.test(p, func(g *jen.Group) {
-		g.Id("result").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), n.argument(p, n.wire, right))
-		g.Comment(fmt.Sprintf("// It is not written yet. When it is, say here what %s returns.", n.wire))
-		g.If(jen.Op("!").Id("result").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("result").Dot("Text").Call(), jen.Lit(n.where()))).Block(
-			jen.Id("t").Dot("Errorf").Call(jen.Lit(n.wire+" says %s"), jen.Id("result").Dot("Text").Call()),
-		)
+	return n.test(p, func(file gen.GoFile) string {
+		file.Use("strings")
+		text := fmt.Sprintf(`result := client.CallTool(%q, %s)
+			// It is not written yet. When it is, say here what %[1]s returns.
+			if !result.IsError || !strings.Contains(result.Text(), %[3]q) {
+				t.Errorf("%[4]s says %%s", result.Text())
+			}`, n.wire, file.Code(n.argument(p, n.wire, right)), n.where(), n.wire)
 		if !ok {
-			return
+			return text
 		}
-		g.Comment(fmt.Sprintf("// What %s must not be is refused before the function runs.", bad.Name))
-		g.Id("wrong").Op(":=").Id("client").Dot("CallTool").Call(jen.Lit(n.wire), n.argument(p, n.wire, wrong))
-		g.If(jen.Op("!").Id("wrong").Dot("IsError").Op("||").Op("!").Qual("strings", "Contains").Call(jen.Id("wrong").Dot("Text").Call(), jen.Lit("invalid arguments"))).Block(
-			jen.Id("t").Dot("Errorf").Call(jen.Lit("with a wrong "+bad.Name+", "+n.wire+" says %s"), jen.Id("wrong").Dot("Text").Call()),
-		)
+		return text + fmt.Sprintf("\n// What %s must not be is refused before the function runs.\n", bad.Name) +
+			n.refuses(file, file.Code(n.argument(p, n.wire, wrong)), "with a wrong "+bad.Name)
 	}), err
 }
 
 func (n named) toolExamples(p gen.Project) (gen.GoFile, error) {
-	if !n.alone() {
+	if slices.ContainsFunc(n.tools, func(tool string) bool { return tool != n.wire }) {
 		all, err := n.steps(p)
-		return n.test(p, func(g *jen.Group) { calls(g, p.Import("core/mcptest"), all) }), err
+		return n.test(p, func(file gen.GoFile) string { return calls(file, p.Import("core/mcptest"), all, "") }), err
 	}
 	return n.exampleTest(p, checkTool(n.wire), func(e gen.Example) (input, output *jen.Statement, err error) {
 		return n.toolRow(p, n.wire, e)
@@ -223,13 +204,4 @@ func leadingImports(text string) (imports []gen.Import, end int, err error) {
 	}
 	last := file.Decls[len(file.Decls)-1]
 	return imports, fset.Position(last.End()).Offset - len(before), nil
-}
-
-func merge(imports, more []gen.Import) []gen.Import {
-	for _, i := range more {
-		if !slices.Contains(imports, i) {
-			imports = append(imports, i)
-		}
-	}
-	return imports
 }

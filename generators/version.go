@@ -140,13 +140,13 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	)
 	u.declare(file, old, u.Old.Fields)
 	file.Commentf("// Upgrade is the %s that an event of version %d stands for.", u.Type, u.Version)
-	file.Func().Params(jen.Id("old").Id(old)).Id("Upgrade").Params().Id(u.Type).BlockFunc(func(g *jen.Group) {
-		if u.body != nil {
-			g.Op(u.body.text)
-			return
-		}
-		u.convertStruct(g, "", jen.Id(u.Type), u.Old.Fields, u.Struct)
-	})
+	body := ""
+	if u.body != nil {
+		body = u.body.text
+	} else {
+		body = u.convertStruct(file, "", u.Type, u.Old.Fields, u.Struct)
+	}
+	file.Text("func (old " + old + ") Upgrade() " + u.Type + " {\n" + body + "\n}")
 	for _, name := range slices.Sorted(maps.Keys(u.Old.Types)) {
 		if name == u.Type {
 			continue // the command contains itself
@@ -161,28 +161,21 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		slices.Sort(u.undecided)
 		return gen.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
 	}
-	text, err := file.Bytes()
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	test, err := u.test(imported, pkg)
-	if err != nil {
-		return gen.Draft{}, err
-	}
 	name, err := gen.ParseName(gen.WireName(old))
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	source := path.Join(u.Dir, name.File("command"))
+	where := path.Join(u.Dir, name.File("command"))
+	files, err := rendered("", source{where, file}, source{strings.TrimSuffix(where, ".go") + "_test.go", u.test(imported, pkg)})
+	if err != nil {
+		return gen.Draft{}, err
+	}
 	draft := gen.Draft{
 		Kind: "version", Name: u.EventType, Settles: u.EventType, Changes: u.Changes,
-		Files: []gen.File{
-			{Path: source, Text: text},
-			{Path: strings.TrimSuffix(source, ".go") + "_test.go", Text: test},
-		},
+		Files: files,
 		Trial: gen.Trial{Test: "Test" + old},
 		Next: []string{
-			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, source),
+			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, where),
 			fmt.Sprintf("go test ./%s", u.Dir),
 		},
 	}
@@ -196,22 +189,22 @@ func (u *upgrade) draft() (gen.Draft, error) {
 }
 
 func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field) {
-	file.Type().Id(name).StructFunc(func(g *jen.Group) {
-		for _, f := range fields {
-			tag := f.Name
-			if f.Optional {
-				tag += ",omitzero"
-			}
-			if f.Quoted {
-				tag += ",string"
-			}
-			parsed, err := contract.ParseType(f.Type)
-			if err != nil {
-				u.addUndecided(f.Name, err.Error())
-			}
-			g.Id(recordedGo(f)).Add(u.goType(parsed)).Tag(map[string]string{"json": tag})
+	text := "type " + name + " struct {\n"
+	for _, f := range fields {
+		tag := f.Name
+		if f.Optional {
+			tag += ",omitzero"
 		}
-	})
+		if f.Quoted {
+			tag += ",string"
+		}
+		parsed, err := contract.ParseType(f.Type)
+		if err != nil {
+			u.addUndecided(f.Name, err.Error())
+		}
+		text += fmt.Sprintf("%s %s `json:%q`\n", recordedGo(f), file.Code(u.goType(parsed)), tag)
+	}
+	file.Text(text + "}")
 }
 
 // recordedGo is the Go name of a recorded field. Those of embedded structs stand in the struct itself.
@@ -270,9 +263,9 @@ func (u *upgrade) addUndecided(field, what string) {
 func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 	target := u.queued[name]
 	structure, _ := target.Underlying().(*types.Struct)
-	file.Func().Params(jen.Id("old").Id(u.OldType(name))).Id("upgrade").Params().Add(u.typeOf(target)).BlockFunc(func(g *jen.Group) {
-		u.convertStruct(g, u.Old.PathOf(name)+".", u.typeOf(target), u.Old.Types[name], structure)
-	})
+	typ := file.Code(u.typeOf(target))
+	file.Text("func (old " + u.OldType(name) + ") upgrade() " + typ + " {\n" +
+		u.convertStruct(file, u.Old.PathOf(name)+".", typ, u.Old.Types[name], structure) + "\n}")
 }
 
 func (u *upgrade) typeOf(t types.Type) *jen.Statement {
@@ -280,27 +273,29 @@ func (u *upgrade) typeOf(t types.Type) *jen.Statement {
 	return spelled.write(types.Unalias(t))
 }
 
-// convertStruct writes what makes a struct of the source out of a recorded one, called old.
+// convertStruct is the statements that return a struct of the source made of a recorded one, called
+// old: as a literal, or field by field if it embeds others.
 //
 //	return Create{Href: old.URL, Tags: old.Tags}
-func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Statement, fields []contract.Field, structure *types.Struct) {
+func (u *upgrade) convertStruct(file gen.GoFile, prefix, target string, fields []contract.Field, structure *types.Struct) string {
 	used, embeds := map[string]bool{}, false
-	var values []assigned
+	var names []string
+	var values []*jen.Statement
 	for _, f := range derive.JSONFields(structure, false) {
 		at := prefix + f.Key
 		was, found := u.sourceOf(prefix, fields, f.Key)
 		fallback, hasDefault := u.defaultOf(at)
-		made := assigned{name: f.Var.Name()}
-		if promoted, _, _ := types.LookupFieldOrMethod(structure, true, f.Var.Pkg(), made.name); promoted != f.Var {
-			made.name = strings.Join(f.Path, ".") // an embedded struct hides it
+		name, value := f.Var.Name(), (*jen.Statement)(nil)
+		if promoted, _, _ := types.LookupFieldOrMethod(structure, true, f.Var.Pkg(), name); promoted != f.Var {
+			name = strings.Join(f.Path, ".") // an embedded struct hides it
 		}
 		embeds = embeds || len(f.Path) > 1
 		switch {
 		case found:
 			used[was.Name] = true
-			made.value = u.convertField(at, was, f, fallback, hasDefault)
+			value = u.convertField(at, was, f, fallback, hasDefault)
 		case hasDefault:
-			made.value = u.literal(at, fallback, f.Var.Type())
+			value = u.literal(at, fallback, f.Var.Type())
 		case f.Omits || isPointer(f.Var.Type()):
 			continue // old events do not say it
 		default:
@@ -310,40 +305,28 @@ func (u *upgrade) convertStruct(g *jen.Group, prefix string, target *jen.Stateme
 		if f.Indirect {
 			u.addUndecided(at, "it is in an embedded pointer, which only a body can make")
 		}
-		values = append(values, made)
+		names, values = append(names, name), append(values, value)
 	}
 	for _, was := range fields {
 		if at := prefix + was.Name; !used[was.Name] && !slices.Contains(u.edit.Drop, at) {
 			u.addUndecided(at, fmt.Sprintf("no field takes it; say what it is called now (rename %s=NEW), or that it is ignored (drop %[1]s)", at))
 		}
 	}
-	write(g, target, values, embeds)
-}
-
-type assigned struct {
-	name  string
-	value *jen.Statement
-}
-
-// write returns a struct with fields: as a literal, or field by field if it embeds others.
-func write(g *jen.Group, target *jen.Statement, values []assigned, embeds bool) {
 	if embeds {
-		g.Var().Id("made").Add(target)
-		for _, a := range values {
-			g.Id("made." + a.name).Op("=").Add(a.value)
+		text := "var made " + target + "\n"
+		for i, name := range names {
+			text += "made." + name + " = " + file.Code(values[i]) + "\n"
 		}
-		g.Return(jen.Id("made"))
-		return
+		return text + "return made"
 	}
-	var set []jen.Code
-	for _, a := range values {
-		set = append(set, gen.KeyValue(a.name, a.value))
+	between, end := ", ", ""
+	if len(names) > 3 {
+		between, end = ",\n", ",\n"
 	}
-	if len(set) > 3 {
-		g.Return(target.Custom(gen.Multiline(), set...))
-		return
+	for i, name := range names {
+		names[i] = name + ": " + file.Code(values[i])
 	}
-	g.Return(target.Values(set...))
+	return "return " + target + "{" + strings.TrimPrefix(end, ",") + strings.Join(names, between) + end + "}"
 }
 
 func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) (contract.Field, bool) {
@@ -483,24 +466,11 @@ func (u *upgrade) function(old contract.Type, target types.Type, made *jen.State
 	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(made))
 }
 
+// differs reports whether a value of a recorded type has to be converted to be one of a Go type.
 func (u *upgrade) differs(old contract.Type, target types.Type) bool {
-	target = types.Unalias(target)
-	_, isNamed := target.(*types.Named)
-	switch under := target.Underlying().(type) {
-	case *types.Basic:
-		return isNamed && old.Kind != contract.Opaque || old.Kind == contract.Basic && types.Typ[under.Kind()].Name() != old.Name
-	case *types.Pointer:
-		return old.Kind != contract.Pointer || u.differs(*old.Elem, under.Elem())
-	case *types.Slice:
-		return old.Kind == contract.Slice && u.differs(*old.Elem, under.Elem()) || isNamed && old.Kind != contract.Opaque
-	case *types.Array:
-		return old.Kind == contract.Array && u.differs(*old.Elem, under.Elem())
-	case *types.Map:
-		return old.Kind == contract.Map && (u.differs(*old.Elem, under.Elem()) || u.differs(*old.Key, under.Key()))
-	case *types.Struct:
-		return old.Kind == contract.Struct
-	}
-	return false
+	_, isNamed := types.Unalias(target).(*types.Named)
+	made, ok := u.convert(jen.Id("v"), old, target)
+	return !ok || made.GoString() != "v" || isNamed && old.Kind != contract.Opaque
 }
 
 // isOpaque reports whether a type is the one that a shape names.
@@ -537,31 +507,31 @@ func isText(t types.Type) bool {
 }
 
 // test is one that reads an event of the old version, and compares the command that it is read as.
-func (u *upgrade) test(imported, pkg string) ([]byte, error) {
+func (u *upgrade) test(imported, pkg string) gen.GoFile {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
 	file.ImportName(u.p.Import("core/app"), "app")
 	file.ImportName(u.p.Import("core/app/apptest"), "apptest")
-	file.Commentf("// An event of version %d of %s is read as a %s.", u.Version, u.EventType, u.Type)
-	file.Func().Id("Test" + u.OldType("")).Params(jen.Id("t").Op("*").Qual("testing", "T")).BlockFunc(func(g *jen.Group) {
-		want, data := u.expected(imported), jen.Id("data")
-		if event, ok := u.Old.Example(); ok && want != nil {
-			data = jen.Index().Byte().Call(gen.RawString(event))
-		} else {
-			want = jen.Id("old").Dot("Upgrade").Call()
-			g.Id("old").Op(":=").Qual(imported, u.OldType("")).Values(u.examples()...)
-			g.List(jen.Id("data"), jen.Err()).Op(":=").Qual("encoding/json", "Marshal").Call(jen.Id("old"))
-			g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err()))
-		}
-		g.Id("event").Op(":=").Qual(u.p.Import("core/app"), "Record").Values(
-			gen.KeyValue("Type", jen.Lit(u.EventType)), gen.KeyValue("Version", jen.Lit(u.Version)), gen.KeyValue("Data", data))
-		g.Id("got").Op(":=").Qual(u.p.Import("core/app/apptest"), "Replayed").Types(jen.Qual(imported, u.Type)).Call(
-			jen.Id("t"), jen.Id("event"), jen.Qual(imported, "Feature").Call())
-		g.If(jen.Id("want").Op(":=").Add(want), jen.Op("!").Qual("reflect", "DeepEqual").Call(jen.Id("got"), jen.Id("want"))).Block(
-			jen.Id("t").Dot("Errorf").Call(jen.Lit("got %+v, want %+v"), jen.Id("got"), jen.Id("want")),
-		)
-	})
-	return file.Bytes()
+	app, want, data := u.p.Import("core/app"), u.expected(imported), "data"
+	before := ""
+	if event, ok := u.Old.Example(); ok && want != nil {
+		data = "[]byte(" + gen.RawString(event) + ")"
+	} else {
+		want = jen.Id("old").Dot("Upgrade").Call()
+		old := file.Code(jen.Qual(imported, u.OldType("")).Values(u.examples()...))
+		before = "old := " + old + "\ndata, err := json.Marshal(old)\nif err != nil {\nt.Fatal(err)\n}\n"
+		file.Use("encoding/json")
+	}
+	file.Text(fmt.Sprintf(`// An event of version %d of %s is read as a %s.
+func Test%s(t *testing.T) {
+	%sevent := %s{Type: %[2]q, Version: %[1]d, Data: %[7]s}
+	got := %[8]s[%[9]s](t, event, %[10]s())
+	if want := %[11]s; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %%+v, want %%+v", got, want)
+	}
+}`, u.Version, u.EventType, u.Type, u.OldType(""), before, file.Ref(app, "Record"), data,
+		file.Ref(app+"/apptest", "Replayed"), file.Ref(imported, u.Type), file.Ref(imported, "Feature"), file.Code(want)), "reflect", "testing")
+	return file
 }
 
 // expected is what the example event stands for, written out; nil if that cannot be.

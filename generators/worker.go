@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -75,14 +73,7 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 		n.duty(p, file, d)
 	}
 	test, err := n.workerTest(p, duties)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	draft, err := n.draft(file, test)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	return n.begin(p, draft)
+	return n.draft(p, file, test, err)
 }
 
 // counted adds to the fields of a worker that is left to be written how often it was called.
@@ -178,7 +169,7 @@ func commandOf(f *gen.Feature, d duty) (string, error) {
 
 // duty adds a method, such as OnCreate.
 func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
-	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
+	params := "ctx context.Context"
 	if d.feature == "" {
 		file.Comment("// Every is called by the clock. After an error it is called again, later.")
 		direct(file, []string{"every " + d.label})
@@ -186,22 +177,20 @@ func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
 		file.Paragraph(
 			fmt.Sprintf("%s is called with each %s, in the order of the log: at least once, and again if it returns an error.", d.method, d.label),
 		)
-		command := jen.Id(d.command)
+		command := d.command
 		if d.feature != n.feature {
 			file.ImportName(p.Import(featureDir(d.feature)), d.feature)
-			command = jen.Qual(p.Import(featureDir(d.feature)), d.command)
+			command = file.Ref(p.Import(featureDir(d.feature)), d.command)
 		}
-		params = append(params, jen.Id("c").Add(command), jen.Id("e").Qual(p.Import("core/app"), "Event"))
+		params += ", c " + command + ", e " + file.Ref(p.Import("core/app"), "Event")
 	}
-	file.Func().Params(jen.Id("w").Op("*").Id(n.goName)).Id(d.method).Params(params...).Error().BlockFunc(func(g *jen.Group) {
-		if n.isWritten() {
-			g.Op(n.body.text)
-			return
-		}
-		g.Comment("// Do the work here. app.Do(ctx, …) executes a command, app.Ask(ctx, …) answers a query.")
-		g.Id("w").Dot("Runs").Op("++")
-		g.Return(jen.Nil())
-	})
+	body := `// Do the work here. app.Do(ctx, …) executes a command, app.Ask(ctx, …) answers a query.
+		w.Runs++
+		return nil`
+	if n.isWritten() {
+		body = n.body.text
+	}
+	file.Text("func (w *"+n.goName+") "+d.method+"("+params+") error {\n"+body+"\n}", "context")
 }
 
 // workerTest is the test of a worker. It never runs work that nobody has given an example of: that may do anything.
@@ -210,25 +199,20 @@ func (n named) workerTest(p gen.Project, duties []duty) (gen.GoFile, error) {
 		n.others = add(n.others, d.feature)
 	}
 	all, err := n.steps(p)
-	work := jen.Id("client").Dot("Work").Call(jen.Id("t").Dot("Context").Call())
-	return n.test(p, func(g *jen.Group) {
+	const work = "client.Work(t.Context())"
+	return n.test(p, func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
-			g.Comment("// It does nothing yet. Execute here what it follows, with client.Given, and say what comes of it.")
-			g.Add(work)
+			return "// It does nothing yet. Execute here what it follows, with client.Given, and say what comes of it.\n" + work
 		case len(n.given)+len(all) == 0:
-			g.Comment("// client.Given executes what it follows, client.Work(t.Context()) has it work. Say here what comes of it.")
-			g.If(
-				jen.Id("offered").Op(":=").Id("client").Dot("ReadResource").Call(jen.Lit("app://features")).Index(jen.Lit(0)).Dot("Text"),
-				jen.Op("!").Qual("strings", "Contains").Call(jen.Id("offered"), jen.Lit(n.name.Wire())),
-			).Block(
-				jen.Id("t").Dot("Errorf").Call(jen.Lit("there is no worker "+n.wire+": %s"), jen.Id("offered")),
-			)
-		default:
-			g.Add(work)
-			if len(all) > 0 {
-				calls(g, p.Import("core/mcptest"), all, work)
-			}
+			file.Use("strings")
+			return fmt.Sprintf(`// client.Given executes what it follows, client.Work(t.Context()) has it work. Say here what comes of it.
+				if offered := client.ReadResource("app://features")[0].Text; !strings.Contains(offered, %q) {
+					t.Errorf("there is no worker %s: %%s", offered)
+				}`, n.name.Wire(), n.wire)
+		case len(all) > 0:
+			return work + "\n" + calls(file, p.Import("core/mcptest"), all, "\n"+work)
 		}
+		return work
 	}), err
 }

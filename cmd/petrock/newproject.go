@@ -44,10 +44,7 @@ func offerNew(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
 			made, err := newProject(ctx, env, tools, in)
-			if err != nil {
-				return devserver.Answer(ctx, nil, err)
-			}
-			return devserver.Answer(ctx, made, nil)
+			return devserver.Answer(ctx, made, err)
 		})
 	}
 }

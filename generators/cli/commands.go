@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func printListing(env Env, l *engine.Listing) error {
 }
 
 func newAdd(env Env) *cobra.Command {
-	return newPartCommand(env, "add", &cobra.Command{
+	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:   "add PART",
 		Short: "Add a part: optional code of petrock",
 		Long: `Add a part: optional code of petrock, with the modules that it needs. Parts that a project does
@@ -146,7 +147,7 @@ not use are archives in generators/parts. Generators add the parts that they nee
 }
 
 func newRemove(env Env) *cobra.Command {
-	return newPartCommand(env, "remove", &cobra.Command{
+	return newPartCommand(env, (*engine.Engine).RemovePart, &cobra.Command{
 		Use:   "remove PART",
 		Short: "Remove a part that nothing uses",
 		Long: `Remove a part that nothing uses. Its code moves to an archive in generators/parts, and go.mod no
@@ -167,23 +168,18 @@ func partsHelp() string {
 }
 
 // newPartCommand completes a command that adds or removes a part.
-func newPartCommand(env Env, name string, cmd *cobra.Command) *cobra.Command {
+func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, engine.Options) (*engine.Result, error), cmd *cobra.Command) *cobra.Command {
 	var c common
-	var o engine.Options
-	cmd.Args = func(_ *cobra.Command, args []string) error {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("%s needs the name of a part: %s", name, strings.Join(parts.Names(), ", "))
+			return fmt.Errorf("%s needs the name of a part: %s", cmd.Name(), strings.Join(parts.Names(), ", "))
 		}
 		return nil
 	}
 	cmd.ValidArgsFunction = cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.DryRun = c.dryRun
 		return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-			if name == "add" {
-				return e.AddPart(ctx, args[0], o)
-			}
-			return e.RemovePart(ctx, args[0], o)
+			return do(e, ctx, args[0], engine.Options{DryRun: c.dryRun})
 		}, printResult)
 	}
 	c.flags(cmd, true)
@@ -255,7 +251,8 @@ on this one. An undo is an operation too, and can be undone by its id.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return operations(cmd.Context(), env, &c), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+			ids := suggest(env, &c, func(e *engine.Engine) []string { return operations(cmd.Context(), e) })
+			return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		},
 	}
 	c.flags(cmd, true)
@@ -264,18 +261,22 @@ on this one. An undo is an operation too, and can be undone by its id.`,
 	return cmd
 }
 
-// operations are the ids of those that can be undone, the latest first, each with its title.
-func operations(ctx context.Context, env Env, c *common) []string {
+// suggest returns completions that are looked up in the project; none if it cannot be opened.
+func suggest(env Env, c *common, look func(*engine.Engine) []string) []string {
 	e, err := c.open(env)
 	if err != nil {
 		return nil
 	}
 	defer e.Close()
+	return look(e)
+}
+
+// operations are the ids of those that can be undone, the latest first, each with its title.
+func operations(ctx context.Context, e *engine.Engine) (ids []string) {
 	history, err := e.History(ctx)
 	if err != nil {
 		return nil
 	}
-	var ids []string
 	for _, entry := range slices.Backward(history.Operations) {
 		if entry.UndoneBy == "" {
 			ids = append(ids, entry.ID+"\t"+entry.Title)
@@ -336,7 +337,8 @@ brings all of it back.`,
 			case 0:
 				return engine.Kinds(), cobra.ShellCompDirectiveNoFileComp
 			case 1:
-				return names(cmd.Context(), env, &c, args[0]), cobra.ShellCompDirectiveNoFileComp
+				found := suggest(env, &c, func(e *engine.Engine) []string { return names(cmd.Context(), e, args[0]) })
+				return found, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -347,17 +349,11 @@ brings all of it back.`,
 }
 
 // names are those of the components of a kind.
-func names(ctx context.Context, env Env, c *common, kind string) []string {
-	e, err := c.open(env)
-	if err != nil {
-		return nil
-	}
-	defer e.Close()
+func names(ctx context.Context, e *engine.Engine, kind string) (all []string) {
 	listing, err := e.List(ctx)
 	if err != nil {
 		return nil
 	}
-	var all []string
 	for _, component := range listing.Components {
 		if string(component.Kind) == kind {
 			all = append(all, component.Name)
@@ -400,7 +396,13 @@ randomness or I/O. Without --check the latter is a warning.`,
 					result, err = e.Sync(ctx, engine.Options{DryRun: c.dryRun, Accept: accept})
 				}
 				return result, err
-			}, func(env Env, r *engine.Result) error { return printSync(env, r, check) })
+			}, func(env Env, r *engine.Result) error {
+				if !check {
+					return printResult(env, r)
+				}
+				_, err := fmt.Fprint(env.Out, cmp.Or(r.Stale()+r.Impurities(), r.Headline()+"\n"))
+				return err
+			})
 			switch {
 			case err != nil:
 				return err
@@ -418,16 +420,4 @@ randomness or I/O. Without --check the latter is a warning.`,
 	cmd.Flags().StringArrayVar(&accept, "accept", nil, "record the changed fields of a `COMMAND` such as posts/create, although stored events no longer fit them (repeatable)")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit code 1 if something is stale, incompatible or impure")
 	return cmd
-}
-
-func printSync(env Env, r *engine.Result, check bool) error {
-	if !check {
-		return printResult(env, r)
-	}
-	text := r.Stale() + r.Impurities()
-	if text == "" {
-		text = r.Headline() + "\n"
-	}
-	_, err := fmt.Fprint(env.Out, text)
-	return err
 }

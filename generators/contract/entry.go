@@ -77,40 +77,36 @@ func promptBreaks(was, is map[string]any) []string {
 
 // toolBreaks says what calls of a tool would be refused now, and what answers would surprise.
 func toolBreaks(was, is map[string]any) []string {
-	schema := func(entry map[string]any, key string) schemas {
+	schema := func(entry map[string]any, key string) map[string]any {
 		root, _ := entry[key].(map[string]any)
-		return schemas{root: root}
+		return root
 	}
 	in := breaks{was: schema(was, "inputSchema"), is: schema(is, "inputSchema"), input: true}
-	in.compare("", in.was.root, in.is.root, 0)
+	in.compare("", in.was, in.is, 0)
 	out := breaks{was: schema(was, "outputSchema"), is: schema(is, "outputSchema")}
 	switch {
-	case out.was.root != nil && out.is.root == nil:
+	case out.was != nil && out.is == nil:
 		out.found = append(out.found, "the output schema "+removed)
-	case out.was.root != nil:
-		out.compare("", out.was.root, out.is.root, 0)
+	case out.was != nil:
+		out.compare("", out.was, out.is, 0)
 	}
 	return append(in.found, out.found...)
 }
 
-// schemas is a document with the definitions that it refers to.
-type schemas struct {
-	root map[string]any
-}
-
-func (s schemas) resolve(schema map[string]any) map[string]any {
+// resolve returns the definition that a schema refers to in its document, or the schema itself.
+func resolve(document, schema map[string]any) map[string]any {
 	ref, ok := schema["$ref"].(string)
 	if !ok {
 		return schema
 	}
-	definitions, _ := s.root["$defs"].(map[string]any)
+	definitions, _ := document["$defs"].(map[string]any)
 	found, _ := definitions[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
 	return found
 }
 
 // breaks compares two schemas, of what a tool takes or of what it returns.
 type breaks struct {
-	was, is schemas
+	was, is map[string]any // the documents
 	input   bool
 	found   []string
 }
@@ -129,7 +125,7 @@ func (b *breaks) note(path, format string, args ...any) {
 // compare looks for what the new schema refuses and the old one allowed, of an input; and of an output for the opposite.
 func (b *breaks) compare(path string, was, is map[string]any, depth int) {
 	const most = 8 // types that contain themselves end somewhere
-	was, is = b.was.resolve(was), b.is.resolve(is)
+	was, is = resolve(b.was, was), resolve(b.is, is)
 	if depth > most || was == nil || is == nil || reflect.DeepEqual(was, is) {
 		return
 	}

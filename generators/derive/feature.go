@@ -138,7 +138,7 @@ func (f *finder) kindOf(named *types.Named, spec *ast.TypeSpec) (Kind, bool) {
 	because := map[Kind]string{}
 	for i := range named.NumMethods() {
 		method := named.Method(i)
-		if kind, ok := kindByMethod(method.Name()); ok && !f.ignoresMethod(method) {
+		if kind, ok := kindByMethod(method.Name()); ok && !f.ignores(method) {
 			because[kind] = method.Name()
 		}
 	}
@@ -176,9 +176,9 @@ func isOn(name string) bool {
 	return ok && (rest == "" || !unicode.IsLower(first))
 }
 
-// ignoresMethod reports whether the doc comment of a method says that it only has the name.
-func (f *finder) ignoresMethod(method *types.Func) bool {
-	decl, ok := f.declaration(method.Pos()).(*ast.FuncDecl)
+// ignores reports whether the doc comment of a function or method says that it only has the name.
+func (f *finder) ignores(object types.Object) bool {
+	decl, ok := f.declaration(object.Pos()).(*ast.FuncDecl)
 	return ok && ignored(decl.Doc)
 }
 
@@ -363,7 +363,8 @@ func (f *finder) state(name string) {
 	case begin.Signature().TypeParams() != nil || !takesAndGives(begin.Signature(), nil, []func(types.Type) bool{isStateOf(f.pkg)}):
 		f.problem(begin.Pos(), "NewState is called before the first event of the log is read, and has to be func NewState() *State")
 	}
-	f.lasting(named, object.Pos())
+	k := keeper{finder: f, root: stateType, seen: map[types.Type]bool{}}
+	k.look(named, object.Pos()) // a snapshot of it is JSON
 	at := f.fset.PositionFor(object.Pos(), false)
 	c := Component{Kind: Feature, Name: name, Func: stateType, Feature: name, File: at.Filename, Line: at.Line}
 	for _, doc := range f.typeDocs(object.Pos()) {
@@ -383,7 +384,7 @@ func isStruct(t types.Type) bool {
 func (f *finder) mapping() {
 	object := f.pkg.Scope().Lookup(mapFunc)
 	function, ok := object.(*types.Func)
-	if object == nil || f.ignoresFunction(object.Pos()) {
+	if object == nil || f.ignores(object) {
 		return
 	}
 	type list = []func(types.Type) bool
@@ -392,10 +393,4 @@ func (f *finder) mapping() {
 		return
 	}
 	f.found.maps = true
-}
-
-// ignoresFunction reports whether the doc comment of a function says that it only has the name.
-func (f *finder) ignoresFunction(pos token.Pos) bool {
-	decl, ok := f.declaration(pos).(*ast.FuncDecl)
-	return ok && ignored(decl.Doc)
 }

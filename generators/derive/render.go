@@ -1,79 +1,63 @@
 package derive
 
 import (
-	"bytes"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-type emitter struct {
-	gen.GoFile
-	core string // the import path of core
-}
-
-func (e emitter) mcp(name string) *jen.Statement { return jen.Qual(e.core+"/mcp", name) }
-
-func (e emitter) rawMessage(constant string) *jen.Statement {
-	return jen.Qual("encoding/json", "RawMessage").Call(jen.Id(constant))
-}
-
+// render returns the derived file of the package.
 func (f *finder) render() ([]byte, error) {
-	if f.place.Kind == Generator {
-		return f.renderGenerators()
-	}
 	of := "functions"
 	if f.place.Kind == Feature {
 		of = "types"
 	}
-	e := emitter{gen.NewGoFile(f.pkg.Path(), f.pkg.Name()), f.Core}
-	e.HeaderComment(typecheck.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
-	for _, name := range []string{"app", "app/appmcp", "mcp"} {
-		e.ImportName(f.Core+"/"+name, path.Base(name))
+	file := gen.NewGoFile(f.pkg.Path(), f.pkg.Name())
+	file.HeaderComment(typecheck.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
+	for _, name := range []string{"core/app", "core/app/appmcp", "core/mcp", "generators/gen"} {
+		file.ImportName(f.petrockPackage(name), path.Base(name))
 	}
-	fragments, err := f.fragments(e)
-	if err != nil {
-		return nil, err
-	}
-	var schemas, body bytes.Buffer
-	for _, made := range fragments {
-		if schemas.Len() > 0 && len(made.schemas) > 0 {
-			schemas.WriteByte('\n')
+	var schemas []string
+	for _, c := range f.found.Components {
+		if lines := c.schemas(); lines != "" {
+			schemas = append(schemas, lines)
 		}
-		schemas.Write(made.schemas)
 	}
-	if schemas.Len() > 0 {
-		e.Use("encoding/json")
-		fmt.Fprintf(&body, "\nconst (\n%s)\n", schemas.Bytes())
-	}
-	if f.place.Kind == Feature {
-		feature, err := f.renderFeature(e, fragments)
-		if err != nil {
-			return nil, err
+	if len(schemas) > 0 {
+		between := "\n" // a new component changes no lines of others
+		if f.place.Kind == Generator {
+			between = ""
 		}
-		body.Write(feature)
+		file.Text("const (\n"+strings.Join(schemas, between)+")", "encoding/json")
 	}
-	for _, methods := range []bool{false, true} {
-		if f.place.Kind == Feature {
-			break
-		}
-		register, err := e.register(f.found.Components, fragments, f.place.receiver(), methods)
-		if err != nil {
-			return nil, err
-		}
-		body.Write(register)
+	switch f.place.Kind {
+	case Generator:
+		f.renderGenerators(file)
+	case Feature:
+		f.renderFeature(file)
+	default:
+		f.renderRegister(file)
 	}
-	head, err := e.Bytes()
-	if err != nil {
-		return nil, err
+	return file.Bytes()
+}
+
+// schemas are the schemas of a component as constants, one line each: that compiles quicker than
+// literals.
+//
+//	inputSchemaAdd  = `{"type":"object",…}`
+//	outputSchemaAdd = `{"type":"object",…}`
+func (c Component) schemas() string {
+	lines := ""
+	if c.hasInput() && !c.Internal {
+		lines += c.constant("inputSchema") + " = " + gen.RawString(string(c.Input)) + "\n"
 	}
-	return append(head, body.Bytes()...), nil
+	if c.Output != nil && !c.Internal {
+		lines += c.constant("outputSchema") + " = " + gen.RawString(string(c.Output)) + "\n"
+	}
+	return lines
 }
 
 func (c Component) hasInput() bool {
@@ -84,54 +68,57 @@ func (c Component) hasInput() bool {
 // has it, as no other has the name.
 func (c Component) constant(what string) string { return what + strings.ReplaceAll(c.Func, ".", "_") }
 
-// register writes the function that offers components, or the method that does, if there are any
-// for it. All are tried, so that the error tells all that is wrong.
-func (e emitter) register(all []Component, fragments []fragment, holder string, methods bool) ([]byte, error) {
-	var those []Component
-	var theirs []fragment
-	for i, c := range all {
-		if _, is := c.method(); is == methods {
-			those, theirs = append(those, c), append(theirs, fragments[i])
-		}
+// renderGenerators writes the list of generators.
+func (f *finder) renderGenerators(file gen.GoFile) {
+	list := ""
+	for _, c := range f.found.Components {
+		list += fmt.Sprintf("{\nName: %q,\nDescription: %q,\nInputSchema: json.RawMessage(%s),\nMake: gen.Typed(%s),\n},\n",
+			c.Name, c.Description, c.constant("inputSchema"), c.Func)
 	}
-	signature := jen.Commentf("// Register offers the %s of this package.", strings.ToLower(holder)).Line().Func()
-	if methods {
-		signature = jen.Commentf("// Register offers the %s that are methods of t.", strings.ToLower(holder)).Line().
-			Func().Params(jen.Id("t").Op("*").Id(holder))
-	}
-	return e.joined(signature.Id("Register").Params(jen.Id("s").Op("*").Add(e.mcp("Server"))), those, theirs)
+	file.Text(`// All are the generators, sorted by name.
+func All() []gen.Generator {
+	return []gen.Generator{
+`+list+`}
+}`, f.petrockPackage("generators/gen"))
 }
 
-// joined writes a function that offers components and joins what is wrong with each, nil if there are none.
-func (e emitter) joined(signature *jen.Statement, all []Component, fragments []fragment) ([]byte, error) {
-	var lines bytes.Buffer
-	hinted := map[bool]bool{}
-	for i, c := range all {
-		lines.Write(fragments[i].offers)
-		if c.Internal {
-			continue
+// renderRegister writes the function that offers components, and the method that does, as far as there
+// are any for it.
+func (f *finder) renderRegister(file gen.GoFile) {
+	holder := f.place.receiver()
+	var functions, methods []Component
+	for _, c := range f.found.Components {
+		if _, is := c.method(); is {
+			methods = append(methods, c)
+		} else {
+			functions = append(functions, c)
 		}
+	}
+	if len(functions) > 0 {
+		f.joined(file, fmt.Sprintf("// Register offers the %s of this package.\nfunc Register(s *mcp.Server)", strings.ToLower(holder)), functions)
+	}
+	if len(methods) > 0 {
+		f.joined(file, fmt.Sprintf("// Register offers the %s that are methods of t.\nfunc (t *%s) Register(s *mcp.Server)", strings.ToLower(holder), holder), methods)
+	}
+}
+
+// joined writes a function that offers components. All are tried, so that the error tells all that is
+// wrong.
+func (f *finder) joined(file gen.GoFile, signature string, all []Component) {
+	calls, hinted := "", map[bool]bool{}
+	for _, c := range all {
+		calls += c.add()
 		for _, h := range c.hints {
 			hinted[h.value] = true
 		}
 	}
-	if lines.Len() == 0 {
-		return nil, nil
-	}
-	frame, err := e.Source(signature.Error().BlockFunc(func(g *jen.Group) {
-		for _, value := range []bool{true, false} {
-			if hinted[value] {
-				g.Id(hintName(value)).Op(":=").Lit(value)
-			}
+	hints := ""
+	for _, value := range []bool{true, false} {
+		if hinted[value] {
+			hints += fmt.Sprintf("%s := %t\n", hintName(value), value)
 		}
-		g.Return(jen.Qual("errors", "Join").Call())
-	}))
-	if err != nil {
-		return nil, err
 	}
-	call := []byte("errors.Join(")
-	at := bytes.LastIndex(frame, call) + len(call)
-	return slices.Concat([]byte("\n"), frame[:at], []byte("\n"), lines.Bytes(), []byte("\t"), bytes.TrimRight(frame[at:], "\n"), []byte("\n")), nil
+	file.Text(signature+" error {\n"+hints+"return errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
 }
 
 func hintName(value bool) string {
@@ -141,160 +128,153 @@ func hintName(value bool) string {
 	return "no"
 }
 
-func (e emitter) add(c Component) *jen.Statement {
-	name, method := c.method()
-	function := jen.Id(name)
+// add is the call that offers a component, and the one that completes its arguments.
+//
+//	mcp.AddDerivedTool(s, mcp.Tool{Name: "add", …}, Add),
+func (c Component) add() string {
+	function, method := c.method()
 	switch {
 	case method:
-		function = jen.Id("t").Dot(name)
+		function = "t." + function
 	case c.Kind == Command:
-		function = e.appmcp("Do").Types(jen.Id(name)).Call(jen.Id("a"))
+		function = "appmcp.Do[" + function + "](a)"
 	case c.Kind == Query:
-		function = e.appmcp("Ask").Types(jen.Id(name)).Call(jen.Id("a"))
+		function = "appmcp.Ask[" + function + "](a)"
 	}
-	lines := []jen.Code{
-		gen.KeyValue("Name", jen.Lit(c.Name)),
+	kind, adder, address, complete := "Tool", "AddDerivedTool", "", ""
+	switch {
+	case c.Kind == Prompt:
+		kind, adder, complete = "Prompt", "AddPrompt", fmt.Sprintf("s.CompletePrompt(%q", c.Name)
+	case c.isTemplate():
+		kind, adder, address, complete = "ResourceTemplate", "AddResourceTemplate", "URITemplate", fmt.Sprintf("s.CompleteResource(%q", c.URI)
+	case c.Kind == Resource:
+		kind, adder, address = "Resource", "AddResource", "URI"
 	}
-	if c.Title != "" {
-		lines = append(lines, gen.KeyValue("Title", jen.Lit(c.Title)))
-	}
-	if c.Description != "" {
-		lines = append(lines, gen.KeyValue("Description", jen.Lit(c.Description)))
-	}
-	if c.MIMEType != "" {
-		lines = append(lines, gen.KeyValue("MIMEType", jen.Lit(c.MIMEType)))
-	}
-	kind := "Tool"
-	switch c.Kind {
-	case Prompt:
-		kind = "Prompt"
-	case Resource:
-		kind = "Resource"
-		address := "URI"
-		if len(c.arguments) > 0 {
-			kind, address = "ResourceTemplate", "URITemplate"
+	var out strings.Builder
+	fmt.Fprintf(&out, "mcp.%s(s, mcp.%s{\n", adder, kind)
+	for _, text := range []struct{ field, value string }{
+		{address, c.URI}, {"Name", c.Name}, {"Title", c.Title}, {"Description", c.Description}, {"MIMEType", c.MIMEType},
+	} {
+		if text.value != "" {
+			fmt.Fprintf(&out, "%s: %q,\n", text.field, text.value)
 		}
-		lines = append([]jen.Code{gen.KeyValue(address, jen.Lit(c.URI))}, lines...)
 	}
 	if c.hasInput() {
-		lines = append(lines, gen.KeyValue("InputSchema", e.rawMessage(c.constant("inputSchema"))))
+		fmt.Fprintf(&out, "InputSchema: json.RawMessage(%s),\n", c.constant("inputSchema"))
 	}
 	if c.Output != nil {
-		lines = append(lines, gen.KeyValue("OutputSchema", e.rawMessage(c.constant("outputSchema"))))
+		fmt.Fprintf(&out, "OutputSchema: json.RawMessage(%s),\n", c.constant("outputSchema"))
 	}
 	if c.ownSchema {
-		lines = append(lines, gen.KeyValue("OwnSchema", jen.True()))
+		out.WriteString("OwnSchema: true,\n")
 	}
-	if len(c.hints) > 0 {
-		var set []jen.Code
-		for _, h := range c.hints {
-			set = append(set, jen.Id(h.field).Op(":").Op("&").Id(hintName(h.value)))
-		}
-		lines = append(lines, jen.Id("Annotations").Op(":").Op("&").Add(e.mcp("ToolAnnotations")).Values(set...))
+	var hints []string
+	for _, h := range c.hints {
+		hints = append(hints, h.field+": &"+hintName(h.value))
+	}
+	if len(hints) > 0 {
+		fmt.Fprintf(&out, "Annotations: &mcp.ToolAnnotations{%s},\n", strings.Join(hints, ", "))
 	}
 	if len(c.scopes) > 0 {
-		var list []jen.Code
-		for _, scope := range c.scopes {
-			list = append(list, jen.Lit(scope))
+		fmt.Fprintf(&out, "Scopes: %#v,\n", c.scopes)
+	}
+	fmt.Fprintf(&out, "}, %s),\n", function)
+	if c.completer != "" {
+		completer := c.completer
+		if _, name, isMethod := strings.Cut(completer, "."); isMethod {
+			completer = "t." + name
 		}
-		lines = append(lines, gen.KeyValue("Scopes", jen.Index().String().Values(list...)))
+		fmt.Fprintf(&out, "%s, %s),\n", complete, completer)
 	}
-	adder := "Add" + kind
-	if kind == "Tool" {
-		adder = "AddDerivedTool"
-	}
-	return e.mcp(adder).Call(jen.Id("s"), e.mcp(kind).Custom(gen.Multiline(), lines...), function)
+	return out.String()
 }
-
-// app and appmcp are names of core's packages for features.
-func (e emitter) app(name string) *jen.Statement    { return jen.Qual(e.core+"/app", name) }
-func (e emitter) appmcp(name string) *jen.Statement { return jen.Qual(e.core+"/app/appmcp", name) }
 
 // renderFeature writes func Feature, which is what a feature is, and the function that offers its
 // commands and queries as tools.
-func (f *finder) renderFeature(e emitter, fragments []fragment) ([]byte, error) {
+func (f *finder) renderFeature(file gen.GoFile) {
+	app, appmcp, mcp := f.Core+"/app", f.Core+"/app/appmcp", f.Core+"/mcp"
 	name := f.place.featureName()
-	lines := []jen.Code{
-		gen.KeyValue("Name", jen.Lit(name)),
-		gen.KeyValue("State", e.app("StateOf").Call(jen.Id(newState))),
+	lists := map[Kind]string{}
+	var tools []Component
+	why := "there are no commands and queries yet"
+	for _, c := range f.found.Components {
+		if c.Kind != Feature {
+			lists[c.Kind] += f.item(file, c) + ",\n"
+		}
+		switch {
+		case c.Internal:
+			why = "all commands and queries are internal"
+		case c.Kind.IsTool():
+			tools = append(tools, c)
+		}
 	}
+	fields := fmt.Sprintf("Name: %q,\nState: app.StateOf(%s),\n", name, newState)
 	for _, list := range []struct {
 		kind        Kind
 		field, item string
 	}{{Command, "Commands", "Command"}, {Query, "Queries", "Query"}, {Worker, "Workers", "Worker"}} {
-		var items []jen.Code
-		for _, c := range f.found.Components {
-			if c.Kind == list.kind {
-				items = append(items, f.item(e, c))
-			}
-		}
-		if len(items) > 0 {
-			lines = append(lines, gen.KeyValue(list.field, jen.Index().Add(e.app(list.item)).Custom(gen.Multiline(), items...)))
+		if lists[list.kind] != "" {
+			fields += list.field + ": []app." + list.item + "{\n" + lists[list.kind] + "},\n"
 		}
 	}
 	if f.found.maps {
-		lines = append(lines, gen.KeyValue("Map", jen.Id(mapFunc)))
+		fields += "Map: " + mapFunc + ",\n"
 	}
-	feature, err := e.Source(jen.Commentf("// Feature is %s: its state, commands, queries and workers, and the tools that they are.", name).Line().
-		Func().Id("Feature").Params().Add(e.appmcp("Feature")).Block(jen.Return(e.appmcp("Feature").Custom(gen.Multiline(),
-		gen.KeyValue("Feature", e.app("Feature").Custom(gen.Multiline(), lines...)),
-		gen.KeyValue("Register", jen.Id("register")),
-	))))
-	if err != nil {
-		return nil, err
+	file.Text(`// Feature is `+name+`: its state, commands, queries and workers, and the tools that they are.
+func Feature() appmcp.Feature {
+	return appmcp.Feature{
+		Feature: app.Feature{
+			`+fields+`},
+		Register: register,
 	}
-	signature := jen.Comment("// register offers the commands and queries of this package as tools.").Line().
-		Func().Id("register").Params(jen.Id("s").Op("*").Add(e.mcp("Server")), jen.Id("a").Op("*").Add(e.app("App")))
-	register, err := e.joined(signature, f.found.Components, fragments)
-	if err == nil && register == nil {
-		why := "there are no commands and queries yet"
-		if slices.ContainsFunc(f.found.Components, func(c Component) bool { return c.Internal }) {
-			why = "all commands and queries are internal"
-		}
-		register, err = e.Source(jen.Commentf("// register offers nothing: %s.", why).Line().
-			Func().Id("register").Params(jen.Op("*").Add(e.mcp("Server")), jen.Op("*").Add(e.app("App"))).Error().Block(jen.Return(jen.Nil())))
-		register = append([]byte("\n"), append(bytes.TrimSpace(register), '\n')...)
+}`, app, appmcp)
+	if len(tools) == 0 {
+		file.Text("// register offers nothing: "+why+".\nfunc register(*mcp.Server, *app.App) error {\nreturn nil\n}", mcp)
+		return
 	}
-	return append(append([]byte("\n"), append(bytes.TrimSpace(feature), '\n')...), register...), err
+	f.joined(file, "// register offers the commands and queries of this package as tools.\nfunc register(s *mcp.Server, a *app.App)", tools)
 }
 
-func (f *finder) item(e emitter, c Component) jen.Code {
+// item is a command, query or worker in the lists of func Feature.
+func (f *finder) item(file gen.GoFile, c Component) string {
+	arguments := []string{fmt.Sprintf("%q", c.local())}
 	switch c.Kind {
 	case Command:
-		arguments := []jen.Code{jen.Lit(c.local()), jen.Lit(c.version)}
+		arguments = append(arguments, fmt.Sprint(c.version))
 		for _, o := range c.olders {
-			arguments = append(arguments, e.app("OlderOf").Types(jen.Id(o.name)).Call(jen.Lit(o.version)))
+			arguments = append(arguments, fmt.Sprintf("app.OlderOf[%s](%d)", o.name, o.version))
 		}
-		return e.app("CommandOf").Types(jen.Id(c.Func)).Call(arguments...)
+		return "app.CommandOf[" + c.Func + "](" + strings.Join(arguments, ", ") + ")"
 	case Query:
-		return e.app("QueryOf").Types(jen.Id(c.Func)).Call(jen.Lit(c.local()))
+		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
 	}
-	arguments := []jen.Code{jen.Lit(c.local()), begins(c.Func, f.found.begins[c.Func])}
+	switch f.found.begins[c.Func] {
+	case withContext:
+		arguments = append(arguments, "New"+c.Func)
+	case byFunction:
+		arguments = append(arguments, begins(file, c.Func, "New"+c.Func+"()"))
+	default:
+		arguments = append(arguments, begins(file, c.Func, "&"+c.Func+"{}, nil"))
+	}
 	for _, d := range c.duties {
-		m := jen.Parens(jen.Op("*").Id(c.Func)).Dot(d.method)
 		if d.every == 0 {
-			arguments = append(arguments, e.app("On").Call(m))
+			arguments = append(arguments, fmt.Sprintf("app.On((*%s).%s)", c.Func, d.method))
 		} else {
-			arguments = append(arguments, e.app("Every").Call(gen.Duration(d.every), m))
+			arguments = append(arguments, fmt.Sprintf("app.Every(%s, (*%s).%s)", file.Code(gen.Duration(d.every)), c.Func, d.method))
 		}
 	}
 	if c.fromStart {
-		arguments = append(arguments, e.app("FromStart").Types(jen.Id(c.Func)).Call())
+		arguments = append(arguments, "app.FromStart["+c.Func+"]()")
 	}
-	return e.app("WorkerOf").Call(arguments...)
+	return "app.WorkerOf(" + strings.Join(arguments, ", ") + ")"
 }
 
-func begins(name string, how begin) jen.Code {
-	if how == withContext {
-		return jen.Id("New" + name)
-	}
-	made := []jen.Code{jen.Op("&").Id(name).Values(), jen.Nil()}
-	if how == byFunction {
-		made = []jen.Code{jen.Id("New" + name).Call()}
-	}
-	return jen.Func().Params(jen.Qual("context", "Context")).Params(jen.Op("*").Id(name), jen.Error()).Block(jen.Return(made...))
+func begins(file gen.GoFile, worker, made string) string {
+	file.Use("context")
+	return "func(context.Context) (*" + worker + ", error) {\nreturn " + made + "\n}"
 }
 
+// local is the name of a part of a feature within the feature.
 func (c Component) local() string {
 	name := c.Name
 	switch c.Kind {

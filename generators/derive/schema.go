@@ -1,7 +1,6 @@
 package derive
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -14,11 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/generators/gen"
 )
 
 func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }
@@ -281,71 +277,4 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 		}
 	}
 	return strings.Join(lines, "\n"), pos, len(lines) > 0
-}
-
-// A fragment is what a derived file has of one component. It is the same whatever stands before
-// and after it, so that a new component changes no lines of others.
-type fragment struct {
-	schemas []byte // lines of constants
-	offers  []byte // lines of the function Register
-}
-
-func (f *finder) fragments(e emitter) ([]fragment, error) {
-	var all []fragment
-	for _, c := range f.found.Components {
-		made, err := e.fragment(c)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, made)
-	}
-	return all, nil
-}
-
-func (e emitter) fragment(c Component) (fragment, error) {
-	var made fragment
-	if c.Kind == Feature || c.Kind == Worker || c.Internal {
-		return made, nil
-	}
-	var err error
-	if lines := c.schemas(); len(lines) > 0 {
-		if made.schemas, err = e.inner(jen.Const().Defs(lines...)); err != nil {
-			return made, err
-		}
-	}
-	join := jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
-	calls := []jen.Code{e.add(c)}
-	if c.completer != "" {
-		calls = append(calls, e.complete(c))
-	}
-	offers, err := e.inner(jen.Func().Id("_").Params().Block(jen.Id("_").Custom(join, calls...)))
-	made.offers = between(offers)
-	return made, err
-}
-
-func (e emitter) inner(decl *jen.Statement) ([]byte, error) {
-	text, err := e.Source(decl)
-	return between(text), err
-}
-
-func between(text []byte) []byte {
-	first := bytes.IndexByte(text, '\n') + 1
-	last := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
-	return text[min(first, last):last]
-}
-
-// schemas are the schemas of a component as constants, one line each: that compiles quicker than
-// literals.
-//
-//	inputSchemaAdd  = `{"type":"object",…}`
-//	outputSchemaAdd = `{"type":"object",…}`
-func (c Component) schemas() []jen.Code {
-	var lines []jen.Code
-	if c.hasInput() {
-		lines = append(lines, jen.Id(c.constant("inputSchema")).Op("=").Add(gen.RawString(string(c.Input))))
-	}
-	if c.Output != nil {
-		lines = append(lines, jen.Id(c.constant("outputSchema")).Op("=").Add(gen.RawString(string(c.Output))))
-	}
-	return lines
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -301,14 +299,12 @@ func (f *finder) completes(decl *ast.FuncDecl, receiver string) bool {
 const completerShape = "(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)"
 
 func isCompleter(s *types.Signature) bool {
-	text := types.NewTuple(types.NewVar(token.NoPos, nil, "", types.Typ[types.String]))
-	known := types.NewMap(types.Typ[types.String], types.Typ[types.String])
-	params, results := s.Params(), s.Results()
-	return s.TypeParams() == nil && !s.Variadic() && params.Len() == 4 && results.Len() == 2 &&
-		IsContext(params.At(0).Type()) &&
-		types.Identical(params.At(1).Type(), text.At(0).Type()) && types.Identical(params.At(2).Type(), text.At(0).Type()) &&
-		types.Identical(params.At(3).Type(), known) &&
-		types.Identical(results.At(0).Type(), types.NewSlice(text.At(0).Type())) && IsError(results.At(1).Type())
+	text := types.Typ[types.String]
+	is := func(want types.Type) func(types.Type) bool {
+		return func(t types.Type) bool { return types.Identical(t, want) }
+	}
+	type list = []func(types.Type) bool
+	return s.TypeParams() == nil && takesAndGives(s, list{IsContext, is(text), is(text), is(types.NewMap(text, text))}, list{is(types.NewSlice(text)), IsError})
 }
 
 func (f *finder) complete() {
@@ -343,15 +339,4 @@ func (f *finder) complete() {
 			c.completer = done.function
 		}
 	}
-}
-
-func (e emitter) complete(c Component) *jen.Statement {
-	function := jen.Id(c.completer)
-	if _, name, method := strings.Cut(c.completer, "."); method {
-		function = jen.Id("t").Dot(name)
-	}
-	if c.Kind == Resource {
-		return jen.Id("s").Dot("CompleteResource").Call(jen.Lit(c.URI), function)
-	}
-	return jen.Id("s").Dot("CompletePrompt").Call(jen.Lit(c.Name), function)
 }

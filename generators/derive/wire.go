@@ -1,11 +1,10 @@
 package derive
 
 import (
+	"fmt"
 	"go/ast"
 	"path"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/parts"
@@ -49,85 +48,52 @@ func (p Project) programs(view *typecheck.View) []string {
 	return dirs
 }
 
-// wire writes the wiring of a program: its wire_gen.go.
+// wire writes the wiring of a program: its wire_gen.go. The packages of a part are imported only by
+// projects that have it.
 func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
-	file.ImportName(p.Core+"/mcp", "mcp")
-	file.ImportName(p.Core+"/serve", "serve")
-	var steps []*jen.Statement // the last of which may be returned
-	var made []int             // which steps are preceded by the making of something
-	var makers []jen.Code
-	usesContext := false
-	var features []jen.Code
+	refer := func(imported, pkg, name string) string {
+		file.ImportName(imported, pkg)
+		return file.Ref(imported, name)
+	}
+	wiring := refer(p.Core+"/serve", "serve", "Wiring")
+	params := [2]string{"_", "_"} // their names: ctx and s, if they are used
+	var features, extensions []string
+	body, last := "", "nil"
+	step := func(before, call string) {
+		if last != "nil" {
+			body += "if err := " + last + "; err != nil {\nreturn err\n}\n"
+		}
+		body, last, params[1] = body+before, call, "s"
+	}
 	for _, place := range Places(view) {
-		offers := offering(view, place)
+		offers, imported := offering(view, place), p.Checker.ImportPath(place.Dir)
 		if offers.feature {
-			imported := p.Checker.ImportPath(place.Dir)
-			file.ImportName(imported, offers.name)
-			features = append(features, jen.Qual(imported, "Feature").Call())
+			features = append(features, refer(imported, offers.name, "Feature")+"()")
 		}
-		if !place.Wired || place.Kind == Feature || offers.name == "" {
-			continue
-		}
-		imported := p.Checker.ImportPath(place.Dir)
-		file.ImportName(imported, offers.name)
 		if offers.functions {
-			steps = append(steps, jen.Qual(imported, "Register").Call(jen.Id("s")))
+			step("", refer(imported, offers.name, "Register")+"(s)")
 		}
 		if !offers.methods {
 			continue
 		}
-		variable := "made" + place.receiver()
-		var arguments []jen.Code
+		var arguments []string
 		if offers.maker.context {
-			arguments = append(arguments, jen.Id("ctx"))
-			usesContext = true
+			params[0] = "ctx"
+			arguments = append(arguments, "ctx")
 		}
 		if offers.maker.server {
-			arguments = append(arguments, jen.Id("s"))
+			arguments = append(arguments, "s")
 		}
-		made = append(made, len(steps))
-		makers = append(makers, jen.List(jen.Id(variable), jen.Err()).Op(":=").Qual(imported, "New").Call(arguments...).Line().
-			If(jen.Err().Op("!=").Nil()).Block(
-			jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit("starting the "+strings.ToLower(place.receiver())+": %w"), jen.Err())),
-		))
-		steps = append(steps, jen.Id(variable).Dot("Register").Call(jen.Id("s")))
+		file.Use("fmt")
+		made, what := "made"+place.receiver(), strings.ToLower(place.receiver())
+		step(fmt.Sprintf("%s, err := %s(%s)\nif err != nil {\nreturn fmt.Errorf(\"starting the %s: %%w\", err)\n}\n",
+			made, refer(imported, offers.name, "New"), strings.Join(arguments, ", "), what), made+".Register(s)")
 	}
-	ctx, server := "_", "s"
-	if usesContext {
-		ctx = "ctx"
-	}
-	if len(steps) == 0 {
-		server = "_"
-	}
-	p.wiring(view, file, features)
-	file.Comment("// register registers the tools, resources and prompts of this project.")
-	file.Func().Id("register").Params(jen.Id(ctx).Qual("context", "Context"), jen.Id(server).Op("*").Qual(p.Core+"/mcp", "Server")).Error().BlockFunc(func(g *jen.Group) {
-		for i, step := range steps {
-			if len(made) > 0 && made[0] == i {
-				g.Add(makers[0])
-				made, makers = made[1:], makers[1:]
-			}
-			if i == len(steps)-1 {
-				g.Return(step)
-				return
-			}
-			g.If(jen.Err().Op(":=").Add(step), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
-		}
-		g.Return(jen.Nil())
-	})
-	return file.Bytes()
-}
-
-// wiring writes the function wire. The packages of a part are imported only by projects that have it.
-func (p Project) wiring(view *typecheck.View, file gen.GoFile, features []jen.Code) {
-	program := jen.Id("programName")
-	var extensions []jen.Code
-	extend := func(pkg string, arguments ...jen.Code) {
-		imported := p.petrockPackage(pkg)
-		file.ImportName(imported, path.Base(pkg))
-		extensions = append(extensions, jen.Qual(imported, "New").Call(append([]jen.Code{program}, arguments...)...))
+	extend := func(pkg string, arguments ...string) {
+		made := refer(p.petrockPackage(pkg), path.Base(pkg), "New")
+		extensions = append(extensions, made+"("+strings.Join(append([]string{"programName"}, arguments...), ", ")+")")
 	}
 	if len(features) > 0 {
 		extend("core/app/appserve", features...)
@@ -137,17 +103,22 @@ func (p Project) wiring(view *typecheck.View, file gen.GoFile, features []jen.Co
 			extend(part.Extension)
 		}
 	}
-	serve := path.Join(p.Core, "serve")
-	fields := []jen.Code{gen.KeyValue("Register", jen.Id("register"))}
+	fields := "Register: register,\n"
 	if len(extensions) > 0 {
-		list := jen.Index().Qual(serve, "Extension")
-		newList := jen.Func().Params(program.Clone().String()).Add(list).Block(jen.Return(list.Clone().Values(extensions...)))
-		fields = append(fields, gen.KeyValue("Extensions", newList))
+		list := "[]" + file.Ref(p.Core+"/serve", "Extension")
+		fields += "Extensions: func(programName string) " + list + " {\nreturn " + list + "{" + strings.Join(extensions, ", ") + "}\n},\n"
 	}
-	file.Comment("// wire returns what the packages of this project offer.")
-	file.Func().Id("wire").Params().Qual(serve, "Wiring").Block(
-		jen.Return(jen.Qual(serve, "Wiring").Custom(gen.Multiline(), fields...)),
-	)
+	file.Text(`// wire returns what the packages of this project offer.
+func wire() `+wiring+` {
+	return `+wiring+`{
+`+fields+`}
+}
+
+// register registers the tools, resources and prompts of this project.
+func register(`+params[0]+` context.Context, `+params[1]+` *`+refer(p.Core+"/mcp", "mcp", "Server")+`) error {
+`+body+`return `+last+`
+}`, "context")
+	return file.Bytes()
 }
 
 // offers is what a package has for the wiring.
@@ -162,14 +133,14 @@ type offers struct {
 func offering(view *typecheck.View, place Place) offers {
 	var o offers
 	derived := view.File(place.derived())
-	if derived == nil {
+	if derived == nil || !place.Wired {
 		return o
 	}
 	o.name = derived.Syntax.Name.Name
 	for _, decl := range derived.Syntax.Decls {
 		f, ok := decl.(*ast.FuncDecl)
 		switch {
-		case ok && f.Name.Name == "Register":
+		case ok && f.Name.Name == "Register" && place.Kind != Feature:
 			o.functions = o.functions || f.Recv == nil
 			o.methods = o.methods || f.Recv != nil
 		case ok && place.Kind == Feature && f.Name.Name == "Feature":
@@ -214,46 +185,19 @@ func (p Project) RunGenerators(view *typecheck.View) (File, error) {
 	if registry == nil {
 		return file, nil
 	}
-	imported, cli, stdout := p.Checker.ImportPath(own.Dir), p.petrockPackage("generators/cli"), p.petrockPackage("core/serve/stdout")
+	imported := p.Checker.ImportPath(own.Dir)
+	cli, stdout := p.petrockPackage("generators/cli"), p.petrockPackage("core/serve/stdout")
 	e := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	e.HeaderComment(typecheck.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.")
 	e.PackageComment("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// when one of those is wanted.")
 	e.ImportName(imported, registry.Syntax.Name.Name)
 	e.ImportName(cli, "cli")
 	e.ImportName(stdout, "stdout")
-	e.Func().Id("main").Params().Block(
-		jen.Id("out").Op(":=").Qual("os", "NewFile").Call(jen.Qual(stdout, "FD").Call(), jen.Lit("stdout")).Comment("// os.Stdout is standard error from here on"),
-		jen.Qual("os", "Exit").Call(jen.Qual(cli, "Main").Call(
-			jen.Qual("context", "Background").Call(), jen.Qual("os", "Args").Index(jen.Lit(1).Op(":")), jen.Id("out"), jen.Qual(imported, "All").Call().Op("..."),
-		)),
-	)
+	e.Text(`func main() {
+	out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error from here on
+	os.Exit(cli.Main(context.Background(), os.Args[1:], out, `+e.Ref(imported, "All")+`()...))
+}`, "context", "os", cli, stdout)
 	var err error
 	file.Text, err = e.Bytes()
 	return file, err
-}
-
-// renderGenerators writes the list of generators: generators_gen.go.
-func (f *finder) renderGenerators() ([]byte, error) {
-	e := emitter{gen.NewGoFile(f.pkg.Path(), f.pkg.Name()), f.Core}
-	e.HeaderComment(typecheck.DerivedMark + " from the functions of this package. DO NOT EDIT.")
-	gens := f.petrockPackage("generators/gen")
-	e.ImportName(gens, "gen")
-	var schemas, list []jen.Code
-	for _, c := range f.found.Components {
-		schemas = append(schemas, c.schemas()...)
-	}
-	e.Const().Defs(schemas...)
-	for _, c := range f.found.Components {
-		list = append(list, jen.Custom(gen.Multiline(),
-			gen.KeyValue("Name", jen.Lit(c.Name)),
-			gen.KeyValue("Description", jen.Lit(c.Description)),
-			gen.KeyValue("InputSchema", e.rawMessage(c.constant("inputSchema"))),
-			gen.KeyValue("Make", jen.Qual(gens, "Typed").Call(jen.Id(c.Func))),
-		))
-	}
-	e.Comment("// All are the generators, sorted by name.")
-	e.Func().Id("All").Params().Index().Qual(gens, "Generator").Block(
-		jen.Return(jen.Index().Qual(gens, "Generator").Custom(gen.Multiline(), list...)),
-	)
-	return e.Bytes()
 }

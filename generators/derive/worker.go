@@ -43,7 +43,7 @@ func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
 	}
 	for selection := range types.NewMethodSet(types.NewPointer(t)).Methods() {
 		m := selection.Obj().(*types.Func)
-		if kind, ok := kindByMethod(m.Name()); !ok || kind != Worker || f.ignoresMethod(m) {
+		if kind, ok := kindByMethod(m.Name()); !ok || kind != Worker || f.ignores(m) {
 			continue
 		}
 		pos := f.placeOf(m, name.Pos())
@@ -127,7 +127,7 @@ func (f *finder) every(c *Component, name *ast.Ident, m *types.Func) {
 
 func (f *finder) begin(name string) begin {
 	object := f.pkg.Scope().Lookup("New" + name)
-	if object == nil || f.ignoresFunction(object.Pos()) {
+	if object == nil || f.ignores(object) {
 		return asZero
 	}
 	isWorker := func(t types.Type) bool { return f.name(t) == "*"+name }
@@ -143,12 +143,6 @@ func (f *finder) begin(name string) begin {
 	}
 	f.problem(f.placeOf(object, token.NoPos), "New%s makes the worker %[1]s when the work begins, and has to be func New%[1]s() (*%[1]s, error), which may take a context; change it, or call it otherwise, or put //petrock:ignore into its doc comment", name)
 	return asZero
-}
-
-// lasting checks that all of a state comes back from JSON, which is what a snapshot of it is.
-func (f *finder) lasting(t *types.Named, at token.Pos) {
-	k := keeper{finder: f, root: t.Obj().Name(), seen: map[types.Type]bool{}}
-	k.look(t, at)
 }
 
 // lastingFields checks that the exported fields of a worker come back from JSON. Others are its tools.

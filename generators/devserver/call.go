@@ -295,7 +295,10 @@ func (b *Built) String() string {
 func (o *opened) build(ctx context.Context, accept []string) (*Built, error) {
 	synced, err := o.engine.Sync(ctx, engine.Options{Accept: accept})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
-		synced, err = &engine.Result{Refused: append(refusal.Diagnostics, conflicts(refusal)...)}, nil
+		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
+		for _, conflict := range refusal.Conflicts {
+			synced.Refused = append(synced.Refused, typecheck.Diagnostic{Message: conflict})
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -347,12 +350,4 @@ func inProject(root, folder string) error {
 		return fmt.Errorf("the folder %s, where programs are built to: %w; remove it", folder, err)
 	}
 	return made.Close()
-}
-
-func conflicts(r *engine.Refusal) []typecheck.Diagnostic {
-	found := []typecheck.Diagnostic{}
-	for _, conflict := range r.Conflicts {
-		found = append(found, typecheck.Diagnostic{Message: conflict})
-	}
-	return found
 }

@@ -71,7 +71,13 @@ func New(o Options) (*Tools, error) {
 //
 //petrock:ignore
 func (t *Tools) Close() error {
-	return errors.Join(t.projects.close(), t.root.Close())
+	t.projects.mu.Lock()
+	defer t.projects.mu.Unlock()
+	err := t.root.Close()
+	for _, o := range t.projects.open {
+		err = errors.Join(err, o.engine.Close())
+	}
+	return err
 }
 
 // NewServer returns an MCP server with the tools, resources and prompts.

@@ -228,37 +228,29 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if err != nil {
+		made := mcp.ErrorResult(err)
+		made.StructuredContent, err = strictjson.Marshal(engine.FaultOf(err))
+		return made, err
+	}
 	made := &mcp.ToolResult{}
 	switch said := result.(type) {
-	case nil:
 	case *engine.Result:
-		made.Content = text(said.String() + differences(said))
+		shown := said.String()
+		for _, f := range said.Files {
+			if said.DryRun && !f.Derived { // derived files follow from the rest
+				shown += "\n" + f.Diff
+			}
+		}
+		made.Content = text(shown)
 	case *Built:
 		made.Content = text(said.String())
-	}
-	if err != nil {
-		made = mcp.ErrorResult(err)
-		result = engine.FaultOf(err)
 	}
 	made.StructuredContent, err = strictjson.Marshal(result)
 	return made, err
 }
 
 func text(text string) []mcp.Content { return []mcp.Content{mcp.Text{Text: text}} }
-
-// differences are those that a dry run shows, without those of derived files, which follow from the rest.
-func differences(r *engine.Result) string {
-	if r == nil || !r.DryRun {
-		return ""
-	}
-	var out strings.Builder
-	for _, f := range r.Files {
-		if !f.Derived {
-			out.WriteString("\n" + f.Diff)
-		}
-	}
-	return out.String()
-}
 
 // on does something with a project, and answers with what came of it.
 func on[T any](ctx context.Context, t *Tools, dir string, do func(*opened) (T, error)) (*mcp.ToolResult, error) {
@@ -268,8 +260,5 @@ func on[T any](ctx context.Context, t *Tools, dir string, do func(*opened) (T, e
 	}
 	defer done()
 	result, err := do(o)
-	if err != nil {
-		return Answer(ctx, nil, err)
-	}
-	return Answer(ctx, result, nil)
+	return Answer(ctx, result, err)
 }

@@ -31,16 +31,6 @@ type opened struct {
 	engine *engine.Engine
 }
 
-func (p *projects) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var all []error
-	for _, o := range p.open {
-		all = append(all, o.engine.Close())
-	}
-	return errors.Join(all...)
-}
-
 // Use makes a project the one that is meant if none is named.
 //
 //petrock:ignore

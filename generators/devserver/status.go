@@ -85,10 +85,7 @@ func (v Vendored) text(version string) string {
 //petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
 	status, err := t.Status(ctx, in.Dir)
-	if err != nil {
-		return Answer(ctx, nil, err)
-	}
-	return Answer(ctx, status, nil)
+	return Answer(ctx, status, err)
 }
 
 // Status is the state of a project, for [Tools.ProjectStatus] and others.

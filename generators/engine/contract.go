@@ -83,12 +83,6 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-func (e *Engine) isContractMissing() bool {
-	_, err := e.root.Stat(contract.File)
-	_, sumErr := e.root.Stat(SumFile)
-	return isMissing(err) && sumErr == nil
-}
-
 // updateContract brings the contract up to date with what was derived, and notes what it would break.
 func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 	before, err := e.recorded(p)
@@ -133,7 +127,9 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	if err := checkAccepted(p.accepts, now, before); err != nil {
 		return err
 	}
-	if e.isContractMissing() && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
+	_, statErr := e.root.Stat(contract.File)
+	_, sumErr := e.root.Stat(SumFile)
+	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
 		p.lost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events still fit; restore it from version control, or record the fields as they are with petrock sync --accept %s",
 			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil

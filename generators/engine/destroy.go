@@ -26,49 +26,40 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	if !slices.Contains(Kinds(), kind) {
 		return nil, terminal.Usagef("%q is no kind of component; there are %s", kind, strings.Join(Kinds(), ", "))
 	}
-	r := &destroyRequest{kind: kind, name: name, options: o}
-	result, err := e.transact(ctx, r, o)
+	var component derive.Component // to remove
+	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
+		p := newPlan(actionDestroy)
+		p.operation.Title = actionDestroy + " " + kind + " " + name
+		p.lenient = true
+		place, found, err := e.choose(ctx, derive.Kind(kind), name)
+		if err != nil {
+			return nil, err
+		}
+		component = found
+		p.kind, p.name = kind, component.Name
+		history, err := j.History()
+		if err != nil {
+			return nil, err
+		}
+		files, err := e.filesOf(place, component)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.untouched(j, history, files, o); err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			p.texts[file] = nil
+		}
+		if err := e.derive(ctx, p, []derive.Place{place}, true); err != nil {
+			return nil, err
+		}
+		return p, e.dropTests(ctx, p, component, j, history, o)
+	})
 	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.before {
-		e.nameUsers(refusal, r.component)
+		e.nameUsers(refusal, component)
 	}
 	return result, err
-}
-
-type destroyRequest struct {
-	kind, name string
-	options    Options
-
-	component derive.Component // the component to remove; set by plan
-}
-
-func (r *destroyRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (*plan, error) {
-	p := newPlan(actionDestroy)
-	p.operation.Title = actionDestroy + " " + r.kind + " " + r.name
-	p.lenient = true
-	place, component, err := e.choose(ctx, derive.Kind(r.kind), r.name)
-	if err != nil {
-		return nil, err
-	}
-	r.component = component
-	p.kind, p.name = r.kind, component.Name
-	history, err := j.History()
-	if err != nil {
-		return nil, err
-	}
-	files, err := e.filesOf(place, component)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.untouched(j, history, files, r.options); err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		p.texts[file] = nil
-	}
-	if err := e.derive(ctx, p, []derive.Place{place}, true); err != nil {
-		return nil, err
-	}
-	return p, e.dropTests(ctx, p, component, j, history, r.options)
 }
 
 // Kinds are the kinds of components that a project adds.

@@ -170,7 +170,7 @@ func TestFeaturesAreShown(t *testing.T) {
 	_, err = b.Inspect(t.Context(), "command", "Create")
 	b.wants(err, `"Create" is posts_create and users_create`)
 	_, err = b.Inspect(t.Context(), "query", "posts_create")
-	b.wants(err, "there are query posts_get")
+	b.wants(err, "there are posts_get")
 }
 
 func TestFeaturesAreDestroyed(t *testing.T) {

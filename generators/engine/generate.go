@@ -38,31 +38,23 @@ func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMe
 	if err := s.Validate(input); err != nil {
 		return nil, terminal.Usagef("%s: %w", g.Name, err)
 	}
-	return e.transact(ctx, generateRequest{generator: g, input: input, dryRun: o.DryRun, applying: applying}, o)
+	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planGenerate(ctx, g, input, o.DryRun, applying) })
 }
 
-type generateRequest struct {
-	generator gen.Generator
-	input     json.RawMessage
-	dryRun    bool
-	applying  *savedPlan // the plan that it has to follow; nil if none
-}
-
-func (r generateRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*plan, error) {
-	g := r.generator
+func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.RawMessage, dryRun bool, applying *savedPlan) (*plan, error) {
 	p := newPlan(actionGenerate)
 	p.checkPure = true
-	if r.dryRun || r.applying != nil {
-		p.saved, p.applying = &savedPlan{Kind: g.Name, Input: string(r.input), Made: e.projectHashes()}, r.applying
+	if dryRun || applying != nil {
+		p.saved, p.applying = &savedPlan{Kind: g.Name, Input: string(input), Made: e.projectHashes()}, applying
 		if err := p.verifyUnchanged(); err != nil {
 			return nil, err
 		}
 	}
-	draft, err := e.runGenerator(ctx, g, r.input)
+	draft, err := e.runGenerator(ctx, g, input)
 	if err != nil {
 		return nil, makeError(g.Name, err)
 	}
-	p.operation.Title = title(g.Name, r.input, draft.Name)
+	p.operation.Title = title(g.Name, input, draft.Name)
 	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
 	if err := e.planDraft(ctx, p, draft); err != nil {
 		return nil, err
@@ -128,8 +120,11 @@ func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte
 // makeError classifies the error of a generator: Go that does not parse is refused, a failure of the
 // project or of the system stays what it is, and everything else is wrong usage.
 func makeError(kind string, err error) error {
-	if other := nonUsageError(err); other != nil {
-		return other
+	if mishap, ok := errors.AsType[mishap](err); ok {
+		return mishap.error
+	}
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return refusal
 	}
 	if wrong, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{

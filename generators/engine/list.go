@@ -13,6 +13,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -36,7 +37,10 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Parts: e.partStatus(), Refused: []typecheck.Diagnostic{}}
+	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []typecheck.Diagnostic{}}
+	for _, part := range parts.All() {
+		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
+	}
 	derive.Clashes(packages, nil)
 	for _, pkg := range append(packages, e.hidden()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
@@ -119,62 +123,70 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	if len(places) == 0 {
 		return nil, terminal.Usagef("the project has no %q; it has components of the kinds %s", kind, strings.Join(slices.Compact(kinds), ", "))
 	}
-	packages, err := e.deriver.Packages(ctx, e.before, places)
+	c, pkg, err := e.lookUp(ctx, places, derive.Kind(kind), name)
 	if err != nil {
 		return nil, err
+	}
+	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
+	if file := e.before.File(c.File); file != nil {
+		shown.Source = string(file.Text)
+	}
+	if file := e.before.File(testPath(c.File)); file != nil {
+		shown.TestFile, shown.Test = file.Path, string(file.Text)
+	}
+	for _, d := range pkg.Warnings {
+		if d.File == c.File {
+			shown.Warnings = append(shown.Warnings, d)
+		}
+	}
+	return shown, nil
+}
+
+func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
+
+// lookUp finds the component that clients or Go call by a name, in places, and its package. An empty
+// kind means any.
+func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
+	packages, err := e.deriver.Packages(ctx, e.before, places)
+	if err != nil {
+		return c, nil, err
 	}
 	var found []derive.Component
 	var names []string
 	for _, pkg := range packages {
-		if len(pkg.Problems) > 0 && kind != "" && (pkg.Kind != derive.Feature || isIn(pkg, name)) {
-			return nil, e.refused(newPlan(""), pkg)
+		if len(pkg.Problems) > 0 && kind != "" {
+			if pkg.Kind != derive.Feature || isIn(pkg, name) {
+				return c, nil, e.refused(newPlan(""), pkg)
+			}
+			continue
 		}
 		for _, c := range pkg.Components {
-			if kind != "" && string(c.Kind) != kind {
+			if kind != "" && c.Kind != kind {
 				continue
 			}
-			names = append(names, string(c.Kind)+" "+c.Name)
+			if names = append(names, c.Name); kind == "" {
+				names[len(names)-1] = string(c.Kind) + " " + c.Name
+			}
 			if c.IsCalled(name) {
-				found = append(found, c)
+				found, home = append(found, c), pkg
 			}
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, terminal.Usagef("there is no component %q; there are %s", name, strings.Join(names, ", "))
-	case 1:
-	default:
-		return nil, ambiguous(name, found)
+	switch {
+	case len(found) == 0:
+		return c, nil, terminal.Usagef("there is no %s %q; there are %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
+	case len(found) == 1:
+		return found[0], home, nil
+	case found[0].Kind == found[1].Kind:
+		return c, nil, terminal.Usagef("%q is %s and %s; say which is meant", name, found[0].Name, found[1].Name)
 	}
-	return e.inspect(found[0], packages), nil
-}
-
-func ambiguous(name string, found []derive.Component) error {
-	if found[0].Kind == found[1].Kind {
-		return terminal.Usagef("%q is %s and %s; say which is meant", name, found[0].Name, found[1].Name)
-	}
-	return terminal.Usagef("%q is the name of a %s and of a %s; say with kind which is meant", name, found[0].Kind, found[1].Kind)
+	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; say with kind which is meant", name, found[0].Kind, found[1].Kind)
 }
 
 // isIn reports whether a name is that of a part of the feature in a package, as far as can be told by the name.
 func isIn(pkg *derive.Package, name string) bool {
 	feature, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(name, "-", "_"), "/", "_"), "_")
 	return feature == path.Base(pkg.Dir)
-}
-
-func (e *Engine) inspect(c derive.Component, packages []*derive.Package) *Inspection {
-	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
-	if file := e.before.File(c.File); file != nil {
-		shown.Source = string(file.Text)
-	}
-	beside := strings.TrimSuffix(c.File, ".go") + "_test.go"
-	if file := e.before.File(beside); file != nil {
-		shown.TestFile, shown.Test = beside, string(file.Text)
-	}
-	for _, pkg := range packages {
-		shown.Warnings = append(shown.Warnings, slices.DeleteFunc(slices.Clone(pkg.Warnings), func(d typecheck.Diagnostic) bool { return d.File != c.File })...)
-	}
-	return shown
 }
 
 // find returns the function or method that a reference names in a package.
@@ -274,38 +286,11 @@ func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (der
 			places = append(places, place)
 		}
 	}
-	packages, err := e.deriver.Packages(ctx, e.before, places)
+	c, pkg, err := e.lookUp(ctx, places, kind, name)
 	if err != nil {
-		return derive.Place{}, derive.Component{}, err
+		return derive.Place{}, c, err
 	}
-	var found []derive.Component
-	var home *derive.Package
-	var names []string
-	for _, pkg := range packages {
-		if len(pkg.Problems) > 0 && (pkg.Kind != derive.Feature || isIn(pkg, name)) {
-			return derive.Place{}, derive.Component{}, e.refused(newPlan(actionDestroy), pkg)
-		}
-		for _, c := range pkg.Components {
-			if c.Kind != kind || len(pkg.Problems) > 0 {
-				continue
-			}
-			names = append(names, c.Name)
-			if c.IsCalled(name) {
-				found, home = append(found, c), pkg
-			}
-		}
-	}
-	switch len(found) {
-	case 0:
-		there := "there are " + strings.Join(names, ", ")
-		if len(names) == 0 {
-			there = "there is none"
-		}
-		return derive.Place{}, derive.Component{}, terminal.Usagef("there is no %s %q; %s", kind, name, there)
-	case 1:
-		return home.Place, found[0], alone(home, found[0])
-	}
-	return derive.Place{}, derive.Component{}, ambiguous(name, found)
+	return pkg.Place, c, alone(pkg, c)
 }
 
 func alone(pkg *derive.Package, component derive.Component) error {
@@ -333,8 +318,8 @@ func alone(pkg *derive.Package, component derive.Component) error {
 func (e *Engine) filesOf(place derive.Place, c derive.Component) ([]string, error) {
 	if c.Kind != derive.Feature {
 		files := []string{c.File}
-		if test := strings.TrimSuffix(c.File, ".go") + "_test.go"; e.before.File(test) != nil {
-			files = append(files, test)
+		if test := e.before.File(testPath(c.File)); test != nil {
+			files = append(files, test.Path)
 		}
 		return files, nil
 	}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/tools/go/ast/astutil"
+
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
@@ -122,9 +124,7 @@ func (m *migration) plan(edit gen.Edit, dirs []string) error {
 			return err
 		}
 	}
-	if err := m.bump(); err != nil {
-		return err
-	}
+	m.bump()
 	m.recordedGo = m.recordedNames(edit)
 	m.redirect(dirs)
 	m.references(dirs)
@@ -224,9 +224,10 @@ func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, erro
 	view, fset := m.engine.before, m.engine.before.Fset()
 	if at := fset.File(v.Pos()); at != nil && view.File(at.Name()) != nil {
 		file := view.File(at.Name())
-		for node := range ast.Preorder(file.Syntax) {
+		nodes, _ := astutil.PathEnclosingInterval(file.Syntax, v.Pos(), v.Pos())
+		for _, node := range nodes {
 			field, ok := node.(*ast.Field)
-			if !ok || !slices.ContainsFunc(field.Names, func(name *ast.Ident) bool { return name.Pos() == v.Pos() }) {
+			if !ok || len(field.Names) == 0 {
 				continue
 			}
 			if len(field.Names) > 1 {
@@ -286,38 +287,33 @@ func (m *migration) drop(name string) error {
 }
 
 // bump writes the new version into the doc comment of the command's type.
-func (m *migration) bump() error {
+func (m *migration) bump() {
 	file := m.engine.before.File(m.made.File)
 	line := fmt.Sprintf("//petrock:version %d", m.made.Version+1)
-	for _, decl := range file.Syntax.Decls {
-		group, ok := decl.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range group.Specs {
-			declared, ok := spec.(*ast.TypeSpec)
-			if !ok || declared.Name.Name != m.made.Type {
-				continue
+	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, m.named.Obj().Pos(), m.named.Obj().Pos())
+	var doc *ast.CommentGroup
+	at := token.NoPos
+	for _, node := range nodes {
+		switch node := node.(type) {
+		case *ast.TypeSpec:
+			doc, at = node.Doc, node.Pos()
+		case *ast.GenDecl:
+			if doc == nil && len(node.Specs) == 1 {
+				doc, at = node.Doc, node.Pos()
 			}
-			doc, at := declared.Doc, declared.Pos()
-			if doc == nil && (len(group.Specs) == 1) {
-				doc, at = group.Doc, group.Pos()
-			}
-			if doc == nil {
-				m.replace(file, at, at, line+"\n")
-				return nil
-			}
-			for _, comment := range doc.List {
-				if strings.HasPrefix(comment.Text, "//petrock:version ") {
-					m.replace(file, comment.Pos(), comment.End(), line)
-					return nil
-				}
-			}
-			m.replace(file, at, at, "//\n"+line+"\n") // gofmt puts it where it belongs
-			return nil
 		}
 	}
-	return fmt.Errorf("%s does not declare %s", file.Path, m.made.Type)
+	if doc == nil {
+		m.replace(file, at, at, line+"\n")
+		return
+	}
+	for _, comment := range doc.List {
+		if strings.HasPrefix(comment.Text, "//petrock:version ") {
+			m.replace(file, comment.Pos(), comment.End(), line)
+			return
+		}
+	}
+	m.replace(file, at, at, "//\n"+line+"\n") // gofmt puts it where it belongs
 }
 
 // references renames all uses of renamed fields, except in methods of older versions, which use the

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,9 +136,7 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := slices.DeleteFunc(after.Diagnostics, func(d typecheck.Diagnostic) bool {
-		return slices.ContainsFunc(before.Diagnostics, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
-	})
+	fresh := newIn(after.Diagnostics, before.Diagnostics)
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -149,20 +146,11 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 // overlay writes planned files to a folder: Go, go.mod and go.sum, and an overlay that puts them into the
 // project.
 func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
-	replace := map[string]string{}
-	for name, text := range p.texts {
-		if !strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
-			continue
-		}
-		at := filepath.Join(e.project.Root, filepath.FromSlash(name))
-		if replace[at] = ""; text != nil {
-			replace[at] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), path.Base(name)))
-			err = errors.Join(err, os.WriteFile(replace[at], text, 0o644))
-		}
-	}
-	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
-	file = filepath.Join(dir, "overlay.json")
-	return file, errors.Join(err, jsonErr, os.WriteFile(file, text, 0o644))
+	files := maps.Clone(p.texts)
+	maps.DeleteFunc(files, func(name string, _ []byte) bool {
+		return !strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum"
+	})
+	return typecheck.WriteOverlay(dir, e.project.Root, files)
 }
 
 // withParts returns a go.mod that requires at least the versions that parts require.

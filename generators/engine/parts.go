@@ -66,39 +66,31 @@ func (s PartStatus) String() string {
 
 // AddPart adds a part to the project.
 func (e *Engine) AddPart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.transact(ctx, partRequest{name: name, add: true}, o)
+	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionAdd) })
 }
 
 // RemovePart removes a part. It refuses if the part is used, or if its code was edited.
 func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.transact(ctx, partRequest{name: name}, o)
+	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionRemove) })
 }
 
-// A partRequest adds or removes a part.
-type partRequest struct {
-	name string
-	add  bool
-}
-
-func (r partRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*plan, error) {
-	part, ok := parts.Find(r.name)
+// planPart plans to add or to remove a part.
+func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, error) {
+	part, ok := parts.Find(name)
 	if !ok {
-		return nil, terminal.Usagef("there is no part %q; there are %s", r.name, strings.Join(parts.Names(), ", "))
+		return nil, terminal.Usagef("there is no part %q; there are %s", name, strings.Join(parts.Names(), ", "))
 	}
-	action := actionRemove
-	if r.add {
-		action = actionAdd
-	}
+	add := action == actionAdd
 	p := newPlan(action)
-	p.operation.Title, p.name, p.kind = action+" "+r.name, r.name, "part"
+	p.operation.Title, p.name, p.kind = action+" "+name, name, "part"
 	switch has := isPresent(part, e.before); {
-	case r.add && has:
+	case add && has:
 		return nil, &Refusal{Reason: fmt.Sprintf("the project has the part %s already, in %s", part.Name, strings.Join(part.Folders, " and "))}
-	case !r.add && !has:
+	case !add && !has:
 		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have the part %s; list shows the parts it has", part.Name)}
 	}
 	var err error
-	if r.add {
+	if add {
 		err = e.addPart(ctx, p, part)
 	} else {
 		if user := e.partUser(part, e.before); user != "" {
@@ -243,11 +235,8 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 		}
 		code[file] = text
 	}
-	var gone []string
-	for file := range code {
-		gone = append(gone, file)
-	}
-	return e.changeParts(ctx, p, part, journal.Delete, map[string][]byte{part.Archive(): part.Pack(e.checker.Module().Path, code)}, gone)
+	packed := map[string][]byte{part.Archive(): part.Pack(e.checker.Module().Path, code)}
+	return e.changeParts(ctx, p, part, journal.Delete, packed, slices.Collect(maps.Keys(code)))
 }
 
 // changeParts plans to create or delete a part: the files that come and go, petrock.sum, go.mod and go.sum.
@@ -256,7 +245,10 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, acti
 		return &Refusal{Reason: fmt.Sprintf("the part %s changes go.mod, and the folder vendor would no longer match it", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
 	}
 	before := presentParts(e.before.With(p.texts))
-	sum, err := e.plannedSum(p)
+	sum, err := ReadSum(e.root.FS())
+	if text := p.texts[SumFile]; text != nil {
+		sum, err = ParseSum(text)
+	}
 	if err != nil {
 		return err
 	}
@@ -304,14 +296,6 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, acti
 	p.parts = append(p.parts, change)
 	e.cache.PlanModules(newMod, newSum)
 	return nil
-}
-
-// plannedSum returns petrock.sum as the plan has it.
-func (e *Engine) plannedSum(p *plan) (Sum, error) {
-	if text := p.texts[SumFile]; text != nil {
-		return ParseSum(text)
-	}
-	return ReadSum(e.root.FS())
 }
 
 // revertParts plans to undo what an operation did to the parts: one that it added goes, unless
@@ -386,13 +370,4 @@ func (e *Engine) forParts(p *plan) []string {
 		}
 	}
 	return next
-}
-
-// partStatus returns which parts the project has.
-func (e *Engine) partStatus() []PartStatus {
-	var all []PartStatus
-	for _, part := range parts.All() {
-		all = append(all, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
-	}
-	return all
 }

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -14,6 +12,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -104,40 +104,24 @@ func (e *Engine) doc(object types.Object) string {
 	if file == nil {
 		return ""
 	}
-	text, around := "", "" // a variable may have its comment above the keyword
-	ast.Inspect(file.Syntax, func(n ast.Node) bool {
-		switch n := n.(type) {
+	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, object.Pos(), object.Pos())
+	for _, node := range nodes { // from the innermost to the outermost
+		switch node := node.(type) {
 		case *ast.FuncDecl:
-			if n.Name.Pos() == object.Pos() {
-				text = n.Doc.Text()
-			}
-		case *ast.GenDecl:
-			if around = ""; len(n.Specs) == 1 {
-				around = n.Doc.Text()
-			}
-		case *ast.ValueSpec:
-			if declares(n.Names, object) {
-				text = cmp.Or(n.Doc.Text(), around)
-			}
+			return node.Doc.Text()
 		case *ast.Field: // of an interface or a struct
-			if declares(n.Names, object) {
-				text = n.Doc.Text()
+			return node.Doc.Text()
+		case *ast.ValueSpec:
+			if node.Doc != nil {
+				return node.Doc.Text()
 			}
-		case *ast.BlockStmt:
-			return false
-		}
-		return true
-	})
-	return text
-}
-
-func declares(names []*ast.Ident, object types.Object) bool {
-	for _, name := range names {
-		if name.Pos() == object.Pos() {
-			return true
+		case *ast.GenDecl: // a variable may have its comment above the keyword
+			if len(node.Specs) == 1 {
+				return node.Doc.Text()
+			}
 		}
 	}
-	return false
+	return ""
 }
 
 // A mishap is an error that is not wrong usage.
@@ -151,7 +135,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	}
 	place, _ := derive.PlaceOf(derive.Tool)
 	if ref.dir == place.Dir {
-		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already: go doc ./generators/derive", ref)
+		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already; see generators/devserver/docs/tools.md", ref)
 	}
 	pkg, err := e.compiled(ctx, ref.dir)
 	if err != nil {
@@ -246,17 +230,6 @@ func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []s
 		if way := e.way(next, other, seen); way != nil {
 			return append([]string{pkg.Path()}, way...)
 		}
-	}
-	return nil
-}
-
-// nonUsageError returns the mishap or the refusal in an error, or nil if the error is wrong usage.
-func nonUsageError(err error) error {
-	if f, ok := errors.AsType[mishap](err); ok {
-		return f.error
-	}
-	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return refused
 	}
 	return nil
 }

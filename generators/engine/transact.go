@@ -35,14 +35,9 @@ type Options struct {
 	Accept []string // of sync: commands whose recorded fields are replaced by those of the source
 }
 
-// A request is a change that a caller asks for. It is planned under the project's lock.
-type request interface {
-	plan(ctx context.Context, e *Engine, j *journal.Journal) (*plan, error)
-}
-
-// transact makes one change of the project. A dry run plans and verifies, and keeps the plan instead
-// of applying it.
-func (e *Engine) transact(ctx context.Context, r request, o Options) (_ *Result, err error) {
+// transact makes one change of the project, which is planned under the project's lock. A dry run plans
+// and verifies, and keeps the plan instead of applying it.
+func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal.Journal) (*plan, error)) (_ *Result, err error) {
 	applying := false
 	defer func() {
 		if err != nil && ctx.Err() != nil && !applying {
@@ -58,7 +53,7 @@ func (e *Engine) transact(ctx context.Context, r request, o Options) (_ *Result,
 		return nil, err
 	}
 
-	p, err := r.plan(ctx, e, j)
+	p, err := makePlan(j)
 	if err != nil {
 		return nil, err
 	}

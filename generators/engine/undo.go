@@ -20,40 +20,31 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force contradict each other; give one of them")
 	}
-	r := &undoRequest{id: id, options: o}
-	result, err := e.transact(ctx, r, o)
+	var target journal.Operation  // the operation to undo
+	var later []journal.Operation // those after it that are in effect
+	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
+		history, err := j.History()
+		if err != nil {
+			return nil, err
+		}
+		if target, later, err = operation(history, id); err != nil {
+			return nil, err
+		}
+		p, err := e.reverse(j, target, later, o)
+		if err != nil {
+			return nil, err
+		}
+		p.operation.Title, p.operation.Undoes = "undo "+target.Title, target.ID
+		p.lenient = true
+		if err := e.revertParts(ctx, j, p, target); err != nil {
+			return nil, err
+		}
+		return p, e.derive(ctx, p, e.touched(p), true)
+	})
 	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.before {
-		refusal.nameOperations(r.target, r.later)
+		refusal.nameOperations(target, later)
 	}
 	return result, err
-}
-
-type undoRequest struct {
-	id      string
-	options Options
-
-	target journal.Operation   // the operation to undo; set by plan
-	later  []journal.Operation // those after it that are in effect; set by plan
-}
-
-func (r *undoRequest) plan(ctx context.Context, e *Engine, j *journal.Journal) (*plan, error) {
-	history, err := j.History()
-	if err != nil {
-		return nil, err
-	}
-	if r.target, r.later, err = operation(history, r.id); err != nil {
-		return nil, err
-	}
-	p, err := e.reverse(j, r.target, r.later, r.options)
-	if err != nil {
-		return nil, err
-	}
-	p.operation.Title, p.operation.Undoes = "undo "+r.target.Title, r.target.ID
-	p.lenient = true
-	if err := e.revertParts(ctx, j, p, r.target); err != nil {
-		return nil, err
-	}
-	return p, e.derive(ctx, p, e.touched(p), true)
 }
 
 // nameOperations adds the later operations that build on the one to undo, by the files that would
@@ -153,6 +144,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 		}
 		p.modes[record.Path] = record.Mode
 	}
+	onlyContract := !slices.ContainsFunc(target.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File })
 	switch {
 	case len(edited.Operations) > 0:
 		edited.Reason = fmt.Sprintf("later operations have changed the same files as %s (%s): %s", target.ID, target.Title, strings.Join(edited.Operations, ", "))
@@ -162,34 +154,26 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 	case len(edited.Files) > 0:
 		return nil, edited
 	case len(target.Added)+len(target.Removed) == 0 && !slices.ContainsFunc(target.Files, func(r journal.Record) bool {
-		return !r.Derived && p.plans(r.Path) && (r.Path != contract.File || onlyContract(target))
+		return !r.Derived && p.plans(r.Path) && (r.Path != contract.File || onlyContract)
 	}):
 		return nil, &Refusal{Reason: fmt.Sprintf("all that %s (%s) wrote has been edited since, so there is nothing left to undo", target.ID, target.Title)}
 	}
 	return p, nil
 }
 
-func onlyContract(op journal.Operation) bool {
-	return !slices.ContainsFunc(op.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File })
-}
-
 // Sync derives all derived files again. Packages with errors keep theirs, and are named in the
 // result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
-	return e.transact(ctx, syncRequest{accept: o.Accept}, o)
+	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept) })
 }
 
-type syncRequest struct {
-	accept []string // see [Options]
-}
-
-func (r syncRequest) plan(ctx context.Context, e *Engine, _ *journal.Journal) (*plan, error) {
+func (e *Engine) planSync(ctx context.Context, accept []string) (*plan, error) {
 	p := newPlan(actionSync)
 	p.operation.Title = actionSync
-	for _, entry := range r.accept {
+	for _, entry := range accept {
 		p.operation.Title += " --accept " + entry
 	}
-	p.whole, p.accepts = true, r.accept
+	p.whole, p.accepts = true, accept
 	if err := e.completeModules(p); err != nil {
 		return nil, err
 	}
@@ -212,7 +196,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
-	p, err := syncRequest{}.plan(ctx, e, nil)
+	p, err := e.planSync(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -174,9 +174,7 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := slices.DeleteFunc(after.Impure, func(d typecheck.Diagnostic) bool {
-		return slices.ContainsFunc(before.Impure, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
-	})
+	fresh := newIn(after.Impure, before.Impure)
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -186,6 +184,13 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 		Declares:    p.declares(fresh),
 		WayOut:      "Nothing was changed. A function that does no harm may say so in its doc comment: //petrock:pure and the reason.",
 	}
+}
+
+// newIn returns the diagnostics that were not there before: same file, same message.
+func newIn(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
+	return slices.DeleteFunc(after, func(d typecheck.Diagnostic) bool {
+		return slices.ContainsFunc(before, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
+	})
 }
 
 func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {

@@ -3,7 +3,6 @@ package gen
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,16 +39,6 @@ func (f GoFile) Bytes() ([]byte, error) {
 	return f.group(out.Bytes()), nil
 }
 
-// Source returns a formatted declaration. The file gets its imports, but not the declaration.
-func (f GoFile) Source(decl *jen.Statement) ([]byte, error) {
-	var out bytes.Buffer
-	if err := decl.RenderWithFile(&out, f.File); err != nil {
-		first, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, fmt.Errorf("writing Go: %s", first)
-	}
-	return out.Bytes(), nil
-}
-
 // Text adds Go source that uses packages. Declare those outside the standard library with
 // ImportName.
 func (f GoFile) Text(source string, imports ...string) {
@@ -60,21 +49,27 @@ func (f GoFile) Text(source string, imports ...string) {
 }
 
 // Use makes the file import a package.
-func (f GoFile) Use(path string) {
-	jen.Var().Id("_").Op("=").Qual(path, "X").RenderWithFile(io.Discard, f.File) // it cannot fail
-}
+func (f GoFile) Use(path string) { f.Ref(path, "X") }
 
-// Multiline formats a list in braces with each element on its own line.
-func Multiline() jen.Options {
-	return jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+// Ref returns the name of something that a package declares, as source in the file refers to it:
+// package.Name. The file imports the package.
+func (f GoFile) Ref(path, name string) string { return f.Code(jen.Qual(path, name)) }
+
+// Code returns an expression or type as source, for [GoFile.Text]. The file gets its imports.
+func (f GoFile) Code(code *jen.Statement) string {
+	var out bytes.Buffer
+	if err := code.RenderWithFile(&out, f.File); err != nil {
+		return err.Error() // which is not Go: Bytes refuses it
+	}
+	return out.String()
 }
 
 // RawString is a raw string literal if possible, or else an interpreted one.
-func RawString(text string) *jen.Statement {
+func RawString(text string) string {
 	if !strconv.CanBackquote(text) {
-		return jen.Lit(text)
+		return strconv.Quote(text)
 	}
-	return jen.Op("`" + text + "`")
+	return "`" + text + "`"
 }
 
 // KeyValue is a keyed element of a composite literal.
@@ -86,11 +81,11 @@ func Duration(d time.Duration) *jen.Statement {
 		name string
 		is   time.Duration
 	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
-		switch n := d / unit.is; {
+		switch {
 		case d == unit.is:
 			return jen.Qual("time", unit.name)
-		case n != 0 && d%unit.is == 0:
-			return jen.Lit(int(n)).Op("*").Qual("time", unit.name)
+		case d != 0 && d%unit.is == 0:
+			return jen.Lit(int(d/unit.is)).Op("*").Qual("time", unit.name)
 		}
 	}
 	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
@@ -109,21 +104,17 @@ func (f GoFile) group(text []byte) []byte {
 	}
 	var groups [3][]byte
 	for line := range bytes.Lines(append(block, '\n')) {
-		at := f.groupOf(line)
+		at := 2
+		switch {
+		case f.isStandard(line):
+			at = 0
+		case bytes.Contains(line, []byte(`"github.com/dave/jennifer/jen"`)):
+			at = 1
+		}
 		groups[at] = append(groups[at], line...)
 	}
 	there := slices.DeleteFunc(groups[:], func(group []byte) bool { return len(group) == 0 })
 	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
-}
-
-func (f GoFile) groupOf(line []byte) int {
-	switch {
-	case f.isStandard(line):
-		return 0
-	case strings.Contains(string(line), `"github.com/dave/jennifer/jen"`):
-		return 1
-	}
-	return 2
 }
 
 // isStandard reports whether an import is of the standard library: the first element of its path has

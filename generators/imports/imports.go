@@ -214,28 +214,26 @@ func (s *Seeker) removeDeclared(ctx context.Context, p *place, syntax *ast.File,
 
 // removeImported removes the name of an import without a name: the one that its path implies if the
 // file uses that, or else the one in the package clause.
-func (s *Seeker) removeImported(ctx context.Context, p *place, path string, wanted map[string][]string) error {
-	if pkg := p.inside(path); pkg != nil {
+func (s *Seeker) removeImported(ctx context.Context, p *place, imported string, wanted map[string][]string) error {
+	if pkg := p.inside(imported); pkg != nil {
 		delete(wanted, pkg.Name)
 		return nil
 	}
 	before := len(wanted)
-	delete(wanted, lastElement(path))
-	delete(wanted, nameByPath(path))
-	if len(wanted) < before || len(wanted) == 0 || path == "C" || s.standard.has(path) {
+	delete(wanted, path.Base(imported))
+	delete(wanted, nameByPath(imported))
+	if len(wanted) < before || len(wanted) == 0 || imported == "C" || s.standard.has(imported) {
 		return nil
 	}
 	modules, err := s.required(ctx, p)
 	if err != nil {
 		return err
 	}
-	if pkg := modules.byPath[path]; pkg != nil {
+	if pkg := modules.byPath[imported]; pkg != nil {
 		delete(wanted, pkg.Name)
 	}
 	return nil
 }
-
-func lastElement(imported string) string { return path.Base(imported) }
 
 // nameByPath is the name that a path implies: its last element, without a version such as /v2, or .v3
 // at gopkg.in.
@@ -312,7 +310,7 @@ type candidate struct {
 
 // importAs is the import of the candidate under a name, which is left out if the path implies it.
 func (c candidate) importAs(name string) Import {
-	if c.name == name && (name == lastElement(c.path) || name == nameByPath(c.path)) {
+	if c.name == name && (name == path.Base(c.path) || name == nameByPath(c.path)) {
 		return Import{Path: c.path}
 	}
 	return Import{Name: name, Path: c.path}

@@ -3,12 +3,10 @@ package imports
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -415,19 +413,11 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, m.read(out, direct)
-}
-
-func (m *modules) read(out []byte, direct map[string]bool) error {
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		l := &listed{}
-		err := decoder.Decode(l)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading what go list printed: %w", err)
-		}
+	packages, err := typecheck.DecodeList[*listed](out)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range packages {
 		if l.Error != nil && strings.HasSuffix(l.ImportPath, "/...") {
 			first, _, _ := strings.Cut(strings.TrimPrefix(l.Error.Err, "pattern "+l.ImportPath+": "), "\n")
 			if first = strings.TrimSuffix(first, "; to add it:"); !slices.Contains(m.unread, first) {
@@ -446,4 +436,5 @@ func (m *modules) read(out []byte, direct map[string]bool) error {
 			m.byName[l.Name] = append(m.byName[l.Name], l)
 		}
 	}
+	return m, nil
 }

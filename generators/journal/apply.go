@@ -367,7 +367,7 @@ func (c *checker) checkOthers(name string) error {
 		return fmt.Errorf("%s is changed twice", name)
 	}
 	c.files[name] = true
-	for part := range parts(name) {
+	for part := range above(name + "/") {
 		if part != name && c.files[part] {
 			return fmt.Errorf("%s: %s is to be a file and a folder at once", name, part)
 		}
@@ -382,7 +382,7 @@ func (c *checker) checkOthers(name string) error {
 
 // checkNames refuses a path if one of its names exists in another letter case.
 func (c *checker) checkNames(name string) error {
-	for part := range parts(name) {
+	for part := range above(name + "/") {
 		dir := path.Dir(part)
 		names, ok := c.listing[dir]
 		if !ok {
@@ -406,16 +406,4 @@ func (c *checker) checkNames(name string) error {
 
 func sameName(name, other string) error {
 	return fmt.Errorf("%s and %s differ by letter case alone, and many systems take them for one; choose another name", name, other)
-}
-
-// parts yields the folders above a file, then the file.
-func parts(name string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for dir := range above(name) {
-			if !yield(dir) {
-				return
-			}
-		}
-		yield(name)
-	}
 }

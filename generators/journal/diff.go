@@ -69,102 +69,54 @@ type edit struct {
 	fromB, toB int
 }
 
-// How much work comparing is worth. Both keep it from growing with the square of the lines.
-const (
-	maxEdits = 256 // lines taken out and put in, between two places where the texts are known to agree
-	maxDepth = 24  // how often such places are looked for between such places
-)
-
-// compare returns the edits that make b of a, in order. No two touch.
+// compare returns the edits that make b of a, in order, and no two of which touch. It is a patience
+// diff: lines that are unique in both texts cut them into parts, which are compared likewise. A part
+// that has none is one edit, between its common beginning and end.
 func compare(a, b []string) []edit {
-	numbers := map[string]int{}
-	number := func(lines []string) []int {
-		all := make([]int, len(lines))
-		for i, line := range lines {
-			n, ok := numbers[line]
-			if !ok {
-				n = len(numbers)
-				numbers[line] = n
+	var edits []edit
+	var part func(e edit, depth int)
+	part = func(e edit, depth int) {
+		for e.fromA < e.toA && e.fromB < e.toB && a[e.fromA] == b[e.fromB] {
+			e.fromA, e.fromB = e.fromA+1, e.fromB+1
+		}
+		for e.fromA < e.toA && e.fromB < e.toB && a[e.toA-1] == b[e.toB-1] {
+			e.toA, e.toB = e.toA-1, e.toB-1
+		}
+		var pairs [][2]int
+		if depth > 0 && e.fromA < e.toA && e.fromB < e.toB {
+			pairs = anchors(a[e.fromA:e.toA], b[e.fromB:e.toB])
+		}
+		if len(pairs) == 0 {
+			if e.fromA < e.toA || e.fromB < e.toB {
+				edits = append(edits, e)
 			}
-			all[i] = n
+			return
 		}
-		return all
-	}
-	c := comparison{a: number(a), b: number(b)}
-	c.compare(edit{0, len(a), 0, len(b)}, maxDepth)
-	c.slide()
-	return c.edits
-}
-
-// A comparison is two texts, a number for each line, and what was found of their edits.
-type comparison struct {
-	a, b  []int
-	edits []edit
-}
-
-// compare finds the edits within one part of the texts, which are behind those that are found
-// already. Small changes are found by their shortest edits. Larger ones are cut at lines that
-// are unique in both texts, and where none are, the whole part is one edit.
-func (c *comparison) compare(part edit, depth int) {
-	for part.fromA < part.toA && part.fromB < part.toB && c.a[part.fromA] == c.b[part.fromB] {
-		part.fromA++
-		part.fromB++
-	}
-	for part.fromA < part.toA && part.fromB < part.toB && c.a[part.toA-1] == c.b[part.toB-1] {
-		part.toA--
-		part.toB--
-	}
-	if part.fromA == part.toA || part.fromB == part.toB {
-		c.add(part)
-		return
-	}
-	a, b := c.a[part.fromA:part.toA], c.b[part.fromB:part.toB]
-	if path, ok := shortest(a, b); ok {
-		for _, e := range path {
-			c.add(edit{part.fromA + e.fromA, part.fromA + e.toA, part.fromB + e.fromB, part.fromB + e.toB})
+		next := e
+		for _, pair := range pairs {
+			next.toA, next.toB = e.fromA+pair[0], e.fromB+pair[1]
+			part(next, depth-1)
+			next.fromA, next.fromB = next.toA+1, next.toB+1
 		}
-		return
+		next.toA, next.toB = e.toA, e.toB
+		part(next, depth-1)
 	}
-	var pairs [][2]int
-	if depth > 0 {
-		pairs = anchors(a, b)
-	}
-	if len(pairs) == 0 {
-		c.add(part)
-		return
-	}
-	from := edit{fromA: part.fromA, fromB: part.fromB}
-	for _, pair := range pairs {
-		from.toA, from.toB = part.fromA+pair[0], part.fromB+pair[1]
-		c.compare(from, depth-1)
-		from.fromA, from.fromB = from.toA+1, from.toB+1
-	}
-	from.toA, from.toB = part.toA, part.toB
-	c.compare(from, depth-1)
-}
-
-// add appends an edit, or makes the last one longer if the two touch.
-func (c *comparison) add(e edit) {
-	if e.fromA == e.toA && e.fromB == e.toB {
-		return
-	}
-	if n := len(c.edits); n > 0 && c.edits[n-1].toA == e.fromA && c.edits[n-1].toB == e.fromB {
-		c.edits[n-1].toA, c.edits[n-1].toB = e.toA, e.toB
-		return
-	}
-	c.edits = append(c.edits, e)
+	const maxDepth = 24 // keeps the time from growing with the square of the lines
+	part(edit{0, len(a), 0, len(b)}, maxDepth)
+	slide(a, b, edits)
+	return edits
 }
 
 // slide moves lines that are only taken out or only put in as far down as they can go without
 // another meaning: so a function that is new begins with its name, and not with the end of the
 // one above.
-func (c *comparison) slide() {
-	for i := range c.edits {
-		e, end := &c.edits[i], len(c.a)
-		if i+1 < len(c.edits) {
-			end = c.edits[i+1].fromA - 1 // they stay apart
+func slide(a, b []string, edits []edit) {
+	for i := range edits {
+		e, end := &edits[i], len(a)
+		if i+1 < len(edits) {
+			end = edits[i+1].fromA - 1 // they stay apart
 		}
-		for e.toA < end && (e.fromA == e.toA && c.b[e.fromB] == c.b[e.toB] || e.fromB == e.toB && c.a[e.fromA] == c.a[e.toA]) {
+		for e.toA < end && (e.fromA == e.toA && b[e.fromB] == b[e.toB] || e.fromB == e.toB && a[e.fromA] == a[e.toA]) {
 			*e = edit{e.fromA + 1, e.toA + 1, e.fromB + 1, e.toB + 1}
 		}
 	}
@@ -172,29 +124,20 @@ func (c *comparison) slide() {
 
 // anchors returns places, in order, at which a and b have the same line, one that both have once.
 // Of lines that have changed places, it leaves out as few as it can.
-func anchors(a, b []int) [][2]int {
-	type seen struct{ inA, inB, atA, atB int }
-	all := map[int]*seen{}
-	at := func(line int) *seen {
-		if all[line] == nil {
-			all[line] = &seen{}
-		}
-		return all[line]
-	}
-	for i, line := range a {
-		s := at(line)
-		s.inA++
-		s.atA = i
+func anchors(a, b []string) [][2]int {
+	count, inB := map[string][2]int{}, map[string]int{}
+	for _, line := range a {
+		n := count[line]
+		count[line] = [2]int{n[0] + 1, 0}
 	}
 	for i, line := range b {
-		s := at(line)
-		s.inB++
-		s.atB = i
+		n := count[line]
+		count[line], inB[line] = [2]int{n[0], n[1] + 1}, i
 	}
 	var unique [][2]int
-	for _, line := range a {
-		if s := all[line]; s.inA == 1 && s.inB == 1 {
-			unique = append(unique, [2]int{s.atA, s.atB})
+	for i, line := range a {
+		if count[line] == [2]int{1, 1} {
+			unique = append(unique, [2]int{i, inB[line]})
 		}
 	}
 	return rising(unique)
@@ -231,8 +174,7 @@ func rising(pairs [][2]int) [][2]int {
 const contextLines = 3
 
 // Diff returns the change as a unified diff with three lines of context, for patch and git apply. It is
-// empty if the file does not change. Binary content is not shown. The diff is minimal except for large
-// changes, which are compared coarsely to save time.
+// empty if the file does not change. Binary content is not shown.
 func (f Change) Diff() string {
 	if f.Action() == None {
 		return ""
@@ -319,57 +261,4 @@ func writeLines(out *strings.Builder, mark byte, lines []string) {
 			out.WriteString("\n\\ No newline at end of file\n")
 		}
 	}
-}
-
-// shortest returns the fewest edits that make b of a, unless those take out and put in more than
-// maxEdits lines. Each takes out or puts in one line.
-//
-// It is the greedy search of Myers: of all ways with the same number of lines taken out and put
-// in, it follows those that lead furthest on each diagonal, k, which is how far a is ahead of b.
-func shortest(a, b []int) ([]edit, bool) {
-	const middle = maxEdits + 1
-	var furthest [2*maxEdits + 3]int // how far in a, on the diagonal k, at middle+k
-	var history [][]int              // what furthest was before each round, from diagonal -d to d
-	for d := 0; d <= maxEdits; d++ {
-		history = append(history, slices.Clone(furthest[middle-d:middle+d+1]))
-		for k := -d; k <= d; k += 2 {
-			var x int
-			if k == -d || k != d && furthest[middle+k-1] < furthest[middle+k+1] {
-				x = furthest[middle+k+1]
-			} else {
-				x = furthest[middle+k-1] + 1
-			}
-			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
-				x++
-			}
-			furthest[middle+k] = x
-			if x >= len(a) && x-k >= len(b) {
-				return wayBack(history, len(a), len(b)), true
-			}
-		}
-	}
-	return nil, false
-}
-
-// wayBack reads the edits off what the search has passed, from the end to the beginning.
-func wayBack(history [][]int, x, y int) []edit {
-	var edits []edit
-	for d := len(history) - 1; d > 0; d-- {
-		at := func(k int) int { return history[d][d+k] }
-		k := x - y
-		e := edit{}
-		if k == -d || k != d && at(k-1) < at(k+1) {
-			e.fromA = at(k + 1)
-			e.fromB = e.fromA - (k + 1)
-			e.toA, e.toB = e.fromA, e.fromB+1
-		} else {
-			e.fromA = at(k - 1)
-			e.fromB = e.fromA - (k - 1)
-			e.toA, e.toB = e.fromA+1, e.fromB
-		}
-		x, y = e.fromA, e.fromB
-		edits = append(edits, e)
-	}
-	slices.Reverse(edits)
-	return edits
 }

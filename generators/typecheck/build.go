@@ -72,11 +72,16 @@ func CheckPackages(ctx context.Context, o BuildOptions) (*BuildResult, error) {
 	if err != nil {
 		return o.refused(err, errOut)
 	}
-	result, err := o.read(bytes.NewReader(out))
-	if err == nil && len(result.Diagnostics) == 0 && len(result.Programs) > 0 {
-		err = o.link(ctx, result)
+	result, err := o.read(out)
+	if err != nil || len(result.Diagnostics) > 0 || len(result.Programs) == 0 {
+		return result, err
 	}
-	return result, err
+	_, errOut, err = o.run(ctx, append([]string{"build", "-o", os.DevNull}, o.Flags...), result.Programs)
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		return result, err
+	}
+	result.Diagnostics = failure{Err: string(errOut)}.diagnose("", o)
+	return result, nil
 }
 
 // complete returns o with defaults for empty fields.
@@ -100,22 +105,42 @@ func (o BuildOptions) refused(err error, words []byte) (*BuildResult, error) {
 	if slices.ContainsFunc(found, func(d Diagnostic) bool { return d.File != "" || d.Package != "" }) {
 		return &BuildResult{Diagnostics: found}, nil
 	}
-	return nil, fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
-}
-
-// link links the programs of a result, and adds link errors.
-func (o BuildOptions) link(ctx context.Context, result *BuildResult) error {
-	args := append([]string{"build", "-o", os.DevNull}, o.Flags...)
-	_, errOut, err := o.run(ctx, args, result.Programs)
-	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
-		return err
-	}
-	result.Diagnostics = failure{Err: string(errOut)}.diagnose("", o)
-	return nil
+	return nil, explain(err, words)
 }
 
 func (o BuildOptions) run(ctx context.Context, args, packages []string) (stdout, stderr []byte, err error) {
 	return RunCommand(ctx, CommandOptions{Dir: o.Dir, Env: append(os.Environ(), o.Env...)}, "go", append(args, packages...)...)
+}
+
+// DecodeList decodes the JSON values that go list prints.
+func DecodeList[T any](out []byte) ([]T, error) {
+	var all []T
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var one T
+		switch err := decoder.Decode(&one); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("reading what go list printed: %w", err)
+		}
+		all = append(all, one)
+	}
+}
+
+// WriteOverlay writes files to the folder dir, and an overlay that puts them into the project in root
+// for the go command, and returns the path of the overlay. A nil text is a file that is gone.
+func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, err error) {
+	replace := map[string]string{}
+	for name, text := range files {
+		at := filepath.Join(root, filepath.FromSlash(name))
+		if replace[at] = ""; text != nil {
+			replace[at] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(at)))
+			err = errors.Join(err, os.WriteFile(replace[at], text, 0o644))
+		}
+	}
+	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o644))
 }
 
 // A listedPackage is what go list prints for a package.
@@ -138,17 +163,13 @@ type failure struct {
 	Err         string
 }
 
-func (o BuildOptions) read(out io.Reader) (*BuildResult, error) {
+func (o BuildOptions) read(out []byte) (*BuildResult, error) {
+	listed, err := DecodeList[listedPackage](out)
+	if err != nil {
+		return nil, err
+	}
 	result := &BuildResult{}
-	for decoder := json.NewDecoder(out); ; {
-		var p listedPackage
-		err := decoder.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading what go list printed: %w", err)
-		}
+	for _, p := range listed {
 		if p.Module != nil && result.Module == "" {
 			result.Module = p.Module.Path
 		}
@@ -309,6 +330,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 1 {
 		return []Diagnostic{{Package: pkg, Message: text + ": " + strings.Join(f.ImportStack, " → ")}}
 	}
+	placed := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`) // tools/add.go:3:14: message
 	var all []Diagnostic
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
@@ -323,22 +345,13 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 			continue
 		}
 		d := Diagnostic{Package: pkg, Message: line}
-		if at, message, ok := cutPlace(line); ok {
-			d.Message = message
-			d.File, d.Line, d.Column = o.place(at)
+		if found := placed.FindStringSubmatch(line); found != nil {
+			d.Message = found[2]
+			d.File, d.Line, d.Column = o.place(found[1])
 		}
 		all = append(all, d)
 	}
 	return all
-}
-
-// cutPlace splits "tools/add.go:3:14: message".
-func cutPlace(line string) (at, message string, ok bool) {
-	found := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`).FindStringSubmatch(line)
-	if found == nil {
-		return "", "", false
-	}
-	return found[1], found[2], true
 }
 
 // place splits "tools/add.go:3:14"; line and column may be missing.

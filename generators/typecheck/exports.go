@@ -82,11 +82,15 @@ func (l listedExport) lasts() bool {
 func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
 	if c.planned != nil {
-		overlay, remove, err := c.planned.write(c.root.Name())
+		dir, err := os.MkdirTemp("", "petrock")
 		if err != nil {
 			return err
 		}
-		defer remove()
+		defer os.RemoveAll(dir)
+		overlay, err := WriteOverlay(dir, c.root.Name(), map[string][]byte{"go.mod": c.planned.mod, "go.sum": c.planned.sum})
+		if err != nil {
+			return err
+		}
 		args = append(args, "-overlay="+overlay)
 	}
 	args = append(append(args, "--"), paths...)
@@ -94,18 +98,15 @@ func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	if err != nil {
 		return explain(err, errOut)
 	}
+	listed, err := DecodeList[listedExport](out)
+	if err != nil {
+		return err
+	}
 	c.known.passing = nil
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listedExport
-		err := decoder.Decode(&l)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading what go list printed: %w", err)
-		}
+	for _, l := range listed {
 		c.addAnswer(l)
 	}
+	return nil
 }
 
 // addAnswer adds an answer. An answer that differs from an earlier one invalidates what was read
@@ -178,27 +179,6 @@ func (c *ExportCache) PlanModules(goMod, goSum []byte) {
 	if goMod != nil {
 		c.planned = &moduleFiles{goMod, goSum}
 	}
-}
-
-// write writes the files to a temporary folder, and an overlay that puts them into the project in
-// root.
-func (m *moduleFiles) write(root string) (overlay string, remove func() error, err error) {
-	dir, err := os.MkdirTemp("", "petrock")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() error { return os.RemoveAll(dir) }
-	replace := map[string]string{}
-	for name, text := range map[string][]byte{"go.mod": m.mod, "go.sum": m.sum} {
-		replace[filepath.Join(root, name)] = filepath.Join(dir, name)
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), text, 0o644))
-	}
-	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
-	overlay = filepath.Join(dir, "overlay.json")
-	if err = errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o644)); err != nil {
-		return "", nil, errors.Join(err, remove())
-	}
-	return overlay, remove, nil
 }
 
 // answers are answers of the go command. Only those about the standard library and the module cache

@@ -226,48 +226,34 @@ func isGo(name string) bool {
 	return strings.HasSuffix(base, ".go") && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_")
 }
 
+// read reads and parses files that were found, in parallel, and adds them to files.
 func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[string]*File) error {
-	type job struct {
-		name string
-		id   uint64
-	}
-	var (
-		mu    sync.Mutex
-		first error
-		group sync.WaitGroup
-	)
-	jobs := make(chan job)
-	for range min(runtime.GOMAXPROCS(0), len(names)) {
+	begin := time.Now()
+	parsed, errs := make([]*File, len(names)), make([]error, len(names))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var group sync.WaitGroup
+	for i, name := range names {
+		s.last++
+		id := s.last
 		group.Go(func() {
-			for j := range jobs {
-				now := time.Now()
-				text, err := s.root.ReadFile(j.name)
-				mu.Lock()
-				file := s.known(j.name, text)
-				mu.Unlock()
-				if err == nil && file == nil {
-					file = parse(s.fset, j.name, text, j.id)
-				}
-				mu.Lock()
-				switch {
-				case err == nil:
-					info := found[j.name]
-					s.onDisk[j.name] = diskFile{file: file, size: info.Size(), time: info.ModTime(), read: now}
-					files[j.name] = file
-				case first == nil:
-					first = err
-				}
-				mu.Unlock()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			text, err := s.root.ReadFile(name)
+			if parsed[i], errs[i] = s.known(name, text), err; err == nil && parsed[i] == nil {
+				parsed[i] = parse(s.fset, name, text, id)
 			}
 		})
 	}
-	for _, name := range names {
-		s.last++
-		jobs <- job{name, s.last}
-	}
-	close(jobs)
 	group.Wait()
-	return first
+	for i, name := range names {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		info := found[name]
+		s.onDisk[name] = diskFile{file: parsed[i], size: info.Size(), time: info.ModTime(), read: begin}
+		files[name] = parsed[i]
+	}
+	return nil
 }
 
 func (s *Store) known(name string, text []byte) *File {
@@ -335,43 +321,17 @@ func newView(s *Store, files map[string]*File) *View {
 // With returns the view with planned files over it: texts by path, nil for a deleted file. Files that
 // are not Go are ignored.
 func (v *View) With(planned map[string][]byte) *View {
-	over := &View{store: v.store, files: maps.Clone(v.files), dirs: maps.Clone(v.dirs)}
-	changed := map[string]bool{}
+	files := maps.Clone(v.files)
 	for name, text := range planned {
-		if !isGo(name) {
-			continue
-		}
-		changed[path.Dir(name)] = true
-		if text == nil {
-			delete(over.files, name)
-		} else {
-			over.files[name] = v.store.plan(name, text)
+		switch {
+		case !isGo(name):
+		case text == nil:
+			delete(files, name)
+		default:
+			files[name] = v.store.plan(name, text)
 		}
 	}
-	for dir := range changed {
-		over.list(dir, slices.Concat(v.dirs[dir], over.at(dir, planned)))
-	}
-	return over
-}
-
-// at returns the planned files of a folder.
-func (v *View) at(dir string, planned map[string][]byte) []*File {
-	var files []*File
-	for name := range planned {
-		if file := v.files[name]; file != nil && path.Dir(name) == dir {
-			files = append(files, file)
-		}
-	}
-	return files
-}
-
-// list sets the files of a folder to those candidates that are in the view.
-func (v *View) list(dir string, candidates []*File) {
-	candidates = slices.DeleteFunc(candidates, func(f *File) bool { return v.files[f.Path] != f })
-	slices.SortFunc(candidates, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
-	if v.dirs[dir] = slices.Compact(candidates); len(candidates) == 0 {
-		delete(v.dirs, dir)
-	}
+	return newView(v.store, files)
 }
 
 // Fset has the positions of all files.

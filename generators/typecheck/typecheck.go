@@ -85,17 +85,7 @@ func (c *Checker) NewPass(ctx context.Context, view *View, dirs []string, o Pass
 	return p, nil
 }
 
-func (c *Checker) recall(path, key string) *checked {
-	for _, known := range c.cached[path] {
-		if known.key == key {
-			return known
-		}
-	}
-	return nil
-}
-
 type checked struct {
-	path  string
 	key   string // see Pass.key
 	id    uint64 // unique
 	pkg   *types.Package
@@ -139,19 +129,28 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 
 	importing := &imports{pass: p, variant: v}
 	key := p.key(files, importing)
-	if known := p.checker.recall(path, key); known != nil {
-		return known
+	for _, known := range p.checker.cached[path] {
+		if known.key == key {
+			return known
+		}
 	}
 	p.checker.last++
-	made := &checked{path: path, key: key, id: p.checker.last}
+	made := &checked{key: key, id: p.checker.last}
 	var errs []error
-	syntax, whole := p.syntax(files)
+	var syntax []*ast.File
+	for _, file := range files {
+		if p.bodies(file) {
+			syntax = append(syntax, file.Syntax)
+		} else {
+			syntax = append(syntax, withoutBodies(file.Syntax))
+		}
+	}
 	made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
-	made.found = p.diagnose(path, files, whole, errs)
+	made.found = p.diagnose(path, files, errs)
 	const most = 8
 	cached := p.checker.cached
-	list := append([]*checked{made}, cached[made.path]...)
-	cached[made.path] = slices.Clip(list[:min(most, len(list))])
+	list := append([]*checked{made}, cached[path]...)
+	cached[path] = slices.Clip(list[:min(most, len(list))])
 	return made
 }
 
@@ -170,21 +169,6 @@ func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
 	}
 }
 
-// syntax returns the syntax trees of files, without the bodies that are not checked, and the paths of
-// files whose bodies are.
-func (p *Pass) syntax(files []*File) (syntax []*ast.File, whole map[string]bool) {
-	whole = map[string]bool{}
-	for _, file := range files {
-		if p.bodies(file) {
-			whole[file.Path] = true
-			syntax = append(syntax, file.Syntax)
-		} else {
-			syntax = append(syntax, withoutBodies(file.Syntax))
-		}
-	}
-	return syntax, whole
-}
-
 // key identifies all that the check of a package depends on: its files, whether their bodies are
 // checked, and the packages of the project that they import. NewPass watches those from outside.
 func (p *Pass) key(files []*File, importing *imports) string {
@@ -196,12 +180,6 @@ func (p *Pass) key(files []*File, importing *imports) string {
 		}
 		key.WriteByte(' ')
 	}
-	return key.String() + p.deps(files, importing)
-}
-
-// deps identifies the packages of the project that files import, and the imports that are missing.
-func (p *Pass) deps(files []*File, importing *imports) string {
-	var deps strings.Builder
 	seen := map[string]bool{}
 	for _, file := range files {
 		for _, i := range file.Imports() {
@@ -209,24 +187,24 @@ func (p *Pass) deps(files []*File, importing *imports) string {
 				continue
 			}
 			seen[i.Path] = true
-			dir, ok := p.inside(i.Path)
+			dir, ok := p.Dir(i.Path)
 			if !ok {
 				if !p.checker.found.Has(i.Path) {
-					fmt.Fprintf(&deps, "%s is missing ", i.Path)
+					fmt.Fprintf(&key, "%s is missing ", i.Path)
 				}
 				continue
 			}
 			if loaded, err := p.load(i.Path, dir, importing.variant); err == nil {
-				fmt.Fprintf(&deps, "%s=%d ", i.Path, loaded.id)
+				fmt.Fprintf(&key, "%s=%d ", i.Path, loaded.id)
 			} else {
-				fmt.Fprintf(&deps, "%s=%v ", i.Path, err)
+				fmt.Fprintf(&key, "%s=%v ", i.Path, err)
 			}
 		}
 	}
-	return deps.String()
+	return key.String()
 }
 
-func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs []error) []Diagnostic {
+func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 	var found []Diagnostic
 	for _, file := range files {
 		var list scanner.ErrorList
@@ -235,7 +213,12 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 				found = append(found, Diagnostic{Package: path, File: file.Path, Line: e.Pos.Line, Column: e.Pos.Column, Message: "syntax error: " + e.Msg})
 			}
 		}
-		found = append(found, p.forbidden(path, file)...)
+		for _, i := range file.Imports() {
+			if !MayImport(path, i.Path) { // which go/types allows
+				at := p.checker.fset.PositionFor(i.Pos, false)
+				found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: "use of internal package " + i.Path + " not allowed"})
+			}
+		}
 	}
 	for _, err := range errs {
 		var e types.Error
@@ -247,26 +230,13 @@ func (p *Pass) diagnose(path string, files []*File, whole map[string]bool, errs 
 			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may move
 			continue
 		}
-		if !whole[at.Filename] && strings.HasSuffix(e.Msg, " and not used") {
+		if file := p.view.File(at.Filename); (file == nil || !p.bodies(file)) && strings.HasSuffix(e.Msg, " and not used") {
 			continue // the bodies that use it are not checked
 		}
 		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
 	}
 	slices.SortFunc(found, Diagnostic.Compare)
 	return slices.Compact(found)
-}
-
-// forbidden finds imports of internal packages of others, which go/types allows.
-func (p *Pass) forbidden(path string, file *File) []Diagnostic {
-	var found []Diagnostic
-	for _, i := range file.Imports() {
-		if MayImport(path, i.Path) {
-			continue
-		}
-		at := p.checker.fset.PositionFor(i.Pos, false)
-		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: "use of internal package " + i.Path + " not allowed"})
-	}
-	return found
 }
 
 // MayImport reports whether a package may import another, by the rule of internal packages.

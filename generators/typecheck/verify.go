@@ -195,8 +195,8 @@ func (p *Pass) pkg(dir string) *Package {
 	return pkg
 }
 
-// inside returns the folder of an imported package, if it is one of the project.
-func (p *Pass) inside(imported string) (dir string, ok bool) {
+// Dir returns the folder of an imported package, if it is one of the project.
+func (p *Pass) Dir(imported string) (dir string, ok bool) {
 	dir, ok = p.checker.dir(imported)
 	return dir, ok && len(p.view.Files(dir)) > 0
 }
@@ -217,7 +217,7 @@ func (p *Pass) outside(dirs []string) []string {
 		}
 		for _, file := range files {
 			for _, i := range file.Imports() {
-				if next, ok := p.inside(i.Path); ok {
+				if next, ok := p.Dir(i.Path); ok {
 					visit(next, slices.Contains(dirs, next))
 				} else {
 					paths[i.Path] = true
@@ -248,7 +248,7 @@ func (i *imports) Import(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
-	dir, ok := i.pass.inside(path)
+	dir, ok := i.pass.Dir(path)
 	if !ok {
 		return i.pass.importOutside(path)
 	}
@@ -311,10 +311,10 @@ func (p *Pass) importsOf(path string) []string {
 	if known {
 		return list
 	}
-	if dir, ok := p.inside(path); ok && p.pkg(dir) != nil {
+	if dir, ok := p.Dir(path); ok && p.pkg(dir) != nil {
 		for _, file := range p.pkg(dir).Files {
 			for _, i := range file.Imports() {
-				if _, ours := p.inside(i.Path); ours && !slices.Contains(list, i.Path) {
+				if _, ours := p.Dir(i.Path); ours && !slices.Contains(list, i.Path) {
 					list = append(list, i.Path)
 				}
 			}
@@ -384,6 +384,3 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 func (c *Checker) Importers(view *View, dir string) []string {
 	return slices.Sorted(maps.Keys(c.targets(view, map[string]bool{dir + "/x.go": true})))
 }
-
-// Dir returns the folder of a package of the project, by its import path.
-func (p *Pass) Dir(path string) (string, bool) { return p.inside(path) }
