@@ -38,6 +38,7 @@ type Call struct {
 	progress  *progress       // nil if the client does not want any
 	cache     Cache           // how long the client may keep the result
 	checked   []byte          // structured content that is known to be valid JSON
+	failed    *ToolResult     // the result of a tool that is an error
 
 	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
 

@@ -23,6 +23,45 @@ func Logger(ctx context.Context) *slog.Logger {
 	return slog.New(&logHandler{next: c.via.log.Handler(), call: c})
 }
 
+// Logger returns the server's own log.
+func (s *Server) Logger() *slog.Logger { return s.o.Logger }
+
+// logCall writes the line of a call that began at that time. It is deferred: there is no result yet
+// if the handler panics.
+func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
+	attrs := []slog.Attr{slog.String("method", short(c.Method))}
+	if kind, ok := map[string]string{"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}[c.Method]; ok {
+		attrs = append(attrs, slog.String(kind, short(c.Target)))
+	}
+	if c.responder != nil {
+		attrs = append(attrs, c.responder.Attrs()...)
+	}
+	outcome := "ok"
+	switch {
+	case *err != nil && c.ctx.Err() != nil:
+		outcome = "cancelled"
+	case *err != nil:
+		outcome = "error"
+	case *result == nil:
+		outcome = "panic"
+	case c.failed != nil:
+		outcome = "failed"
+	}
+	attrs = append(attrs, slog.Duration("took", time.Since(began)), slog.String("outcome", outcome), slog.String("request", c.req.ID.String()))
+	switch {
+	case *err != nil:
+		attrs = append(attrs, slog.String("error", short((*err).Error())))
+	case c.failed != nil && len(c.failed.Content) > 0:
+		if text, ok := c.failed.Content[0].(Text); ok {
+			attrs = append(attrs, slog.String("error", short(text.Text)))
+		}
+	}
+	if s.server.o.LogArguments {
+		attrs = append(attrs, slog.String("params", string(c.Params)))
+	}
+	s.log.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
+}
+
 // logHandler sends records on, and to the client of a call too.
 type logHandler struct {
 	next  slog.Handler

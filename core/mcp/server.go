@@ -36,6 +36,10 @@ type Options struct {
 	// means [slog.Default].
 	Logger *slog.Logger
 
+	// LogArguments adds the params of requests to the log, which has a line for each request at
+	// level info.
+	LogArguments bool
+
 	// Tools, Resources and Prompts declare a capability before the server has a component of that
 	// kind. Capabilities are part of the handshake: clients whose sessions began earlier do not see a
 	// kind that is added later, unless it was declared. Kinds that exist are always declared.

@@ -103,6 +103,9 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
+	if s.log.Enabled(ctx, slog.LevelInfo) {
+		defer s.logCall(call, time.Now(), &result, &err)
+	}
 	if hook := s.server.o.Hook; hook != nil {
 		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
 		if errors.Is(err, errOpen) {
@@ -118,6 +121,9 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	case nil:
 		return struct{}{}, nil // a result is always an object
 	case rendered:
+		if tool, ok := r.(*ToolResult); ok && tool != nil && tool.IsError {
+			call.failed = tool
+		}
 		return r.render(call)
 	}
 	if s.server.o.Hook == nil {
@@ -186,6 +192,9 @@ type Responder interface {
 	// there is none; less than 0 gives them back. All are given back at the end. Its error refuses
 	// the request.
 	Hold(n int) error
+
+	// Attrs returns what the transport knows about a request, for the log.
+	Attrs() []slog.Attr
 
 	// Suspend lets the client disconnect and come back for the response after retry, if that is
 	// possible.

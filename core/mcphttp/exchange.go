@@ -1,13 +1,16 @@
 package mcphttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -131,6 +134,19 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 		_, _ = conn.Write([]byte("0\r\n\r\n")) // the last chunk
 	}
 	_ = conn.Close()
+}
+
+// Attrs implements [mcp.Responder]. Of a session's id, which is a secret, the log has the beginning.
+func (e *exchange) Attrs() []slog.Attr {
+	caller := e.client
+	if id := auth.From(e.r.Context()); id != nil {
+		caller = cmp.Or(id.Subject, id.Client, id.Issuer)
+	}
+	attrs := []slog.Attr{slog.String("caller", clip(caller))}
+	if e.session != nil {
+		attrs = append(attrs, slog.String("session", e.session.id[:8]))
+	}
+	return attrs
 }
 
 // Suspend implements [mcp.Responder].
@@ -315,13 +331,13 @@ const maxUnflushed = 2 << 10
 
 func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
 	if err := h.places.take(e.client, 1); err != nil {
-		h.refuseLimit(e.w, m.ID(), err)
+		h.refuseLimit(e.w, e.r, m.ID(), err)
 		return
 	}
 	s := h.newSession(e.r, e.client)
 	if !h.register(s) { // before the client knows of it
 		h.endNow(s)
-		h.refuse(e.w, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
+		h.refuse(e.w, e.r, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
 		return
 	}
 	e.session, e.fresh = s, true

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -46,14 +44,6 @@ func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
 
 // ServeHTTP implements [http.Handler].
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if g.Logger.Enabled(r.Context(), slog.LevelDebug) {
-		g.serveLogged(w, r)
-		return
-	}
-	g.serve(w, r)
-}
-
-func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	c := connOf(r)
 	switch {
@@ -188,7 +178,7 @@ func (g *guard) challenge(w http.ResponseWriter, r *http.Request, why, message s
 
 // refuse responds with an error of JSON-RPC that belongs to no call.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
-	g.Logger.Debug("refused", "method", r.Method, "status", status, "why", message, "from", r.RemoteAddr)
+	logRefusal(g.Logger, r, status, message)
 	g.setNoStore(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -200,45 +190,6 @@ func (g *guard) refuseLater(w http.ResponseWriter, r *http.Request, message stri
 	w.Header().Set("Retry-After", "5")
 	g.refuse(w, r, http.StatusServiceUnavailable, message+"; retry later")
 }
-
-// serveLogged serves a request, and logs it and the status of its response. It logs neither
-// contents nor callers.
-func (g *guard) serveLogged(w http.ResponseWriter, r *http.Request) {
-	began, shown := time.Now(), []any{"method", r.Method, "path", clip(r.URL.Path)}
-	if method := r.Header.Get("Mcp-Method"); method != "" {
-		shown = append(shown, "mcp", clip(method))
-	}
-	log := g.Logger.With(append(shown, "from", r.RemoteAddr)...)
-	log.Debug("request")
-	recorder := &statusRecorder{ResponseWriter: w}
-	defer func() { log.Debug("answered", "status", recorder.status, "took", time.Since(began)) }()
-	g.serve(recorder, r)
-}
-
-// A statusRecorder records the status of a response: 0 if there was none.
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (s *statusRecorder) WriteHeader(status int) {
-	if s.status == 0 {
-		s.status = status
-	}
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements [http.ResponseWriter].
-func (s *statusRecorder) Write(p []byte) (int, error) {
-	if s.status == 0 {
-		s.status = http.StatusOK
-	}
-	return s.ResponseWriter.Write(p)
-}
-
-// Unwrap is for [http.ResponseController].
-func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // maxShown is how much of what a client sent is repeated to it or logged.
 const maxShown = 200

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -171,7 +172,7 @@ func directClient(r *http.Request) string {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if connOf(r) == nil {
 		if err := h.admit(w, r); err != nil {
-			h.refuse(w, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err))
+			h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err))
 			return
 		}
 		if preflight(w, r) {
@@ -187,7 +188,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.delete(w, r)
 	default:
 		w.Header().Set("Allow", "POST, GET, DELETE")
-		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "messages come by POST, not by %s", clip(r.Method)))
+		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "messages come by POST, not by %s", clip(r.Method)))
 	}
 }
 
@@ -202,17 +203,23 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) error {
 	return policy.admit(w.Header(), r)
 }
 
-func (h *Handler) refuse(w http.ResponseWriter, status int, id jsonrpc.ID, e *jsonrpc.Error) {
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id jsonrpc.ID, e *jsonrpc.Error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
+	logRefusal(h.server.Logger(), r, status, e.Message)
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 
+// logRefusal writes the line of a request that never became a call.
+func logRefusal(log *slog.Logger, r *http.Request, status int, why string) {
+	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", clip(r.RemoteAddr))
+}
+
 // refuseLimit refuses a request because of a [*limitError].
-func (h *Handler) refuseLimit(w http.ResponseWriter, id jsonrpc.ID, err error) {
+func (h *Handler) refuseLimit(w http.ResponseWriter, r *http.Request, id jsonrpc.ID, err error) {
 	limit, _ := errors.AsType[*limitError](err)
-	h.refuse(w, limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
+	h.refuse(w, r, limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 }
 
 // Shutdown refuses further calls, and ends all sessions and streams. Calls in flight may finish
@@ -260,13 +267,13 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		requests = 1
 		h.calls.add(e.client, 1) // without a limit: calls in flight may wait for it
 	case err != nil:
-		h.refuseLimit(w, e.msg.ID(), err)
+		h.refuseLimit(w, r, e.msg.ID(), err)
 		return
 	}
 	defer h.calls.give(e.client, requests)
 	if h.closing.Load() && e.msg.Requests() > 0 {
 		w.Header().Set("Connection", "close")
-		h.refuse(w, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
+		h.refuse(w, r, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
 		return
 	}
 	defer e.answer()
@@ -287,7 +294,7 @@ func (e *exchange) read() bool {
 		e.w.Header().Set("Connection", "close") // the rest of the body is not the next request
 		why = err.Error()
 	}
-	e.h.refuse(e.w, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
+	e.h.refuse(e.w, e.r, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
 	return false
 }
 
@@ -367,7 +374,7 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
-		h.refuse(e.w, http.StatusBadRequest, m.ID(), err)
+		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), err)
 		return
 	}
 	e.version = version
@@ -379,7 +386,7 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 				s.Receive(e.r.Context(), m, e) // a call may wait for it
 			}
 		}
-		h.refuse(e.w, http.StatusBadRequest, m.ID(), m.Fault())
+		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), m.Fault())
 	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)):
 		h.serveStateless(e, m)
 	case m.IsRequest() && (id == "" || m.Method() == "initialize") && mcp.NamesRevision(m.Params()):
@@ -387,7 +394,7 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	case m.Method() == "initialize" && m.IsRequest():
 		h.serveInitialize(e, m)
 	case id == "":
-		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest,
+		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest,
 			"the header Mcp-Session-Id is missing: send initialize first, whose response has it; or name the revision %s with every request, in MCP-Protocol-Version and in params._meta", mcp.Latest))
 	default:
 		h.serveInSession(e, m, id)
@@ -421,7 +428,7 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	switch {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
 		if err := h.streams.take(e.client, 1); err != nil {
-			h.refuseLimit(e.w, m.ID(), err)
+			h.refuseLimit(e.w, e.r, m.ID(), err)
 			return
 		}
 		defer h.streams.give(e.client, 1)
@@ -433,9 +440,9 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	case m.IsRequest():
 		h.stateless.Receive(e.r.Context(), m, e)
 	case m.IsBatch():
-		h.refuse(e.w, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no batches: send one message at a time", mcp.Latest))
+		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no batches: send one message at a time", mcp.Latest))
 	case m.IsResponse():
-		h.refuse(e.w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no responses of clients: send answers with the next request", mcp.Latest))
+		h.refuse(e.w, e.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no responses of clients: send answers with the next request", mcp.Latest))
 	default:
 		e.w.WriteHeader(http.StatusAccepted) // a notification needs a session to have an effect
 	}
@@ -444,7 +451,7 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
 	s := h.find(id, e.r)
 	if s == nil {
-		h.refuse(e.w, http.StatusNotFound, m.ID(), noSession())
+		h.refuse(e.w, e.r, http.StatusNotFound, m.ID(), noSession())
 		return
 	}
 	e.session = s

@@ -132,7 +132,7 @@ type ServeOptions struct {
 	// [*OriginError] or [*PathError]. nil gives none.
 	Remedy func(err error) string
 
-	Logger *slog.Logger        // gets errors, and every request at level debug (default: discards)
+	Logger *slog.Logger        // gets errors and, at level info, refused requests (default: discards)
 	Ready  func(addr net.Addr) // called when the server listens
 }
 

@@ -143,12 +143,12 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.release()
 	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
-		h.refuse(w, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "GET returns a stream: Accept must include text/event-stream"))
+		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "GET returns a stream: Accept must include text/event-stream"))
 		return
 	}
 	client := h.o.Client(r)
 	if err := h.streams.take(client, 1); err != nil {
-		h.refuseLimit(w, jsonrpc.ID{}, err)
+		h.refuseLimit(w, r, jsonrpc.ID{}, err)
 		return
 	}
 	defer h.streams.give(client, 1)
@@ -158,7 +158,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		rest, ok = s.streams.after(last) // replaces another reader of the stream
 	}
 	if !ok {
-		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to resume from"))
+		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to resume from"))
 		return
 	}
 	if s.Revision() >= mcp.Revision20251125 {
@@ -173,21 +173,21 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) named(w http.ResponseWriter, r *http.Request) *session {
 	version, id, err := sessionHeaders(r.Header)
 	if err != nil {
-		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, err)
+		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, err)
 		return nil
 	}
 	if id == "" {
 		w.Header().Set("Allow", "POST")
-		h.refuse(w, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id only POST is allowed"))
+		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id only POST is allowed"))
 		return nil
 	}
 	if version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) {
-		h.refuse(w, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q has no sessions", clip(version)))
+		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q has no sessions", clip(version)))
 		return nil
 	}
 	s := h.find(id, r)
 	if s == nil {
-		h.refuse(w, http.StatusNotFound, jsonrpc.ID{}, noSession())
+		h.refuse(w, r, http.StatusNotFound, jsonrpc.ID{}, noSession())
 	}
 	return s
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -30,7 +29,7 @@ type httpServer struct {
 	listen    mcphttp.ServeOptions
 	handler   mcphttp.Options
 	publicURL string
-	verbose   bool
+	log       logFlags
 	ways      []string // how to configure the authenticators that are not in use
 }
 
@@ -92,7 +91,7 @@ func (s *httpServer) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "further origin whose pages may call, or * for all; may be repeated")
 	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "further host name to accept on a loopback address; may be repeated")
 	flags.BoolVar(&s.listen.Health, "healthz", false, "answer 200 at /healthz, without authentication")
-	flags.BoolVar(&s.verbose, "verbose", false, "log each request with status and duration, but without its content")
+	s.log.add(cmd, "info")
 	flags.Var(newSizeFlag(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
 	flags.Var(newSizeFlag(&s.listen.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
 	flags.DurationVar(&s.listen.HeaderTimeout, "header-timeout", s.listen.HeaderTimeout, "time limit for reading the headers of a request")
@@ -124,21 +123,19 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	}
 	defer listener.Close()
 	s.listen.Listener = listener
-	level := slog.LevelInfo
-	if s.verbose {
-		level = slog.LevelDebug
+	if s.listen.Logger, err = s.log.open(errOut); err != nil {
+		return err
 	}
-	s.listen.Logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
 	if err := s.addGates(listener.Addr()); err != nil {
 		return err
 	}
-	server, end, err := s.open(ctx, s.listen.Logger)
+	server, end, err := s.open(ctx, s.listen.Logger, s.log.arguments)
 	if err != nil {
 		return err
 	}
 	s.listen.Ready = func(addr net.Addr) {
 		for _, line := range s.announce(addr, server.ToolScopes()) {
-			fmt.Fprintf(errOut, "%s: %s\n", s.Name, line)
+			s.log.announce(s.listen.Logger, errOut, s.Name, line)
 		}
 	}
 	if s.listen.BehindProxy {

@@ -189,12 +189,12 @@ func (p *program) addFlags(cmd *cobra.Command) {
 
 // open returns the server with everything that it offers. ctx ends with the server, and end is
 // called after it.
-func (p *program) open(ctx context.Context, log *slog.Logger) (server *mcp.Server, end func() error, err error) {
+func (p *program) open(ctx context.Context, log *slog.Logger, arguments bool) (server *mcp.Server, end func() error, err error) {
 	key, err := p.stateKey()
 	if err != nil {
 		return nil, nil, err
 	}
-	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log})
+	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, LogArguments: arguments})
 	if err := p.register(ctx, server); err != nil {
 		return nil, nil, err
 	}
@@ -246,6 +246,7 @@ func (p *program) keyVariable() string { return p.variable("api_key") }
 
 func (p *program) newMCP() *cobra.Command {
 	var dev bool
+	var flags logFlags
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve MCP over standard input and output",
@@ -261,13 +262,18 @@ working directory or around this program.`,
 			if terminal.IsTerminal(os.Stdin) {
 				fmt.Fprintf(p.errOut, "%s speaks MCP here, one JSON message a line. Clients start it; press Ctrl-D to end it.\n", p.Name)
 			}
-			server, end, err := p.open(cmd.Context(), slog.Default())
+			log, err := flags.open(p.errOut)
+			if err != nil {
+				return err
+			}
+			server, end, err := p.open(cmd.Context(), log, flags.arguments)
 			if err != nil {
 				return err
 			}
 			return errors.Join(server.ServeStdio(cmd.Context(), p.out), end())
 		},
 	}
+	flags.add(cmd, "warn")
 	cmd.Flags().BoolVar(&dev, "dev", false, "serve the project's own petrock instead")
 	p.addFlags(cmd)
 	return cmd
@@ -333,7 +339,7 @@ func (t *inProcess) connect(ctx context.Context, o client.Options) (*client.Clie
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(t.program.errOut, &slog.HandlerOptions{Level: level}))
-	server, end, err := t.program.open(ctx, log)
+	server, end, err := t.program.open(ctx, log, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,69 @@
+package mcphttp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcphttp"
+)
+
+// Each call has one line in the log, which says who called what, and what came of it.
+func TestCallLog(t *testing.T) {
+	for _, test := range []struct {
+		name, body string
+		headers    []string
+		arguments  bool
+		want       string // without time, level and duration
+	}{
+		{"a call", callOf("1", "greets", ""), nil, false, `msg=call method=tools/call tool=greets caller=127.0.0.1 session=SESSION outcome=ok request=1`},
+		{"with arguments", callOf("1", "greets", ""), nil, true, `msg=call method=tools/call tool=greets caller=127.0.0.1 session=SESSION outcome=ok request=1 params="{\"name\":\"greets\"}"`},
+		{"a tool that fails", callOf("2", "fails", ""), nil, false, `msg=call method=tools/call tool=fails caller=127.0.0.1 session=SESSION outcome=failed request=2 error="no such note"`},
+		{"a tool that panics", callOf("3", "panics", ""), nil, false, `msg=call method=tools/call tool=panics caller=127.0.0.1 session=SESSION outcome=panic request=3`},
+		{"an unknown tool", callOf("4", "flies", ""), nil, false, `msg=call method=tools/call tool=flies caller=127.0.0.1 session=SESSION outcome=error request=4 error="unknown tool \"flies\": tools/list names those there are"`},
+		{"a caller with a name", `{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"note://readme",` + meta + `}}`, append(modern("resources/read", "note://readme"), "X-Test-User: ann"), false,
+			`msg=call method=resources/read resource=note://readme caller=ann outcome=ok request="\"x\""`},
+		{"a session that does not exist", callOf("5", "greets", ""), []string{"Mcp-Session-Id: gone"}, false, `msg=refused method=POST path=/mcp status=404 error="the session does not exist`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var logged bytes.Buffer
+			log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == "time" || a.Key == "took" {
+					return slog.Attr{}
+				}
+				return a
+			}}))
+			server := newFixture(t, mcp.Options{Logger: log, LogArguments: test.arguments})
+			for name, handler := range map[string]mcp.ToolHandler{
+				"fails":  func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { return nil, errors.New("no such note") },
+				"panics": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { panic("oh") },
+			} {
+				if err := server.AddTool(mcp.Tool{Name: name}, handler); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := newSite(t, server, mcphttp.Options{})
+			session := s.begin(mcp.LatestHandshake)
+			logged.Reset()
+			headers := test.headers
+			if headers == nil {
+				headers = []string{"Mcp-Session-Id: " + session}
+			}
+			s.do("POST", test.body, headers...)
+			var lines []string
+			for line := range strings.Lines(strings.ReplaceAll(logged.String(), session[:8], "SESSION")) {
+				if strings.HasPrefix(line, "level=INFO ") {
+					lines = append(lines, strings.TrimSpace(strings.TrimPrefix(line, "level=INFO ")))
+				}
+			}
+			if len(lines) != 1 || !strings.HasPrefix(lines[0], test.want) || strings.Contains(lines[0], "params") != test.arguments || strings.Contains(logged.String(), session) {
+				t.Errorf("the log is\n%s\nand not\n%s", logged.String(), test.want)
+			}
+		})
+	}
+}
