@@ -91,17 +91,17 @@ func TestRaw(t *testing.T) {
 
 // Two requests on a connection are two: what the body of the first holds is not a request.
 func TestPipelined(t *testing.T) {
-	addr, _ := start(t, echo{}, ServeOptions{})
+	addr, _ := start(t, echo{}, ServeOptions{Health: true})
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	inner := "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	io.WriteString(conn, "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+strconv.Itoa(len(inner))+"\r\n\r\n"+inner)
+	io.WriteString(conn, "POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+strconv.Itoa(len(inner))+"\r\n\r\n"+inner)
 	io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
 	reader := bufio.NewReader(conn)
-	for _, want := range []string{"404 ", "200 POST  hello"} {
+	for _, want := range []string{"405 ", "200 POST  hello"} {
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ func Serving() bool {
 // Ready says on out, the server's standard output, where it listens, and from then on answers there
 // what the benchmark asks.
 func Ready(out io.Writer, addr net.Addr) {
-	go answer(out, listen()) // which it is ready for when it says so
+	AnswerWhenAsked(out) // which it is ready for when it says so
 	fmt.Fprintf(out, "%s%s\n", Listening, addr)
 }
 

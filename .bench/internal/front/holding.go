@@ -25,6 +25,9 @@ type Holding struct {
 	Goroutines int    `json:"goroutines"`
 }
 
+// AnswerWhenAsked answers on out from now on.
+func AnswerWhenAsked(out io.Writer) { go answer(out, listen()) }
+
 // listen takes note of being asked, from now on.
 func listen() <-chan os.Signal {
 	asked := make(chan os.Signal, 1)

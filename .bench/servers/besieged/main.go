@@ -1,0 +1,34 @@
+// Besieged is a server on petrock's core whose clients are hostile: package siege sends them. It is
+// the command line of a user's server, with a tool that asks, and resources to subscribe to.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+
+	"github.com/petrock/petrock/bench/internal/front"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/serve"
+	"github.com/petrock/petrock/skeleton/base/tools"
+)
+
+func main() {
+	front.AnswerWhenAsked(os.Stderr)
+	os.Exit(serve.Main(serve.Config{Name: "besieged", Wire: func() serve.Wiring { return serve.Wiring{Register: register} }}))
+}
+
+func register(_ context.Context, s *mcp.Server) error {
+	if err := tools.Register(s); err != nil {
+		return err
+	}
+	asks := func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		return nil, mcp.Ask(ctx, &mcp.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+	}
+	if err := s.AddTool(mcp.Tool{Name: "asks"}, asks); err != nil {
+		return err
+	}
+	return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{+name}", Name: "note"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{Text: "note"}}, nil
+	})
+}
