@@ -4,9 +4,9 @@
 //
 // [Strict] makes any command line refuse unknown commands and arguments.
 //
-// Output is text on a terminal, and JSON anywhere else or with --json. Control characters in text
-// from a server never reach the terminal, and files that a server sends are never written outside
-// the output folder.
+// Output is text on a terminal, and JSON anywhere else or with --json. Control characters and
+// invisible characters of a server never reach the terminal: they are escaped, in JSON too. Files
+// that a server sends are never written outside the output folder.
 //
 // The exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not
 // reached.
@@ -256,7 +256,7 @@ type Fault struct {
 }
 
 // Report calls do, and prints its error as JSON if JSON is printed and the error has not been
-// printed. Control characters in the error are removed, because it may quote a server.
+// printed. The error is shown as by [terminal.Plain], because it may quote a server.
 func Report(env Env, flags *Flags, do func() error) error {
 	err := do()
 	if err != nil && terminal.Plain(err.Error()) != err.Error() {
@@ -271,7 +271,7 @@ func Report(env Env, flags *Flags, do func() error) error {
 	return &terminal.ReportedError{Err: err}
 }
 
-// A plainError is an error whose text has no control characters.
+// A plainError is an error whose text is safe to print.
 type plainError struct{ err error }
 
 func (e *plainError) Error() string { return terminal.Plain(e.err.Error()) }

@@ -45,14 +45,19 @@ func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) 
 	executable, err := handover.Build(ctx, to.project.Root, to.program)
 	progress.End()
 	if err != nil {
-		fmt.Fprintf(env.Err, "petrock: %s cannot be built, %s: %v\n", what, otherwise, err)
+		notice(env, "%s cannot be built, %s: %v", what, otherwise, err)
 		return 0, false
 	}
 	if status, err = terminal.Exec(env.Out, executable, args...); err != nil {
-		fmt.Fprintf(env.Err, "petrock: %s cannot be run, %s: %v\n", what, otherwise, err)
+		notice(env, "%s cannot be run, %s: %v", what, otherwise, err)
 		return 0, false
 	}
 	return status, true
+}
+
+// notice prints a line about a project, which it may quote.
+func notice(env Env, format string, args ...any) {
+	fmt.Fprintf(env.Err, "petrock: %s\n", terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
 // A target is the program that a command is handed over to.
@@ -87,7 +92,7 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 	program, err := operation.Program()
 	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok {
 		if found.Petrock != generators.Version {
-			fmt.Fprintf(env.Err, "petrock: %s has petrock %s, and petrock %s runs this command: %v\n", found.Name, found.Petrock, generators.Version, unavailable)
+			notice(env, "%s has petrock %s, and petrock %s runs this command: %v", found.Name, found.Petrock, generators.Version, unavailable)
 		}
 		return nil, nil
 	}
