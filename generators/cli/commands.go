@@ -278,7 +278,7 @@ func operations(ctx context.Context, env Env, c *common) []string {
 	var ids []string
 	for _, entry := range slices.Backward(history.Operations) {
 		if entry.UndoneBy == "" {
-			ids = append(ids, entry.ID+"\t"+entry.Title)
+			ids = append(ids, terminal.Line(entry.ID)+"\t"+terminal.Line(entry.Title))
 		}
 	}
 	return ids
@@ -360,7 +360,7 @@ func names(ctx context.Context, env Env, c *common, kind string) []string {
 	var all []string
 	for _, component := range listing.Components {
 		if string(component.Kind) == kind {
-			all = append(all, component.Name)
+			all = append(all, terminal.Line(component.Name))
 		}
 	}
 	return all
