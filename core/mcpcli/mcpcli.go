@@ -70,6 +70,9 @@ type Target interface {
 type Server struct {
 	Name string
 
+	// Prepare asks the user what must be asked before the server is connected to. nil asks nothing.
+	Prepare func(ctx context.Context) error
+
 	// Connect connects to it. A nil error comes with a client and with a function that ends both.
 	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
 
@@ -210,6 +213,11 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		}
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
+		if server.Prepare != nil {
+			if err := server.Prepare(ctx); err != nil {
+				return err
+			}
+		}
 		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: terminal.NewProgress(c.Err, c.flags.Verbose)}
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()

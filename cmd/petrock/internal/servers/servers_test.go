@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	switch kind {
 	case "":
-		os.Exit(m.Run())
+		os.Exit(runTests(m))
 	case "good":
 		if err := newServer(os.Args[1:]...).ServeStdio(context.Background(), os.Stdout); err != nil {
 			os.Exit(1)
@@ -52,6 +52,18 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no database")
 		os.Exit(3)
 	}
+}
+
+// runTests runs the tests with folders of their own for what petrock remembers.
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "servers")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	return m.Run()
 }
 
 // newServer has tools of these names, which echo their arguments; by default echo, fail and slow, and a resource and a prompt.
@@ -176,7 +188,7 @@ func TestWords(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			for _, format := range []string{"--text", "--json"} {
-				args := append([]string{strings.Fields(test.args)[0], format}, strings.Fields(test.args)[1:]...)
+				args := append([]string{strings.Fields(test.args)[0], format, "--yes"}, strings.Fields(test.args)[1:]...)
 				got := do(t.Context(), t, dir, args...)
 				if got.status != test.status || format == "--text" && !strings.Contains(got.out+got.err, test.says) {
 					t.Errorf("exit code %d, not %d, and it prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
@@ -197,7 +209,7 @@ func TestInterrupt(t *testing.T) {
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`}}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, cancel)
-	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose")
+	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose", "--yes")
 	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
 		t.Errorf("got %+v", got)
 	}
@@ -217,7 +229,8 @@ func TestServers(t *testing.T) {
 		says   string
 	}{
 		{"the only one", map[string]string{".mcp.json": one}, "call echo text=hi", 0, `{"text":"hi"}`},
-		{"above", map[string]string{"../.mcp.json": one}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"above", map[string]string{"../.mcp.json": one, "../petrock.json": `{"name": "good"}`}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"above the project", map[string]string{"../.mcp.json": one, "petrock.json": `{"name": "good"}`}, "call echo text=hi", 2, "ignored, because it is above"},
 		{"by name", map[string]string{".mcp.json": two}, "call other echo text=hi", 0, `{"text":"hi"}`},
 		{"by name, tools", map[string]string{".mcp.json": two}, "tools other", 0, `echo text=string`},
 		{"none is named", map[string]string{".mcp.json": two}, "call echo text=hi", 2, "good, other, unset, dies; a server is also a URL, or a command after --"},
@@ -247,7 +260,7 @@ func TestServers(t *testing.T) {
 			for name, text := range test.files {
 				write(t, dir, name, text)
 			}
-			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text")...)
+			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text", "--yes")...)
 			if got.status != test.status || !strings.Contains(got.out+got.err, test.says) {
 				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
 			}
@@ -302,7 +315,7 @@ func TestDoctor(t *testing.T) {
 	}, ", ")+`}}`)
 	write(t, dir, "crush.json", `{"mcp": {`+entry(t, "good", "good")+`, "off": {"type": "stdio", "command": "x", "disabled": true}}}`)
 	write(t, dir, ".cursor/mcp.json", `{"mcpServers": [`)
-	got := do(t.Context(), t, dir, "doctor", "--timeout", "2s")
+	got := do(t.Context(), t, dir, "doctor", "--timeout", "2s", "--yes")
 	var found struct {
 		OK       bool
 		Files    []string
@@ -356,11 +369,16 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// What can follow is completed, and nothing is said of what goes wrong.
+// What commands have learned is completed, and nothing is said of what goes wrong.
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`, `+entry(t, "dies", "dies")+`}}`)
 	write(t, dir, "petrock.json", `{"name": "good"}`)
+	for _, command := range []string{"tools", "resources", "prompts"} {
+		if got := do(t.Context(), t, dir, command, "good"); got.status != 0 {
+			t.Fatalf("%s says %+v", command, got)
+		}
+	}
 	for args, want := range map[string]string{
 		"tools |":                 "good dies",
 		"call |e":                 "echo",
