@@ -42,6 +42,11 @@ func TestMain(m *testing.M) {
 		if err := mcp.NewServer(mcp.Implementation{Name: "bare", Version: "1"}, mcp.Options{}).ServeStdio(context.Background(), os.Stdout); err != nil {
 			os.Exit(1)
 		}
+	case "hostile":
+		fmt.Fprintln(os.Stderr, hostile)
+		if err := newHostile().ServeStdio(context.Background(), os.Stdout); err != nil {
+			os.Exit(1)
+		}
 	case "garbage":
 		fmt.Println("Listening on port 3000 ...")
 		io.Copy(io.Discard, os.Stdin)
@@ -99,6 +104,42 @@ func newServer(tools ...string) *mcp.Server {
 		func(_ context.Context, a map[string]string) (*mcp.PromptResult, error) {
 			return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "Hello " + a["who"]}}}}, nil
 		}))
+	return s
+}
+
+// hostile has characters that a terminal must not get.
+const hostile = "h\x1b[2J\u202e\u009b31m\u200b\r\a"
+
+// newHostile says hostile wherever it can.
+func newHostile() *mcp.Server {
+	s := mcp.NewServer(mcp.Implementation{Name: "test" + hostile, Version: hostile}, mcp.Options{})
+	for name, handler := range map[string]mcp.ToolHandler{
+		"look": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			mcp.Progress(ctx, 1, 2, hostile)
+			return &mcp.ToolResult{Content: []mcp.Content{mcp.Text{Text: hostile}, mcp.ResourceLink{Resource: mcp.Resource{URI: "a://" + hostile, Name: hostile}}}}, nil
+		},
+		"fail": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { return nil, errors.New(hostile) },
+		"ask": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			form := json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","title":"` + "\u202e" + `"}}}`)
+			return mcp.TextResult("asked"), mcp.Ask(ctx, &mcp.Elicitation{Key: "a", Message: hostile, Schema: form})
+		},
+	} {
+		err := s.AddTool(mcp.Tool{Name: name, Description: hostile, InputSchema: json.RawMessage(`{"type":"object","properties":{"` + "\u202e" + `":{"type":"string"}}}`)}, handler)
+		if err != nil {
+			panic(err)
+		}
+	}
+	err := s.AddResource(mcp.Resource{URI: "note://1", Name: hostile, Description: hostile}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{Text: hostile}}, nil
+	})
+	if err == nil {
+		err = s.AddPrompt(mcp.Prompt{Name: "greet", Description: hostile}, func(context.Context, map[string]string) (*mcp.PromptResult, error) {
+			return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: hostile}}}}, nil
+		})
+	}
+	if err != nil {
+		panic(err)
+	}
 	return s
 }
 
