@@ -5,6 +5,7 @@ package servers
 import (
 	"cmp"
 	"context"
+	_ "embed" // for trust.md
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ server. Without either, it is the server of the project, or the only one in the 
 Before petrock starts a program that a project's file names, it shows it and asks, once for each content. Without a
 terminal it starts only a SERVER that is named, unless --yes is given. petrock help trust has the details.`
 
-// Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which call any MCP server.
+// Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which call any MCP server, and the topic trust.
 func Commands(env mcpcli.Env) []*cobra.Command {
 	env.Many, env.About = true, about
 	env.Examples = map[string][]string{
@@ -47,7 +48,18 @@ func Commands(env mcpcli.Env) []*cobra.Command {
 		"prompt":    {"prompt petrock add_feature feature='a list of books'"},
 	}
 	env.Target = func() mcpcli.Target { return &target{env: env} }
-	return append(mcpcli.Commands(env), newDoctor(env))
+	return append(mcpcli.Commands(env), newDoctor(env), newTrust())
+}
+
+//go:embed trust.md
+var trust string
+
+// newTrust is a topic of help.
+func newTrust() *cobra.Command {
+	return &cobra.Command{
+		Use: "trust", Short: "Read what petrock starts, and when it asks", Long: strings.TrimSpace(trust),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 }
 
 // A target finds the server that a command line names: by its name, its URL or its command.
