@@ -74,7 +74,8 @@ type Options struct {
 	// messages: it must return quickly, and not call the client.
 	Notification func(ctx context.Context, method string, params json.RawMessage)
 
-	// Listed receives each complete list that a method of the client asks for, see [Client.Entries].
+	// Listed receives each complete list that a method of the client asks for, see
+	// [Client.Entries].
 	Listed func(method string, entries []json.RawMessage)
 
 	MaxMessage       int          // the largest message to accept, in bytes; 0 means 64 MiB

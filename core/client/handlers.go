@@ -226,8 +226,8 @@ func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
 	return nil
 }
 
-// callLong calls a function for a notification. The function does not hold up other messages, as long
-// as not too many run.
+// callLong calls a function for a notification. The function does not hold up other messages, as
+// long as not too many run.
 func (c *Client) callLong(req *jsonrpc.Request, f func()) {
 	if c.hold(req) {
 		c.transport.MayTakeLong(req)

@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// hostileServer is a server in memory. answer returns the result of a request, or sends what it likes
-// and returns an empty string. answers receives what the client answers.
+// hostileServer is a server in memory. answer returns the result of a request, or sends what it
+// likes and returns an empty string. answers receives what the client answers.
 func hostileServer(t *testing.T, o client.Options, answer func(method string, say func(string)) string, answers func(string)) *client.Client {
 	t.Helper()
 	ours, theirs := jsonrpc.Pipe()

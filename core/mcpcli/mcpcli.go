@@ -76,8 +76,8 @@ type Server struct {
 	// Connect connects to it. A nil error comes with a client and with a function that ends both.
 	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
 
-	// Known returns what is known of the server without connecting to it, for completion, which never
-	// starts a program. A nil Known lets completion connect, to a server of this process.
+	// Known returns what is known of the server without connecting to it, for completion, which
+	// never starts a program. A nil Known lets completion connect, to a server of this process.
 	Known func() Lists
 
 	// Refuse says why a tool must not be called, or returns nil. A nil Refuse allows all tools.

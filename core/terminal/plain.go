@@ -65,8 +65,8 @@ func escape(text []byte) []byte {
 // maxIndented is the size of the largest JSON that is indented: deep JSON grows by it.
 const maxIndented = 1 << 20
 
-// PrintJSON prints a value as JSON, indented up to a size of 1 MiB. Characters that [Plain] does not
-// leave as they are become JSON escapes, so that the value is the same.
+// PrintJSON prints a value as JSON, indented up to a size of 1 MiB. Characters that [Plain] does
+// not leave as they are become JSON escapes, so that the value is the same.
 func PrintJSON(out io.Writer, value any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -76,8 +76,8 @@ func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.
 	}}, words, nil
 }
 
-// contractLists returns what the server of a project offers, as contract.json has it. It returns nil
-// if the file cannot be read.
+// contractLists returns what the server of a project offers, as contract.json has it. It returns
+// nil if the file cannot be read.
 func contractLists(root string) mcpcli.Lists {
 	text, err := os.ReadFile(filepath.Join(root, contract.File))
 	if err != nil {

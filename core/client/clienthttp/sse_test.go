@@ -97,7 +97,8 @@ type carrierFunc func(*http.Request) (*http.Response, error)
 
 func (f carrierFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// An endpoint at another host gets nothing, in whatever way it is written: credentials are sent there.
+// An endpoint at another host gets nothing, in whatever way it is written: credentials are sent
+// there.
 func TestSSEEndpointElsewhere(t *testing.T) {
 	for _, endpoint := range []string{
 		"http://evil.example/messages", "//evil.example/messages", "https://localhost/messages", "http://localhost:81/messages",

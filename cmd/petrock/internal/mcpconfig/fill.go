@@ -57,8 +57,8 @@ func fill(e *entryOf, w *world, wanted bool) *Server {
 	return f.server
 }
 
-// definition returns a hash of what the files say about a server. The values of variables are no part of it, except those of
-// envFile, which is a file of the project too.
+// definition returns a hash of what the files say about a server. The values of variables are no
+// part of it, except those of envFile, which is a file of the project too.
 func (f *filling) definition(value []byte) string {
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode([]any{f.source.client.name, f.source.folder, value, f.source.inputs, f.fileVars}) // a hash takes everything

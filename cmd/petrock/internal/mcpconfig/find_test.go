@@ -43,7 +43,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The search ends at the project, or at the home folder. Files above that, and files of other users, are ignored with a notice.
+// The search ends at the project, or at the home folder. Files above that, and files of other
+// users, are ignored with a notice.
 func TestFindIgnores(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -130,7 +131,8 @@ func TestOfUser(t *testing.T) {
 	}
 }
 
-// The definition changes with everything that the project's files say about a server, and with nothing else.
+// The definition changes with everything that the project's files say about a server, and with
+// nothing else.
 func TestDefinition(t *testing.T) {
 	dir := t.TempDir()
 	define := func(dir, text, vars, value string) string {

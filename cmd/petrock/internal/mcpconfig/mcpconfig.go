@@ -26,8 +26,8 @@
 // variable that is not set, and start the server with the text of the reference or with nothing in its place, this package calls it a
 // problem; in the files of Crush, which documents that it is the empty string, it is that.
 //
-// The files name programs to start, so whoever writes them decides what runs. [Find] therefore ignores files of other users,
-// and files above the project, and [Server.OfUser] says whether only the user can have written a file.
+// The files name programs to start. [Find] therefore ignores files of other users, and files above
+// the project, and [Server.OfUser] says whether only the user can have written a file.
 package mcpconfig
 
 import (
@@ -156,7 +156,7 @@ type Server struct {
 	Kind    Kind     // "" if that is what is wrong with it
 
 	OfUser     bool     // the file is in the home folder, and only the user can write it
-	Definition string   // a hash of the folder and of all that the files say about the server; equal for the same content
+	Definition string   // a hash of the folder and of all that the files say about the server
 	Written    []string // the command and its arguments, or the URL, as the file has them
 	HasVars    bool     // variables are filled in
 
@@ -304,12 +304,14 @@ var ErrNone = errors.New("no file with MCP servers")
 // errForeign is why a file is ignored.
 var errForeign = errors.New("ignored, because it belongs to another user; to use it, name it with --config")
 
-// Find reads the configuration files for dir: those of the nearest folder, dir or one above it, that has any with the key of
-// its client in it. If there is none, the error is [ErrNone]. What is wrong in a file is in [Config.Problems], and no error.
+// Find reads the configuration files for dir: those of the nearest folder, dir or one above it,
+// that has any with the key of its client in it. If there is none, the error is [ErrNone]. What is
+// wrong in a file is in [Config.Problems], and no error.
 //
-// The search ends with the folder of the project, which has a petrock.json, or with the home folder, whichever is nearer. Outside of
-// both it ends with the root of the git repository, or else with dir. Files above that are ignored, and so are files of other
-// users; [Config.Ignored] and the error name them.
+// The search ends with the folder of the project, which has a petrock.json, or with the home
+// folder, whichever is nearer. Outside of both it ends with the root of the git repository, or else
+// with dir. Files above that are ignored, and so are files of other users; [Config.Ignored] and the
+// error name them.
 //
 // ~/.cursor/mcp.json is what Cursor has for all projects, and not for the home folder as one.
 func Find(dir string, o Options) (*Config, error) {
@@ -420,8 +422,8 @@ func fileNames() string {
 
 // Read reads one configuration file. Whose it is tells its name, as in a project, or for any other name its key: mcpServers is
 // that of Claude Code, mcp that of Crush, servers that of VS Code. The folder of the project is the one that it is in, or the one
-// above, for .cursor/mcp.json and .vscode/mcp.json. It may belong to another user. The error of a file that cannot be used is
-// a [*Problem].
+// above, for .cursor/mcp.json and .vscode/mcp.json. It may belong to another user. The error of a
+// file that cannot be used is a [*Problem].
 func Read(file string, o Options) (*Config, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

@@ -35,8 +35,9 @@ type rawEntry struct {
 	value []byte // JSON
 }
 
-// readSource reads a file. There may be a source and a problem: then the problem is not in the way of the servers. The problem is
-// errForeign if isOwn does not accept the file, or the link that leads to it. isOwn may be nil.
+// readSource reads a file. If it returns a source and a problem, the servers can be used. The
+// problem is errForeign if isOwn does not accept the file, or the link that leads to it. isOwn may
+// be nil.
 func readSource(file, absolute string, isOwn func(fs.FileInfo) bool) (*source, *Problem) {
 	text, info, err := readFile(file)
 	if err == nil && isOwn != nil {

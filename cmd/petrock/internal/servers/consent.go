@@ -17,8 +17,8 @@ import (
 )
 
 // consent returns nil if a server may be started, or called. It asks about a server of a project's
-// file if that is a program, or a URL that gets values of variables, once for each content. Without a
-// terminal it requires that the command line names the server, or --yes.
+// file if that is a program, or a URL that gets values of variables, once for each content. Without
+// a terminal it requires that the command line names the server, or --yes.
 func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) error {
 	if s.File == "" || s.OfUser || s.Err != nil || s.Kind != mcpconfig.Stdio && !s.HasVars || t.yes || isAllowed(s.Definition) {
 		return nil

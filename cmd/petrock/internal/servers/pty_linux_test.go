@@ -39,7 +39,8 @@ func openTerminal(t *testing.T) (user, program *os.File) {
 	return user, program
 }
 
-// doOnTerminal runs a command line on a terminal, types answers, and returns what the terminal shows.
+// doOnTerminal runs a command line on a terminal, types answers, and returns what the terminal
+// shows.
 func doOnTerminal(t *testing.T, dir, answers string, args ...string) (status int, shown string) {
 	t.Helper()
 	user, program := openTerminal(t)

@@ -36,7 +36,8 @@ server. Without either, it is the server of the project, or the only one in the 
 Before petrock starts a program that a project's file names, it shows it and asks, once for each content. Without a
 terminal it starts only a SERVER that is named, unless --yes is given. petrock help trust has the details.`
 
-// Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which call any MCP server, and the topic trust.
+// Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which
+// call any MCP server, and the topic trust.
 func Commands(env mcpcli.Env) []*cobra.Command {
 	env.Many, env.About = true, about
 	env.Examples = map[string][]string{
@@ -131,8 +132,8 @@ func (t *target) folder() string {
 	return filepath.Join(t.env.Dir, t.dir)
 }
 
-// configuration reads the configuration files. The error is [mcpconfig.ErrNone] if there are none. It asks the user for input, and
-// says which files are ignored, unless it is only looking.
+// configuration reads the configuration files. The error is [mcpconfig.ErrNone] if there are none.
+// It asks the user for input, and says which files are ignored, unless it is only looking.
 func (t *target) configuration(onlyLooking bool) (*mcpconfig.Config, error) {
 	var with mcpconfig.Options
 	if !onlyLooking {
@@ -314,7 +315,8 @@ func namesServer(shape mcpcli.Shape, words []string) bool {
 	return (isURL(words[0]) || !isArgument(words[0])) && !isArgument(words[1])
 }
 
-// find returns the server that a command line means, and the remaining words. See configuration for onlyLooking.
+// find returns the server that a command line means, and the remaining words. See configuration for
+// onlyLooking.
 func (t *target) find(words []string, dash int, shape mcpcli.Shape, onlyLooking bool) (*mcpconfig.Server, []string, error) {
 	if dash >= 0 {
 		command := words[dash:]

@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 )
 
-// newProject returns a folder in a project whose .mcp.json names a program. ran reports whether the program
-// was started since the last call.
+// newProject returns a folder in a project whose .mcp.json names a program. ran reports whether the
+// program was started since the last call.
 func newProject(t *testing.T) (dir string, ran func() bool) {
 	t.Helper()
 	root := t.TempDir()
@@ -41,7 +41,8 @@ func TestCompletionIsQuiet(t *testing.T) {
 	}
 }
 
-// Without a terminal, a program of a project's file is started only if its server is named, or with --yes.
+// Without a terminal, a program of a project's file is started only if its server is named, or with
+// --yes.
 func TestUnattended(t *testing.T) {
 	dir, ran := newProject(t)
 	for _, test := range []struct {
