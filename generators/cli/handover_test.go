@@ -131,13 +131,18 @@ func TestNoExecHandsNothingOver(t *testing.T) {
 		if to, err := findTarget(newProjectRoot(installed), words, installed); err == nil && to != nil {
 			handed++
 		}
-		for _, spelling := range []string{
+		for i, spelling := range []string{
 			"--no-exec", "--no-exec=true", "--no-exec=1", "--no-exec=T", "--no-exec=TRUE", "--no-exec=", "--no-exec=perhaps", "-no-exec", "-no-exec=true", "--no-exec --json",
 			"--no-exec=false --no-exec", "--no-exec --no-exec=false", "--unknown --no-exec", "--unknown=x --no-exec", "x --no-exec y", "--json --no-exec=t", "--dir . --no-exec", "-- --no-exec",
 		} {
 			flags := strings.Fields(spelling)
-			for _, args := range [][]string{slices.Concat(words, flags), slices.Concat(flags, words), slices.Concat(words[:1], flags, words[1:])} {
-				for _, env := range []Env{installed, projects} {
+			envs := []Env{installed, projects}
+			places := [][]string{slices.Concat(words, flags), slices.Concat(flags, words), slices.Concat(words[:1], flags, words[1:])}
+			if i > 1 { // one place for each of the others, in turn
+				envs, places = envs[:1], places[i%3:][:1]
+			}
+			for _, args := range places {
+				for _, env := range envs {
 					if to, err := findTarget(newProjectRoot(env), args, env); err != nil || to != nil {
 						t.Errorf("%q, installed %t, is handed over: %+v, %v", args, env.Installed, to, err)
 					}
