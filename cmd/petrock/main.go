@@ -37,7 +37,8 @@ doctor checks it. These need no project.
 
 In a project, petrock generate adds tools, resources, prompts and features, and petrock undo reverts
 that. The project's own petrock runs these commands, at the version that the project was made with.
-If it does not build, or if PETROCK_HANDOVER=off is set, this petrock runs them.`,
+If it does not build, with --no-exec, or if PETROCK_HANDOVER=off is set, this petrock runs them.
+petrock help trust says what petrock starts, and when it asks.`,
 		Example: `  petrock new hello
   cd hello
   petrock generate tool send_mail to 'subject "What it is about"'

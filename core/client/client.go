@@ -31,7 +31,12 @@ import (
 // Options configure a [Client]. The zero value calls tools, and answers no questions of the server.
 //
 // Notifications are delivered one after another, in the order in which they arrive. A function that
-// takes long does not hold up the next notification. All functions may call the client.
+// takes long does not hold up the next notification, unless a hundred functions run already. All
+// functions may call the client.
+//
+// A server that sends more than the client is willing to keep gets an error, or the request fails
+// with one. Both name the limit: 64 MiB and a million JSON values in a message, 100,000 entries,
+// 32 MiB and 1000 pages in a list, a hundred requests of the server at a time.
 type Options struct {
 	Info     mcp.Implementation // name and version of the client
 	Revision mcp.Revision       // the only revision to accept; "" is the newest that the server knows
@@ -69,8 +74,13 @@ type Options struct {
 	// messages: it must return quickly, and not call the client.
 	Notification func(ctx context.Context, method string, params json.RawMessage)
 
-	MaxMessage int          // the largest message to accept, in bytes; 0 means 64 MiB
-	Logger     *slog.Logger // for problems that no error reports; nil discards them
+	// Listed receives each complete list that a method of the client asks for, see
+	// [Client.Entries].
+	Listed func(method string, entries []json.RawMessage)
+
+	MaxMessage       int          // the largest message to accept, in bytes; 0 means 64 MiB
+	MaxNotifications int          // more of them end the connection; 0 means no limit
+	Logger           *slog.Logger // for problems that no error reports; nil discards them
 }
 
 // A LogMessage is a log message of a server.
@@ -97,10 +107,14 @@ type Client struct {
 
 	session  atomic.Pointer[session]
 	echoes   atomic.Bool            // the server has sent back a request of ours
+	notified atomic.Int64           // notifications, if they are limited
+	tooMany  atomic.Bool            // there were more
 	renewing chan struct{}          // a lock for renew
 	identity func() ([]byte, error) // members of _meta in the stateless era
 
 	mu         sync.Mutex
+	held       int                 // messages of the server that are being handled
+	heldBytes  int                 // of their params
 	inProgress map[string]*request // requests that want progress, by token
 	lastToken  int64               // the last progress token
 	subscribed map[string]bool     // URIs of resources
@@ -188,7 +202,7 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 		}
 	}
 	c.transport = t
-	c.conn = jsonrpc.NewConn(stream, jsonrpc.Options{Handle: c.handle, Grace: -1, Logger: c.o.Logger, OnInvalid: onInvalid})
+	c.conn = jsonrpc.NewConn(stream, jsonrpc.Options{Handle: c.handle, Grace: -1, MaxInFlight: maxHeld, Logger: c.o.Logger, OnInvalid: onInvalid})
 	err := t.Open(ctx, Link{Client: c, Conn: c.conn, Options: c.o, Life: c.life})
 	if err != nil {
 		err = &ConnectionError{t.Explain(err)}
@@ -217,8 +231,11 @@ func (c *Client) wrapError(err error) error {
 	if _, ok := errors.AsType[*argumentsError](err); ok {
 		return err
 	}
-	if c.echoes.Load() {
+	switch {
+	case c.echoes.Load():
 		err = errors.New("not an MCP server: it sends back every request")
+	case c.tooMany.Load():
+		err = limitf("it sent more than %d notifications", c.o.MaxNotifications)
 	}
 	return &ConnectionError{c.transport.Explain(err)}
 }

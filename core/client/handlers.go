@@ -141,13 +141,23 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	case "initialize", "server/discover":
 		c.echoes.Store(true)
 	}
+	defer c.release(req)
+	if !c.hold(req) {
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "%d requests or %d bytes wait for an answer, which is the limit", maxHeld, c.o.MaxMessage)
+	}
+	if err := checkValues(req.Method, req.Params); err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%v", err)
+	}
 	req.Release()
 	return c.answer(ctx, req.Method, req.Params)
 }
 
-// handleNotification handles a notification. It calls MayTakeLong before the functions of [Options],
-// except Notification, so that they do not hold up other messages.
+// handleNotification handles a notification.
 func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) error {
+	c.countNotification()
+	if err := checkValues(req.Method, req.Params); err != nil {
+		return err
+	}
 	if c.o.Notification != nil {
 		c.o.Notification(ctx, req.Method, req.Params)
 	}
@@ -184,8 +194,7 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
 	call := func(f func(context.Context)) {
 		if f != nil {
-			c.transport.MayTakeLong(req)
-			f(ctx)
+			c.callLong(req, func() { f(ctx) })
 		}
 	}
 	switch req.Method {
@@ -215,6 +224,16 @@ func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
 		}
 	}
 	return nil
+}
+
+// callLong calls a function for a notification. The function does not hold up other messages, as
+// long as not too many run.
+func (c *Client) callLong(req *jsonrpc.Request, f func()) {
+	if c.hold(req) {
+		c.transport.MayTakeLong(req)
+	}
+	defer c.release(req)
+	f()
 }
 
 // addProgress returns a new progress token for a request.
@@ -249,8 +268,7 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	}
 	c.mu.Unlock()
 	if r != nil { // else the request is over
-		c.transport.MayTakeLong(req)
-		r.progress(p.Progress)
+		c.callLong(req, func() { r.progress(p.Progress) })
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (e *NotFoundError) Error() string {
 	if len(e.Available) == 0 {
 		return fmt.Sprintf("the server has no %s %q; it has none", e.Kind, short(e.Name))
 	}
-	return fmt.Sprintf("the server has no %s %q; it has %s", e.Kind, short(e.Name), strings.Join(e.Available, ", "))
+	return fmt.Sprintf("the server has no %s %q; it has %s", e.Kind, short(e.Name), strictjson.Clip(strings.Join(e.Available, ", "), 4<<10))
 }
 
 // Resources lists all resources.
@@ -172,9 +172,6 @@ func listAll[T any](ctx context.Context, c *Client, method, field, capability st
 	return all, nil
 }
 
-// maxPages is the limit for lists that never end.
-const maxPages = 1000
-
 // Entries lists all entries of a list as the server sends them. method is that of the list, such as
 // tools/list; field is where a result has the entries, such as tools. It returns nil if the server does
 // not declare the capability.
@@ -182,7 +179,7 @@ func (c *Client) Entries(ctx context.Context, method, field, capability string) 
 	if !c.Capabilities().Has(capability) {
 		return nil, nil
 	}
-	all := []json.RawMessage{}
+	all, size := []json.RawMessage{}, 0
 	r := &request{method: method}
 	for range maxPages {
 		raw, err := c.do(ctx, r, nil)
@@ -192,24 +189,32 @@ func (c *Client) Entries(ctx context.Context, method, field, capability string) 
 		if err != nil {
 			return nil, err
 		}
-		var page map[string]json.RawMessage
-		if err := decodeResult(method, raw, &page); err != nil {
-			return nil, err
+		if size += len(raw); size > maxList {
+			return nil, &ConnectionError{limitf("%s has more than %d bytes", method, maxList)}
 		}
-		if strictjson.First(page[field]) != '[' {
+		page := strictjson.Member(raw, field)
+		if strictjson.First(page) != '[' {
 			return nil, &ConnectionError{fmt.Errorf("the result of %s has no list %s", method, field)}
 		}
-		var entries []json.RawMessage
-		if err := decodeResult(method, page[field], &entries); err != nil {
+		err = strictjson.Elements(page, func(entry []byte) error {
+			if len(all) == maxEntries {
+				return &ConnectionError{limitf("%s has more than %d entries", method, maxEntries)}
+			}
+			all = append(all, entry)
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
-		all = append(all, entries...)
-		cursor, more := page["nextCursor"]
-		if !more || strictjson.First(cursor) == 'n' {
+		cursor := strictjson.Member(raw, "nextCursor")
+		if cursor == nil || strictjson.First(cursor) == 'n' {
+			if c.o.Listed != nil {
+				c.o.Listed(method, all)
+			}
 			return all, nil
 		}
 		r = &request{method: method}
 		r.setParam("cursor", cursor)
 	}
-	return nil, &ConnectionError{fmt.Errorf("%s does not end after %d pages", method, maxPages)}
+	return nil, &ConnectionError{limitf("%s has more than %d pages", method, maxPages)}
 }

@@ -209,6 +209,9 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	if err != nil && !id.IsZero() {
 		c.cancel(ctx, s, r, id, err)
 	}
+	if err == nil {
+		err = checkValues("the result of "+r.method, raw)
+	}
 	return raw, err
 }
 

@@ -1,7 +1,6 @@
 package mcpcli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -16,7 +15,7 @@ import (
 
 func asking(in string) (*Asker, *bytes.Buffer) {
 	var out bytes.Buffer
-	return &Asker{bufio.NewReader(strings.NewReader(in)), &out, &terminal.Progress{}}, &out
+	return newAsker(strings.NewReader(in), &out, &terminal.Progress{}), &out
 }
 
 // A form is filled in line by line; what is wrong is asked for again, and nothing means the default.
@@ -41,6 +40,21 @@ func TestForm(t *testing.T) {
 		if string(e.Action) != test.action || string(e.Content) != test.content || !strings.Contains(out.String(), test.says) || strings.Contains(out.String(), "\x1b") {
 			t.Errorf("%q: %s %s, and it says\n%s", test.in, e.Action, e.Content, out)
 		}
+	}
+}
+
+// Nothing that a server says in a question reaches the terminal unescaped.
+func TestQuestionsAreEscaped(t *testing.T) {
+	a, out := asking("y\nx\ny\n")
+	form := strings.ReplaceAll(`{"type":"object","properties":{"nX":{"type":"strX","title":"tX","default":"dX","enum":["eX","x"],"enumNames":["gX","x"]}},"required":["nX"]}`, "X", "\u202e\u009b")
+	if err := a.form(t.Context(), &mcp.Elicitation{Message: "m\u202e" + strings.Repeat("long", 10_000), Schema: json.RawMessage(form)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.visit(t.Context(), &mcp.URLElicitation{Message: "m\u202e", URL: "http://x\u202e"}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.ContainsAny(text, "\u202e\u009b") || strings.Count(text, `\u202e`) < 7 || len(text) > 2*maxMessage {
+		t.Errorf("it says %q", text)
 	}
 }
 
@@ -73,7 +87,7 @@ func TestVisit(t *testing.T) {
 	silent, _ := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := &Asker{bufio.NewReader(silent), io.Discard, &terminal.Progress{}}
+	a := newAsker(silent, io.Discard, &terminal.Progress{})
 	if err := a.visit(ctx, &mcp.URLElicitation{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted, it says %v", err)
 	}

@@ -350,7 +350,7 @@ func newPrompt(env Env) *cobra.Command {
 	return cmd
 }
 
-func listPrompts(ctx context.Context, c *client.Client) ([]mcp.Prompt, error) {
+func listPrompts(ctx context.Context, c catalog) ([]mcp.Prompt, error) {
 	entries, err := c.Entries(ctx, "prompts/list", "prompts", "prompts")
 	return decode[mcp.Prompt](entries), err
 }

@@ -206,9 +206,9 @@ func TestCall(t *testing.T) {
 		{"echo|text=x|--timeout|soon", "", 2, "", "--timeout"},
 		{"echo|text=x|--json", "", 2, "", "leave one of them out"},
 
-		{"fail", "", 1, "", "no such luck[31m\n"},
+		{"fail", "", 1, "", `no such luck\u001b[31m` + "\n"},
 		{"refused", "", 2, "", "refused is refused"},
-		{"refuse", "", 1, "", "the server answers: not [2Jthat\n"},
+		{"refuse", "", 1, "", `the server answers: not \u001b[2Jthat` + "\n"},
 		{"slow|--timeout|300ms", "", 3, "", "300ms"},
 	} {
 		t.Run(test.args, func(t *testing.T) {

@@ -3,6 +3,7 @@ package mcpcli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -19,10 +20,26 @@ const completionLimit = 2 * time.Second
 
 // A suggestion returns what the word that begins with prefix may become. words are those before it,
 // beginning with the name.
-type suggestion func(ctx context.Context, c *client.Client, words []string, prefix string) []string
+type suggestion func(ctx context.Context, c catalog, words []string, prefix string) []string
 
-// completer completes the words of a command: servers, and what suggest finds on the server. Errors
-// yield no suggestions.
+// A catalog is where completion finds what a server offers: a [*client.Client] or [Lists].
+type catalog interface {
+	Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error)
+	CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error)
+}
+
+// Entries returns the entries of a list.
+func (l Lists) Entries(_ context.Context, method, _, _ string) ([]json.RawMessage, error) {
+	return l[method], nil
+}
+
+// CompletePrompt returns nothing: only a server knows values.
+func (l Lists) CompletePrompt(context.Context, string, string, string, map[string]string) ([]string, error) {
+	return nil, nil
+}
+
+// completer completes the words of a command: servers, and what suggest finds of the server. Errors
+// yield no suggestions. Words with characters that a terminal must not get are left out.
 func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		var all []string
@@ -34,10 +51,15 @@ func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 		}
 		directive := cobra.ShellCompDirectiveNoFileComp
 		var kept []string
-		for _, word := range all {
-			if strings.HasPrefix(word, prefix) && !strings.ContainsAny(word, "\n\r") {
-				kept = append(kept, terminal.Plain(word))
+		for _, suggested := range all {
+			word, about, _ := strings.Cut(suggested, "\t")
+			if !strings.HasPrefix(word, prefix) || terminal.Line(word) != word {
+				continue
 			}
+			if about = terminal.Line(about); about != "" {
+				word = cobra.CompletionWithDesc(word, about)
+			}
+			kept = append(kept, word)
 		}
 		if len(kept) > 0 && strings.HasSuffix(kept[0], "=") {
 			directive |= cobra.ShellCompDirectiveNoSpace
@@ -62,6 +84,9 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 		return nil
 	}
 	rest = rest[:len(rest)-1]
+	if server.Known != nil {
+		return suggest(ctx, server.Known(), rest, prefix)
+	}
 	found := make(chan []string, 1)
 	go func() {
 		defer close(found)
@@ -80,13 +105,13 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 	}
 }
 
-func completeCall(ctx context.Context, c *client.Client, words []string, prefix string) []string {
-	tools, err := c.Tools(ctx)
+func completeCall(ctx context.Context, c catalog, words []string, prefix string) []string {
+	entries, err := c.Entries(ctx, "tools/list", "tools", "tools")
 	if err != nil {
 		return nil
 	}
 	var all []string
-	for _, t := range tools {
+	for _, t := range decode[mcp.Tool](entries) {
 		if len(words) == 0 {
 			all = append(all, cobra.CompletionWithDesc(t.Name, terminal.Line(t.Description)))
 		} else if t.Name == words[0] {
@@ -138,7 +163,7 @@ func (p *property) suggestValues() []string {
 	return all
 }
 
-func completeRead(ctx context.Context, c *client.Client, words []string, _ string) []string {
+func completeRead(ctx context.Context, c catalog, words []string, _ string) []string {
 	if len(words) > 0 {
 		return nil
 	}
@@ -153,7 +178,7 @@ func completeRead(ctx context.Context, c *client.Client, words []string, _ strin
 	return all
 }
 
-func completePrompt(ctx context.Context, c *client.Client, words []string, prefix string) []string {
+func completePrompt(ctx context.Context, c catalog, words []string, prefix string) []string {
 	prompts, err := listPrompts(ctx, c)
 	if err != nil {
 		return nil
@@ -169,7 +194,7 @@ func completePrompt(ctx context.Context, c *client.Client, words []string, prefi
 	return all
 }
 
-func promptValues(ctx context.Context, c *client.Client, p mcp.Prompt, given []string, prefix string) []string {
+func promptValues(ctx context.Context, c catalog, p mcp.Prompt, given []string, prefix string) []string {
 	name, begun, valued := strings.Cut(prefix, "=")
 	var all []string
 	if valued {

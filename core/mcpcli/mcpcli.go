@@ -4,9 +4,9 @@
 //
 // [Strict] makes any command line refuse unknown commands and arguments.
 //
-// Output is text on a terminal, and JSON anywhere else or with --json. Control characters in text
-// from a server never reach the terminal, and files that a server sends are never written outside
-// the output folder.
+// Output is text on a terminal, and JSON anywhere else or with --json. Control characters and
+// invisible characters of a server never reach the terminal: they are escaped, in JSON too. Files
+// that a server sends are never written outside the output folder.
 //
 // The exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not
 // reached.
@@ -14,6 +14,7 @@ package mcpcli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -69,12 +70,22 @@ type Target interface {
 type Server struct {
 	Name string
 
+	// Prepare asks the user what must be asked before the server is connected to. nil asks nothing.
+	Prepare func(ctx context.Context) error
+
 	// Connect connects to it. A nil error comes with a client and with a function that ends both.
 	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
+
+	// Known returns what is known of the server without connecting to it, for completion, which
+	// never starts a program. A nil Known lets completion connect, to a server of this process.
+	Known func() Lists
 
 	// Refuse says why a tool must not be called, or returns nil. A nil Refuse allows all tools.
 	Refuse func(tool string) error
 }
+
+// Lists are the entries that a server lists, as it sends them, by method, such as tools/list.
+type Lists map[string][]json.RawMessage
 
 func (s *Server) refuse(tool string) error {
 	if s.Refuse == nil {
@@ -202,6 +213,11 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		}
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
+		if server.Prepare != nil {
+			if err := server.Prepare(ctx); err != nil {
+				return err
+			}
+		}
 		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: terminal.NewProgress(c.Err, c.flags.Verbose)}
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
@@ -256,7 +272,7 @@ type Fault struct {
 }
 
 // Report calls do, and prints its error as JSON if JSON is printed and the error has not been
-// printed. Control characters in the error are removed, because it may quote a server.
+// printed. The error is shown as by [terminal.Plain], because it may quote a server.
 func Report(env Env, flags *Flags, do func() error) error {
 	err := do()
 	if err != nil && terminal.Plain(err.Error()) != err.Error() {
@@ -271,7 +287,7 @@ func Report(env Env, flags *Flags, do func() error) error {
 	return &terminal.ReportedError{Err: err}
 }
 
-// A plainError is an error whose text has no control characters.
+// A plainError is an error whose text is safe to print.
 type plainError struct{ err error }
 
 func (e *plainError) Error() string { return terminal.Plain(e.err.Error()) }

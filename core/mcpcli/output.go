@@ -1,7 +1,6 @@
 package mcpcli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ func NewPrinter(env Env, flags *Flags) *Printer {
 	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), dir: env.Dir, base: "output"}
 }
 
-// Text prints a text with a line break at the end. On a terminal it leaves out control characters.
+// Text prints a text with a line break at the end, on a terminal as [terminal.Plain] shows it.
 func (p *Printer) Text(text string) error {
 	if p.toTerminal {
 		text = terminal.Plain(text)
@@ -91,11 +90,7 @@ func (p *Printer) resource(c mcp.ResourceContents) error {
 }
 
 func (p *Printer) structured(raw json.RawMessage) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, raw, "", "  "); err != nil {
-		return p.Text(string(raw))
-	}
-	return p.Text(b.String())
+	return p.Text(string(terminal.IndentJSON(raw)))
 }
 
 func (p *Printer) file(name, mimeType string, data []byte) error {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ import (
 // An Asker asks the user at a terminal.
 type Asker struct {
 	in       *bufio.Reader
-	out      io.Writer
+	out      *terminal.PlainWriter
 	progress *terminal.Progress // is hidden while a question is asked
 }
 
@@ -30,20 +31,27 @@ func NewAsker(env Env, progress *terminal.Progress) *Asker {
 	if !terminal.IsTerminal(env.In) || !terminal.IsTerminal(env.Err) {
 		return nil
 	}
-	return &Asker{bufio.NewReader(env.In), env.Err, progress}
+	return newAsker(env.In, env.Err, progress)
 }
+
+func newAsker(in io.Reader, out io.Writer, progress *terminal.Progress) *Asker {
+	return &Asker{bufio.NewReader(in), terminal.NewPlainWriter(out, math.MaxInt), progress}
+}
+
+// maxMessage limits how much of a message of the server is shown, in bytes.
+const maxMessage = 10 << 10
 
 func suggested(text string) string {
 	if text == "" {
 		return ""
 	}
-	return " [" + terminal.Plain(text) + "]"
+	return " [" + text + "]"
 }
 
 // Line asks a question, and returns the line that the user types. fallback is shown as the default,
 // and returned for an empty line.
 func (a *Asker) Line(ctx context.Context, question, fallback string) (string, error) {
-	text, err := a.line(ctx, terminal.Plain(question)+suggested(fallback)+": ")
+	text, err := a.line(ctx, question+suggested(fallback)+": ")
 	return cmp.Or(text, fallback), err
 }
 
@@ -93,7 +101,7 @@ func (a *Asker) consent(ctx context.Context, question string) (mcp.Action, error
 
 func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
 	a.progress.End()
-	fmt.Fprintf(a.out, "The server asks you to open a page: %s\n  %s\n", terminal.Plain(e.Message), terminal.Plain(e.URL))
+	fmt.Fprintf(a.out, "The server asks you to open a page: %s\n  %s\n", strictjson.Clip(e.Message, maxMessage), strictjson.Clip(e.URL, maxMessage))
 	var err error
 	e.Action, err = a.consent(ctx, "Look at where it leads. Have you opened it?")
 	return err
@@ -101,7 +109,7 @@ func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
 
 func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
 	a.progress.End()
-	fmt.Fprintf(a.out, "The server asks: %s\n", terminal.Plain(e.Message))
+	fmt.Fprintf(a.out, "The server asks: %s\n", strictjson.Clip(e.Message, maxMessage))
 	in := readInput(e.Schema)
 	var err error
 	if e.Action, err = a.consent(ctx, question(len(in.properties))); err != nil || e.Action != mcp.ActionAccept {
@@ -128,7 +136,7 @@ func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
 // field asks for one field until the answer is valid. It returns nil if the field is left out.
 func (a *Asker) field(ctx context.Context, p *property, form json.RawMessage) (json.RawMessage, error) {
 	a.choices(p)
-	question := terminal.Plain(p.name)
+	question := p.name
 	if about := cmp.Or(terminal.Line(p.description), terminal.Line(p.title)); about != "" {
 		question += ", " + about
 	}
@@ -153,7 +161,7 @@ func (a *Asker) field(ctx context.Context, p *property, form json.RawMessage) (j
 		if err == nil {
 			return value, nil
 		}
-		fmt.Fprintf(a.out, "  %s\n", terminal.Plain(err.Error()))
+		fmt.Fprintf(a.out, "  %v\n", err)
 	}
 }
 

@@ -3,15 +3,12 @@
 package terminal
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 )
 
 // Exit codes.
@@ -69,31 +66,6 @@ func ExitCode(err error) int {
 	return ExitFailure
 }
 
-// Plain returns text without control characters other than line breaks and tabs, so that it cannot
-// change the state of a terminal.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) {
-			return r
-		}
-		return -1
-	}, text)
-}
-
-// Line returns the first line of a text, without control characters.
-func Line(text string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(Plain(text)), "\n")
-	return strings.TrimSpace(first)
-}
-
-// PrintJSON prints a value as indented JSON.
-func PrintJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
-
 // IsTerminal reports whether stream is an [os.File] that is a terminal. The null device is not.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
@@ -126,11 +98,12 @@ func NewProgress(out io.Writer, quiet bool) *Progress {
 	return &Progress{out: out}
 }
 
-// Begin ends the current step and shows the next one.
+// Begin ends the current step and shows the next one, see [Line].
 func (p *Progress) Begin(what string) {
 	if p.out == nil {
 		return
 	}
+	what = Line(what)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()

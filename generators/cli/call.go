@@ -2,9 +2,14 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +19,7 @@ import (
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/contract"
 )
 
 // CallEnv returns the world around the commands that call MCP servers, without their target.
@@ -52,10 +58,11 @@ func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.
 	if err != nil {
 		return nil, nil, err
 	}
-	return &mcpcli.Server{Name: found.Name, Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
+	known := func() mcpcli.Lists { return contractLists(found.Root) }
+	return &mcpcli.Server{Name: found.Name, Known: known, Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 		var stderr io.Writer
 		if t.common.Verbose {
-			stderr = t.env.Err
+			stderr = terminal.NewPlainWriter(t.env.Err, math.MaxInt)
 		}
 		if o.ConnectTimeout == 0 {
 			o.ConnectTimeout = o.Timeout
@@ -67,4 +74,24 @@ func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.
 		}
 		return c, func() error { c.Close(); return nil }, nil
 	}}, words, nil
+}
+
+// contractLists returns what the server of a project offers, as contract.json has it. It returns
+// nil if the file cannot be read.
+func contractLists(root string) mcpcli.Lists {
+	text, err := os.ReadFile(filepath.Join(root, contract.File))
+	if err != nil {
+		return nil
+	}
+	c, err := contract.Parse(text)
+	if err != nil {
+		return nil
+	}
+	lists := mcpcli.Lists{}
+	for method, entries := range map[string]map[string]json.RawMessage{"tools/list": c.Tools, "resources/list": c.Resources, "prompts/list": c.Prompts} {
+		for _, name := range slices.Sorted(maps.Keys(entries)) {
+			lists[method] = append(lists[method], entries[name])
+		}
+	}
+	return lists
 }

@@ -205,7 +205,7 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 	if said := (*terminal.ReportedError)(nil); asJSON && !errors.As(err, &said) {
 		terminal.PrintJSON(env.Out, engine.FaultOf(err))
 	}
-	fmt.Fprintf(env.Err, "%s: %v\n", program, err)
+	fmt.Fprintf(env.Err, "%s: %s\n", program, terminal.Plain(err.Error())) // it may quote a project
 	if status == terminal.ExitUsage {
 		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", command)
 	}

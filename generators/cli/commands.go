@@ -279,7 +279,7 @@ func operations(ctx context.Context, e *engine.Engine) (ids []string) {
 	}
 	for _, entry := range slices.Backward(history.Operations) {
 		if entry.UndoneBy == "" {
-			ids = append(ids, entry.ID+"\t"+entry.Title)
+			ids = append(ids, terminal.Line(entry.ID)+"\t"+terminal.Line(entry.Title))
 		}
 	}
 	return ids
@@ -356,7 +356,7 @@ func names(ctx context.Context, e *engine.Engine, kind string) (all []string) {
 	}
 	for _, component := range listing.Components {
 		if string(component.Kind) == kind {
-			all = append(all, component.Name)
+			all = append(all, terminal.Line(component.Name))
 		}
 	}
 	return all

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +19,24 @@ import (
 // projectCommand is the annotation of commands that work on a project.
 const projectCommand = "petrock.project"
 
-// markProject marks commands that work on a project, which an installed petrock hands over.
+// markProject marks commands that work on a project, which an installed petrock hands over unless
+// --no-exec is given.
 func markProject(commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
 		cmd.Annotations = map[string]string{projectCommand: ""}
+		if cmd.Flags().Lookup("no-exec") == nil {
+			cmd.Flags().Bool("no-exec", false, "run no code of the project, its own petrock included")
+		}
 	}
 	return commands
+}
+
+// forbidsExec reports whether an argument is --no-exec, in any spelling that does not say false. It
+// need not be a flag of the command, or stand where flags do: whoever writes it wants no code run.
+func forbidsExec(arg string) bool {
+	name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	no, err := strconv.ParseBool(value)
+	return strings.HasPrefix(arg, "-") && name == "no-exec" && (!hasValue || err != nil || no)
 }
 
 // handOver runs a command in the program that [handover.Operation] names, and returns its exit
@@ -45,14 +60,19 @@ func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) 
 	executable, err := handover.Build(ctx, to.project.Root, to.program)
 	progress.End()
 	if err != nil {
-		fmt.Fprintf(env.Err, "petrock: %s cannot be built, %s: %v\n", what, otherwise, err)
+		notice(env, "%s cannot be built, %s: %v", what, otherwise, err)
 		return 0, false
 	}
 	if status, err = terminal.Exec(env.Out, executable, args...); err != nil {
-		fmt.Fprintf(env.Err, "petrock: %s cannot be run, %s: %v\n", what, otherwise, err)
+		notice(env, "%s cannot be run, %s: %v", what, otherwise, err)
 		return 0, false
 	}
 	return status, true
+}
+
+// notice prints a line about a project, which it may quote.
+func notice(env Env, format string, args ...any) {
+	fmt.Fprintf(env.Err, "petrock: %s\n", terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
 // A target is the program that a command is handed over to.
@@ -82,12 +102,12 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 	}
 	// generate itself runs if the kind is missing, or none of petrock's. A plan may be of any kind.
 	anyKind := cmd.Name() == "generate" || cmd.Name() == "apply"
-	noExec, _ := cmd.Flags().GetBool("no-exec")
+	noExec := slices.ContainsFunc(args, forbidsExec)
 	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: anyKind && len(env.Own) == 0, NoExec: noExec}
 	program, err := operation.Program()
 	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok {
 		if found.Petrock != generators.Version {
-			fmt.Fprintf(env.Err, "petrock: %s has petrock %s, and petrock %s runs this command: %v\n", found.Name, found.Petrock, generators.Version, unavailable)
+			notice(env, "%s has petrock %s, and petrock %s runs this command: %v", found.Name, found.Petrock, generators.Version, unavailable)
 		}
 		return nil, nil
 	}

@@ -4,8 +4,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/gen"
@@ -93,5 +96,61 @@ func TestFindTarget(t *testing.T) {
 		if value == "off" && said.String() != notice {
 			t.Errorf("with PETROCK_HANDOVER=off it says %q, want %q", said.String(), notice)
 		}
+	}
+}
+
+// With --no-exec no command is handed over, wherever and however it is spelled.
+func TestNoExecHandsNothingOver(t *testing.T) {
+	t.Setenv("PETROCK_HANDOVER", "")
+	dir := t.TempDir()
+	for _, folder := range []string{handover.Petrock, handover.Generators} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "petrock.json"), []byte(`{"name":"p"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	installed, projects := Env{Installed: true, Err: io.Discard, Dir: dir}, Env{Err: io.Discard, Dir: dir}
+	var commands []string
+	var collect func(prefix string, all []*cobra.Command)
+	collect = func(prefix string, all []*cobra.Command) {
+		for _, cmd := range all {
+			commands = append(commands, prefix+cmd.Name())
+			for _, alias := range cmd.Aliases {
+				commands = append(commands, prefix+alias)
+			}
+			collect(prefix+cmd.Name()+" ", cmd.Commands())
+		}
+	}
+	collect("", newProjectRoot(installed).Commands())
+	commands = append(commands, "generate handler", "generate version x/y --rename a=b", "__complete generate", "help generate", "nonsense")
+	handed := 0
+	for _, command := range commands {
+		words := strings.Fields(command)
+		if to, err := findTarget(newProjectRoot(installed), words, installed); err == nil && to != nil {
+			handed++
+		}
+		for i, spelling := range []string{
+			"--no-exec", "--no-exec=true", "--no-exec=1", "--no-exec=T", "--no-exec=TRUE", "--no-exec=", "--no-exec=perhaps", "-no-exec", "-no-exec=true", "--no-exec --json",
+			"--no-exec=false --no-exec", "--no-exec --no-exec=false", "--unknown --no-exec", "--unknown=x --no-exec", "x --no-exec y", "--json --no-exec=t", "--dir . --no-exec", "-- --no-exec",
+		} {
+			flags := strings.Fields(spelling)
+			envs := []Env{installed, projects}
+			places := [][]string{slices.Concat(words, flags), slices.Concat(flags, words), slices.Concat(words[:1], flags, words[1:])}
+			if i > 1 { // one place for each of the others, in turn
+				envs, places = envs[:1], places[i%3:][:1]
+			}
+			for _, args := range places {
+				for _, env := range envs {
+					if to, err := findTarget(newProjectRoot(env), args, env); err != nil || to != nil {
+						t.Errorf("%q, installed %t, is handed over: %+v, %v", args, env.Installed, to, err)
+					}
+				}
+			}
+		}
+	}
+	if handed < 10 {
+		t.Errorf("without --no-exec only %d of %q are handed over", handed, commands)
 	}
 }

@@ -83,6 +83,8 @@ type httpTransport struct {
 	session   *client.Session                 // that was begun last; nil while connecting
 	endStream context.CancelFunc              // ends the stream of the session; nil if there is none
 	headers   map[string][]mcp.HeaderArgument // by tool
+
+	unanswered, unansweredBytes int // requests of the server, see reserve
 }
 
 func newHTTPTransport(server Server, u *url.URL) *httpTransport {

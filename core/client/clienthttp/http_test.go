@@ -249,6 +249,23 @@ func TestHTTPClientRedirects(t *testing.T) {
 	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: elsewhere}, client.Options{}); err == nil || !strings.Contains(err.Error(), "redirect to "+url) {
 		t.Errorf("to another server: %v", err)
 	}
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		reached := false
+		other := serveWith(t, fixture.New(t, mcp.Options{}), func(http.ResponseWriter, *http.Request) bool {
+			reached = true
+			return false
+		})
+		from := serveWith(t, fixture.New(t, mcp.Options{}), func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, other+"/mcp", status)
+			return true
+		})
+		for _, sse := range []bool{false, true} {
+			server := clienthttp.Server{URL: from, SSE: sse, Header: http.Header{"X-Api-Token": {"secret"}}}
+			if _, err := clienthttp.Dial(t.Context(), server, client.Options{}); err == nil || reached {
+				t.Errorf("status %d, with SSE %t: %v, and the other server was reached: %t", status, sse, err, reached)
+			}
+		}
+	}
 }
 
 // Headers repeat arguments once the tool is known. A tool that breaks the rules for x-mcp-header is ignored.

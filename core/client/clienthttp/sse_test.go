@@ -2,9 +2,12 @@ package clienthttp_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -93,3 +96,76 @@ func TestSSEOpens(t *testing.T) {
 type carrierFunc func(*http.Request) (*http.Response, error)
 
 func (f carrierFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// An endpoint at another host gets nothing, in whatever way it is written: credentials are sent
+// there.
+func TestSSEEndpointElsewhere(t *testing.T) {
+	for _, endpoint := range []string{
+		"http://evil.example/messages", "//evil.example/messages", "https://localhost/messages", "http://localhost:81/messages",
+		"http://localhost@evil.example/", "http://localhost.evil.example/", "HTTP://EVIL.example", `\\evil.example\messages`, "http:evil", "://", "file:///etc/passwd",
+	} {
+		var hosts []string
+		carrier := carrierFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host != "localhost" || r.URL.Scheme != "http" {
+				hosts = append(hosts, r.URL.String())
+			}
+			if r.Method == http.MethodPost {
+				return nil, errors.New("enough")
+			}
+			body := io.NopCloser(strings.NewReader("event: endpoint\ndata: " + endpoint + "\n\n"))
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
+		})
+		server := clienthttp.Server{URL: "http://localhost/sse", SSE: true, HTTP: &http.Client{Transport: carrier}, Header: http.Header{"X-Api-Token": {"secret"}}}
+		if _, err := clienthttp.Dial(t.Context(), server, client.Options{ConnectTimeout: time.Second}); err == nil || len(hosts) > 0 {
+			t.Errorf("%s: %v, and these were called: %s", endpoint, err, hosts)
+		}
+	}
+}
+
+// Requests of the server that it takes no answers to are limited. The error names the limit.
+func TestUnansweredRequests(t *testing.T) {
+	for _, sse := range []bool{false, true} {
+		stop := make(chan struct{})
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			_ = json.Unmarshal(body, &m)
+			flood := func() {
+				for i := range 1000 {
+					fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n\n", i)
+				}
+				w.(http.Flusher).Flush()
+				<-stop
+			}
+			switch {
+			case r.Method == http.MethodGet && sse:
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, "event: endpoint\ndata: /messages\n\n")
+				flood()
+			case m.Method == "tools/call":
+				w.Header().Set("Content-Type", "text/event-stream")
+				flood()
+			case m.Method == "" && m.ID != nil: // an answer
+				<-stop
+			case m.Method == "initialize":
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"floods","version":"1"}}}`, m.ID)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		}))
+		c, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL, SSE: sse}, client.Options{Handshake: true, Revision: mcp.Revision20250618})
+		if err == nil {
+			_, err = c.CallTool(t.Context(), "floods", nil)
+			c.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "too many unanswered requests: more than 100") {
+			t.Errorf("with SSE %t: %v", sse, err)
+		}
+		close(stop)
+		web.Close()
+	}
+}

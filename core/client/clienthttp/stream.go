@@ -50,7 +50,7 @@ func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http
 		switch {
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
-		case e.lastEventID == "" || e.session.IsStateless():
+		case e.lastEventID == "" || e.session.IsStateless() || errors.Is(err, errUnanswered):
 			if errors.Is(err, io.EOF) {
 				err = errors.New("the stream ended before the response")
 			}
@@ -99,22 +99,55 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
 			return m, nil
 		}
-		e.h.receive(ctx, m, outlet{h: e.h, post: func(ctx context.Context, msg []byte) error {
+		if err := e.h.receive(ctx, m, len(event.data), outlet{h: e.h, post: func(ctx context.Context, msg []byte) error {
 			return e.h.postOneWay(ctx, e.session, "", msg)
-		}})
+		}}); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// maxUnanswered is how many requests of the server may be in progress until their answers are sent.
+const maxUnanswered = 100
+
+// errUnanswered says that the server sends more requests than it takes answers.
+var errUnanswered = errors.New("the server exceeds a limit of this client: too many unanswered requests")
+
+// reserve counts a request of the server and its size. It fails beyond the limits.
+func (h *httpTransport) reserve(size int) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.unanswered == maxUnanswered || h.unansweredBytes+size > h.Options.MaxMessage {
+		return fmt.Errorf("%w: more than %d, or more than %d bytes", errUnanswered, maxUnanswered, h.Options.MaxMessage)
+	}
+	h.unanswered++
+	h.unansweredBytes += size
+	return nil
+}
+
+func (h *httpTransport) unreserve(size int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unanswered--
+	h.unansweredBytes -= size
 }
 
 // receive handles a message that came over HTTP. Requests of the server run concurrently and end
 // with ctx. Notifications are handled in order. A function of client.Options that takes longer than
 // deliveryTimeout is overtaken, because it may wait for a later message. The client's own part, such
-// as an acknowledgement, is never overtaken.
-func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, out outlet) {
+// as an acknowledgement, is never overtaken. The error is [errUnanswered].
+func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size int, out outlet) error {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		h.Options.Logger.Warn("the server sent an invalid message", "error", m.Fault())
 	case m.IsRequest() || m.IsBatch():
-		go h.Conn.Receive(ctx, m, out)
+		if err := h.reserve(size); err != nil {
+			return err
+		}
+		go func() {
+			defer h.unreserve(size)
+			h.Conn.Receive(ctx, m, out)
+		}()
 	case m.IsResponse():
 		h.Conn.Receive(ctx, m, out)
 	default:
@@ -126,7 +159,7 @@ func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, out out
 		}()
 		select {
 		case <-handled:
-			return
+			return nil
 		case <-out.mayTakeLong:
 		}
 		timer := time.NewTimer(deliveryTimeout)
@@ -136,6 +169,7 @@ func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, out out
 		case <-timer.C:
 		}
 	}
+	return nil
 }
 
 // resume reopens a stream after its last event.
@@ -356,6 +390,11 @@ func (t *sseTransport) read(ctx context.Context, resp *http.Response, events *ev
 	defer resp.Body.Close()
 	for {
 		event, err := events.next()
+		if err == nil && len(event.data) > 0 && event.name == "message" {
+			m := new(jsonrpc.Message)
+			m.Parse(event.data)
+			err = t.receive(ctx, m, len(event.data), outlet{h: t.httpTransport, post: t.postOneWay})
+		}
 		if err != nil {
 			t.mu.Lock()
 			t.err = fmt.Errorf("the stream ended: %w", err)
@@ -363,12 +402,6 @@ func (t *sseTransport) read(ctx context.Context, resp *http.Response, events *ev
 			t.Conn.Abandon()
 			return
 		}
-		if len(event.data) == 0 || event.name != "message" {
-			continue
-		}
-		m := new(jsonrpc.Message)
-		m.Parse(event.data)
-		t.receive(ctx, m, outlet{h: t.httpTransport, post: t.postOneWay})
 	}
 }
 

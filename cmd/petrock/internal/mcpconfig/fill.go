@@ -1,6 +1,9 @@
 package mcpconfig
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,13 +26,14 @@ type filling struct {
 	world    *world
 	expand   expander
 	problems []error
-	length   int // of all texts
+	length   int               // of all texts
+	fileVars map[string]string // of the file of variables
 }
 
 // fill makes a server of what a file says. A disabled one gets its variables filled in if it is wanted alone.
 func fill(e *entryOf, w *world, wanted bool) *Server {
 	f := &filling{
-		server: &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows)},
+		server: &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows), OfUser: e.source.private && w.isHome(e.source.folder), HasVars: bytes.ContainsRune(e.value, '$')},
 		source: e.source,
 		world:  w,
 		expand: e.source.client.expander(e.source, w),
@@ -45,11 +49,20 @@ func fill(e *entryOf, w *world, wanted bool) *Server {
 			f.address()
 		}
 	}
+	f.server.Definition = f.definition(e.value)
 	f.server.Err = errors.Join(f.problems...)
 	if len(f.problems) == 1 {
 		f.server.Err = f.problems[0]
 	}
 	return f.server
+}
+
+// definition returns a hash of what the files say about a server. The values of variables are no
+// part of it, except those of envFile, which is a file of the project too.
+func (f *filling) definition(value []byte) string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode([]any{f.source.client.name, f.source.folder, value, f.source.inputs, f.fileVars}) // a hash takes everything
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // wrong adds a problem.
@@ -90,6 +103,7 @@ func (f *filling) path(field strictjson.Path, text string, free bool) (string, b
 
 // program fills in what a program needs to be started.
 func (f *filling) program() {
+	f.server.Written = append([]string{f.entry.Command}, f.entry.Args...)
 	f.server.Dir = f.source.folder
 	if f.entry.Cwd != "" {
 		if dir, ok := f.path("cwd", f.entry.Cwd, false); ok {
@@ -130,6 +144,7 @@ func (f *filling) environment() {
 			if err != nil {
 				f.wrong("envFile", err)
 			}
+			f.fileVars = vars
 			maps.Copy(env, vars)
 		}
 	}
@@ -176,7 +191,7 @@ func (f *filling) pathList(env map[string]string, name string) string {
 
 // readDotenv reads a file of variables. Its error does not name the file, which may have got its name from a variable.
 func readDotenv(file string) (map[string]string, error) {
-	text, err := readFile(file)
+	text, _, err := readFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the file: %w; a relative path is seen from the folder of the project", err)
 	}
@@ -185,6 +200,7 @@ func readDotenv(file string) (map[string]string, error) {
 
 // address fills in where a server is, and what it is sent with each request.
 func (f *filling) address() {
+	f.server.Written = []string{f.entry.URL}
 	if text, ok := f.text("url", f.entry.URL, false); ok {
 		if at, err := url.Parse(text); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 			f.wrong("url", errors.New("it is no address; write one that begins with http:// or https://"))

@@ -1,9 +1,12 @@
 package mcpconfig_test
 
 import (
+	"cmp"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,23 +21,148 @@ func TestFind(t *testing.T) {
 	write(t, filepath.Join(root, ".mcp.json"), `{"mcpServers": {"far": {"command": "x"}}}`)
 	write(t, filepath.Join(deep, "crush.json"), `{"options": {}}`)
 	write(t, filepath.Join(deep, ".vscode"), "a file, and no folder")
-	config, err := mcpconfig.Find(deep, mcpconfig.Options{})
+	home := mcpconfig.Options{Home: root}
+	config, err := mcpconfig.Find(deep, home)
 	if err != nil || config.Dir != root || !slices.Equal(config.Names(), []string{"far"}) || len(config.Problems) > 0 {
 		t.Fatalf("%+v, %v", config, err)
 	}
 	write(t, filepath.Join(root, "a", ".cursor", "mcp.json"), `{"mcpServers": {"near": {"command": "${workspaceFolder}/x"}}}`)
-	config, err = mcpconfig.Find(deep, mcpconfig.Options{})
+	config, err = mcpconfig.Find(deep, home)
 	if err != nil || !slices.Equal(config.Names(), []string{"near"}) {
 		t.Fatalf("%+v, %v", config, err)
 	}
 	if s, err := config.Server("near"); err != nil || s.Command != filepath.Join(root, "a", "x") || s.Dir != filepath.Join(root, "a") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if config, err = mcpconfig.Find(deep, mcpconfig.Options{Home: filepath.Join(root, "a")}); err != nil || config.Dir != root {
-		t.Errorf("~/.cursor/mcp.json is of a project: %+v, %v", config, err)
-	}
-	if s, err := config.Server("near"); s != nil || !errors.Is(err, mcpconfig.ErrUnknown) || !strings.Contains(err.Error(), "there are: far") {
+	if s, err := config.Server("far"); s != nil || !errors.Is(err, mcpconfig.ErrUnknown) || !strings.Contains(err.Error(), "there are: near") {
 		t.Errorf("%v, %v", s, err)
+	}
+	config, err = mcpconfig.Find(deep, mcpconfig.Options{Home: filepath.Join(root, "a")})
+	if !errors.Is(err, mcpconfig.ErrNone) || !strings.Contains(err.Error(), filepath.Join(root, ".mcp.json")+": ignored") {
+		t.Errorf("~/.cursor/mcp.json is of a project, or the search goes above the home folder: %+v, %v", config, err)
+	}
+}
+
+// The search ends at the project, or at the home folder. Files above that, and files of other
+// users, are ignored with a notice.
+func TestFindIgnores(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		files   string // that exist, from the root
+		home    string
+		foreign string // what another user owns
+		found   string // "" for nothing
+		ignored string
+	}{
+		{"project", "a/petrock.json .mcp.json", "", "", "", ".mcp.json: ignored, because it is above"},
+		{"project and its file", "a/petrock.json a/.mcp.json", "", "", "a/.mcp.json", ""},
+		{"project in the home folder", "a/petrock.json .mcp.json", ".", "", "", ".mcp.json: ignored, because it is above"},
+		{"home folder in a project", "petrock.json .mcp.json", "a", "", "", ".mcp.json: ignored, because it is above"},
+		{"above the home folder", ".vscode/mcp.json", "a", "", "", "mcp.json: ignored, because it is above"},
+		{"below the home folder", "a/.mcp.json", ".", "", "a/.mcp.json", ""},
+		{"a repository below the home folder", "a/b/.git a/.mcp.json", ".", "", "a/.mcp.json", ""},
+		{"a repository elsewhere", "a/.git a/.mcp.json", "", "", "a/.mcp.json", ""},
+		{"above a repository elsewhere", "a/.git .mcp.json", "", "", "", ".mcp.json: ignored, because it is above"},
+		{"elsewhere", "a/.mcp.json", "", "", "", ".mcp.json: ignored, because it is above"},
+		{"elsewhere, here", "a/b/.mcp.json", "", "", "a/b/.mcp.json", ""},
+		{"of another user", "a/b/.mcp.json", "", "a/b/.mcp.json", "", ".mcp.json: ignored, because it belongs to another user"},
+		{"one of another user", "a/b/.mcp.json a/b/crush.json", "", "a/b/.mcp.json", "a/b/crush.json", ".mcp.json: ignored, because it belongs to another user"},
+		{"a nearer one of another user", "a/b/.mcp.json a/.mcp.json", ".", "a/b/.mcp.json", "a/.mcp.json", ".mcp.json: ignored, because it belongs to another user"},
+		{"a project of another user", "petrock.json .mcp.json", "", "petrock.json", "", ".mcp.json: ignored, because it is above"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := t.TempDir()
+			deep := filepath.Join(root, "a", "b")
+			write(t, filepath.Join(deep, "x"), "")
+			for name := range strings.FieldsSeq(test.files) {
+				key := map[string]string{"crush.json": "mcp", "mcp.json": "servers"}[filepath.Base(name)]
+				write(t, filepath.Join(root, filepath.FromSlash(name)), `{"`+cmp.Or(key, "mcpServers")+`": {"s": {"type": "stdio", "command": "c"}}}`)
+			}
+			o := mcpconfig.Options{Home: filepath.Join(root, "nowhere")}
+			if test.home != "" {
+				o.Home = filepath.Join(root, test.home)
+			}
+			if test.foreign != "" {
+				foreign, err := os.Stat(filepath.Join(root, test.foreign))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.IsOwn = func(info fs.FileInfo) bool { return !os.SameFile(info, foreign) }
+			}
+			config, err := mcpconfig.Find(deep, o)
+			said := ""
+			switch {
+			case err != nil && test.found == "" && errors.Is(err, mcpconfig.ErrNone):
+				said = err.Error()
+			case err != nil || !slices.Equal(config.Files, []string{filepath.Join(root, test.found)}):
+				t.Fatalf("%+v, %v", config, err)
+			default:
+				for _, p := range config.Ignored {
+					said += p.Error()
+				}
+			}
+			if !strings.Contains(said, test.ignored) || test.ignored == "" && strings.Contains(said, "ignored") {
+				t.Errorf("it says %q", said)
+			}
+		})
+	}
+}
+
+// A file in the home folder that only the user can write is the user's.
+func TestOfUser(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".mcp.json")
+	write(t, file, `{"mcpServers": {"s": {"command": "c"}}}`)
+	for _, test := range []struct {
+		home string
+		mode os.FileMode
+		want bool
+	}{{home, 0o600, true}, {home, 0o644, true}, {home, 0o666, runtime.GOOS == "windows"}, {t.TempDir(), 0o600, false}} {
+		if err := os.Chmod(file, test.mode); err != nil {
+			t.Fatal(err)
+		}
+		config, err := mcpconfig.Read(file, mcpconfig.Options{Home: test.home})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := config.Server("s"); err != nil || s.OfUser != test.want {
+			t.Errorf("with mode %o: %+v, %v", test.mode, s, err)
+		}
+	}
+}
+
+// The definition changes with everything that the project's files say about a server, and with
+// nothing else.
+func TestDefinition(t *testing.T) {
+	dir := t.TempDir()
+	define := func(dir, text, vars, value string) string {
+		write(t, filepath.Join(dir, "vars"), vars)
+		file := filepath.Join(dir, ".vscode", "mcp.json")
+		write(t, file, text)
+		config, err := mcpconfig.Read(file, mcpconfig.Options{Getenv: in(map[string]string{"X": value})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := config.Server("s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Definition
+	}
+	const text = `{"inputs": [{"id": "i", "type": "promptString", "default": "d"}], "servers": {"s": {"command": "c", "args": ["${env:X}", "${input:i}"], "envFile": "vars"}}}`
+	first := define(dir, text, "A=1\n", "one")
+	if again := define(dir, text+" // another comment", "A=1\n", "two"); again != first {
+		t.Error("the value of a variable, or a comment, changes the definition")
+	}
+	for name, other := range map[string]string{
+		"command": define(dir, strings.Replace(text, `"c"`, `"d"`, 1), "A=1\n", "one"),
+		"input":   define(dir, strings.Replace(text, `"default": "d"`, `"default": "e"`, 1), "A=1\n", "one"),
+		"envFile": define(dir, text, "A=1\nLD_PRELOAD=x\n", "one"),
+		"folder":  define(t.TempDir(), text, "A=1\n", "one"),
+	} {
+		if other == first {
+			t.Errorf("another %s leads to the same definition", name)
+		}
 	}
 }
 

@@ -26,22 +26,27 @@
 // variable that is not set, and start the server with the text of the reference or with nothing in its place, this package calls it a
 // problem; in the files of Crush, which documents that it is the empty string, it is that.
 //
-// The files name programs to start. Whoever may write them decides what runs, in the folders above as well.
+// The files name programs to start. [Find] therefore ignores files of other users, and files above
+// the project, and [Server.OfUser] says whether only the user can have written a file.
 package mcpconfig
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/userfile"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -50,6 +55,7 @@ type Config struct {
 	Dir      string     // the folder of the project, absolute
 	Files    []string   // that were found, in the order in which they count
 	Problems []*Problem // of files as a whole; those of servers are in [Server.Err]
+	Ignored  []*Problem // files that [Find] does not read, and why
 
 	world   *world
 	entries []*entryOf
@@ -124,7 +130,7 @@ func (c *Config) unknown(name string) error {
 		err = fmt.Errorf("%w; there are: %s", err, strings.Join(names, ", "))
 	}
 	var all []error
-	for _, p := range c.Problems {
+	for _, p := range slices.Concat(c.Problems, c.Ignored) {
 		all = append(all, p)
 	}
 	return errors.Join(append(all, err)...)
@@ -148,6 +154,11 @@ type Server struct {
 	File    string   // that names it
 	Shadows []string // other files that name it too, and do not count
 	Kind    Kind     // "" if that is what is wrong with it
+
+	OfUser     bool     // the file is in the home folder, and only the user can write it
+	Definition string   // a hash of the folder and of all that the files say about the server
+	Written    []string // the command and its arguments, or the URL, as the file has them
+	HasVars    bool     // variables are filled in
 
 	// Of Stdio. A command with a slash in it is an absolute path; one without is looked for in the PATH.
 	Command string
@@ -177,6 +188,9 @@ type Options struct {
 
 	// Home is the home folder of the user. "" is [os.UserHomeDir].
 	Home string
+
+	// IsOwn reports whether a file belongs to the user. nil compares its owner.
+	IsOwn func(fs.FileInfo) bool
 
 	// Input asks for an input of .vscode/mcp.json. It is called for a server that is wanted, once for each input of a file, unless
 	// the environment has the input (see [Input.Variable]). What it returns is taken as it is. Its error is the problem of the servers
@@ -210,6 +224,25 @@ func (w *world) home() (string, error) {
 		return "", errors.New("the home folder is not known; set HOME, or USERPROFILE on Windows")
 	}
 	return home, nil
+}
+
+// isOwn reports whether a file belongs to the user.
+func (w *world) isOwn(info fs.FileInfo) bool {
+	if w.IsOwn != nil {
+		return w.IsOwn(info)
+	}
+	return userfile.IsOwn(info)
+}
+
+// isHome reports whether a folder is the home folder.
+func (w *world) isHome(folder string) bool {
+	home, err := w.home()
+	if err != nil {
+		return false
+	}
+	one, err := os.Stat(home)
+	other, otherErr := os.Stat(folder)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
 // A Problem is something wrong in a configuration file, with the way out. Values of variables are no part of its text.
@@ -268,9 +301,17 @@ func bare(err error) error {
 // ErrNone says that there is no configuration file in a folder or above it.
 var ErrNone = errors.New("no file with MCP servers")
 
-// Find reads the configuration files of the project that dir is in: those of the nearest folder, dir or one above it, that
-// has any with the key of its client in it. If there is none, the error is [ErrNone]. What is wrong in a file is in [Config.Problems], and
-// no error.
+// errForeign is why a file is ignored.
+var errForeign = errors.New("ignored, because it belongs to another user; to use it, name it with --config")
+
+// Find reads the configuration files for dir: those of the nearest folder, dir or one above it,
+// that has any with the key of its client in it. If there is none, the error is [ErrNone]. What is
+// wrong in a file is in [Config.Problems], and no error.
+//
+// The search ends with the folder of the project, which has a petrock.json, or with the home
+// folder, whichever is nearer. Outside of both it ends with the root of the git repository, or else
+// with dir. Files above that are ignored, and so are files of other users; [Config.Ignored] and the
+// error name them.
 //
 // ~/.cursor/mcp.json is what Cursor has for all projects, and not for the home folder as one.
 func Find(dir string, o Options) (*Config, error) {
@@ -279,28 +320,79 @@ func Find(dir string, o Options) (*Config, error) {
 		return nil, err
 	}
 	w := newWorld(o)
-	home, _ := w.home() // where it is not known, nothing is left out
+	last := w.lastFolder(start)
+	var ignored []*Problem
 	for folder := start; ; folder = filepath.Dir(folder) {
-		if c := findIn(folder, home, w); c != nil {
+		c := findIn(folder, w)
+		ignored = append(ignored, c.Ignored...)
+		if c.Ignored = ignored; len(c.Files) > 0 {
 			return c, nil
 		}
+		if folder == last {
+			break
+		}
+	}
+	where := start
+	if last != start {
+		where += " or a folder above it, up to " + last
+	}
+	all := []error{fmt.Errorf("%w in %s; they stand in %s", ErrNone, where, fileNames())}
+	for _, p := range append(ignored, above(last)...) {
+		all = append(all, p)
+	}
+	return nil, errors.Join(all...)
+}
+
+// lastFolder returns the folder at which a search that begins at start ends.
+func (w *world) lastFolder(start string) string {
+	repository := ""
+	for folder := start; ; folder = filepath.Dir(folder) {
+		switch {
+		case w.has(folder, project.FileName), w.isHome(folder):
+			return folder
+		case repository == "" && w.has(folder, ".git"):
+			repository = folder
+		}
 		if folder == filepath.Dir(folder) {
-			return nil, fmt.Errorf("%w in %s or a folder above it; they stand in %s", ErrNone, start, fileNames())
+			return cmp.Or(repository, start)
 		}
 	}
 }
 
-// findIn reads the files of one folder. It returns nil if there is none.
-func findIn(folder, home string, w *world) *Config {
+// has reports whether a folder has a file or folder that belongs to the user.
+func (w *world) has(folder, name string) bool {
+	info, err := os.Lstat(filepath.Join(folder, name))
+	return err == nil && w.isOwn(info)
+}
+
+// above returns the files above a folder that an unlimited search would find first.
+func above(last string) (ignored []*Problem) {
+	for folder := last; folder != filepath.Dir(folder) && ignored == nil; {
+		folder = filepath.Dir(folder)
+		for _, client := range clients() {
+			file := filepath.Join(folder, filepath.FromSlash(client.file))
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+				ignored = append(ignored, &Problem{File: file, Err: fmt.Errorf("ignored, because it is above %s; to use it, name it with --config", last)})
+			}
+		}
+	}
+	return ignored
+}
+
+// findIn reads the files of one folder.
+func findIn(folder string, w *world) *Config {
 	c := &Config{Dir: folder, world: w}
 	for _, client := range clients() {
-		if client.file == cursor().file && filepath.Clean(home) == folder {
+		if client.file == cursor().file && w.isHome(folder) {
 			continue
 		}
 		file := filepath.Join(folder, filepath.FromSlash(client.file))
-		s, problem := readSource(file, file)
+		s, problem := readSource(file, file, w.isOwn)
 		switch {
 		case problem != nil && absent(problem.Err):
+			continue
+		case problem != nil && errors.Is(problem, errForeign):
+			c.Ignored = append(c.Ignored, problem)
 			continue
 		case problem != nil:
 			c.Problems = append(c.Problems, problem)
@@ -309,9 +401,6 @@ func findIn(folder, home string, w *world) *Config {
 		}
 		c.Files = append(c.Files, file)
 		c.add(s)
-	}
-	if len(c.Files) == 0 {
-		return nil
 	}
 	return c
 }
@@ -333,13 +422,14 @@ func fileNames() string {
 
 // Read reads one configuration file. Whose it is tells its name, as in a project, or for any other name its key: mcpServers is
 // that of Claude Code, mcp that of Crush, servers that of VS Code. The folder of the project is the one that it is in, or the one
-// above, for .cursor/mcp.json and .vscode/mcp.json. The error of a file that cannot be used is a [*Problem].
+// above, for .cursor/mcp.json and .vscode/mcp.json. It may belong to another user. The error of a
+// file that cannot be used is a [*Problem].
 func Read(file string, o Options) (*Config, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
 	}
-	s, problem := readSource(file, absolute)
+	s, problem := readSource(file, absolute, nil)
 	if problem != nil && (s == nil || len(s.entries) == 0) {
 		return nil, problem
 	}

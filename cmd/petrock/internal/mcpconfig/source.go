@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/userfile"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -24,6 +26,7 @@ type source struct {
 	has     bool // the key of the client
 	entries []rawEntry
 	inputs  []byte // JSON, or nil
+	private bool   // only the user can write the file
 }
 
 // A rawEntry is a server as it stands in a file.
@@ -32,13 +35,21 @@ type rawEntry struct {
 	value []byte // JSON
 }
 
-// readSource reads a file. There may be a source and a problem: then the problem is not in the way of the servers.
-func readSource(file, absolute string) (*source, *Problem) {
-	text, err := readFile(file)
+// readSource reads a file. If it returns a source and a problem, the servers can be used. The
+// problem is errForeign if isOwn does not accept the file, or the link that leads to it. isOwn may
+// be nil.
+func readSource(file, absolute string, isOwn func(fs.FileInfo) bool) (*source, *Problem) {
+	text, info, err := readFile(file)
+	if err == nil && isOwn != nil {
+		link, linkErr := os.Lstat(file)
+		if err = linkErr; err == nil && (!isOwn(info) || !isOwn(link)) {
+			err = errForeign
+		}
+	}
 	if err != nil {
 		return nil, &Problem{File: file, Err: err}
 	}
-	s := &source{file: file}
+	s := &source{file: file, private: userfile.IsPrivate(info)}
 	known := false
 	if s.client, s.folder, known = clientOf(absolute); !known {
 		keys, err := topKeys(blankComments(text))
@@ -108,27 +119,30 @@ func topKeys(text []byte) ([]string, error) {
 }
 
 // readFile returns what is in a file of a size to be expected. Its error does not name the file.
-func readFile(file string) ([]byte, error) {
+func readFile(file string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, bare(err)
+		return nil, nil, bare(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
+		return nil, nil, errors.New("it is not a file")
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, bare(err)
+		return nil, nil, bare(err)
 	}
 	defer f.Close()
+	if info, err = f.Stat(); err != nil { // it may be another one by now
+		return nil, nil, bare(err)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, bare(err)
+		return nil, nil, bare(err)
 	}
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("it is longer than %d bytes", maxFile)
+		return nil, nil, fmt.Errorf("it is longer than %d bytes", maxFile)
 	}
-	return text, nil
+	return text, info, nil
 }
 
 // An entry is what a file says about a server, before variables are filled in.

@@ -39,7 +39,7 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return terminal.Usagef("--all lists all servers; leave out %s, or --all", args[0])
 	}
-	config, err := t.configuration(t.input())
+	config, err := t.configuration(false)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,16 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	asJSON, printer := t.common.PrintsJSON(t.env.Out), mcpcli.NewPrinter(t.env, t.common)
 	object := map[string]any{}
 	var silent []string
-	for offer := range t.offers(ctx, config.Servers()) {
+	servers := config.Servers()
+	for _, s := range servers {
+		if s.Disabled {
+			continue
+		}
+		if err := t.consent(ctx, s, false); err != nil {
+			s.Err = err
+		}
+	}
+	for offer := range t.offers(ctx, servers) {
 		name := terminal.Plain(offer.server)
 		switch {
 		case offer.err != nil:

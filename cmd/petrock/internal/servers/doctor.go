@@ -61,6 +61,14 @@ Exit codes: 0 all is well; 1 something is wrong; 2 usage error. Notes do not cou
 				}
 				ctx, stop := mcpcli.Interruptible(cmd.Context())
 				defer stop()
+				for _, c := range d.Servers {
+					if c.server.Disabled {
+						continue
+					}
+					if err := t.consent(ctx, c.server, len(args) > 0); err != nil {
+						c.server.Err = err
+					}
+				}
 				progress := terminal.NewProgress(env.Err, flags.Verbose)
 				progress.Begin("checking " + count(len(d.Servers), "server"))
 				d.examine(ctx, t)
@@ -91,7 +99,7 @@ func (t *target) patients(args []string, dash int) (*diagnosis, error) {
 	d := &diagnosis{Dir: t.folder(), Files: []string{}, Servers: []*checkup{}}
 	named := ""
 	if dash >= 0 || len(args) > 0 {
-		server, _, err := t.find(args, dash, mcpcli.NoWords)
+		server, _, err := t.find(args, dash, mcpcli.NoWords, true)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +109,7 @@ func (t *target) patients(args []string, dash int) (*diagnosis, error) {
 		}
 		named = args[0]
 	}
-	config, err := t.configuration(t.input())
+	config, err := t.configuration(false)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ package servers
 import (
 	"cmp"
 	"context"
+	_ "embed" // for trust.md
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,10 +30,14 @@ import (
 
 // about explains SERVER in help texts.
 const about = `SERVER is a name from a configuration file (.mcp.json, .crush.json, crush.json, .cursor/mcp.json or .vscode/mcp.json, in
-this folder or one above it) or a URL. A command after -- is started as the server. Without either, it is the server of the
-project, or the only one in the configuration files.`
+this folder or one above it, up to the project's folder or the home folder) or a URL. A command after -- is started as the
+server. Without either, it is the server of the project, or the only one in the configuration files.
 
-// Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which call any MCP server.
+Before petrock starts a program that a project's file names, it shows it and asks, once for each content. Without a
+terminal it starts only a SERVER that is named, unless --yes is given. petrock help trust has the details.`
+
+// Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which
+// call any MCP server, and the topic trust.
 func Commands(env mcpcli.Env) []*cobra.Command {
 	env.Many, env.About = true, about
 	env.Examples = map[string][]string{
@@ -43,7 +49,18 @@ func Commands(env mcpcli.Env) []*cobra.Command {
 		"prompt":    {"prompt petrock add_feature feature='a list of books'"},
 	}
 	env.Target = func() mcpcli.Target { return &target{env: env} }
-	return append(mcpcli.Commands(env), newDoctor(env))
+	return append(mcpcli.Commands(env), newDoctor(env), newTrust())
+}
+
+//go:embed trust.md
+var trust string
+
+// newTrust is a topic of help.
+func newTrust() *cobra.Command {
+	return &cobra.Command{
+		Use: "trust", Short: "Read what petrock starts, and when it asks", Long: strings.TrimSpace(trust),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 }
 
 // A target finds the server that a command line names: by its name, its URL or its command.
@@ -54,6 +71,7 @@ type target struct {
 
 	headers               []string
 	config, dir, revision string
+	yes                   bool
 }
 
 // Flags implements [mcpcli.Target]. The command tools gets --all.
@@ -64,6 +82,7 @@ func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	flags.StringVar(&t.config, "config", "", "the configuration `file` that names servers (default those of the folder or one above it)")
 	flags.StringVar(&t.dir, "dir", "", "the folder for configuration files and for a command (default the working directory)")
 	flags.StringVar(&t.revision, "revision", "", "the protocol revision to speak (default the newest that both know)")
+	flags.BoolVar(&t.yes, "yes", false, "start programs that a project's file names without asking")
 	cmd.MarkFlagDirname("dir")
 	cmd.RegisterFlagCompletionFunc("revision", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return revisions(), cobra.ShellCompDirectiveNoFileComp
@@ -114,10 +133,20 @@ func (t *target) folder() string {
 }
 
 // configuration reads the configuration files. The error is [mcpconfig.ErrNone] if there are none.
-func (t *target) configuration(ask func(mcpconfig.Input) (string, error)) (*mcpconfig.Config, error) {
-	with := mcpconfig.Options{Input: ask}
+// It asks the user for input, and says which files are ignored, unless it is only looking.
+func (t *target) configuration(onlyLooking bool) (*mcpconfig.Config, error) {
+	var with mcpconfig.Options
+	if !onlyLooking {
+		with.Input = t.input()
+	}
 	if t.config == "" {
-		return mcpconfig.Find(t.folder(), with)
+		config, err := mcpconfig.Find(t.folder(), with)
+		if err == nil && !onlyLooking {
+			for _, p := range config.Ignored {
+				fmt.Fprintf(t.env.Err, "petrock: %s\n", terminal.Plain(p.Error()))
+			}
+		}
+		return config, err
 	}
 	file := t.config
 	if !filepath.IsAbs(file) {
@@ -154,11 +183,11 @@ func (t *target) input() func(mcpconfig.Input) (string, error) {
 
 // Servers implements [mcpcli.Target].
 func (t *target) Servers() []string {
-	config, err := t.configuration(nil)
+	config, err := t.configuration(true)
 	if err != nil {
 		return nil
 	}
-	return config.Names()
+	return slices.DeleteFunc(config.Names(), func(name string) bool { return terminal.Line(name) != name })
 }
 
 // Find implements [mcpcli.Target].
@@ -166,12 +195,18 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 	if err := t.check(); err != nil {
 		return nil, nil, err
 	}
-	server, rest, err := t.find(words, dash, shape)
+	server, rest, err := t.find(words, dash, shape, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &mcpcli.Server{
 		Name: server.Name,
+		Prepare: func(ctx context.Context) error {
+			if server, _, err = t.find(words, dash, shape, false); err != nil {
+				return err
+			}
+			return t.consent(ctx, server, namesServer(shape, words))
+		},
 		Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 			c, err := t.connect(ctx, server, o)
 			if err != nil {
@@ -179,6 +214,7 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 			}
 			return c, func() error { c.Close(); return nil }, nil
 		},
+		Known: func() mcpcli.Lists { return recall(server.Definition) },
 		Refuse: func(tool string) error {
 			if allows(server, tool) {
 				return nil
@@ -220,7 +256,8 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 		return nil, err
 	}
 	maps.Copy(header, s.Header)
-	o.Info, o.Timeout = t.env.Info, cmp.Or(o.Timeout, t.common.Timeout)
+	o.Info, o.Timeout, o.MaxNotifications = t.env.Info, cmp.Or(o.Timeout, t.common.Timeout), maxNotifications
+	o.Listed = func(method string, entries []json.RawMessage) { learn(s.Definition, method, entries) }
 	if o.ConnectTimeout == 0 {
 		o.ConnectTimeout = t.common.Timeout
 		if s.Timeout > 0 && !t.cmd.Flags().Changed("timeout") {
@@ -243,10 +280,16 @@ func allows(s *mcpconfig.Server, tool string) bool {
 	return len(s.EnabledTools) == 0 || slices.Contains(s.EnabledTools, tool)
 }
 
+// Limits on what a server can send during one command.
+const (
+	maxNotifications = 100_000
+	maxStderr        = 10 << 20 // bytes that --verbose shows
+)
+
 // stderr returns where a server's standard error goes; nil discards it.
 func (t *target) stderr() io.Writer {
 	if t.common.Verbose {
-		return t.env.Err
+		return terminal.NewPlainWriter(t.env.Err, maxStderr)
 	}
 	return nil
 }
@@ -272,8 +315,9 @@ func namesServer(shape mcpcli.Shape, words []string) bool {
 	return (isURL(words[0]) || !isArgument(words[0])) && !isArgument(words[1])
 }
 
-// find returns the server that a command line means, and the remaining words.
-func (t *target) find(words []string, dash int, shape mcpcli.Shape) (*mcpconfig.Server, []string, error) {
+// find returns the server that a command line means, and the remaining words. See configuration for
+// onlyLooking.
+func (t *target) find(words []string, dash int, shape mcpcli.Shape, onlyLooking bool) (*mcpconfig.Server, []string, error) {
 	if dash >= 0 {
 		command := words[dash:]
 		if len(command) == 0 {
@@ -285,13 +329,13 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape) (*mcpconfig.
 		return t.program(command), words[:dash], nil
 	}
 	if !namesServer(shape, words) {
-		server, err := t.fallback(words)
+		server, err := t.fallback(words, onlyLooking)
 		return server, words, err
 	}
 	if isURL(words[0]) {
-		return &mcpconfig.Server{Name: words[0], Kind: mcpconfig.HTTP, URL: words[0]}, words[1:], nil
+		return &mcpconfig.Server{Name: words[0], Kind: mcpconfig.HTTP, URL: words[0], Definition: urlDefinition(words[0])}, words[1:], nil
 	}
-	config, err := t.configuration(t.input())
+	config, err := t.configuration(onlyLooking)
 	if err != nil {
 		if errors.Is(err, mcpconfig.ErrNone) {
 			err = terminal.Usagef("unknown server %q: there is %w; a server is also a URL, or a command after --", words[0], err)
@@ -315,8 +359,8 @@ func (t *target) program(command []string) *mcpconfig.Server {
 
 // fallback returns the server of a command line that names none. The words name a tool, a resource
 // or a prompt.
-func (t *target) fallback(words []string) (*mcpconfig.Server, error) {
-	config, err := t.configuration(t.input())
+func (t *target) fallback(words []string, onlyLooking bool) (*mcpconfig.Server, error) {
+	config, err := t.configuration(onlyLooking)
 	if errors.Is(err, mcpconfig.ErrNone) {
 		return nil, terminal.Usagef("no server is named, and there is %w; name a URL, or a command after --", err)
 	}
@@ -341,7 +385,7 @@ func (t *target) fallback(words []string) (*mcpconfig.Server, error) {
 			err = fmt.Errorf("no server is named, and %s has none; a server is also a URL, or a command after --", strings.Join(config.Files, ", "))
 		}
 		var all []error
-		for _, p := range config.Problems {
+		for _, p := range slices.Concat(config.Problems, config.Ignored) {
 			all = append(all, p)
 		}
 		return nil, &terminal.UsageError{Err: errors.Join(append(all, err)...)}

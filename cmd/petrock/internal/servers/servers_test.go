@@ -33,13 +33,18 @@ func TestMain(m *testing.M) {
 	}
 	switch kind {
 	case "":
-		os.Exit(m.Run())
+		os.Exit(runTests(m))
 	case "good":
 		if err := newServer(os.Args[1:]...).ServeStdio(context.Background(), os.Stdout); err != nil {
 			os.Exit(1)
 		}
 	case "bare":
 		if err := mcp.NewServer(mcp.Implementation{Name: "bare", Version: "1"}, mcp.Options{}).ServeStdio(context.Background(), os.Stdout); err != nil {
+			os.Exit(1)
+		}
+	case "hostile":
+		fmt.Fprintln(os.Stderr, hostile)
+		if err := newHostile().ServeStdio(context.Background(), os.Stdout); err != nil {
 			os.Exit(1)
 		}
 	case "garbage":
@@ -52,6 +57,18 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no database")
 		os.Exit(3)
 	}
+}
+
+// runTests runs the tests with folders of their own for what petrock remembers.
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "servers")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	return m.Run()
 }
 
 // newServer has tools of these names, which echo their arguments; by default echo, fail and slow, and a resource and a prompt.
@@ -87,6 +104,42 @@ func newServer(tools ...string) *mcp.Server {
 		func(_ context.Context, a map[string]string) (*mcp.PromptResult, error) {
 			return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: "Hello " + a["who"]}}}}, nil
 		}))
+	return s
+}
+
+// hostile has characters that a terminal must not get.
+const hostile = "h\x1b[2J\u202e\u009b31m\u200b\r\a"
+
+// newHostile says hostile wherever it can.
+func newHostile() *mcp.Server {
+	s := mcp.NewServer(mcp.Implementation{Name: "test" + hostile, Version: hostile}, mcp.Options{})
+	for name, handler := range map[string]mcp.ToolHandler{
+		"look": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			mcp.Progress(ctx, 1, 2, hostile)
+			return &mcp.ToolResult{Content: []mcp.Content{mcp.Text{Text: hostile}, mcp.ResourceLink{Resource: mcp.Resource{URI: "a://" + hostile, Name: hostile}}}}, nil
+		},
+		"fail": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { return nil, errors.New(hostile) },
+		"ask": func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			form := json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","title":"` + "\u202e" + `"}}}`)
+			return mcp.TextResult("asked"), mcp.Ask(ctx, &mcp.Elicitation{Key: "a", Message: hostile, Schema: form})
+		},
+	} {
+		err := s.AddTool(mcp.Tool{Name: name, Description: hostile, InputSchema: json.RawMessage(`{"type":"object","properties":{"` + "\u202e" + `":{"type":"string"}}}`)}, handler)
+		if err != nil {
+			panic(err)
+		}
+	}
+	err := s.AddResource(mcp.Resource{URI: "note://1", Name: hostile, Description: hostile}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{Text: hostile}}, nil
+	})
+	if err == nil {
+		err = s.AddPrompt(mcp.Prompt{Name: "greet", Description: hostile}, func(context.Context, map[string]string) (*mcp.PromptResult, error) {
+			return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text{Text: hostile}}}}, nil
+		})
+	}
+	if err != nil {
+		panic(err)
+	}
 	return s
 }
 
@@ -176,7 +229,7 @@ func TestWords(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			for _, format := range []string{"--text", "--json"} {
-				args := append([]string{strings.Fields(test.args)[0], format}, strings.Fields(test.args)[1:]...)
+				args := append([]string{strings.Fields(test.args)[0], format, "--yes"}, strings.Fields(test.args)[1:]...)
 				got := do(t.Context(), t, dir, args...)
 				if got.status != test.status || format == "--text" && !strings.Contains(got.out+got.err, test.says) {
 					t.Errorf("exit code %d, not %d, and it prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
@@ -197,7 +250,7 @@ func TestInterrupt(t *testing.T) {
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`}}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, cancel)
-	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose")
+	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose", "--yes")
 	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
 		t.Errorf("got %+v", got)
 	}
@@ -217,7 +270,8 @@ func TestServers(t *testing.T) {
 		says   string
 	}{
 		{"the only one", map[string]string{".mcp.json": one}, "call echo text=hi", 0, `{"text":"hi"}`},
-		{"above", map[string]string{"../.mcp.json": one}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"above", map[string]string{"../.mcp.json": one, "../petrock.json": `{"name": "good"}`}, "call echo text=hi", 0, `{"text":"hi"}`},
+		{"above the project", map[string]string{"../.mcp.json": one, "petrock.json": `{"name": "good"}`}, "call echo text=hi", 2, "ignored, because it is above"},
 		{"by name", map[string]string{".mcp.json": two}, "call other echo text=hi", 0, `{"text":"hi"}`},
 		{"by name, tools", map[string]string{".mcp.json": two}, "tools other", 0, `echo text=string`},
 		{"none is named", map[string]string{".mcp.json": two}, "call echo text=hi", 2, "good, other, unset, dies; a server is also a URL, or a command after --"},
@@ -247,7 +301,7 @@ func TestServers(t *testing.T) {
 			for name, text := range test.files {
 				write(t, dir, name, text)
 			}
-			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text")...)
+			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text", "--yes")...)
 			if got.status != test.status || !strings.Contains(got.out+got.err, test.says) {
 				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
 			}
@@ -302,7 +356,7 @@ func TestDoctor(t *testing.T) {
 	}, ", ")+`}}`)
 	write(t, dir, "crush.json", `{"mcp": {`+entry(t, "good", "good")+`, "off": {"type": "stdio", "command": "x", "disabled": true}}}`)
 	write(t, dir, ".cursor/mcp.json", `{"mcpServers": [`)
-	got := do(t.Context(), t, dir, "doctor", "--timeout", "2s")
+	got := do(t.Context(), t, dir, "doctor", "--timeout", "2s", "--yes")
 	var found struct {
 		OK       bool
 		Files    []string
@@ -356,11 +410,16 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// What can follow is completed, and nothing is said of what goes wrong.
+// What commands have learned is completed, and nothing is said of what goes wrong.
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`, `+entry(t, "dies", "dies")+`}}`)
 	write(t, dir, "petrock.json", `{"name": "good"}`)
+	for _, command := range []string{"tools", "resources", "prompts"} {
+		if got := do(t.Context(), t, dir, command, "good"); got.status != 0 {
+			t.Fatalf("%s says %+v", command, got)
+		}
+	}
 	for args, want := range map[string]string{
 		"tools |":                 "good dies",
 		"call |e":                 "echo",

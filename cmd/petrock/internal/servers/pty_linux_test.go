@@ -1,0 +1,143 @@
+package servers
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// openTerminal returns both ends of a terminal. The test is skipped if there are none here.
+func openTerminal(t *testing.T) (user, program *os.File) {
+	t.Helper()
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { user.Close() })
+	var number, unlock int32
+	for request, value := range map[uintptr]*int32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlock} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, user.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+			t.Skip(errno)
+		}
+	}
+	if program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return user, program
+}
+
+// doOnTerminal runs a command line on a terminal, types answers, and returns what the terminal
+// shows.
+func doOnTerminal(t *testing.T, dir, answers string, args ...string) (status int, shown string) {
+	t.Helper()
+	user, program := openTerminal(t)
+	var seen bytes.Buffer
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		buffer := make([]byte, 4096)
+		for {
+			n, err := user.Read(buffer)
+			seen.Write(buffer[:n])
+			if err != nil {
+				return
+			}
+		}
+	})
+	if _, err := user.WriteString(answers); err != nil {
+		t.Fatal(err)
+	}
+	env := mcpcli.Env{In: program, Out: program, Err: program, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"}}
+	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(Commands(env)...)
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	if err != nil {
+		fmt.Fprintln(program, err)
+	}
+	program.Close()
+	reading.Wait()
+	return terminal.ExitCode(err), strings.ReplaceAll(seen.String(), "\r\n", "\n")
+}
+
+// On a terminal, petrock shows what it would start, and asks once for each content.
+func TestConsent(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	ran := filepath.Join(dir, "ran")
+	define := func(more string) {
+		write(t, dir, ".mcp.json", `{"mcpServers": {"evil`+"\u202e"+`": {"command": "sh", "args": ["-c", "touch ran`+more+`"], "env": {"LD_X": "secret"}}}}`)
+	}
+	define("")
+	question := filepath.Join(dir, ".mcp.json") + ` names a server, evil\u202e, that petrock has not started before:
+  sh -c "touch ran"
+  in the folder ` + dir + `
+  with the environment variables CLAUDE_PROJECT_DIR, LD_X
+Start it, now and in the future? Answer yes or no [no]: `
+	for i, step := range []struct {
+		answer, args string
+		asks, runs   bool
+	}{
+		{"no\n", "tools", true, false},
+		{"\n", "call x", true, false},
+		{"what\n", "tools evil\u202e", true, false},
+		{"no\n", "doctor", true, false},
+		{"no\n", "tools --all", true, false},
+		{"", "tools --yes", false, true},
+		{"no\n", "tools", true, false}, // --yes is not remembered
+		{"yes\n", "tools", true, true},
+		{"", "tools", false, true},
+		{"", "doctor", false, true},
+	} {
+		status, text := doOnTerminal(t, dir, step.answer, strings.Fields(step.args)...)
+		_, err := os.Stat(ran)
+		os.Remove(ran)
+		if status == 0 || strings.Contains(text, question) != step.asks || (err == nil) != step.runs || strings.Contains(text, "secret") || !step.runs && !strings.Contains(text, "did not allow it") {
+			t.Errorf("step %d, %s: it ends with %d, it runs: %t, and it says\n%s", i+1, step.args, status, err == nil, text)
+		}
+	}
+	define(" more")
+	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, `sh -c "touch ran more"`) {
+		t.Errorf("after a change it says\n%s", text)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("after a change it runs unasked")
+	}
+	// An answer that another user could have written does not count.
+	define("")
+	if err := os.Chmod(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "petrock", "allowed"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, question) {
+		t.Errorf("with answers that others can write it says\n%s", text)
+	}
+}
+
+// Nothing that a server says changes the state of the terminal, in text or in JSON.
+func TestTerminalIsSafe(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "hostile", "hostile")+`}}`)
+	for _, args := range []string{
+		"tools", "tools --json", "tools --all", "tools --all --json", "call look --verbose", "call look --json", "call fail", "call fail --json",
+		"call none", "call none --json", "resources", "resources --json", "read note://1", "read note://1 --json", "read none --json",
+		"prompts", "prompts --json", "prompt greet", "prompt greet --json", "prompt none", "doctor", "doctor --json", "call ask --verbose",
+	} {
+		_, text := doOnTerminal(t, dir, "y\nx\n", append(strings.Fields(args), "--yes")...)
+		text = strings.ReplaceAll(text, "\r\x1b[K", "") // of the progress
+		if strings.ContainsAny(text, "\x1b\r\a\u202e\u009b\u200b") || !strings.Contains(text, `\u202e`) && !strings.Contains(args, "none") {
+			t.Errorf("%s shows %q", args, text)
+		}
+	}
+}

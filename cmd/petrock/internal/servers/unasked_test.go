@@ -1,0 +1,187 @@
+package servers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/mcpcli"
+)
+
+// newProject returns a folder in a project whose .mcp.json names a program. ran reports whether the
+// program was started since the last call.
+func newProject(t *testing.T) (dir string, ran func() bool) {
+	t.Helper()
+	root := t.TempDir()
+	write(t, root, "petrock.json", `{"name": "p"}`)
+	write(t, root, ".mcp.json", `{"mcpServers": {"p": {"command": "sh", "args": ["-c", "touch ran"]}}}`)
+	write(t, root, "below/file", "")
+	return filepath.Join(root, "below"), func() bool { return os.Remove(filepath.Join(root, "ran")) == nil }
+}
+
+// Completion starts nothing, calls no URL and asks nothing.
+func TestCompletionIsQuiet(t *testing.T) {
+	called := false
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
+	defer web.Close()
+	dir, ran := newProject(t)
+	for _, command := range []string{"tools", "call", "resources", "read", "prompts", "prompt", "doctor"} {
+		for _, words := range []string{"", "p|", "p|x", "p|x|", "p|x|y=", "x|", "x|y=", "--yes|", "--yes|p|", "--config|../.mcp.json|", web.URL + "|", web.URL + "|x|", "--dir|", "--|sh|"} {
+			args := append([]string{"__complete", command}, strings.Split(words, "|")...)
+			if got := do(t.Context(), t, dir, args...); got.status != 0 || ran() || called {
+				t.Errorf("%q: %+v; the URL was called: %t", args, got, called)
+			}
+		}
+	}
+}
+
+// Without a terminal, a program of a project's file is started only if its server is named, or with
+// --yes.
+func TestUnattended(t *testing.T) {
+	dir, ran := newProject(t)
+	for _, test := range []struct {
+		args   string
+		status int
+		runs   bool
+	}{
+		{"tools", 2, false},
+		{"call x", 2, false},
+		{"read x", 2, false},
+		{"prompt x", 2, false},
+		{"resources", 2, false},
+		{"prompts", 2, false},
+		{"tools --all", 3, false},
+		{"doctor", 1, false},
+		{"tools --config ../.mcp.json", 2, false},
+		{"tools --dir ..", 2, false},
+		{"tools p", 3, true},
+		{"call p x", 3, true},
+		{"read p x", 3, true},
+		{"doctor p", 1, true},
+		{"tools", 2, false}, // named, it is started and not remembered
+		{"tools --yes", 3, true},
+		{"doctor --yes", 1, true},
+		{"tools --all --yes", 3, true},
+	} {
+		got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text")...)
+		says := strings.Contains(got.out+got.err, `sh -c "touch ran"; to start it, name it on the command line, or give --yes`)
+		if runs := ran(); runs != test.runs || got.status != test.status || says == test.runs {
+			t.Errorf("%s: it runs: %t, and says %+v", test.args, runs, got)
+		}
+	}
+	// The user's own file needs no question.
+	t.Setenv("HOME", filepath.Dir(dir))
+	t.Setenv("USERPROFILE", filepath.Dir(dir))
+	if got := do(t.Context(), t, dir, "tools"); !ran() {
+		t.Errorf("in the home folder it says %+v", got)
+	}
+}
+
+// The values of variables are not sent to a URL of a project's file without a question.
+func TestUnattendedURL(t *testing.T) {
+	sent := ""
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("X") }))
+	defer web.Close()
+	t.Setenv("A_SECRET", "s3cret")
+	dir := t.TempDir()
+	for value, refused := range map[string]bool{"${A_SECRET}": true, "plain": false} {
+		write(t, dir, ".mcp.json", `{"mcpServers": {"p": {"type": "http", "url": "`+web.URL+`", "headers": {"X": "`+value+`"}}}}`)
+		sent = ""
+		got := do(t.Context(), t, dir, "tools")
+		if (sent == "") != refused || strings.Contains(got.err, "or give --yes") != refused {
+			t.Errorf("%s: it sends %q, and says %+v", value, sent, got)
+		}
+	}
+}
+
+// A file of another user is ignored, and the notice says so.
+func TestForeignFile(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	dir, ran := newProject(t)
+	if err := os.Chown(filepath.Join(dir, "..", ".mcp.json"), 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"tools", "tools p", "tools --yes", "call p x --yes", "doctor --yes"} {
+		if got := do(t.Context(), t, dir, strings.Fields(args)...); ran() || got.status == 0 || !strings.Contains(got.err, "belongs to another user") {
+			t.Errorf("%s says %+v", args, got)
+		}
+	}
+	write(t, dir, "crush.json", `{"mcp": {`+entry(t, "good", "good")+`}}`)
+	write(t, dir, ".mcp.json", `{}`)
+	if err := os.Chown(filepath.Join(dir, ".mcp.json"), 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	if got := do(t.Context(), t, dir, "tools", "good"); got.status != 0 || strings.Count(got.err, "belongs to another user") != 1 {
+		t.Errorf("with another file it says %+v", got)
+	}
+}
+
+// What is known of servers is limited, and survives damage.
+func TestKnown(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	entries := func(size int) []json.RawMessage {
+		return []json.RawMessage{json.RawMessage(fmt.Sprintf("%q", strings.Repeat("x", size)))}
+	}
+	learn("one", "tools/list", entries(10))
+	learn("one", "prompts/list", entries(20))
+	learn("one", "tasks/list", entries(10))
+	known := func() string {
+		text := ""
+		for _, method := range []string{"tools/list", "prompts/list", "tasks/list"} {
+			text += fmt.Sprint(len(recall("one")[method]))
+		}
+		return text
+	}
+	if got := known(); got != "110" {
+		t.Errorf("it knows %s", got)
+	}
+	learn("one", "tools/list", entries(maxKnown))
+	if got := known(); got != "010" {
+		t.Errorf("after a list that is too large it knows %s", got)
+	}
+	file := knownFile("one")
+	for _, damage := range []string{"", "{", "null", "[1]", `{"tools/list": {}}`, "\x00\xff", strings.Repeat("[", 100_000), strings.Repeat(" ", maxKnown+1)} {
+		if err := os.WriteFile(file, []byte(damage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if lists := recall("one"); lists == nil || len(lists["tools/list"]) > 0 {
+			t.Errorf("with %.20q it knows %v", damage, lists)
+		}
+		learn("one", "tools/list", entries(10))
+		if got := known(); got != "100" {
+			t.Errorf("after %.20q it learns %s", damage, got)
+		}
+	}
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() == 0o666 && known() != "000" {
+		t.Errorf("it reads a file that others can write: %v", err)
+	}
+	for i := range maxKnownServers + 20 {
+		name := fmt.Sprint("server", i)
+		learn(name, "tools/list", entries(1))
+		if err := os.Chtimes(knownFile(name), time.Time{}, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(left) > maxKnownServers {
+		t.Errorf("there are %d files, %v", len(left), err)
+	}
+	if lists := recall(fmt.Sprint("server", maxKnownServers+19)); len(lists["tools/list"]) != 1 {
+		t.Error("the newest server is forgotten")
+	}
+	var none mcpcli.Lists
+	if got, err := none.Entries(t.Context(), "tools/list", "", ""); got != nil || err != nil {
+		t.Errorf("nothing is %v, %v", got, err)
+	}
+}

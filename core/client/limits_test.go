@@ -1,0 +1,169 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// hostileServer is a server in memory. answer returns the result of a request, or sends what it
+// likes and returns an empty string. answers receives what the client answers.
+func hostileServer(t *testing.T, o client.Options, answer func(method string, say func(string)) string, answers func(string)) *client.Client {
+	t.Helper()
+	ours, theirs := jsonrpc.Pipe()
+	say := func(text string) { _ = theirs.Send([]byte(text)) }
+	go func() {
+		for {
+			raw, err := theirs.Receive()
+			if err != nil {
+				return
+			}
+			var m message
+			switch err := json.Unmarshal(raw, &m); {
+			case err != nil || m.ID == nil:
+			case m.Method == "":
+				answers(string(raw))
+			case m.Method == "initialize":
+				say(fmt.Sprintf(initialized, m.ID))
+			default:
+				if result := answer(m.Method, say); result != "" {
+					say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+				}
+			}
+		}
+	}()
+	o.Handshake = true
+	c, err := client.Over(t.Context(), ours, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// A list ends with an error that names the limit, long before it fills the memory.
+func TestLimitsOfLists(t *testing.T) {
+	for _, test := range []struct {
+		name, page, says string
+		pages            int32 // at most
+	}{
+		{"large pages", `{"tools":[{"name":"` + strings.Repeat("x", 3<<20) + `"}],"nextCursor":"more"}`, "tools/list has more than 33554432 bytes", 11},
+		{"large rest", `{"tools":[],"rest":"` + strings.Repeat("x", 3<<20) + `","nextCursor":"more"}`, "tools/list has more than 33554432 bytes", 11},
+		{"many pages", `{"tools":[{"name":"x"}],"nextCursor":"more"}`, "tools/list has more than 1000 pages", 1000},
+		{"many entries", `{"tools":[1` + strings.Repeat(",1", 60_000) + `],"nextCursor":"more"}`, "tools/list has more than 100000 entries", 2},
+		{"many values", `{"tools":[1` + strings.Repeat(",1", 1_000_000) + `]}`, "the result of tools/list has more than 1000000 JSON values", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var pages atomic.Int32
+			c := hostileServer(t, client.Options{}, func(string, func(string)) string {
+				pages.Add(1)
+				return test.page
+			}, nil)
+			if _, err := c.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), test.says) || pages.Load() > test.pages {
+				t.Errorf("after %d pages: %v", pages.Load(), err)
+			}
+		})
+	}
+}
+
+// A result with many values is refused. One that is a long text is not.
+func TestLimitsOfResults(t *testing.T) {
+	results := map[string]string{
+		"many": `{"content":[{}` + strings.Repeat(",{}", 1_000_000) + `]}`,
+		"long": `{"content":[{"type":"text","text":"` + strings.Repeat(`,[\"{`, 1_000_000) + `"}]}`,
+	}
+	for name, result := range results {
+		c := hostileServer(t, client.Options{}, func(string, func(string)) string { return result }, nil)
+		_, err := c.CallTool(t.Context(), name, nil)
+		if want := name == "many"; want != (err != nil) || want && !strings.Contains(err.Error(), "the result of tools/call has more than 1000000 JSON values") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Requests of the server that wait are limited in number and size. The refusal names the limit.
+func TestLimitsOfRequests(t *testing.T) {
+	for name, size := range map[string]int{"many": 10, "large": 64 << 10} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var waiting, refused atomic.Int32
+				o := client.Options{MaxMessage: 256 << 10, Elicit: func(ctx context.Context, _ *mcp.Elicitation) error {
+					waiting.Add(1)
+					<-ctx.Done()
+					return ctx.Err()
+				}}
+				c := hostileServer(t, o, func(_ string, say func(string)) string {
+					for i := range 300 {
+						say(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{"message":%q}}`, i, strings.Repeat("x", size)))
+					}
+					return `{"content":[]}`
+				}, func(text string) {
+					if strings.Contains(text, "the limit") {
+						refused.Add(1)
+					}
+				})
+				if _, err := c.CallTool(t.Context(), "asks", nil); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				most := map[string]int32{"many": 101, "large": 3}[name]
+				if waiting.Load() > most || waiting.Load()+refused.Load() != 300 {
+					t.Errorf("%d requests wait, %d were refused", waiting.Load(), refused.Load())
+				}
+				c.Close()
+			})
+		})
+	}
+}
+
+// Notifications are limited in number if the client wants that, and functions for them in parallel.
+func TestLimitsOfNotifications(t *testing.T) {
+	flood := func(_ string, say func(string)) string {
+		for range 300 {
+			say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+		return `{"content":[]}`
+	}
+	c := hostileServer(t, client.Options{MaxNotifications: 200}, flood, nil)
+	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "it sent more than 200 notifications") {
+		t.Errorf("the call ends with %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		stop := make(chan struct{})
+		c := hostileServer(t, client.Options{ToolsChanged: func(context.Context) {
+			running.Add(1)
+			<-stop
+		}}, flood, nil)
+		go func() { _, _ = c.CallTool(t.Context(), "floods", nil) }()
+		synctest.Wait()
+		if n := running.Load(); n > 101 {
+			t.Errorf("%d functions run", n)
+		}
+		close(stop)
+		synctest.Wait()
+		if n := running.Load(); n != 300 {
+			t.Errorf("%d notifications were delivered", n)
+		}
+		c.Close()
+	})
+}
+
+// The error about an unknown tool does not list everything that a server has.
+func TestNotFoundIsShort(t *testing.T) {
+	names := make([]string, 50_000)
+	for i := range names {
+		names[i] = "tool"
+	}
+	if text := (&client.NotFoundError{Kind: "tool", Name: "x", Available: names}).Error(); len(text) > 5000 {
+		t.Errorf("it has %d bytes", len(text))
+	}
+}

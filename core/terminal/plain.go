@@ -1,0 +1,131 @@
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Plain returns text that cannot change the state of a terminal, reorder what it shows, or hide
+// anything: control, bidirectional and other invisible formatting characters are shown as \u001b,
+// invalid UTF-8 as \ufffd. Line breaks and tabs stay.
+func Plain(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
+	return string(escape([]byte(text)))
+}
+
+// Line returns the first line of a text as [Plain] shows it.
+func Line(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return Plain(strings.TrimSpace(first))
+}
+
+// isInvisible reports whether a terminal must not get a character. Prepended marks are visible, and
+// the variation selectors FE0E and FE0F choose between text and emoji.
+func isInvisible(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t' || r == 0xFE0E || r == 0xFE0F:
+		return false
+	case r < 0x7F:
+		return r < ' '
+	}
+	return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) &&
+		unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// escape replaces invisible characters by JSON escapes. It returns text itself if there are none.
+func escape(text []byte) []byte {
+	var out []byte
+	done := 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if isInvisible(r) {
+			out = append(out, text[done:i]...)
+			if r1, r2 := utf16.EncodeRune(r); r1 != unicode.ReplacementChar {
+				out = fmt.Appendf(out, `\u%04x\u%04x`, r1, r2)
+			} else {
+				out = fmt.Appendf(out, `\u%04x`, r)
+			}
+			done = i + size
+		}
+		i += size
+	}
+	if done == 0 {
+		return text
+	}
+	return append(out, text[done:]...)
+}
+
+// maxIndented is the size of the largest JSON that is indented: deep JSON grows by it.
+const maxIndented = 1 << 20
+
+// PrintJSON prints a value as JSON, indented up to a size of 1 MiB. Characters that [Plain] does
+// not leave as they are become JSON escapes, so that the value is the same.
+func PrintJSON(out io.Writer, value any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	text := IndentJSON(b.Bytes())
+	_, err := out.Write(escape(text))
+	return err
+}
+
+// IndentJSON returns valid JSON indented, or as it is if it is larger than 1 MiB.
+func IndentJSON(text []byte) []byte {
+	var b bytes.Buffer
+	if len(text) > maxIndented || json.Indent(&b, text, "", "  ") != nil {
+		return text
+	}
+	return b.Bytes()
+}
+
+// A PlainWriter writes text as [Plain] shows it, up to a limit. It is safe for concurrent use.
+type PlainWriter struct {
+	out io.Writer
+
+	mu      sync.Mutex
+	rest    []byte // the beginning of a character or of a line break
+	limit   int
+	written int
+}
+
+// NewPlainWriter returns a writer that drops everything after limit bytes, and says so.
+func NewPlainWriter(out io.Writer, limit int) *PlainWriter {
+	return &PlainWriter{out: out, limit: limit}
+}
+
+// Write implements [io.Writer]. It never fails.
+func (w *PlainWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.written > w.limit {
+		return len(p), nil
+	}
+	text := append(w.rest, p...)
+	text, w.rest = cutRune(text)
+	if w.written += len(p); w.written > w.limit {
+		text = fmt.Appendf(text, "\n… the rest is left out: it is more than %d bytes\n", w.limit)
+	}
+	_, _ = io.WriteString(w.out, Plain(string(text)))
+	return len(p), nil
+}
+
+// cutRune cuts off an incomplete character, or a carriage return, at the end of a text.
+func cutRune(text []byte) (whole, rest []byte) {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		last := text[len(text)-n:]
+		if last[0] == '\r' && n == 1 || utf8.RuneStart(last[0]) && !utf8.FullRune(last) {
+			return text[:len(text)-n], bytes.Clone(last)
+		}
+	}
+	return text, nil
+}
