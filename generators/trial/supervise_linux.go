@@ -72,6 +72,10 @@ func Supervise() bool {
 	lower(syscall.RLIMIT_DATA, 2*uint64(o.Memory))
 	lower(syscall.RLIMIT_FSIZE, uint64(o.Memory))
 	lower(syscall.RLIMIT_CORE, 0)
+	if s.Frozen && !strings.HasPrefix(runtime.GOARCH, "mips") { // where the limit has another number
+		const processesAndThreads = 6
+		lower(processesAndThreads, 8*mostProcesses) // of this user namespace, unless the user is root
+	}
 	if err := cmd.Start(); err != nil && !errors.As(err, &s.Errno) {
 		s.Errno = syscall.EINVAL
 	}
