@@ -116,8 +116,8 @@ func (p *process) exceeds(l Limits) stop {
 	return notStopped
 }
 
-// resident returns the resident memory of a process, without that of files; 0 if unknown. Limiting the
-// address space instead would crash Go, which reserves more than it uses.
+// resident returns the resident memory of a process, without that of files; 0 if unknown. Limiting
+// the address space instead would crash Go, which reserves more than it uses.
 func resident(pid int) (size int64) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(status)) {

@@ -18,8 +18,8 @@ import (
 // A supervisor is the parent of a test: the calling program, started once more under this name.
 const supervisorName = "petrock-trial"
 
-// orders are what a supervisor reads first from its line to petrock. When petrock closes the line, or
-// ends, the test ends.
+// orders are what a supervisor reads first from its line to petrock. When petrock closes the line,
+// or ends, the test ends.
 type orders struct {
 	Folder   string // the only one that the test may write to
 	Memory   int64
@@ -109,8 +109,9 @@ func control(operation, value uintptr) error {
 	return nil
 }
 
-// freeze makes all that is mounted read-only in this mount namespace, but for a folder, which becomes
-// the working directory. /proc shows the processes of this PID namespace alone, if the system permits.
+// freeze makes all that is mounted read-only in this mount namespace, but for a folder, which
+// becomes the working directory. /proc shows the processes of this PID namespace alone, if the
+// system permits that.
 func freeze(folder string) error {
 	const readOnly, recursive = 1, 0x8000
 	setAttributes := func(path string, flags uintptr, set, clear uint64) error {

@@ -37,7 +37,8 @@ func testsOfSystem() map[string]func(*testing.T, stage, *trial.Program) {
 	}
 }
 
-// testHostile runs tests that try to leave their confinement, in namespaces if this system permits them.
+// testHostile runs tests that try to leave their confinement, in namespaces if this system permits
+// them.
 func testHostile(t *testing.T, s stage, program *trial.Program) {
 	hostile(t, s, func(test string, l trial.Limits) (*trial.Report, error) { return program.Run(t.Context(), test, l) })
 }
