@@ -50,7 +50,7 @@ var mayImport = []struct {
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
 	{"generators/handover", []string{"generators/typecheck"}},
 	{"generators/devserver", []string{"generators", "generators/derive", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "core/..."}},
+	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "core/..."}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 
 	// The project's own petrock must build while the rest of the project does not.

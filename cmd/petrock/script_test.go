@@ -15,9 +15,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
+	"github.com/petrock/petrock/generators/trial"
 )
 
 func TestMain(m *testing.M) {
+	if trial.Supervise() {
+		return
+	}
 	testscript.Main(m, map[string]func(){"petrock": main})
 }
 

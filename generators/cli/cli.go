@@ -23,6 +23,7 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/trial"
 )
 
 // Main is the main function of a project's petrock: it runs the command that the arguments name,
@@ -59,10 +60,11 @@ func NewMCP(env Env, o devserver.Options, more func(*devserver.Tools, *mcp.Serve
 closes the input. The tools work on the project around the working directory, and on projects below it.
 
 Components may be sent with their code and with examples, which are then built and run as a process of
-their own before anything is written: with limits on time, memory and output, and, where the system
-can do that, without the right to write anywhere but to a temporary folder. The tool call runs
-the project's server. With --no-exec nothing is run.`,
-		Example: examples(env, "mcp", "mcp --no-exec"),
+their own before anything is written, with limits on time, memory and output. On Linux they can write
+to a temporary folder alone, and their child processes end with them. They can read your files and,
+without --no-net, use the network. The result names limits that the system could not enforce. The
+tool call runs the project's server, without these limits. With --no-exec nothing is run.`,
+		Example: examples(env, "mcp", "mcp --no-net", "mcp --no-exec"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.IsTerminal(os.Stdin) {
 				fmt.Fprintln(env.Err, "petrock speaks MCP here, one JSON message a line. MCP clients start it; end it with Ctrl-D.")
@@ -84,6 +86,7 @@ the project's server. With --no-exec nothing is run.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no calls, no generators of its own")
+	cmd.Flags().BoolVar(&o.Limits.NoNet, "no-net", false, noNetUsage)
 	return markProject(cmd)[0]
 }
 
@@ -155,8 +158,11 @@ func (env Env) generators() []gen.Generator { return append(generators.All(), en
 // before a command starts are usage errors. An error is printed to standard error and, with --json,
 // as an object to standard output. An interrupt, SIGTERM or the end of the terminal cancels the
 // context; a second one ends the process. A command that belongs to the project's petrock is handed
-// over to that.
+// over to that. A process that a trial has started supervises a test instead.
 func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, env Env) int {
+	if trial.Supervise() {
+		return 0
+	}
 	if status, done := handOver(ctx, newRoot(env), args, env); done {
 		return status
 	}

@@ -17,6 +17,12 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
+// Usage of flags that several commands have.
+const (
+	noExecUsage = "run nothing: type-check what is generated, and leave its examples to go test"
+	noNetUsage  = "run examples without network, if the system permits that"
+)
+
 func newGenerate(env Env, all []gen.Generator) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate KIND NAME …",
@@ -27,7 +33,9 @@ of the project before anything is written, and written whole or not at all. It i
 so that undo can take it back. With --dry-run it is kept as a plan, which apply writes.
 
 With --body a component comes with its code, and with --examples with a test; then they are built and
-run too before anything is written, in a process with limits on time, memory and output.
+run too before anything is written, in a process with limits on time, memory and output. On Linux it
+can write to a temporary folder alone, and its child processes end with it. It can read your files
+and, without --no-net, use the network. The result names limits that the system could not enforce.
 
 A generator that the project adds for itself is one more kind.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find", "g feature posts --crud title 'body:string?'"),
@@ -44,7 +52,8 @@ A generator that the project adds for itself is one more kind.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	new(common).flags(cmd, true) // so that an unknown kind is reported, not an unknown flag
-	cmd.Flags().Bool("no-exec", false, "run nothing: type-check what is generated, and leave its examples to go test")
+	cmd.Flags().Bool("no-exec", false, noExecUsage)
+	cmd.Flags().Bool("no-net", false, noNetUsage)
 	for _, g := range all {
 		cmd.AddCommand(newGenerator(env, g))
 	}
@@ -55,7 +64,7 @@ A generator that the project adds for itself is one more kind.`,
 // the generator's input.
 func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	var c common
-	noExec := false
+	var noExec, noNet bool
 	form, err := newForm(g.InputSchema)
 	short, _, _ := strings.Cut(g.Description, ":")
 	short, _, _ = strings.Cut(short, ". ")
@@ -77,13 +86,15 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 				return err
 			}
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+				e.Limits.NoNet = noNet
 				return e.Generate(ctx, g.Name, input, engine.Options{DryRun: c.dryRun, NoExec: noExec})
 			}, printResult)
 		},
 	}
 	c.flags(cmd, true)
 	form.flags(cmd)
-	cmd.Flags().BoolVar(&noExec, "no-exec", false, "run nothing: type-check what is generated, and leave its examples to go test")
+	cmd.Flags().BoolVar(&noExec, "no-exec", false, noExecUsage)
+	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
 	return cmd
 }
 
@@ -255,7 +266,7 @@ func (f *form) check(kind string, args []string, hasInput bool) error {
 func (p property) flag() string {
 	name := strings.ReplaceAll(p.name, "_", "-")
 	switch name {
-	case "dir", "dry-run", "help", "input", "json", "no-exec":
+	case "dir", "dry-run", "help", "input", "json", "no-exec", "no-net":
 		return "input-" + name
 	}
 	return name

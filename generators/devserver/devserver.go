@@ -107,7 +107,7 @@ func (t *Tools) instructions() string {
 		text += ` new_project makes one where there is none.`
 	}
 	text += `
-2. generate_tool with description, fields, output, body and examples: one call gives a finished, tested tool. It is compiled and its examples are run first; if something is wrong, nothing is written, and the answer says where. generate_resource and generate_prompt likewise. What has to be kept is a feature: generate_feature with crud makes one, generate_command, generate_query and generate_worker add to it. Fields of a command that has stored events change with generate_version. plan shows what would be written, apply writes exactly that.`
+2. generate_tool with description, fields, output, body and examples: one call gives a finished, tested tool. It is compiled and its examples are run first; if something is wrong, nothing is written, and the answer says where. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt likewise. What has to be kept is a feature: generate_feature with crud makes one, generate_command, generate_query and generate_worker add to it. Fields of a command that has stored events change with generate_version. plan shows what would be written, apply writes exactly that.`
 	if !t.options.NoExec {
 		text += `
 3. call runs what was made in the real server at once: the tools that a project makes are not in this list.`

@@ -131,7 +131,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	return on(ctx, t, dir, func(p *opened) (*engine.Result, error) {
 		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
 			return p.engine.Generate(ctx, kind, rest, o)
-		}, rest, append([]string{"generate", kind, "--input", "-"}, flags(o)...)...)
+		}, rest, append([]string{"generate", kind, "--input", "-"}, t.flags(o)...)...)
 		return t.after(ctx, p, result, err)
 	})
 }
@@ -149,9 +149,10 @@ func takeOut(input map[string]json.RawMessage, name string) (string, error) {
 	return value, nil
 }
 
-func flags(o engine.Options) []string {
+// flags returns the options as the command line of another petrock takes them.
+func (t *Tools) flags(o engine.Options) []string {
 	var flags []string
-	for name, set := range map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--force": o.Force, "--keep": o.Keep} {
+	for name, set := range map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--no-net": t.options.Limits.NoNet, "--force": o.Force, "--keep": o.Keep} {
 		if set {
 			flags = append(flags, name)
 		}
@@ -177,7 +178,7 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 		}
 		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
 			return p.engine.Apply(ctx, in.Plan, o)
-		}, nil, append([]string{"apply", in.Plan}, flags(o)...)...)
+		}, nil, append([]string{"apply", in.Plan}, t.flags(o)...)...)
 		return t.after(ctx, p, result, err)
 	})
 }

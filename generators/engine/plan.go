@@ -322,16 +322,10 @@ func (e *Engine) projectHashes() map[string]string {
 	return hashes
 }
 
-func (s *savedPlan) hash() string {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q\n", s.Kind, s.Input)
-	for _, name := range slices.Sorted(maps.Keys(s.Made)) {
-		fmt.Fprintf(sum, "%q %s\n", name, s.Made[name])
-	}
-	for _, f := range s.Files {
-		fmt.Fprintf(sum, "%q %q %q\n", f.Path, f.Before, f.After)
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
+// planID returns the id of a saved plan: the beginning of a hash of its file.
+func planID(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // verifyUnchanged refuses to apply a saved plan if the project is not what the plan was made from.
@@ -369,7 +363,7 @@ func (p *plan) verifySaved() error {
 	for _, f := range p.files {
 		p.saved.Files = append(p.saved.Files, savedFile{f.Path, journal.Hash(f.Before), journal.Hash(f.After)})
 	}
-	if p.applying != nil && p.saved.hash() != p.applying.id {
+	if p.applying != nil && !slices.Equal(p.saved.Files, p.applying.Files) {
 		return &Refusal{
 			Reason: fmt.Sprintf("what would be written now is not what is in the plan %s: the generator %s has changed", p.applying.id, p.saved.Kind),
 			WayOut: "Nothing was changed. Make the plan again, and look at it again.",
@@ -392,7 +386,7 @@ func (e *Engine) savePlan(p *plan) error {
 		return fmt.Errorf("saving the plan: %w", err)
 	}
 	e.prunePlans()
-	p.savedID = p.saved.hash()
+	p.savedID = planID(text)
 	if err := e.root.WriteFile(path.Join(plansDir, p.savedID+".json"), text, 0o644); err != nil {
 		return fmt.Errorf("saving the plan: %w", err)
 	}
@@ -443,8 +437,8 @@ func (e *Engine) readSaved(id string) (*savedPlan, error) {
 		return nil, fmt.Errorf("reading the plan: %w", err)
 	}
 	saved := &savedPlan{id: id}
-	if err := json.Unmarshal(text, saved); err != nil || saved.hash() != id {
-		return nil, terminal.Usagef("the plan %s is damaged; make it again", id)
+	if err := json.Unmarshal(text, saved); err != nil || planID(text) != id {
+		return nil, terminal.Usagef("the plan %s was edited, or is damaged; make it again", id)
 	}
 	return saved, nil
 }

@@ -306,8 +306,8 @@ func (t *Trial) String() string {
 		return "Its examples were not run."
 	}
 	text := fmt.Sprintf("examples passed: %s", strings.Join(t.Passed, ", "))
-	if !t.Confined {
-		text += " (this system could not keep them from writing elsewhere)"
+	if len(t.Unenforced) > 0 {
+		text += " (this system could not enforce: " + strings.Join(t.Unenforced, "; ") + ")"
 	}
 	if t.Printed != "" {
 		text += "\nMeanwhile it printed, which goes to standard error when it is served:\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")

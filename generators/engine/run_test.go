@@ -64,3 +64,34 @@ func TestDestroyWarnsOfClients(t *testing.T) {
 		t.Errorf("it says %s", done)
 	}
 }
+
+// An edited plan is refused, also if it only claims that its examples passed.
+func TestEditedPlanIsRefused(t *testing.T) {
+	b := open(t)
+	e, err := engine.Open(b.dir, []gen.Generator{{Name: "tried", InputSchema: json.RawMessage(`{}`), Make: func(gen.Project, json.RawMessage) (gen.Draft, error) {
+		file := gen.File{Path: "features/posts/mark.go", Text: []byte(command("Mark", "return e.Time"))}
+		return gen.Draft{Kind: "command", Name: "posts_mark", Files: []gen.File{file}, Trial: gen.Trial{Test: "TestMark"}}, nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for old, edited := range map[string]string{`"ran":false`: `"ran":true`, `"passed":[]`: `"passed":["one"]`, `"kind":`: ` "kind":`} {
+		planned, err := e.Generate(t.Context(), "tried", json.RawMessage(`{}`), engine.Options{DryRun: true, NoExec: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := ".petrock/plans/" + planned.Plan + ".json"
+		text := b.read(file)
+		if !strings.Contains(text, old) {
+			t.Fatalf("the plan has no %s: %s", old, text)
+		}
+		b.write(file, strings.Replace(text, old, edited, 1))
+		_, err = e.Apply(t.Context(), planned.Plan, engine.Options{NoExec: true})
+		b.wants(err, "was edited")
+		b.write(file, text)
+		if _, err := e.Apply(t.Context(), planned.Plan, engine.Options{NoExec: true, DryRun: true}); err != nil {
+			t.Errorf("as it was, it is refused: %v", err)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	if !report.Passed {
 		return nil, p.failed(report)
 	}
-	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.Confined}
+	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
 	for _, c := range report.Cases {
 		tried.Passed = append(tried.Passed, p.example(c).Name)
 	}
@@ -76,7 +76,7 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 			said += "\n" + lines
 		}
 		refusal.Failures = append(refusal.Failures, Failure{p.example(c), said})
-		if report.Confined && strings.Contains(said, "permission denied") {
+		if report.IsConfined() && (strings.Contains(said, "permission denied") || strings.Contains(said, "read-only file system")) {
 			refusal.WayOut = "Nothing was changed. Examples may write to the folder that they run in, and to temporary folders, alone."
 		}
 	}

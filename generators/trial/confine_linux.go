@@ -32,7 +32,7 @@ func landlockVersion() int {
 
 // confine prevents this thread and the processes that it starts from writing outside a folder, and from
 // sending signals to other processes. It reports whether the kernel supports that. Linux before 6.2
-// does not prevent truncation; modes and times of the user's files can always be changed.
+// does not prevent truncation; modes, owners and times of files can always be changed.
 //
 // The thread must be locked and must end afterwards: the restriction cannot be lifted.
 func confine(folder string) bool {
@@ -62,8 +62,7 @@ func confine(folder string) bool {
 	for _, device := range []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"} {
 		allow(ruleset, device, rules.files&(writeFile|truncate))
 	}
-	const setNoNewPrivileges = 38
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setNoNewPrivileges, 1, 0, 0, 0, 0); errno != 0 {
+	if control(setNoNewPrivs, 1) != nil {
 		return false
 	}
 	_, _, errno = syscall.RawSyscall(landlockRestrictSelf, made, 0, 0)

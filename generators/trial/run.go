@@ -11,15 +11,23 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Timeouts that are not configurable.
+// Limits and timeouts that are not configurable.
 const (
-	orphaned = 5 * time.Second       // after the limit, the test ends itself
-	draining = time.Second           // to read the rest of the output after the process has ended
-	looking  = 10 * time.Millisecond // between checks of its memory
+	orphaned      = 5 * time.Second       // after the limit, the test ends itself
+	draining      = time.Second           // to read the rest of the output after the process has ended
+	looking       = 10 * time.Millisecond // between checks of its memory and processes
+	mostProcesses = 512
+)
+
+// What a system may be unable to enforce, as a report names it.
+const (
+	limitChildren   = "ending all child processes"
+	limitMemory     = "the limits on memory and processes"
+	limitWrites     = "no writes outside its folder"
+	limitAttributes = "no changes of mode, owner and times outside its folder"
+	limitNetwork    = "no network"
 )
 
 func (l laid) run(ctx context.Context, test string, limits Limits) (report *Report, err error) {
@@ -53,17 +61,17 @@ func (l laid) run(ctx context.Context, test string, limits Limits) (report *Repo
 		defer close(drained)
 		io.Copy(output, reading)
 	}()
-	stopped := running.wait(ctx, output.loud, limits)
-	report = &Report{Confined: running.confined, Took: time.Since(begin)}
+	end := running.watch(ctx, output.loud, limits)
+	report = &Report{Unenforced: running.unenforced(limits), Took: time.Since(begin)}
 	select {
 	case <-drained:
 	case <-time.After(draining): // a detached child holds the pipe open
 	}
-	if stopped == cancelled {
+	if end.stopped == cancelled {
 		return nil, ctx.Err()
 	}
 	printed := output.end(test)
-	printed.fill(report, exit{stopped, cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}, limits)
+	printed.fill(report, end, limits)
 	if len(printed.records) == 0 && report.Ended == "" {
 		return nil, fmt.Errorf("there is no test %s in %s", test, l.pkg)
 	}
@@ -81,19 +89,12 @@ func (l laid) scratch() (outer, scratch string, err error) {
 	return outer, scratch, err
 }
 
-type process struct {
-	cmd      *exec.Cmd
-	confined bool
-	release  func() // called when it has ended
-}
-
-// wait waits for the process to end, and kills it if it exceeds a limit. It also kills processes that
-// it left behind, unless they have their own process group.
-func (p *process) wait(ctx context.Context, loud <-chan struct{}, l Limits) stop {
+// watch waits for the test to end, and kills it if it exceeds a limit.
+func (p *process) watch(ctx context.Context, loud <-chan struct{}, l Limits) (e exit) {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
-		awaitExit(p.cmd)
+		e.status, e.words = p.wait()
 	}()
 	timer, look := time.NewTimer(l.Time), time.NewTicker(looking)
 	defer timer.Stop()
@@ -110,19 +111,15 @@ func (p *process) wait(ctx context.Context, loud <-chan struct{}, l Limits) stop
 		case <-ctx.Done():
 			stopped = cancelled
 		case <-look.C:
-			if resident(p.cmd) > l.Memory {
-				stopped = tooBig
-			}
+			stopped = p.exceeds(l)
 		}
 	}
 	if stopped != notStopped {
-		typecheck.KillGroup(p.cmd)
+		p.kill()
 		<-exited
 	}
-	typecheck.KillGroup(p.cmd) // processes that it left behind
-	reap(p.cmd)
-	p.release()
-	return stopped
+	e.stopped = stopped
+	return e
 }
 
 // also joins two errors. It returns the first as it is if the second is nil.

@@ -115,8 +115,8 @@ func testWritesElsewhere(t *testing.T, s stage, program *trial.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("confined: %v", r.Confined)
-	if r.Confined {
+	t.Logf("confined: %v", r.IsConfined())
+	if r.IsConfined() {
 		if outside := read(t, s.outside); !maps.Equal(outside, map[string]string{"old": "file: old"}) {
 			t.Errorf("it changes %v", outside)
 		}
@@ -128,7 +128,7 @@ func testWritesElsewhere(t *testing.T, s stage, program *trial.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Passed == r.Confined {
+	if r.Passed == r.IsConfined() {
 		t.Errorf("confined, but allowed to: %+v", r)
 	}
 	for name := range read(t, program.Dir()) {

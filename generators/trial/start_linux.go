@@ -1,105 +1,165 @@
 package trial
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
-	"unsafe"
 )
 
-// ownTimeout is the value of -test.timeout: none, since the kernel kills the test with this process.
-// Without a timer, the runtime detects deadlocks.
+// ownTimeout is the value of -test.timeout: none, since the test ends with this process. Without a
+// timer, the runtime detects deadlocks.
 func ownTimeout(time.Duration) time.Duration { return 0 }
 
-// start starts a test, confined to write below a folder if the kernel supports that.
-//
-// The confinement and the parent-death signal belong to the thread that starts the test. That is a
-// separate thread, which exits after the test; Go does not clone other threads from it.
-func start(cmd *exec.Cmd, folder string, l Limits) (*process, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started, ended := make(chan error), make(chan struct{})
-	p := &process{cmd: cmd, release: func() { close(ended) }}
-	onThread(func() {
-		p.confined = confine(folder)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			<-ended
-		}
-	})
-	if err := <-started; err != nil {
+// A process is a running test below its supervisor.
+type process struct {
+	supervisor *exec.Cmd
+	line       *os.File // closed to end the test
+	reports    *json.Decoder
+	orders     orders
+	started    started
+	wasBig     bool // it used too much memory when last looked at
+}
+
+// start starts a test below a supervisor, in namespaces of its own if the system permits that.
+func start(test *exec.Cmd, folder string, l Limits) (*process, error) {
+	if os.Args[0] == supervisorName {
+		return nil, errors.New("the program that runs trials does not call trial.Supervise first")
+	}
+	p, err := supervise(test, orders{folder, l.Memory, true, l.NoNet})
+	if err != nil {
+		p, err = supervise(test, orders{Folder: folder, Memory: l.Memory})
+	}
+	return p, err
+}
+
+// supervise starts this program once more, as the supervisor of a test.
+func supervise(test *exec.Cmd, o orders) (*process, error) {
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
 		return nil, err
 	}
-	limitTo(cmd.Process.Pid, syscall.RLIMIT_DATA, 2*uint64(l.Memory))
-	limitTo(cmd.Process.Pid, syscall.RLIMIT_FSIZE, uint64(l.Memory))
-	limitTo(cmd.Process.Pid, syscall.RLIMIT_CORE, 0)
+	line, other := os.NewFile(uintptr(ends[0]), "line"), os.NewFile(uintptr(ends[1]), "line")
+	defer other.Close()
+	attributes := &syscall.SysProcAttr{Setsid: true}
+	if o.Isolated {
+		attributes.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC
+		if o.Offline {
+			attributes.Cloneflags |= syscall.CLONE_NEWNET
+		}
+		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		const netAdmin, sysAdmin = 12, 21
+		attributes.AmbientCaps = []uintptr{netAdmin, sysAdmin}
+	}
+	p := &process{line: line, reports: json.NewDecoder(line), orders: o, supervisor: &exec.Cmd{
+		Path: "/proc/self/exe", Args: append([]string{supervisorName}, test.Args...), Dir: test.Dir, Env: test.Env,
+		Stdout: test.Stdout, Stderr: test.Stderr, ExtraFiles: []*os.File{other}, SysProcAttr: attributes,
+	}}
+	if err := p.supervisor.Start(); err != nil {
+		line.Close()
+		return nil, err
+	}
+	other.Close() // so that reading ends with the supervisor
+	json.NewEncoder(line).Encode(o)
+	if err = p.reports.Decode(&p.started); err == nil && p.started.Errno != 0 {
+		err = p.started.Errno
+	}
+	if err != nil {
+		p.kill()
+		p.wait()
+		return nil, fmt.Errorf("starting it: %w", err)
+	}
 	return p, nil
 }
 
-// onThread calls a function on a thread that ends with it. The main thread of a process never ends, so
-// it is locked while another thread is found.
-func onThread(do func()) {
-	go func() {
-		runtime.LockOSThread() // never unlocked, so that the thread ends
-		if syscall.Gettid() != syscall.Getpid() {
-			do()
-			return
-		}
-		found := make(chan struct{})
-		go func() {
-			runtime.LockOSThread()
-			close(found)
-			do()
-		}()
-		<-found
-		runtime.UnlockOSThread()
-	}()
-}
-
-// limitTo lowers a resource limit of a process. Errors are ignored.
-func limitTo(pid int, resource int, most uint64) {
-	var limit struct{ current, most uint64 }
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), uintptr(resource), 0, uintptr(unsafe.Pointer(&limit)), 0, 0); errno != 0 {
-		limit.most = math.MaxUint64
-	}
-	most = min(most, limit.most)
-	limit.current, limit.most = most, most
-	syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), uintptr(resource), uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
-}
-
-// resident returns the resident memory of a process; 0 if unknown. Limiting the address space instead
-// would crash Go, which reserves more than it uses.
-func resident(cmd *exec.Cmd) int64 {
-	sizes, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", cmd.Process.Pid))
-	if fields := strings.Fields(string(sizes)); len(fields) > 1 {
-		pages, _ := strconv.ParseInt(fields[1], 10, 64)
-		return pages * int64(os.Getpagesize())
-	}
-	return 0
-}
-
-// awaitExit waits until a process has ended without reaping it, so that its process and group ids stay
-// reserved.
-func awaitExit(cmd *exec.Cmd) {
-	const byPid, exited, noWait = 1, 0x4, 0x1000000
-	for {
-		var info [128]byte
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(cmd.Process.Pid), uintptr(unsafe.Pointer(&info)), exited|noWait, 0, 0)
-		switch errno {
-		case syscall.EINTR:
-			continue
-		case 0:
-		default:
-			cmd.Wait() // the id may be reused, which is very unlikely
-		}
+// kill ends the test and its children, which takes a moment.
+func (p *process) kill() {
+	if p.orders.Isolated {
+		p.supervisor.Process.Kill() // the kernel kills all of its PID namespace
 		return
 	}
+	p.line.Close()
 }
 
-func reap(cmd *exec.Cmd) { cmd.Wait() }
+// wait waits until the test and its children have ended, and returns how the test ended.
+func (p *process) wait() (status int, words string) {
+	e := ended{-1, "its supervisor was killed"}
+	p.reports.Decode(&e)
+	p.supervisor.Wait()
+	p.line.Close()
+	return e.Status, e.Words
+}
+
+// exceeds returns which limit the test and its children exceed.
+func (p *process) exceeds(l Limits) stop {
+	processes := descendants(p.supervisor.Process.Pid)
+	memory := int64(0)
+	counted := map[uint64]bool{} // memfds by inode
+	for _, pid := range processes {
+		memory += resident(pid) + memfds(pid, counted)
+	}
+	wasBig := p.wasBig
+	p.wasBig = memory > l.Memory
+	switch {
+	case len(processes) > mostProcesses:
+		return tooMany
+	case p.wasBig && (wasBig || len(processes) == 1): // a process that is about to execute shares its parent's memory
+		return tooBig
+	}
+	return notStopped
+}
+
+// resident returns the resident memory of a process, without that of files; 0 if unknown. Limiting
+// the address space instead would crash Go, which reserves more than it uses.
+func resident(pid int) (size int64) {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) == 3 && (fields[0] == "RssAnon:" || fields[0] == "RssShmem:") {
+			kilobytes, _ := strconv.ParseInt(fields[1], 10, 64)
+			size += kilobytes << 10
+		}
+	}
+	return size
+}
+
+// memfds returns the memory of the files without a name in memory that a process has open, without
+// those that were counted already.
+func memfds(pid int, counted map[uint64]bool) (size int64) {
+	dir := fmt.Sprintf("/proc/%d/fd/", pid)
+	files, _ := os.ReadDir(dir)
+	for _, file := range files {
+		var stat syscall.Stat_t
+		if target, _ := os.Readlink(dir + file.Name()); !strings.HasPrefix(target, "/memfd:") || syscall.Stat(dir+file.Name(), &stat) != nil || counted[stat.Ino] {
+			continue
+		}
+		counted[stat.Ino] = true
+		size += stat.Blocks * 512
+	}
+	return size
+}
+
+// unenforced lists the limits that the system could not enforce.
+func (p *process) unenforced(l Limits) []string {
+	_, err := os.Stat("/proc/thread-self/children")
+	all := []string{}
+	for limit, held := range map[string]bool{
+		limitChildren:   p.orders.Isolated || err == nil,
+		limitMemory:     err == nil,
+		limitWrites:     p.started.Confined,
+		limitAttributes: p.started.Frozen,
+		limitNetwork:    p.orders.Offline || !l.NoNet,
+	} {
+		if !held {
+			all = append(all, limit)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

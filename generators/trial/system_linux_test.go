@@ -2,13 +2,19 @@ package trial_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +32,120 @@ func testsOfSystem() map[string]func(*testing.T, stage, *trial.Program) {
 		"others are free":   testOthersAreFree,
 		"many at once":      testManyAtOnce,
 		"ends with petrock": testEndsWithPetrock,
+		"isolated":          testHostile,
+		"not isolated":      testHostileNotIsolated,
 	}
+}
+
+// testHostile runs tests that try to leave their confinement, in namespaces if this system permits
+// them.
+func testHostile(t *testing.T, s stage, program *trial.Program) {
+	hostile(t, s, func(test string, l trial.Limits) (*trial.Report, error) { return program.Run(t.Context(), test, l) })
+}
+
+// testHostileNotIsolated does the same in a process that may not make namespaces.
+func testHostileNotIsolated(t *testing.T, s stage, program *trial.Program) {
+	hostile(t, s, func(test string, l trial.Limits) (*trial.Report, error) {
+		limits, err := json.Marshal(l)
+		if err != nil {
+			return nil, err
+		}
+		petrock := exec.Command(os.Args[0])
+		petrock.Env = append(os.Environ(), "TRIAL_PROGRAM="+program.Dir(), "TRIAL_TEST="+test, "TRIAL_LIMITS="+string(limits))
+		petrock.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		}
+		out, err := petrock.Output()
+		if err != nil {
+			t.Skipf("this system permits no user namespaces either: %v", err)
+		}
+		var r trial.Report
+		return &r, json.Unmarshal(out, &r)
+	})
+}
+
+func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Report, error)) {
+	limits := trial.Limits{Time: time.Minute}
+	attempt := func(t *testing.T, test string) *trial.Report {
+		r, err := run(test, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("took %v; not enforced: %q", r.Took, r.Unenforced)
+		return r
+	}
+	passes := "example one: true\nexample two: true\nexample three: true\n"
+	for test, want := range map[string]string{
+		"TestDetaches":     passes,
+		"TestChildrenGrow": badSecond("needed more than 256 MiB of memory"),
+		"TestFillsMemfds":  badSecond("needed more than 256 MiB of memory"),
+		"TestForks":        badSecond("started more than 512 processes"),
+	} {
+		t.Run(test, func(t *testing.T) {
+			if limits.Memory = 256 << 20; test == "TestForks" {
+				limits.Memory = 0
+			}
+			if got := summary(attempt(t, test)); got != want {
+				t.Errorf("%snot\n%s", got, want)
+			}
+			if test == "TestDetaches" {
+				for range 5 {
+					s.hungUp(t, nil)
+				}
+			}
+			if left := processesBelow(t, os.TempDir()); len(left) > 0 {
+				t.Errorf("it leaves %q", left)
+			}
+		})
+	}
+	t.Run("TestChangesAttributes", func(t *testing.T) {
+		old := filepath.Join(s.outside, "old")
+		before, err := os.Stat(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := attempt(t, "TestChangesAttributes")
+		after, err := os.Stat(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := before.Mode() != after.Mode() || before.ModTime() != after.ModTime()
+		if enforced := !slices.Contains(r.Unenforced, "no changes of mode, owner and times outside its folder"); enforced == changed || enforced != r.Passed {
+			t.Errorf("enforced: %v, changed: %v\n%s", enforced, changed, summary(r))
+		}
+		os.Chmod(old, before.Mode())
+		os.Chmod(s.outside, 0o755)
+	})
+	t.Run("TestDials", func(t *testing.T) {
+		limits.NoNet = true
+		r := attempt(t, "TestDials")
+		enforced := !slices.Contains(r.Unenforced, "no network")
+		if enforced != r.Passed {
+			t.Errorf("enforced: %v\n%s", enforced, summary(r))
+		}
+		if !enforced {
+			if line, err := s.calls.Accept(); err == nil {
+				line.Close()
+			}
+		}
+	})
+}
+
+// processesBelow returns the programs in a folder that run.
+func processesBelow(t *testing.T, dir string) (programs []string) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exe := range all {
+		if program, _ := os.Readlink(exe); strings.HasPrefix(program, dir) {
+			programs = append(programs, program)
+		}
+	}
+	return programs
 }
 
 // A test that needs more memory than it may have ends soon, and says so.
@@ -45,8 +164,8 @@ func testConfined(t *testing.T, _ stage, program *trial.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if version := trial.LandlockVersion(); r.Confined != (version >= 3) {
-		t.Errorf("with version %d of Landlock, confined is %v", version, r.Confined)
+	if version := trial.LandlockVersion(); version >= 3 && !r.IsConfined() {
+		t.Errorf("with version %d of Landlock, it is not confined", version)
 	}
 }
 
@@ -123,11 +242,29 @@ func testManyAtOnce(t *testing.T, _ stage, program *trial.Program) {
 
 // TestMain makes this process one that runs a program of another, for testEndsWithPetrock.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("TRIAL_PROGRAM"); dir != "" {
-		trial.ProgramIn(dir).Run(context.Background(), "TestWaits", trial.Limits{Time: time.Minute})
+	if trial.Supervise() {
 		return
 	}
-	m.Run()
+	dir := os.Getenv("TRIAL_PROGRAM")
+	switch test := os.Getenv("TRIAL_TEST"); {
+	case dir == "":
+		m.Run()
+	case test == "":
+		trial.ProgramIn(dir).Run(context.Background(), "TestWaits", trial.Limits{Time: time.Minute})
+	default:
+		var l trial.Limits
+		err := errors.Join(
+			os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0),
+			json.Unmarshal([]byte(os.Getenv("TRIAL_LIMITS")), &l))
+		if err != nil {
+			log.Fatal(err)
+		}
+		r, err := trial.ProgramIn(dir).Run(context.Background(), test, l)
+		if err != nil {
+			log.Fatal(err)
+		}
+		json.NewEncoder(os.Stdout).Encode(r)
+	}
 }
 
 // If petrock is killed, so is what it runs.

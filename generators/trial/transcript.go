@@ -259,6 +259,7 @@ const (
 	tooSlow
 	tooLoud
 	tooBig
+	tooMany
 	cancelled
 )
 
@@ -309,6 +310,8 @@ func (t *transcript) ended(e exit, l Limits) string {
 		return "printed more than " + inBytes(int64(l.Output))
 	case e.stopped == tooBig:
 		return "needed more than " + inBytes(l.Memory) + " of memory"
+	case e.stopped == tooMany:
+		return "started more than " + strconv.Itoa(mostProcesses) + " processes"
 	case e.status < 0:
 		return "was ended by the system (" + e.words + ")"
 	case e.status == crash && t.crash != "":

@@ -2,8 +2,16 @@
 // The test runs as a separate process with limits on time, memory and output, in an empty folder that
 // is removed afterwards.
 //
-// It protects against mistakes, not against malicious code: the test can read files and use the
-// network.
+// On Linux a supervisor, which is the calling program once more, starts the test in user, mount, PID
+// and IPC namespaces: all file systems but the folder are read-only, and all processes end with the
+// supervisor. If the system permits no namespaces, Landlock refuses writes, the supervisor adopts and
+// kills orphans, and modes, owners and times of files can be changed. On other Unix systems only
+// processes in the test's process group end with it, on Windows only the test. [Report] lists what
+// was not enforced.
+//
+// It protects against mistakes, not against malicious code: the test can read files, connect to Unix
+// sockets and, without [Limits.NoNet], use the network. The size of each file is limited, not that
+// of all files together.
 package trial
 
 import (
@@ -38,9 +46,12 @@ type Report struct {
 	Cases       []Case                 // started subtests, in order; also the test if it has no subtests, or messages
 	Printed     string                 // standard output and standard error, crash messages included
 	Ended       string                 // why the process ended before its test, in one sentence; empty if it did not
-	Confined    bool                   // the system prevented writes outside its temporary folder
+	Unenforced  []string               // limits that the system could not enforce
 	Took        time.Duration          // how long it ran
 }
+
+// IsConfined reports whether the system prevented writes outside the test's temporary folder.
+func (r *Report) IsConfined() bool { return !slices.Contains(r.Unenforced, limitWrites) }
 
 // A Case is a subtest. Underscores in names are spaces, because the testing package replaces spaces.
 type Case struct {
@@ -90,12 +101,14 @@ func (o Options) step(what string) {
 
 // Limits are the resources of a test. Zero fields mean the defaults.
 //
-// Memory is enforced on Linux only: a test that uses more is killed, its children get at most twice as
-// much, and no file may be larger. On other systems it is a soft limit (GOMEMLIMIT).
+// Memory is enforced on Linux only: a test that uses more is killed, where resident memory and open
+// memfds of its children count too, and no file may be larger. On other systems it is a soft limit
+// (GOMEMLIMIT). A test with more than 512 processes is killed, on Linux only.
 type Limits struct {
 	Time   time.Duration // default 10 s
 	Memory int64         // in bytes; default 1 GiB
 	Output int           // bytes of standard output and standard error; default 64 KiB, at most 64 MiB
+	NoNet  bool          // without network, if the system permits that
 }
 
 // The defaults and maximum of Limits.

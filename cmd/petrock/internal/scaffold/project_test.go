@@ -543,3 +543,31 @@ func BenchmarkMake(b *testing.B) {
 		}
 	}
 }
+
+// Actions are pinned by commit and images by digest, in what petrock writes and in its own workflow.
+func TestPinned(t *testing.T) {
+	uses := regexp.MustCompile(`uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	from := regexp.MustCompile(`^FROM (scratch$|[\w.:/-]+@sha256:[0-9a-f]{64} )`)
+	pinned := 0
+	for _, pattern := range []string{"templates/project/*", ".github/workflows/*", "skeleton/*/*"} {
+		files, err := filepath.Glob(filepath.Join(repository, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, _ := os.ReadFile(file) // folders hold no text
+			for line := range strings.Lines(string(text)) {
+				line = strings.TrimSpace(line)
+				switch {
+				case strings.Contains(line, "uses: ") && !uses.MatchString(line), strings.HasPrefix(line, "FROM ") && !from.MatchString(line):
+					t.Errorf("%s: %s is not pinned", file, line)
+				case strings.Contains(line, "uses: "), strings.HasPrefix(line, "FROM "):
+					pinned++
+				}
+			}
+		}
+	}
+	if pinned != 9 {
+		t.Errorf("%d lines are pinned, not 9", pinned)
+	}
+}
