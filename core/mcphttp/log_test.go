@@ -40,7 +40,9 @@ func TestCallLog(t *testing.T) {
 			}}))
 			server := newFixture(t, mcp.Options{Logger: log, LogArguments: test.arguments})
 			for name, handler := range map[string]mcp.ToolHandler{
-				"fails":  func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { return nil, errors.New("no such note") },
+				"fails": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+					return nil, errors.New("no such note")
+				},
 				"panics": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { panic("oh") },
 			} {
 				if err := server.AddTool(mcp.Tool{Name: name}, handler); err != nil {
