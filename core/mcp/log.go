@@ -23,8 +23,13 @@ func Logger(ctx context.Context) *slog.Logger {
 	return slog.New(&logHandler{next: c.via.log.Handler(), call: c})
 }
 
-// Logger returns the server's own log.
-func (s *Server) Logger() *slog.Logger { return s.o.Logger }
+// CallLog returns the logger of requests, which discards them if there is none.
+func (s *Server) CallLog() *slog.Logger {
+	if s.o.CallLog == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return s.o.CallLog
+}
 
 // logCall writes the line of a call that began at that time. It is deferred: there is no result yet
 // if the handler panics.
@@ -59,7 +64,7 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	if s.server.o.LogArguments {
 		attrs = append(attrs, slog.String("params", string(c.Params)))
 	}
-	s.log.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
+	s.server.o.CallLog.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
 }
 
 // logHandler sends records on, and to the client of a call too.

@@ -36,8 +36,9 @@ type Options struct {
 	// means [slog.Default].
 	Logger *slog.Logger
 
-	// LogArguments adds the params of requests to the log, which has a line for each request at
-	// level info.
+	// CallLog gets a line for each request, at level info; nil means none. With LogArguments, the
+	// line has the params of the request too.
+	CallLog      *slog.Logger
 	LogArguments bool
 
 	// Tools, Resources and Prompts declare a capability before the server has a component of that

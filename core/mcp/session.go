@@ -103,7 +103,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
-	if s.log.Enabled(ctx, slog.LevelInfo) {
+	if log := s.server.o.CallLog; log != nil && log.Enabled(ctx, slog.LevelInfo) {
 		defer s.logCall(call, time.Now(), &result, &err)
 	}
 	if hook := s.server.o.Hook; hook != nil {

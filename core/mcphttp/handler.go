@@ -207,7 +207,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.server.Logger(), r, status, e.Message)
+	logRefusal(h.server.CallLog(), r, status, e.Message)
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 

@@ -38,7 +38,7 @@ func TestCallLog(t *testing.T) {
 				}
 				return a
 			}}))
-			server := newFixture(t, mcp.Options{Logger: log, LogArguments: test.arguments})
+			server := newFixture(t, mcp.Options{Logger: log, CallLog: log, LogArguments: test.arguments})
 			for name, handler := range map[string]mcp.ToolHandler{
 				"fails": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 					return nil, errors.New("no such note")

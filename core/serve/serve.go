@@ -194,7 +194,7 @@ func (p *program) open(ctx context.Context, log *slog.Logger, arguments bool) (s
 	if err != nil {
 		return nil, nil, err
 	}
-	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, LogArguments: arguments})
+	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: arguments})
 	if err := p.register(ctx, server); err != nil {
 		return nil, nil, err
 	}
