@@ -188,9 +188,8 @@ type Responder interface {
 	// if it names none.
 	CheckRequest(c *Call, version string) error
 
-	// Hold accounts for n bytes that are kept from now on for the session, or for the request if
-	// there is none; less than 0 gives them back. All are given back at the end. Its error refuses
-	// the request.
+	// Hold counts n bytes that the server keeps for the session, or for the request if there is no
+	// session, until it ends. A negative n releases some earlier. An error refuses the request.
 	Hold(n int) error
 
 	// Attrs returns what the transport knows about a request, for the log.

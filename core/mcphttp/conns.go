@@ -126,8 +126,8 @@ func (all *conns) full(spare int) bool {
 // no request of it was let in, or if it writes.
 const stalled = int64(time.Second)
 
-// displace ends the connection that has waited for its client for the longest time, those of
-// strangers first. It reports false if none waits.
+// displace ends the connection that has waited for its client for the longest time, first of those
+// that never had a request let in. It reports false if none waits.
 func (all *conns) displace() bool {
 	now := time.Now().UnixNano()
 	var found *conn
@@ -141,7 +141,7 @@ func (all *conns) displace() bool {
 			continue
 		}
 		if !c.served.Load() && now-since > stalled {
-			since -= int64(24 * time.Hour) // a stranger
+			since -= int64(24 * time.Hour) // before all others
 		}
 		if found == nil || since < oldest {
 			found, oldest = c, since

@@ -38,7 +38,7 @@ func (busy) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusTeapot)
 }
 
-// At the limit, the connection makes room that has waited the longest, those of strangers first.
+// At the limit, the connection that has waited the longest makes room, first of those without a request.
 func TestDisplaced(t *testing.T) {
 	inTime(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 		old := listener.dial()
@@ -46,12 +46,12 @@ func TestDisplaced(t *testing.T) {
 			t.Fatalf("the first gets %d", status)
 		}
 		time.Sleep(2 * time.Second)
-		stranger := listener.dial()
+		silent := listener.dial()
 		time.Sleep(1500 * time.Millisecond)
 		slow := listener.dial()
 		go io.WriteString(slow, "POST /mcp HT")
 		time.Sleep(1500 * time.Millisecond)
-		for i, gone := range []net.Conn{stranger, slow, old} {
+		for i, gone := range []net.Conn{silent, slow, old} {
 			if status := get(listener.dial(), "/mcp"); status != 200 {
 				t.Errorf("newcomer %d gets %d", i, status)
 			}

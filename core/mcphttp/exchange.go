@@ -247,7 +247,7 @@ func (e *exchange) hold(n int64) error {
 	return err
 }
 
-// finish gives back what the exchange held.
+// finish releases the memory that the exchange held.
 func (e *exchange) finish() {
 	if e.held > 0 {
 		e.h.memory.give(e.client, e.held)

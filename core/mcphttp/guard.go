@@ -180,7 +180,7 @@ func (g *guard) challenge(w http.ResponseWriter, r *http.Request, why, message s
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	logRefusal(g.Logger, r, status, message)
 	g.setNoStore(w.Header())
-	w.Header()["Connection"] = g.headers.close // a stranger's next request costs a connection
+	w.Header()["Connection"] = g.headers.close // the next request costs the client a new connection
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))

@@ -48,7 +48,7 @@ func (all *streams) room() int {
 	return all.limit
 }
 
-// close gives back what the streams hold. Readers may go on.
+// close releases the memory of the streams. Readers may go on.
 func (all *streams) close() {
 	all.mu.Lock()
 	defer all.mu.Unlock()

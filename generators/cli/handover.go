@@ -32,7 +32,7 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 }
 
 // forbidsExec reports whether an argument is --no-exec, in any spelling that does not say false. It
-// need not be a flag of the command, or stand where flags do: whoever writes it wants no code run.
+// need not be a flag of the command, or stand where flags do: its author wants no code run.
 func forbidsExec(arg string) bool {
 	name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	no, err := strconv.ParseBool(value)
