@@ -123,6 +123,7 @@ func (w *world) toldOf(result *engine.Result, gone, changed []string) {
 
 // Tests that have been edited are not changed without force, and force removes no more than what uses the component.
 func TestDestroyRefusesEditedTests(t *testing.T) {
+	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

@@ -79,6 +79,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 
 // A change of a recorded command's fields that stored events do not fit is refused by everything, until it is made explicit.
 func TestIncompatibleChangesAreRefused(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "links", CRUD: true, Fields: []string{"url"}})
