@@ -23,6 +23,7 @@ type attacker struct {
 	*raw.Conn
 	number  int
 	session string // of all attackers
+	over    <-chan struct{}
 }
 
 // A small request is sent again after a breath, a large one after a rest: the attackers run on the
@@ -42,7 +43,7 @@ func (s *server) attack(ctx context.Context, kind attack, conns int) (ended <-ch
 				conn, err := net.DialTimeout("tcp", s.addr, time.Second)
 				if err == nil {
 					stop := context.AfterFunc(ctx, func() { conn.Close() })
-					_ = kind.on(&attacker{raw.New(conn), i + n*conns, session}) // it is refused, sooner or later
+					_ = kind.on(&attacker{raw.New(conn), i + n*conns, session, ctx.Done()}) // it is refused, sooner or later
 					stop()
 					conn.Close()
 				}
@@ -140,6 +141,24 @@ func attacks() []attack {
 		{"unread-streams", func(a *attacker) error {
 			_, err := io.WriteString(a, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nX-Api-Token: "+hostileKey+"\r\nMcp-Session-Id: "+a.session+"\r\n\r\n")
 			return a.linger(err)
+		}},
+		{"new-connections", func(a *attacker) error { // a thousand a second, which stay open
+			for {
+				conn, err := net.DialTimeout("tcp", a.RemoteAddr().String(), time.Second)
+				if err != nil {
+					return err
+				}
+				go func() {
+					_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+					_, _ = io.Copy(io.Discard, conn)
+					conn.Close()
+				}()
+				select {
+				case <-a.over:
+					return nil
+				case <-time.After(5 * breath):
+				}
+			}
 		}},
 		{"silence", func(a *attacker) error { return a.linger(nil) }},
 	}

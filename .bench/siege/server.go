@@ -51,10 +51,11 @@ func start(ctx context.Context) (*server, error) {
 	s.cmd = exec.Command("sh", "-c", `ulimit -n 1024 && exec "$0" serve --addr 127.0.0.1:0 --healthz --log-level warn --session-idle 20s`, program)
 	s.cmd.Env = append(os.Environ(), "BESIEGED_API_KEY="+hostileKey+","+friendKey)
 	errOut, err := s.cmd.StderrPipe()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.cmd.Start()
 	}
-	if err := s.cmd.Start(); err != nil {
+	if err != nil {
+		os.RemoveAll(dir)
 		return nil, err
 	}
 	ready := make(chan string, 1)

@@ -39,6 +39,11 @@ func (c *Client) sample(ctx context.Context, params json.RawMessage) (any, error
 	if err := strictjson.Unmarshal(params, &s); err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of sampling/createMessage: %v", err)
 	}
+	for i, m := range s.Messages {
+		if m.Content == nil {
+			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of sampling/createMessage: messages[%d].content: must be a block or several", i)
+		}
+	}
 	if s.UsesTools() && !c.o.SampleTools {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "this client does not support sampling with tools")
 	}

@@ -167,3 +167,22 @@ func TestNotFoundIsShort(t *testing.T) {
 		t.Errorf("it has %d bytes", len(text))
 	}
 }
+
+// A message for the model without content is refused before the program sees it.
+func TestSamplingWithoutContent(t *testing.T) {
+	answers := make(chan string, 1)
+	sample := func(context.Context, *mcp.Sampling) error {
+		t.Error("the program sees it")
+		return nil
+	}
+	c := hostileServer(t, client.Options{Sample: sample}, func(_ string, say func(string)) string {
+		say(`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"user"}],"maxTokens":1}}`)
+		return `{"tools":[]}`
+	}, func(text string) { answers <- text })
+	if _, err := c.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-answers; !strings.Contains(text, "messages[0].content: must be a block or several") {
+		t.Errorf("the answer is %s", text)
+	}
+}

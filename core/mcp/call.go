@@ -133,7 +133,8 @@ func (c *Call) ClientCapabilities() Capabilities {
 	return all
 }
 
-// newCall reads the params that all requests have in common, and stores the rest in intro.
+// newCall reads the params that all requests have in common, and stores the rest in intro. It returns
+// a call even if they are invalid.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *introduction) (*Call, error) {
 	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
 	c.responder, _ = req.Responder().(Responder) // Session.Receive takes no other
@@ -141,7 +142,7 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 	case 0:
 		return c, nil
 	case '[':
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
+		return c, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
 	target := targetKey(req.Method)
 	err := strictjson.Members(req.Params, func(key, value []byte) error {

@@ -31,6 +31,11 @@ func (s *Server) CallLog() *slog.Logger {
 	return s.o.CallLog
 }
 
+func (s *Session) logsCalls(ctx context.Context) bool {
+	log := s.server.o.CallLog
+	return log != nil && log.Enabled(ctx, slog.LevelInfo)
+}
+
 // logCall writes the line of a call that began at that time. It is deferred: there is no result yet
 // if the handler panics.
 func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {

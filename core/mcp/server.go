@@ -188,7 +188,11 @@ func remove[T listed](s *Server, from *registry[T], name string) bool {
 
 // ResourceUpdated tells the clients that have subscribed to a resource that it has changed.
 func (s *Server) ResourceUpdated(uri string) {
-	s.ResourcesUpdated(func(other string) bool { return other == uri })
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for w := range s.watchers {
+		w.update(uri)
+	}
 }
 
 // ResourcesUpdated is [Server.ResourceUpdated] for all addresses that fit, such as those of one
@@ -198,7 +202,7 @@ func (s *Server) ResourcesUpdated(fits func(uri string) bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for w := range s.watchers {
-		w.update(fits)
+		w.updateAll(fits)
 	}
 }
 

@@ -87,6 +87,9 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	var intro introduction
 	call, err := s.newCall(ctx, req, &intro)
 	if err != nil {
+		if s.logsCalls(ctx) {
+			s.logCall(call, time.Now(), new(any), &err)
+		}
 		if s.stateless {
 			err = &StatelessError{Err: err, Malformed: true}
 		}
@@ -103,7 +106,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
-	if log := s.server.o.CallLog; log != nil && log.Enabled(ctx, slog.LevelInfo) {
+	if s.logsCalls(ctx) {
 		defer s.logCall(call, time.Now(), &result, &err)
 	}
 	if hook := s.server.o.Hook; hook != nil {

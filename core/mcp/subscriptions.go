@@ -55,16 +55,27 @@ func (c *changes) list(kind string) {
 	c.schedule()
 }
 
-// update notes that the resources have changed that the client has subscribed to and that fit.
-func (c *changes) update(fits func(uri string) bool) {
+// update notes that a resource has changed, if the client has subscribed to it.
+func (c *changes) update(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.subscribed[uri] {
+		c.updated[uri] = true
+		c.schedule()
+	}
+}
+
+// updateAll notes that the resources have changed that the client has subscribed to and that fit.
+func (c *changes) updateAll(fits func(uri string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	some := false
 	for uri := range c.subscribed {
 		if fits(uri) {
-			c.updated[uri] = true
+			c.updated[uri], some = true, true
 		}
 	}
-	if len(c.updated) > 0 {
+	if some {
 		c.schedule()
 	}
 }

@@ -20,6 +20,7 @@ import (
 type conns struct {
 	net.Listener
 	o     ServeOptions
+	began time.Time // times are nanoseconds since then, so that changes of the clock do not matter
 	ended chan struct{}
 
 	mu   sync.Mutex
@@ -45,7 +46,7 @@ type conn struct {
 	all     *conns
 	spare   bool         // above the limit
 	wait    atomic.Int32 // a wait, stored after since
-	since   atomic.Int64 // when it began, in nanoseconds since 1970
+	since   atomic.Int64 // when it began
 	writing atomic.Int64 // when the write in progress began; 0 if there is none
 	left    atomic.Int64 // when the client closed its side; 0 if it has not
 	served  atomic.Bool  // a request has been let in
@@ -61,7 +62,7 @@ func connOf(r *http.Request) *conn {
 }
 
 func newConns(l net.Listener, o ServeOptions) *conns {
-	all := &conns{Listener: l, o: o, ended: make(chan struct{}), open: map[*conn]struct{}{}}
+	all := &conns{Listener: l, o: o, began: time.Now(), ended: make(chan struct{}), open: map[*conn]struct{}{}}
 	go all.sweep()
 	return all
 }
@@ -87,6 +88,7 @@ func (all *conns) Accept() (net.Conn, error) {
 		accepted, err := all.Listener.Accept()
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 			if all.displace() {
+				time.Sleep(time.Millisecond) // until its file is closed
 				continue
 			}
 		}
@@ -122,29 +124,40 @@ func (all *conns) full(spare int) bool {
 	return len(all.open) >= all.o.MaxConns+spare
 }
 
-// stalled is how long a connection waits for its client before it is the first to be displaced, if
-// no request of it was let in, or if it writes.
-const stalled = int64(time.Second)
+// A connection is displaced first if no request of it was let in for unserved, or if it has been
+// writing for stalled.
+const (
+	unserved = int64(100 * time.Millisecond)
+	stalled  = int64(time.Second)
+)
 
-// displace ends the connection that has waited for its client for the longest time, first of those
-// that never had a request let in. It reports false if none waits.
+// displace ends a connection that waits for its client. It reports false if none does. The first to
+// go are those of clients that seem hostile, then those between two requests, which clients expect,
+// then new ones, and last those in the middle of a request; of these, the one that has waited for the
+// longest time.
 func (all *conns) displace() bool {
-	now := time.Now().UnixNano()
+	now := all.now()
 	var found *conn
+	var lowest int
 	var oldest int64
 	all.mu.Lock()
 	for c := range all.open {
-		since := c.since.Load()
-		if writing := c.writing.Load(); writing != 0 && now-writing > stalled {
-			since = writing
-		} else if wait(c.wait.Load()) == waitHandler {
+		rank, since := 3, c.since.Load()
+		writing := c.writing.Load()
+		switch waits := wait(c.wait.Load()); {
+		case writing != 0 && now-writing > stalled:
+			rank, since = 0, writing
+		case waits == waitHandler:
 			continue
+		case !c.served.Load() && now-since > unserved:
+			rank = 0
+		case waits == waitIdle:
+			rank = 1
+		case !c.served.Load():
+			rank = 2
 		}
-		if !c.served.Load() && now-since > stalled {
-			since -= int64(24 * time.Hour) // before all others
-		}
-		if found == nil || since < oldest {
-			found, oldest = c, since
+		if found == nil || rank < lowest || rank == lowest && since < oldest {
+			found, lowest, oldest = c, rank, since
 		}
 	}
 	all.mu.Unlock()
@@ -155,6 +168,8 @@ func (all *conns) displace() bool {
 	return true
 }
 
+func (all *conns) now() int64 { return int64(time.Since(all.began)) + 1 } // 0 means never
+
 // sweep ends connections whose clients are too slow.
 func (all *conns) sweep() {
 	tick := time.NewTicker(min(time.Second, max(min(all.o.HeaderTimeout, all.o.BodyTimeout, all.o.WriteTimeout, all.o.Idle)/4, time.Millisecond)))
@@ -163,9 +178,10 @@ func (all *conns) sweep() {
 		select {
 		case <-all.ended:
 			return
-		case now := <-tick.C:
+		case <-tick.C:
+			now := all.now()
 			for _, c := range all.list() {
-				c.check(now.UnixNano())
+				c.check(now)
 			}
 		}
 	}
@@ -203,36 +219,35 @@ func (c *conn) check(now int64) {
 }
 
 func (c *conn) await(next wait) {
-	c.since.Store(time.Now().UnixNano())
+	c.since.Store(c.all.now())
 	c.wait.Store(int32(next))
 }
 
-// pipelined is the time between two requests in which no client can have seen a response.
-const pipelined = int64(20 * time.Microsecond)
-
-// begin notes that a request begins. A client that sends requests without reading responses takes
-// turns with the others: it would otherwise keep a CPU for ten milliseconds at a time.
+// begin is called when the header of a request has been read. If that took no call of Read, the
+// client sends requests without waiting for responses. It then takes turns with the others: it would
+// otherwise keep a CPU for ten milliseconds at a time.
 func (c *conn) begin() {
-	idle := c.since.Load()
-	c.await(waitHeader)
-	if c.since.Load()-idle < pipelined {
+	if wait(c.wait.Load()) == waitIdle {
 		runtime.Gosched()
 	}
 }
 
-// Read implements [io.Reader]. It notes when the client has left, which package net/http sees while
-// a request is handled.
+// Read implements [io.Reader]. It notes when a request begins, and when the client has left, which
+// package net/http sees while a request is handled.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.left.Store(time.Now().UnixNano())
+		c.left.Store(c.all.now())
+	}
+	if n > 0 && wait(c.wait.Load()) == waitIdle {
+		c.await(waitHeader)
 	}
 	return n, err
 }
 
 // Write implements [io.Writer]. The sweep ends a write that takes too long.
 func (c *conn) Write(p []byte) (int, error) {
-	c.writing.Store(time.Now().UnixNano())
+	c.writing.Store(c.all.now())
 	defer c.writing.Store(0)
 	return c.Conn.Write(p)
 }

@@ -110,3 +110,38 @@ func TestUnreadResponses(t *testing.T) {
 		})
 	}
 }
+
+// A client that opens connections and says nothing ends no request of another client.
+func TestChurn(t *testing.T) {
+	inTime(t, echo{}, ServeOptions{MaxConns: 20}, func(t *testing.T, listener pipes, _ func() error) {
+		conn := listener.dial()
+		defer conn.Close()
+		io.WriteString(conn, head+"\r\nhel")
+		for range 100 {
+			listener.dial()
+			time.Sleep(5 * time.Millisecond)
+		}
+		go io.WriteString(conn, "lo")
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode != 200 {
+			t.Errorf("the request is answered with %v, %v", response, err)
+		}
+	})
+}
+
+// The time limit of a header holds for every request of a connection.
+func TestSlowSecondHeader(t *testing.T) {
+	inTime(t, echo{}, ServeOptions{HeaderTimeout: 3 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
+		conn := listener.dial()
+		defer conn.Close()
+		if status := get(conn, "/mcp"); status != 200 {
+			t.Fatalf("the first request gets %d", status)
+		}
+		io.WriteString(conn, "GET /mcp HT")
+		began := time.Now()
+		_, _ = io.ReadAll(conn)
+		if took := time.Since(began); took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("the connection ends after %v", took)
+		}
+	})
+}

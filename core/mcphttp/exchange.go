@@ -225,18 +225,10 @@ func (e *exchange) wait() {
 // Hold implements [mcp.Responder]: a session holds memory until it ends, a subscription as long as
 // this exchange.
 func (e *exchange) Hold(n int) error {
-	switch {
-	case e.session == nil:
+	if e.session == nil {
 		return e.hold(int64(n))
-	case n > 0:
-		if err := e.h.memory.take(e.client, int64(n)); err != nil {
-			return err
-		}
-	default:
-		e.h.memory.give(e.client, int64(-n))
 	}
-	e.session.held.Add(int64(n))
-	return nil
+	return e.session.hold(e.h.memory, int64(n))
 }
 
 func (e *exchange) hold(n int64) error {

@@ -13,9 +13,9 @@
 // are no gates. Accepted origins get CORS headers. Cookies are not used.
 //
 // Any other address than a loopback one requires a gate, or a proxy that handles TLS and
-// authentication. Serve has no TLS. It speaks HTTP/1.1 with the limits of net/http: a header above
-// the limit gets status 431, a slow header ends the connection, and reading a slow body fails with
-// [os.ErrDeadlineExceeded]. Responses have no time limit.
+// authentication. Serve has no TLS. It speaks HTTP/1.1. A header above the size limit gets status 431,
+// a slow header ends the connection, reading a slow body fails with [os.ErrDeadlineExceeded], and a
+// client that does not accept a part of a response in time is disconnected. A call may take any time.
 package mcphttp
 
 import (
@@ -69,7 +69,8 @@ type Options struct {
 	// longer becomes a stream (default 15 seconds).
 	KeepAlive time.Duration
 
-	// WriteTimeout is how long a client may take to accept a part of a response (default 30 seconds).
+	// WriteTimeout is how long a client may take to accept a part of a stream or of a large response
+	// (default 30 seconds). [ServeOptions].WriteTimeout is for all responses.
 	WriteTimeout time.Duration
 
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
@@ -292,6 +293,10 @@ func (e *exchange) read() bool {
 			return true
 		}
 		e.w.Header().Set("Connection", "close") // the rest of the body is not the next request
+		if _, ok := errors.AsType[*limitError](err); ok {
+			e.h.refuseLimit(e.w, e.r, jsonrpc.ID{}, err)
+			return false
+		}
 		why = err.Error()
 	}
 	e.h.refuse(e.w, e.r, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
@@ -356,13 +361,12 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 		case err != nil:
 			return nil, http.StatusBadRequest, errors.New("the request body is incomplete")
 		case len(raw) == cap(raw):
-			larger := 2 * int64(cap(raw))
+			larger := min(2*int64(cap(raw)), most+1)
 			if e.r.ContentLength >= 0 {
 				larger = min(larger, e.r.ContentLength+1)
 			}
 			if err := e.hold(larger - int64(cap(raw))); err != nil {
-				limit, _ := errors.AsType[*limitError](err)
-				return nil, limit.status(), err
+				return nil, 0, err
 			}
 			raw = append(make([]byte, 0, larger), raw...)
 		}

@@ -210,3 +210,47 @@ func httptestServer(t *testing.T, h http.Handler) string {
 	t.Cleanup(func() { server.Close() })
 	return l.Addr().String()
 }
+
+// What a session holds is released, whatever address its client had at that time.
+func TestSessionMoves(t *testing.T) {
+	server := newFixture(t, mcp.Options{})
+	s := newSite(t, server, mcphttp.Options{MaxMemory: 40 << 10, MaxBody: 10 << 10, Client: func(r *http.Request) string { return r.Header.Get("X-Test-Addr") }})
+	for i := range 30 {
+		session := s.begin(mcp.LatestHandshake, "X-Test-Addr: home")
+		subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`
+		if a := s.post(session, subscribe, "X-Test-Addr: train"); a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
+			t.Fatalf("round %d: subscribing gives %s %q", i, a.Status, a.body)
+		}
+		if i%2 == 0 {
+			s.post(session, strings.Replace(subscribe, "subscribe", "unsubscribe", 1), "X-Test-Addr: office")
+		}
+		s.do("DELETE", "", "Mcp-Session-Id: "+session, "X-Test-Addr: train")
+		for s.post(session, subscribe).StatusCode != 404 { // it is ending
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// A body without a length may be as large as one with a length.
+func TestChunkedBody(t *testing.T) {
+	s := newSite(t, newFixture(t, mcp.Options{MaxMessage: 16 << 20}), mcphttp.Options{})
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"` + strings.Repeat("x", 9<<20) + `",` + meta + `}}`
+	r, err := http.NewRequest("POST", s.URL, io.MultiReader(strings.NewReader(body))) // whose length is not known
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for _, line := range modern("tools/list", "") {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	response, err := s.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 {
+		text, _ := io.ReadAll(response.Body)
+		t.Errorf("it gives %s %s", response.Status, text)
+	}
+}

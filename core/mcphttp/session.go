@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,20 +19,46 @@ import (
 type session struct {
 	*mcp.Session
 	id        string
-	principal string       // whose it is
-	client    string       // whose share it uses
-	held      atomic.Int64 // of the handler's memory
+	principal string // whose it is
+	client    string // whose share it uses
 	streams   *streams
 	leaving   atomic.Bool
 	using     atomic.Int64 // requests that use it
 	used      atomic.Bool  // since the last sweep
 	seen      int64        // the last sweep that found it used, in nanoseconds since 1970; guarded by Handler.mu
+
+	mu    sync.Mutex
+	held  int64 // of the handler's memory
+	ended bool
 }
 
 func (h *Handler) newSession(r *http.Request, client string) *session {
 	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: h.newStreams(client)}
 	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.ownStream().add(msg) })
 	return s
+}
+
+// hold counts n more bytes for the session's client until the session ends, or fewer if n is negative.
+func (s *session) hold(memory *quota, n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil
+	}
+	if n < 0 {
+		memory.give(s.client, -n)
+	} else if err := memory.take(s.client, n); err != nil {
+		return err
+	}
+	s.held += n
+	return nil
+}
+
+func (s *session) releaseMemory(memory *quota) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	memory.give(s.client, s.held)
 }
 
 func (s *session) release() {
@@ -71,7 +98,7 @@ func (h *Handler) end(s *session, hurry <-chan struct{}) {
 	delete(h.sessions, s.id)
 	h.mu.Unlock()
 	s.streams.close()
-	h.memory.give(s.client, s.held.Load())
+	s.releaseMemory(h.memory)
 	h.places.give(s.client, 1)
 }
 
