@@ -115,7 +115,7 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 }
 
 func (c *Conn) logPanic(r *Request, p any) {
-	c.o.Logger.Error("a handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
+	c.o.Logger.Error("a handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
 // replyError appends the answer to a request that failed; a notification has none.

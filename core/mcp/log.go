@@ -36,6 +36,9 @@ func (s *Session) logsCalls(ctx context.Context) bool {
 	return log != nil && log.Enabled(ctx, slog.LevelInfo)
 }
 
+// maxLogged is how many bytes of an error, or of params, are logged.
+const maxLogged = 2000
+
 // logCall writes the line of a call that began at that time. It is deferred: there is no result yet
 // if the handler panics.
 func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
@@ -48,7 +51,7 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	}
 	outcome := "ok"
 	switch {
-	case *err != nil && c.ctx.Err() != nil:
+	case c.ctx.Err() != nil && (*err != nil || c.failed != nil):
 		outcome = "cancelled"
 	case *err != nil:
 		outcome = "error"
@@ -57,17 +60,17 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	case c.failed != nil:
 		outcome = "failed"
 	}
-	attrs = append(attrs, slog.Duration("took", time.Since(began)), slog.String("outcome", outcome), slog.String("request", c.req.ID.String()))
+	attrs = append(attrs, slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("outcome", outcome), slog.String("request", c.req.ID.String()))
 	switch {
 	case *err != nil:
-		attrs = append(attrs, slog.String("error", short((*err).Error())))
+		attrs = append(attrs, slog.String("error", strictjson.Clip((*err).Error(), maxLogged)))
 	case c.failed != nil && len(c.failed.Content) > 0:
 		if text, ok := c.failed.Content[0].(Text); ok {
-			attrs = append(attrs, slog.String("error", short(text.Text)))
+			attrs = append(attrs, slog.String("error", strictjson.Clip(text.Text, maxLogged)))
 		}
 	}
 	if s.server.o.LogArguments {
-		attrs = append(attrs, slog.String("params", string(c.Params)))
+		attrs = append(attrs, slog.String("params", strictjson.Clip(string(c.Params), maxLogged)))
 	}
 	s.server.o.CallLog.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
 }

@@ -164,7 +164,7 @@ func (all *conns) displace() bool {
 	if found == nil {
 		return false
 	}
-	found.cut()
+	found.cut("there are too many connections")
 	return true
 }
 
@@ -204,7 +204,7 @@ func (c *conn) check(now int64) {
 	}
 	if writing := c.writing.Load(); writing != 0 {
 		if now-writing >= int64(c.all.o.WriteTimeout) {
-			c.cut()
+			c.cut("the client does not read")
 		}
 		return
 	}
@@ -262,7 +262,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 }
 
 // cut ends the connection without waiting for its client to accept what was written.
-func (c *conn) cut() {
+func (c *conn) cut(why string) {
+	c.all.o.Logger.Debug("connection cut", "error", why, "caller", c.RemoteAddr().String())
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

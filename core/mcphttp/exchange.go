@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -138,15 +139,19 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 
 // Attrs implements [mcp.Responder]. Of a session's id, which is a secret, the log has the beginning.
 func (e *exchange) Attrs() []slog.Attr {
-	caller := e.client
-	if id := auth.From(e.r.Context()); id != nil {
-		caller = cmp.Or(id.Subject, id.Client, id.Issuer)
-	}
-	attrs := []slog.Attr{slog.String("caller", clip(caller))}
+	attrs := []slog.Attr{slog.String("caller", callerOf(e.r, e.client))}
 	if e.session != nil {
 		attrs = append(attrs, slog.String("session", e.session.id[:8]))
 	}
 	return attrs
+}
+
+// callerOf names the caller of a request in the log: by its identity, or otherwise.
+func callerOf(r *http.Request, otherwise string) string {
+	if id := auth.From(r.Context()); id != nil {
+		otherwise = cmp.Or(id.Subject, id.Client, id.Issuer)
+	}
+	return clip(otherwise)
 }
 
 // Suspend implements [mcp.Responder].
@@ -178,9 +183,22 @@ func (e *exchange) Respond(msg []byte, err error) {
 	case msg == nil:
 		e.w.WriteHeader(http.StatusAccepted) // the client cancelled the request
 	default:
-		e.h.write(e.w, e.status(err), msg)
+		e.writeAnswer(msg, err)
 	}
 	e.complete = true
+}
+
+// writeAnswer writes a response that is no stream. A client that does not read its responses gets an
+// error instead of a large one. mu is held.
+func (e *exchange) writeAnswer(msg []byte, err error) {
+	if len(msg) > maxUnflushed {
+		if limit := e.h.memory.takeOne(e.client, int64(len(msg))); limit != nil {
+			e.h.refuseLimit(e.w, e.r, e.msg.ID(), fmt.Errorf("the response of %d bytes is dropped: %w", len(msg), limit))
+			return
+		}
+		e.held += int64(len(msg))
+	}
+	e.h.write(e.w, e.status(err), msg)
 }
 
 // maxBuffer is the size limit of a buffer that is kept for other responses.
@@ -241,6 +259,8 @@ func (e *exchange) hold(n int64) error {
 
 // finish releases the memory that the exchange held.
 func (e *exchange) finish() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.held > 0 {
 		e.h.memory.give(e.client, e.held)
 	}

@@ -214,7 +214,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 
 // logRefusal writes the line of a request that never became a call.
 func logRefusal(log *slog.Logger, r *http.Request, status int, why string) {
-	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", clip(r.RemoteAddr))
+	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, r.RemoteAddr))
 }
 
 // refuseLimit refuses a request because of a [*limitError].

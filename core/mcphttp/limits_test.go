@@ -254,3 +254,23 @@ func TestChunkedBody(t *testing.T) {
 		t.Errorf("it gives %s %s", response.Status, text)
 	}
 }
+
+// A client that reads none of its large answers gets errors once it has its share of the memory.
+func TestUnreadAnswers(t *testing.T) {
+	server := newServer(mcp.Options{})
+	if err := server.AddTool(mcp.Tool{Name: "big"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return mcp.TextResult(strings.Repeat("x", 8<<20)), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, server, mcphttp.Options{MaxMemory: 20 << 20})
+	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
+	s.open("POST", callOf("1", "big", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann") // it is not read
+	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 429 || !strings.Contains(a.body, "the response of 8388") || !strings.Contains(a.body, "bytes held") {
+		t.Errorf("the second answer is %s %.200q", a.Status, a.body)
+	}
+	other := s.begin(mcp.LatestHandshake, "X-Test-User: bob")
+	if a := s.post(other, callOf("1", "big", ""), "X-Test-User: bob"); a.StatusCode != 200 || len(a.body) < 8<<20 {
+		t.Errorf("another client gets %s and %d bytes", a.Status, len(a.body))
+	}
+}

@@ -34,7 +34,7 @@ func TestCallLog(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var logged bytes.Buffer
 			log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == "time" || a.Key == "took" {
+				if a.Key == "time" || a.Key == "took_ms" {
 					return slog.Attr{}
 				}
 				return a

@@ -37,6 +37,21 @@ func (q *quota) take(client string, n int64) error {
 	return nil
 }
 
+// takeOne is take for something that may be larger than the limits if the client has little else.
+func (q *quota) takeOne(client string, n int64) error {
+	err := q.take(client, n)
+	if err == nil {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.by[client] > q.each/4 || q.used > q.all {
+		return err
+	}
+	q.count(client, n)
+	return nil
+}
+
 // give counts n less for a client.
 func (q *quota) give(client string, n int64) {
 	q.mu.Lock()

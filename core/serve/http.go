@@ -103,7 +103,7 @@ func (s *httpServer) flags(cmd *cobra.Command) {
 	flags.IntVar(&s.handler.MaxCalls, "max-calls", s.handler.MaxCalls, "limit of calls in flight")
 	flags.IntVar(&s.handler.MaxStreams, "max-streams", s.handler.MaxStreams, "limit of streams that clients listen to")
 	flags.Var(newSizeFlag(&s.handler.MaxMemory), "max-memory", "limit of messages in flight, subscriptions and what else is held for clients")
-	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "share of these limits that one client may have, in percent")
+	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "share of --max-calls, --max-streams, --max-sessions and --max-memory that one client may have, in percent")
 	flags.IntVar(&s.listen.MaxConns, "max-connections", s.listen.MaxConns, "limit of connections")
 	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "how much of a session to keep for a client that reconnects, such as 1MiB")
 	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of comments on a quiet stream")
@@ -164,6 +164,8 @@ func (s *httpServer) check() error {
 	}
 	s.listen.WriteTimeout = s.handler.WriteTimeout
 	switch {
+	case s.handler.MaxMemory < s.handler.MaxBody:
+		return terminal.Usagef("--max-memory must be at least --max-body")
 	case s.handler.ClientShare > 100:
 		return terminal.Usagef("--client-share must be at most 100")
 	case s.listen.Grace < 0:

@@ -339,6 +339,7 @@ func (t *inProcess) connect(ctx context.Context, o client.Options) (*client.Clie
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(t.program.errOut, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(log) // of the project's own code
 	server, end, err := t.program.open(ctx, log, false)
 	if err != nil {
 		return nil, nil, err
