@@ -101,6 +101,12 @@ func attacks() []attack {
 		{"unread-answers", func(a *attacker) error {
 			return a.flood(post(hostileKey, a.session, `{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 		}},
+		{"unread-large-answers", func(a *attacker) error { // one after another: what tools need is not the server's
+			time.Sleep(time.Duration(a.number%250) * breath)
+			_, err := a.Write(post(hostileKey, a.session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"big"}}`, a.number)))
+			time.Sleep(10 * rest)
+			return err
+		}},
 		{"unread-health", func(a *attacker) error { return a.flood([]byte("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")) }},
 		{"questions-without-answers", func(a *attacker) error {
 			_, err := a.Write(post(hostileKey, a.session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"asks"}}`, a.number)))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
 
 	"github.com/petrock/petrock/bench/internal/front"
 	"github.com/petrock/petrock/core/mcp"
@@ -26,6 +27,12 @@ func register(_ context.Context, s *mcp.Server) error {
 		return nil, mcp.Ask(ctx, &mcp.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 	}
 	if err := s.AddTool(mcp.Tool{Name: "asks"}, asks); err != nil {
+		return err
+	}
+	big := func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		return mcp.TextResult(strings.Repeat("x", 3<<20)), nil
+	}
+	if err := s.AddTool(mcp.Tool{Name: "big"}, big); err != nil {
 		return err
 	}
 	return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{+name}", Name: "note"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
