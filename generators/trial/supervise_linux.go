@@ -36,8 +36,8 @@ type started struct {
 
 // ended is what a supervisor reports when the test has ended.
 type ended struct {
-	Status int
-	Words  string
+	Status int    // exit code; negative if a signal ended the test
+	Words  string // the signal, if there was one
 }
 
 // Supervise runs a test and returns true, if a trial started this process for that. A program that
@@ -87,12 +87,24 @@ func Supervise() bool {
 		read.Decode(new(orders)) // returns when the line is closed
 		cmd.Process.Kill()
 	}()
-	cmd.Wait()
+	status := waitFor(cmd.Process.Pid)
+	cmd.Process.Release() // its id may be that of another process by now
 	if !o.Isolated {
 		endChildren()
 	}
-	report.Encode(ended{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()})
+	report.Encode(ended{status.ExitStatus(), "signal: " + status.Signal().String()})
 	return true
+}
+
+// waitFor waits until a child ends. Until then it reaps the orphans that this process adopts, or they
+// would count as processes of the test.
+func waitFor(child int) (status syscall.WaitStatus) {
+	for {
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if pid == child || err != nil && err != syscall.EINTR {
+			return status
+		}
+	}
 }
 
 // Operations of prctl.
