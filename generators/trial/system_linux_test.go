@@ -243,6 +243,9 @@ func testManyAtOnce(t *testing.T, _ stage, program *trial.Program) {
 
 // TestMain makes this process one that runs a program of another, for testEndsWithPetrock.
 func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, withoutSupervise) {
+		time.Sleep(time.Hour)
+	}
 	if trial.Supervise() {
 		return
 	}
@@ -265,6 +268,17 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		json.NewEncoder(os.Stdout).Encode(r)
+	}
+}
+
+// withoutSupervise is the argument that makes this program block, and not call trial.Supervise.
+const withoutSupervise = "without-supervise"
+
+// A program that does not call trial.Supervise gets an error that says so.
+func TestWithoutSupervise(t *testing.T) {
+	err := trial.StartSupervisor(100*time.Millisecond, withoutSupervise)
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "must call trial.Supervise first") {
+		t.Error(err)
 	}
 }
 
