@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// Constants of Landlock; see landlock(7). Its system calls have the same numbers on all architectures.
+// Constants of Landlock; see landlock(7). Its system calls have these numbers on all architectures but
+// mips, where the kernel knows no calls with these numbers.
 const (
 	landlockCreateRuleset = 444
 	landlockAddRule       = 445

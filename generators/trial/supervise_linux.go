@@ -72,8 +72,8 @@ func Supervise() bool {
 	lower(syscall.RLIMIT_DATA, 2*uint64(o.Memory))
 	lower(syscall.RLIMIT_FSIZE, uint64(o.Memory))
 	lower(syscall.RLIMIT_CORE, 0)
-	if s.Frozen && !strings.HasPrefix(runtime.GOARCH, "mips") { // where the limit has another number
-		const processesAndThreads = 6
+	if s.Frozen {
+		const processesAndThreads = 6               // on all architectures but mips
 		lower(processesAndThreads, 8*mostProcesses) // of this user namespace, unless the user is root
 	}
 	if err := cmd.Start(); err != nil && !errors.As(err, &s.Errno) {
@@ -127,7 +127,7 @@ func control(operation, value uintptr) error {
 func freeze(folder string) error {
 	const readOnly, recursive = 1, 0x8000
 	setAttributes := func(path string, flags uintptr, set, clear uint64) error {
-		const mountSetattr = 442 // on all architectures; path is absolute
+		const mountSetattr = 442 // on all architectures but mips; path is absolute
 		name, err := syscall.BytePtrFromString(path)
 		if err != nil {
 			return err
