@@ -165,7 +165,7 @@ func (p *process) unenforced(l Limits) []string {
 	_, err := os.Stat("/proc/thread-self/children")
 	all := []string{}
 	for limit, held := range map[string]bool{
-		limitChildren:   p.orders.Isolated || err == nil,
+		limitChildren:   p.orders.Isolated || err == nil && p.started.Shielded,
 		limitMemory:     err == nil,
 		limitWrites:     p.started.Confined,
 		limitAttributes: p.started.Frozen,

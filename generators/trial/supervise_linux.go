@@ -31,6 +31,7 @@ type orders struct {
 type started struct {
 	Confined bool          // writes outside the folder are refused
 	Frozen   bool          // so are changes of modes, owners and times
+	Shielded bool          // Landlock refuses signals to the supervisor
 	Errno    syscall.Errno // why the test could not be started; 0 if it was
 }
 
@@ -68,7 +69,8 @@ func Supervise() bool {
 	} else {
 		control(setChildSubreaper, 1)
 	}
-	s.Confined = confine(o.Folder) || s.Frozen
+	version := confine(o.Folder)
+	s.Confined, s.Shielded = version >= 3 || s.Frozen, version >= 6
 	lower(syscall.RLIMIT_DATA, 2*uint64(o.Memory))
 	lower(syscall.RLIMIT_FSIZE, uint64(o.Memory))
 	lower(syscall.RLIMIT_CORE, 0)

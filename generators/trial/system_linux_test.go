@@ -74,6 +74,9 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 			t.Fatal(err)
 		}
 		t.Logf("took %v; not enforced: %q", r.Took, r.Unenforced)
+		if trial.LandlockVersion() >= 6 && slices.Contains(r.Unenforced, "ending all child processes") {
+			t.Error("Landlock does not protect the supervisor")
+		}
 		return r
 	}
 	passes := "example one: true\nexample two: true\nexample three: true\n"
@@ -268,6 +271,21 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		json.NewEncoder(os.Stdout).Encode(r)
+	}
+}
+
+// A test that can kill its supervisor can leave children: that of a PID namespace cannot be killed.
+func TestUnenforcedChildren(t *testing.T) {
+	for _, test := range []struct{ isolated, shielded, enforced bool }{
+		{true, true, true},
+		{true, false, true},
+		{false, true, true},
+		{false, false, false},
+	} {
+		got := trial.Unenforced(test.isolated, test.shielded)
+		if enforced := !slices.Contains(got, "ending all child processes"); enforced != test.enforced {
+			t.Errorf("%+v: not enforced: %q", test, got)
+		}
 	}
 }
 
