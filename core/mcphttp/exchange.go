@@ -136,7 +136,8 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Attrs implements [mcp.Responder]. Of a session's id, which is a secret, the log has the beginning.
+// Attrs implements [mcp.Responder]. Of a session's id, which is a secret, the log has the
+// beginning.
 func (e *exchange) Attrs() []slog.Attr {
 	caller := e.client
 	if id := auth.From(e.r.Context()); id != nil {

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Constants of Landlock; see landlock(7). Its system calls have these numbers on all architectures but
-// mips, where the kernel knows no calls with these numbers.
+// Constants of Landlock; see landlock(7). Its system calls have these numbers on all architectures
+// but mips, where the kernel knows no calls with these numbers.
 const (
 	landlockCreateRuleset = 444
 	landlockAddRule       = 445
@@ -31,10 +31,10 @@ func landlockVersion() int {
 	return int(n)
 }
 
-// confine prevents this thread and the processes that it starts from writing outside a folder, and from
-// sending signals to other processes. It returns the version of Landlock that does so, 0 if none:
-// before 3 files can be truncated, before 6 signals can be sent. Modes, owners and times of files can
-// always be changed.
+// confine prevents this thread and the processes that it starts from writing outside a folder, and
+// from sending signals to other processes. It returns the version of Landlock that does so, 0 if
+// none: before 3 files can be truncated, before 6 signals can be sent. Modes, owners and times of
+// files can always be changed.
 //
 // The thread must be locked and must end afterwards: the restriction cannot be lifted.
 func confine(folder string) int {

@@ -98,8 +98,8 @@ func Supervise() bool {
 	return true
 }
 
-// waitFor waits until a child ends. Until then it reaps the orphans that this process adopts, or they
-// would count as processes of the test.
+// waitFor waits until a child ends. Until then it reaps the orphans that this process adopts, or
+// they would count as processes of the test.
 func waitFor(child int) (status syscall.WaitStatus) {
 	for {
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
