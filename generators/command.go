@@ -67,7 +67,7 @@ func (n named) structures(fields, output []string) (taken, given structure, err 
 	if given.fields, err = gen.ParseFields(output); err != nil {
 		return taken, given, err
 	}
-	result := map[string]string{"tool": "What came of it", "query": "The answer"}[n.kind]
+	result := map[string]string{"tool": "The result", "query": "The answer"}[n.kind]
 	if len(given.fields) == 0 && result != "" {
 		given.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
 	}

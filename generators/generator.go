@@ -88,7 +88,7 @@ func (n named) generator(p gen.Project, folder string) gen.GoFile {
 // of its tool. ToolInput in generators/tool.go shows how to take fields.
 type $nameInput struct {
 	Name        string 'json:"name"'                  // Name of the $what, such as first
-	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets somebody.
+	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets the user.
 }`))
 	n.body = &body{text: strings.NewReplacer("$what", what, "$folder", folder, "$kind", n.wire).Replace(generatorBody)}
 	n.function(file, "p gen.Project, in "+n.goName+"Input", "gen.Draft", "")
@@ -116,7 +116,7 @@ imported, pkg := p.Import(dir), p.Package(dir)
 
 // The $what, such as:
 //
-//	// First is the $what first. Greets somebody.
+//	// First is the $what first. Greets the user.
 //	func First() string {
 //		return "first"
 //	}

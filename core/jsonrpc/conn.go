@@ -23,7 +23,8 @@
 //
 // Where JSON-RPC leaves a choice, or a peer breaks its rules:
 //
-//   - An id is a string or a whole number, and is echoed byte for byte. Others are an [InvalidRequest].
+//   - An id is a string or a whole number, and is echoed byte for byte. Others are an
+//     [InvalidRequest].
 //   - A request whose id belongs to a request in flight is refused with an error without an id.
 //   - An error that belongs to no known id is sent without one, or with a null id if [Dialect] says so.
 //   - Keys are case-sensitive: "ID" is not "id". Unknown keys are ignored.

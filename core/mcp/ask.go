@@ -251,8 +251,8 @@ func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// beginDialogue is called before the handler. It uses up the state. A handler that a hook calls again
-// may ask again.
+// beginDialogue is called before the handler. It uses up the state. A handler that a hook calls
+// again may ask again.
 func (c *Call) beginDialogue() error {
 	d := c.talk()
 	d.mu.Lock()

@@ -170,8 +170,8 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 	return c, err
 }
 
-// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks may
-// decide by it, so the method must read the same param.
+// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks
+// may decide by it, so the method must read the same param.
 func targetKey(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":

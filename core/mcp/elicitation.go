@@ -117,8 +117,8 @@ func (e *Elicitation) answer(raw json.RawMessage) error {
 }
 
 // A URLElicitation sends the person in front of the client to a web page, for what must not pass
-// through the client: a login, a payment, a secret. ActionAccept only means that the page is opened.
-// The address must hold no secret, and the page must identify the person.
+// through the client: a login, a payment, a secret. ActionAccept only means that the page is
+// opened. The address must hold no secret, and the page must identify the person.
 type URLElicitation struct {
 	Key     string // see [Ask]
 	Message string // why
@@ -247,8 +247,8 @@ func (f *formField) check(raw json.RawMessage) error {
 	return nil
 }
 
-// olderField translates a property to 2025-06-18, where only booleans have a default and a choice is
-// an enum with enumNames.
+// olderField translates a property to 2025-06-18, where only booleans have a default and a choice
+// is an enum with enumNames.
 func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	if field.Type == "array" {
 		return nil, errors.New("several of a list cannot be chosen")

@@ -69,8 +69,8 @@ func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 	return item, false
 }
 
-// page returns up to most items from cursor on that a call sees, and the cursor of the next page, or
-// "". A cursor holds the last name of the page before, so that no item appears twice.
+// page returns up to most items from cursor on that a call sees, and the cursor of the next page,
+// or "". A cursor holds the last name of the page before, so that no item appears twice.
 func (r *registry[T]) page(c *Call, cursor *string, most int) (items []listed, next string, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -14,8 +14,8 @@ import (
 // client closes the input, or on an interrupt or SIGTERM; it then returns nil. Calls in flight may
 // finish within the grace. A second signal ends the process at once.
 //
-// out is os.Stdout or, in a program that imports package stdout, the file that it kept. From here on,
-// what else is printed to os.Stdout goes to standard error, and os.Stdin is empty.
+// out is os.Stdout or, in a program that imports package stdout, the file that it kept. From here
+// on, what else is printed to os.Stdout goes to standard error, and os.Stdin is empty.
 func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	in, err := takeStdin()
 	if err == nil && out == os.Stdout {

@@ -155,8 +155,8 @@ func (c *changes) close() {
 	}
 }
 
-// sessionChanges tell the client of a session about the lists that it was offered, while the session
-// operates.
+// sessionChanges tell the client of a session about the lists that it was offered, while the
+// session operates.
 func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
 		return s.agreement().offered.Has(kind)

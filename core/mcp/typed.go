@@ -269,8 +269,8 @@ func textObject(values map[string]string) json.RawMessage {
 	return append(object, '}')
 }
 
-// Provide adds values to the contexts of calls from now on: with returns its context with more values
-// in it. What the context of a call has by itself comes first.
+// Provide adds values to the contexts of calls from now on: with returns its context with more
+// values in it. What the context of a call has by itself comes first.
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 )
 
 // conns is a listener that knows its connections. It limits their number, and ends those whose
-// clients are slow: each connection notes what it waits for and since when, and a sweep looks at all
-// of them once a second. Unlike deadlines, that costs a request next to nothing, and covers every
-// state of a connection.
+// clients are slow: each connection notes what it waits for and since when, and a sweep looks at
+// all of them once a second. Unlike deadlines, that costs a request next to nothing, and covers
+// every state of a connection.
 type conns struct {
 	net.Listener
 	o     ServeOptions
@@ -82,7 +82,8 @@ func (all *conns) attach(s *http.Server) {
 	}
 }
 
-// Accept implements [net.Listener]. At the limit, a connection that waits for its client makes room.
+// Accept implements [net.Listener]. At the limit, a connection that waits for its client makes
+// room.
 func (all *conns) Accept() (net.Conn, error) {
 	for {
 		accepted, err := all.Listener.Accept()

@@ -38,7 +38,8 @@ func (busy) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusTeapot)
 }
 
-// At the limit, the connection that has waited the longest makes room, first of those without a request.
+// At the limit, the connection that has waited the longest makes room, first of those without a
+// request.
 func TestDisplaced(t *testing.T) {
 	inTime(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 		old := listener.dial()

@@ -137,7 +137,8 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Attrs implements [mcp.Responder]. Of a session's id, which is a secret, the log has the beginning.
+// Attrs implements [mcp.Responder]. Of a session's id, which is a secret, the log has the
+// beginning.
 func (e *exchange) Attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("caller", callerOf(e.r, e.client))}
 	if e.session != nil {

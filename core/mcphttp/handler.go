@@ -76,8 +76,8 @@ type Options struct {
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
 	Challenge func(scopes []string) string
 
-	// Origins and Hosts are as in [ServeOptions], for a handler that is not served by [Serve]. If one
-	// is invalid, every request is refused.
+	// Origins and Hosts are as in [ServeOptions], for a handler that is not served by [Serve]. If
+	// one is invalid, every request is refused.
 	Origins, Hosts []string
 
 	// Client identifies the client of a request, for ClientShare (default: the identity of the

@@ -68,8 +68,8 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	return nil
 }
 
-// newHTTPServer returns a server of net/http. It has no timeouts, see conns. The contexts of calls do
-// not end with ctx: calls have a grace period.
+// newHTTPServer returns a server of net/http. It has no timeouts, see conns. The contexts of calls
+// do not end with ctx: calls have a grace period.
 func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

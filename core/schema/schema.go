@@ -9,10 +9,10 @@
 //	…
 //	err = s.Validate([]byte(`{"limit": 250}`)) // limit: must be at most 100, got 250
 //
-// [Compile] refuses assertions that this package does not check ($dynamicRef, unevaluatedProperties,
-// a $ref to another document). Annotations and unknown keywords are ignored, but [Schema.Text] keeps
-// them. Of the formats, date and date-time are checked: they accept what of RFC 3339 Go's time.Time
-// can be read from.
+// [Compile] refuses assertions that this package does not check ($dynamicRef,
+// unevaluatedProperties, a $ref to another document). Annotations and unknown keywords are ignored,
+// but [Schema.Text] keeps them. Of the formats, date and date-time are checked: they accept what of
+// RFC 3339 Go's time.Time can be read from.
 //
 // Numbers are compared exactly, whatever their size. Messages tell a language model how to mend its
 // input: where, what is wanted, what was got.
@@ -97,7 +97,8 @@ func (s *Schema) Properties() []Property {
 	return all
 }
 
-// Validate checks one JSON value. Its error is a [*ValidationError], also for data that is not JSON.
+// Validate checks one JSON value. Its error is a [*ValidationError], also for data that is not
+// JSON.
 func (s *Schema) Validate(data []byte) error {
 	if err := strictjson.Check(data); err != nil {
 		return &ValidationError{Problems: []Problem{{Message: "reading JSON: " + err.Error()}}}

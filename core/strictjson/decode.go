@@ -151,7 +151,8 @@ func (p plans) notNull(d decoder) decoder {
 	return atNull(false, d)
 }
 
-// atNull returns a decoder that, at null, clears the value or leaves it alone, as encoding/json does.
+// atNull returns a decoder that, at null, clears the value or leaves it alone, as encoding/json
+// does.
 func atNull(clear bool, d decoder) decoder {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		if data[at] != 'n' {

@@ -142,8 +142,8 @@ func MarshalOutput(v any) (json.RawMessage, error) {
 	return text, nil
 }
 
-// Unquote returns the text of raw, a JSON string with its quotes, or false if raw is not one. Half a
-// surrogate pair becomes U+FFFD.
+// Unquote returns the text of raw, a JSON string with its quotes, or false if raw is not one. Half
+// a surrogate pair becomes U+FFFD.
 func Unquote(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false

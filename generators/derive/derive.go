@@ -3,10 +3,10 @@
 // the program that ships. The pages in generators/devserver/docs say which Go that is, and which
 // directives doc comments may have.
 //
-// A schema describes what encoding/json reads and writes. It is the one that [schema.Infer] infers by
-// reflection, with what only source has: comments are descriptions, and a type with constants is an
-// enum of them. The methods JSONSchema and SchemaEnum do not run when code is derived: a type that has
-// one needs the directive schema, or constants.
+// A schema describes what encoding/json reads and writes. It is the one that [schema.Infer] infers
+// by reflection, with what only source has: comments are descriptions, and a type with constants is
+// an enum of them. The methods JSONSchema and SchemaEnum do not run when code is derived: a type
+// that has one needs the directive schema, or constants.
 //
 // Derived files are called *_gen.go and begin with a line that says so. They are made of the other
 // files of their package, without the bodies of functions and without tests. The same source gives

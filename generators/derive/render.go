@@ -82,8 +82,8 @@ func All() []gen.Generator {
 }`, f.petrockPackage("generators/gen"))
 }
 
-// renderRegister writes the function that offers components, and the method that does, as far as there
-// are any for it.
+// renderRegister writes the function that offers components, and the method that does, as far as
+// there are any for it.
 func (f *finder) renderRegister(file gen.GoFile) {
 	holder := f.place.receiver()
 	var functions, methods []Component
@@ -102,8 +102,8 @@ func (f *finder) renderRegister(file gen.GoFile) {
 	}
 }
 
-// joined writes a function that offers components. All are tried, so that the error tells all that is
-// wrong.
+// joined writes a function that offers components. All are tried, so that the error tells all that
+// is wrong.
 func (f *finder) joined(file gen.GoFile, signature string, all []Component) {
 	calls, hinted := "", map[bool]bool{}
 	for _, c := range all {

@@ -144,8 +144,8 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 
 func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
 
-// lookUp finds the component that clients or Go call by a name, in places, and its package. An empty
-// kind means any.
+// lookUp finds the component that clients or Go call by a name, in places, and its package. An
+// empty kind means any.
 func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
 	packages, err := e.deriver.Packages(ctx, e.before, places)
 	if err != nil {

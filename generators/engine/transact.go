@@ -35,8 +35,8 @@ type Options struct {
 	Accept []string // of sync: commands whose recorded fields are replaced by those of the source
 }
 
-// transact makes one change of the project, which is planned under the project's lock. A dry run plans
-// and verifies, and keeps the plan instead of applying it.
+// transact makes one change of the project, which is planned under the project's lock. A dry run
+// plans and verifies, and keeps the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal.Journal) (*plan, error)) (_ *Result, err error) {
 	applying := false
 	defer func() {

@@ -70,8 +70,8 @@ type edit struct {
 }
 
 // compare returns the edits that make b of a, in order, and no two of which touch. It is a patience
-// diff: lines that are unique in both texts cut them into parts, which are compared likewise. A part
-// that has none is one edit, between its common beginning and end.
+// diff: lines that are unique in both texts cut them into parts, which are compared likewise. A
+// part that has none is one edit, between its common beginning and end.
 func compare(a, b []string) []edit {
 	var edits []edit
 	var part func(e edit, depth int)

@@ -160,8 +160,8 @@ func fold(text string) string {
 	}, text)
 }
 
-// above yields the folders above a file, outermost first. After a trailing slash, the file is the last
-// of them.
+// above yields the folders above a file, outermost first. After a trailing slash, the file is the
+// last of them.
 func above(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i, r := range name {

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// Constants of Landlock; see landlock(7). Its system calls have the same numbers on all architectures.
+// Constants of Landlock; see landlock(7). Its system calls have these numbers on all architectures
+// but mips, where the kernel knows no calls with these numbers.
 const (
 	landlockCreateRuleset = 444
 	landlockAddRule       = 445
@@ -30,15 +31,16 @@ func landlockVersion() int {
 	return int(n)
 }
 
-// confine prevents this thread and the processes that it starts from writing outside a folder, and from
-// sending signals to other processes. It reports whether the kernel supports that. Linux before 6.2
-// does not prevent truncation; modes, owners and times of files can always be changed.
+// confine prevents this thread and the processes that it starts from writing outside a folder, and
+// from sending signals to other processes. It returns the version of Landlock that does so, 0 if
+// none: before 3 files can be truncated, before 6 signals can be sent. Modes, owners and times of
+// files can always be changed.
 //
 // The thread must be locked and must end afterwards: the restriction cannot be lifted.
-func confine(folder string) bool {
+func confine(folder string) int {
 	version := landlockVersion()
 	if version == 0 {
-		return false
+		return 0
 	}
 	rules := struct{ files, net, scoped uint64 }{files: writeFile | removeAndMk}
 	if version >= 2 {
@@ -52,21 +54,24 @@ func confine(folder string) bool {
 	}
 	made, _, errno := syscall.RawSyscall(landlockCreateRuleset, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
 	if errno != 0 {
-		return false
+		return 0
 	}
 	ruleset := int(made)
 	defer syscall.Close(ruleset)
 	if !allow(ruleset, folder, rules.files) {
-		return false
+		return 0
 	}
 	for _, device := range []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"} {
 		allow(ruleset, device, rules.files&(writeFile|truncate))
 	}
 	if control(setNoNewPrivs, 1) != nil {
-		return false
+		return 0
 	}
 	_, _, errno = syscall.RawSyscall(landlockRestrictSelf, made, 0, 0)
-	return errno == 0 && version >= 3
+	if errno != 0 {
+		return 0
+	}
+	return version
 }
 
 // allow permits accesses below a path in a ruleset, and reports whether that succeeded.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,9 @@ import (
 // timer, the runtime detects deadlocks.
 func ownTimeout(time.Duration) time.Duration { return 0 }
 
+// handshake limits how long a supervisor may take to start the test.
+const handshake = 10 * time.Second
+
 // A process is a running test below its supervisor.
 type process struct {
 	supervisor *exec.Cmd
@@ -27,20 +31,26 @@ type process struct {
 	wasBig     bool // it used too much memory when last looked at
 }
 
-// start starts a test below a supervisor, in namespaces of its own if the system permits that.
+// start starts a test below a supervisor, in namespaces of its own if the system permits that. On
+// mips it does not try: the numbers in freeze and Supervise are those of other architectures.
 func start(test *exec.Cmd, folder string, l Limits) (*process, error) {
 	if os.Args[0] == supervisorName {
 		return nil, errors.New("the program that runs trials does not call trial.Supervise first")
 	}
-	p, err := supervise(test, orders{folder, l.Memory, true, l.NoNet})
-	if err != nil {
-		p, err = supervise(test, orders{Folder: folder, Memory: l.Memory})
+	var p *process
+	err := errors.ErrUnsupported
+	if !strings.HasPrefix(runtime.GOARCH, "mips") {
+		p, err = supervise(test, orders{folder, l.Memory, true, l.NoNet}, handshake)
+	}
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		p, err = supervise(test, orders{Folder: folder, Memory: l.Memory}, handshake)
 	}
 	return p, err
 }
 
-// supervise starts this program once more, as the supervisor of a test.
-func supervise(test *exec.Cmd, o orders) (*process, error) {
+// supervise starts this program once more, as the supervisor of a test. It fails if the supervisor
+// does not answer within the timeout.
+func supervise(test *exec.Cmd, o orders, timeout time.Duration) (*process, error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -68,15 +78,20 @@ func supervise(test *exec.Cmd, o orders) (*process, error) {
 	}
 	other.Close() // so that reading ends with the supervisor
 	json.NewEncoder(line).Encode(o)
-	if err = p.reports.Decode(&p.started); err == nil && p.started.Errno != 0 {
-		err = p.started.Errno
+	line.SetReadDeadline(time.Now().Add(timeout))
+	err = p.reports.Decode(&p.started)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("starting its supervisor: %w; the program that runs trials must call trial.Supervise first", err)
+	case p.started.Errno != 0:
+		err = fmt.Errorf("starting it: %w", p.started.Errno)
+	default:
+		line.SetReadDeadline(time.Time{})
+		return p, nil
 	}
-	if err != nil {
-		p.kill()
-		p.wait()
-		return nil, fmt.Errorf("starting it: %w", err)
-	}
-	return p, nil
+	p.supervisor.Process.Kill() // it may not read the line; the test ends with it
+	p.wait()
+	return nil, err
 }
 
 // kill ends the test and its children, which takes a moment.
@@ -150,7 +165,7 @@ func (p *process) unenforced(l Limits) []string {
 	_, err := os.Stat("/proc/thread-self/children")
 	all := []string{}
 	for limit, held := range map[string]bool{
-		limitChildren:   p.orders.Isolated || err == nil,
+		limitChildren:   p.orders.Isolated || err == nil && p.started.Shielded,
 		limitMemory:     err == nil,
 		limitWrites:     p.started.Confined,
 		limitAttributes: p.started.Frozen,

@@ -31,13 +31,14 @@ type orders struct {
 type started struct {
 	Confined bool          // writes outside the folder are refused
 	Frozen   bool          // so are changes of modes, owners and times
+	Shielded bool          // Landlock refuses signals to the supervisor
 	Errno    syscall.Errno // why the test could not be started; 0 if it was
 }
 
 // ended is what a supervisor reports when the test has ended.
 type ended struct {
-	Status int
-	Words  string
+	Status int    // exit code; negative if a signal ended the test
+	Words  string // the signal, if there was one
 }
 
 // Supervise runs a test and returns true, if a trial started this process for that. A program that
@@ -68,12 +69,13 @@ func Supervise() bool {
 	} else {
 		control(setChildSubreaper, 1)
 	}
-	s.Confined = confine(o.Folder) || s.Frozen
+	version := confine(o.Folder)
+	s.Confined, s.Shielded = version >= 3 || s.Frozen, version >= 6
 	lower(syscall.RLIMIT_DATA, 2*uint64(o.Memory))
 	lower(syscall.RLIMIT_FSIZE, uint64(o.Memory))
 	lower(syscall.RLIMIT_CORE, 0)
-	if s.Frozen && !strings.HasPrefix(runtime.GOARCH, "mips") { // where the limit has another number
-		const processesAndThreads = 6
+	if s.Frozen {
+		const processesAndThreads = 6               // on all architectures but mips
 		lower(processesAndThreads, 8*mostProcesses) // of this user namespace, unless the user is root
 	}
 	if err := cmd.Start(); err != nil && !errors.As(err, &s.Errno) {
@@ -87,12 +89,24 @@ func Supervise() bool {
 		read.Decode(new(orders)) // returns when the line is closed
 		cmd.Process.Kill()
 	}()
-	cmd.Wait()
+	status := waitFor(cmd.Process.Pid)
+	cmd.Process.Release() // its id may be that of another process by now
 	if !o.Isolated {
 		endChildren()
 	}
-	report.Encode(ended{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()})
+	report.Encode(ended{status.ExitStatus(), "signal: " + status.Signal().String()})
 	return true
+}
+
+// waitFor waits until a child ends. Until then it reaps the orphans that this process adopts, or
+// they would count as processes of the test.
+func waitFor(child int) (status syscall.WaitStatus) {
+	for {
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if pid == child || err != nil && err != syscall.EINTR {
+			return status
+		}
+	}
 }
 
 // Operations of prctl.
@@ -115,7 +129,7 @@ func control(operation, value uintptr) error {
 func freeze(folder string) error {
 	const readOnly, recursive = 1, 0x8000
 	setAttributes := func(path string, flags uintptr, set, clear uint64) error {
-		const mountSetattr = 442 // on all architectures; path is absolute
+		const mountSetattr = 442 // on all architectures but mips; path is absolute
 		name, err := syscall.BytePtrFromString(path)
 		if err != nil {
 			return err

@@ -74,11 +74,15 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 			t.Fatal(err)
 		}
 		t.Logf("took %v; not enforced: %q", r.Took, r.Unenforced)
+		if trial.LandlockVersion() >= 6 && slices.Contains(r.Unenforced, "ending all child processes") {
+			t.Error("Landlock does not protect the supervisor")
+		}
 		return r
 	}
 	passes := "example one: true\nexample two: true\nexample three: true\n"
 	for test, want := range map[string]string{
 		"TestDetaches":     passes,
+		"TestOrphans":      passes,
 		"TestChildrenGrow": badSecond("needed more than 256 MiB of memory"),
 		"TestFillsMemfds":  badSecond("needed more than 256 MiB of memory"),
 		"TestForks":        badSecond("started more than 512 processes"),
@@ -242,6 +246,9 @@ func testManyAtOnce(t *testing.T, _ stage, program *trial.Program) {
 
 // TestMain makes this process one that runs a program of another, for testEndsWithPetrock.
 func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, withoutSupervise) {
+		time.Sleep(time.Hour)
+	}
 	if trial.Supervise() {
 		return
 	}
@@ -264,6 +271,32 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		json.NewEncoder(os.Stdout).Encode(r)
+	}
+}
+
+// A test that can kill its supervisor can leave children: that of a PID namespace cannot be killed.
+func TestUnenforcedChildren(t *testing.T) {
+	for _, test := range []struct{ isolated, shielded, enforced bool }{
+		{true, true, true},
+		{true, false, true},
+		{false, true, true},
+		{false, false, false},
+	} {
+		got := trial.Unenforced(test.isolated, test.shielded)
+		if enforced := !slices.Contains(got, "ending all child processes"); enforced != test.enforced {
+			t.Errorf("%+v: not enforced: %q", test, got)
+		}
+	}
+}
+
+// withoutSupervise is the argument that makes this program block, and not call trial.Supervise.
+const withoutSupervise = "without-supervise"
+
+// A program that does not call trial.Supervise gets an error that says so.
+func TestWithoutSupervise(t *testing.T) {
+	err := trial.StartSupervisor(100*time.Millisecond, withoutSupervise)
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "must call trial.Supervise first") {
+		t.Error(err)
 	}
 }
 

@@ -2,16 +2,16 @@
 // The test runs as a separate process with limits on time, memory and output, in an empty folder that
 // is removed afterwards.
 //
-// On Linux a supervisor, which is the calling program once more, starts the test in user, mount, PID
-// and IPC namespaces: all file systems but the folder are read-only, and all processes end with the
-// supervisor. If the system permits no namespaces, Landlock refuses writes, the supervisor adopts and
-// kills orphans, and modes, owners and times of files can be changed. On other Unix systems only
-// processes in the test's process group end with it, on Windows only the test. [Report] lists what
-// was not enforced.
+// On Linux a supervisor, which is the calling program once more, starts the test in user, mount,
+// PID and IPC namespaces: all file systems but the folder are read-only, and all processes end with
+// the supervisor. If the system permits no namespaces, Landlock refuses writes, the supervisor
+// adopts and kills orphans, and modes, owners and times of files can be changed. On other Unix
+// systems only processes in the test's process group end with it, on Windows only the test.
+// [Report] lists what was not enforced.
 //
-// It protects against mistakes, not against malicious code: the test can read files, connect to Unix
-// sockets and, without [Limits.NoNet], use the network. The size of each file is limited, not that
-// of all files together.
+// It protects against mistakes, not against malicious code: the test can read files, connect to
+// Unix sockets and, without [Limits.NoNet], use the network. The size of each file is limited, not
+// that of all files together.
 package trial
 
 import (

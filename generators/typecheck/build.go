@@ -127,8 +127,8 @@ func DecodeList[T any](out []byte) ([]T, error) {
 	}
 }
 
-// WriteOverlay writes files to the folder dir, and an overlay that puts them into the project in root
-// for the go command, and returns the path of the overlay. A nil text is a file that is gone.
+// WriteOverlay writes files to the folder dir, and an overlay that puts them into the project in
+// root for the go command, and returns the path of the overlay. A nil text is a file that is gone.
 func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, err error) {
 	replace := map[string]string{}
 	for name, text := range files {

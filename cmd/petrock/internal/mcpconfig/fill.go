@@ -1,7 +1,6 @@
 package mcpconfig
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,7 +32,7 @@ type filling struct {
 // fill makes a server of what a file says. A disabled one gets its variables filled in if it is wanted alone.
 func fill(e *entryOf, w *world, wanted bool) *Server {
 	f := &filling{
-		server: &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows), OfUser: e.source.private && w.isHome(e.source.folder), HasVars: bytes.ContainsRune(e.value, '$')},
+		server: &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows), OfUser: e.source.private && w.isHome(e.source.folder)},
 		source: e.source,
 		world:  w,
 		expand: e.source.client.expander(e.source, w),
@@ -72,6 +71,9 @@ func (f *filling) wrong(field strictjson.Path, err error) {
 
 // text fills in the variables of a text.
 func (f *filling) text(field strictjson.Path, text string, free bool) (string, bool) {
+	if strings.ContainsRune(text, '$') { // decoded: in the file it may be written as \u0024
+		f.server.HasVars = true
+	}
 	out, err := f.expand(text, free)
 	if err == nil {
 		if f.length += len(out); f.length > maxValue {

@@ -158,7 +158,7 @@ type Server struct {
 	OfUser     bool     // the file is in the home folder, and only the user can write it
 	Definition string   // a hash of the folder and of all that the files say about the server
 	Written    []string // the command and its arguments, or the URL, as the file has them
-	HasVars    bool     // variables are filled in
+	HasVars    bool     // a text with a $ was expanded
 
 	// Of Stdio. A command with a slash in it is an absolute path; one without is looked for in the PATH.
 	Command string

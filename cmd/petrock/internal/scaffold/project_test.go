@@ -544,7 +544,8 @@ func BenchmarkMake(b *testing.B) {
 	}
 }
 
-// Actions are pinned by commit and images by digest, in what petrock writes and in its own workflow.
+// Actions are pinned by commit and images by digest, in what petrock writes and in its own
+// workflow.
 func TestPinned(t *testing.T) {
 	uses := regexp.MustCompile(`uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	from := regexp.MustCompile(`^FROM (scratch$|[\w.:/-]+@sha256:[0-9a-f]{64} )`)

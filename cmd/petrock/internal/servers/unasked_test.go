@@ -89,13 +89,26 @@ func TestUnattendedURL(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("X") }))
 	defer web.Close()
 	t.Setenv("A_SECRET", "s3cret")
-	dir := t.TempDir()
-	for value, refused := range map[string]bool{"${A_SECRET}": true, "plain": false} {
-		write(t, dir, ".mcp.json", `{"mcpServers": {"p": {"type": "http", "url": "`+web.URL+`", "headers": {"X": "`+value+`"}}}}`)
+	for _, test := range []struct {
+		file, key, value string
+		refused          bool
+	}{
+		{".mcp.json", "mcpServers", "${A_SECRET}", true},
+		{".mcp.json", "mcpServers", `\u0024{A_SECRET}`, true},
+		{".mcp.json", "mcpServers", `\u0024\u007bA_SECRET}`, true},
+		{".mcp.json", "mcpServers", "plain", false},
+		{"crush.json", "mcp", "$A_SECRET", true},
+		{"crush.json", "mcp", `\u0024A_SECRET`, true},
+		{"crush.json", "mcp", "plain", false},
+		{".cursor/mcp.json", "mcpServers", `\u0024{env:A_SECRET}`, true},
+		{".vscode/mcp.json", "servers", `\u0024{env:A_SECRET}`, true},
+	} {
+		dir := t.TempDir()
+		write(t, dir, test.file, `{"`+test.key+`": {"p": {"type": "http", "url": "`+web.URL+`", "headers": {"X": "`+test.value+`"}}}}`)
 		sent = ""
 		got := do(t.Context(), t, dir, "tools")
-		if (sent == "") != refused || strings.Contains(got.err, "or give --yes") != refused {
-			t.Errorf("%s: it sends %q, and says %+v", value, sent, got)
+		if (sent == "") != test.refused || strings.Contains(got.err, "or give --yes") != test.refused {
+			t.Errorf("%s with %s: it sends %q, and says %+v", test.file, test.value, sent, got)
 		}
 	}
 }
