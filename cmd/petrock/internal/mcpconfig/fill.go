@@ -39,6 +39,9 @@ func fill(e *entryOf, w *world, wanted bool) *Server {
 		expand: e.source.client.expander(e.source, w),
 	}
 	f.entry = f.decode(e.value)
+	if strings.HasPrefix(e.name, "-") {
+		f.wrong("", errors.New("the name begins with -, so command lines read it as a flag; rename the server"))
+	}
 	f.said()
 	f.server.Kind = f.kind()
 	if !f.server.Disabled || wanted {

@@ -187,7 +187,7 @@ func (t *target) Servers() []string {
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(config.Names(), func(name string) bool { return terminal.Line(name) != name })
+	return slices.DeleteFunc(config.Names(), func(name string) bool { return terminal.Line(name) != name || strings.HasPrefix(name, "-") })
 }
 
 // Find implements [mcpcli.Target].

@@ -41,6 +41,24 @@ func TestCompletionIsQuiet(t *testing.T) {
 	}
 }
 
+// A server whose name is a flag is neither suggested nor started.
+func TestFlagAsName(t *testing.T) {
+	dir, ran := newProject(t)
+	for _, name := range []string{"--yes", "-y", "-", "--"} {
+		write(t, filepath.Dir(dir), ".mcp.json", fmt.Sprintf(`{"mcpServers": {%q: {"command": "sh", "args": ["-c", "touch ran"]}}}`, name))
+		for _, command := range []string{"tools", "call", "doctor"} {
+			if got := do(t.Context(), t, dir, "__complete", command, ""); got.status != 0 || strings.Contains(got.out, name) {
+				t.Errorf("%s suggests %+v", command, got)
+			}
+		}
+		for _, args := range []string{"tools", "tools --yes", "tools --all --yes", "call x --yes", "doctor --yes"} {
+			if got := do(t.Context(), t, dir, append(strings.Fields(args), "--text")...); ran() || got.status == 0 || !strings.Contains(got.out+got.err, "rename the server") {
+				t.Errorf("%s with a server %s says %+v", args, name, got)
+			}
+		}
+	}
+}
+
 // Without a terminal, a program of a project's file is started only if its server is named, or with
 // --yes.
 func TestUnattended(t *testing.T) {
