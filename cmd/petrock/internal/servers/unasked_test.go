@@ -118,6 +118,28 @@ func TestUnattendedURL(t *testing.T) {
 	}
 }
 
+// Errors have the URL and the command as the file has them, without the values of variables.
+func TestErrorsWithoutValues(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	t.Setenv("A_SECRET", "s3cret")
+	dir := t.TempDir()
+	for server, want := range map[string]string{
+		`"type": "http", "url": "` + web.URL + `/${A_SECRET}"`:    web.URL + "/${A_SECRET}: ",
+		`"type": "sse", "url": "` + web.URL + `/${A_SECRET}?x=1"`: web.URL + "/${A_SECRET}: ",
+		`"type": "http", "url": "http://127.0.0.1:1/${A_SECRET}"`: "http://127.0.0.1:1/${A_SECRET}: ",
+		`"command": "sh", "args": ["-c", "exit 1 # ${A_SECRET}"]`: "the server exited",
+	} {
+		write(t, dir, ".mcp.json", `{"mcpServers": {"p": {`+server+`}}}`)
+		for _, args := range []string{"tools", "tools --json", "tools --all", "call x", "doctor", "doctor --json"} {
+			got := do(t.Context(), t, dir, append(strings.Fields(args), "--yes")...)
+			if text := got.out + got.err; strings.Contains(text, "s3cret") || !strings.Contains(text, want) {
+				t.Errorf("%s with %s says %+v", args, server, got)
+			}
+		}
+	}
+}
+
 // A file of another user is ignored, and the notice says so.
 func TestForeignFile(t *testing.T) {
 	if os.Geteuid() != 0 {
