@@ -92,6 +92,9 @@ func TestUnattended(t *testing.T) {
 		if runs := ran(); runs != test.runs || got.status != test.status || says == test.runs {
 			t.Errorf("%s: it runs: %t, and says %+v", test.args, runs, got)
 		}
+		if wrong := strings.Contains(got.err, "did not answer"); test.args == "tools --all" && (wrong || !strings.Contains(got.err, "were not started, for the reasons above: p")) {
+			t.Errorf("%s says %s", test.args, got.err)
+		}
 	}
 	// The user's own file needs no question.
 	t.Setenv("HOME", filepath.Dir(dir))
