@@ -31,8 +31,8 @@ func (t *target) addAll(cmd *cobra.Command) {
 	}
 }
 
-// listAll lists the tools of all servers in the configuration files, as they come. The error names the servers that
-// were not started, and those that did not answer.
+// listAll lists the tools of all servers in the configuration files, as they come. The error names
+// the servers that were not started, and those that did not answer.
 func (t *target) listAll(ctx context.Context, args []string) error {
 	if err := errors.Join(t.common.Check(), t.check()); err != nil {
 		return err
