@@ -208,6 +208,9 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 	if err == nil {
 		return status
 	}
+	if refusal, ok := errors.AsType[*engine.Refusal](err); ok { // whose options are flags here
+		refusal.WayOut = strings.NewReplacer("ith keep", "ith --keep", "ith force", "ith --force").Replace(refusal.WayOut)
+	}
 	if said := (*terminal.ReportedError)(nil); asJSON && !errors.As(err, &said) {
 		terminal.PrintJSON(env.Out, engine.FaultOf(err))
 	}

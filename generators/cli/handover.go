@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -31,12 +33,22 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// forbidsExec reports whether an argument is --no-exec, in any spelling that does not say false. It
-// need not be a flag of the command, or stand where flags do: its author wants no code run.
+// forbidsExec reports whether an argument is --no-exec, and does not say false, or a misspelling of
+// it, such as --noexec or one with a long dash. It need not be a flag of the command, or stand where
+// flags do: its author wants no code run.
 func forbidsExec(arg string) bool {
-	name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	no, err := strconv.ParseBool(value)
-	return strings.HasPrefix(arg, "-") && name == "no-exec" && (!hasValue || err != nil || no)
+	first, _ := utf8.DecodeRuneInString(arg)
+	name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if yes, err := strconv.ParseBool(value); name == "no-exec" && err == nil && !yes {
+		return false
+	}
+	letters := strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, arg)
+	return (unicode.Is(unicode.Pd, first) || first == '\u2212') && strings.HasPrefix(letters, "noexe")
 }
 
 // handOver runs a command in the program that [handover.Operation] names, and returns its exit

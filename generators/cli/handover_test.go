@@ -134,6 +134,7 @@ func TestNoExecHandsNothingOver(t *testing.T) {
 		for i, spelling := range []string{
 			"--no-exec", "--no-exec=true", "--no-exec=1", "--no-exec=T", "--no-exec=TRUE", "--no-exec=", "--no-exec=perhaps", "-no-exec", "-no-exec=true", "--no-exec --json",
 			"--no-exec=false --no-exec", "--no-exec --no-exec=false", "--unknown --no-exec", "--unknown=x --no-exec", "x --no-exec y", "--json --no-exec=t", "--dir . --no-exec", "-- --no-exec",
+			"--noexec", "--no_exec", "--no-exe", "--No-Exec", "--no-execute", "--noexec=false", "\u2014no-exec", "\u2013no-exec", "\u2212\u2212no-exec", "-\u2010no-exec",
 		} {
 			flags := strings.Fields(spelling)
 			envs := []Env{installed, projects}

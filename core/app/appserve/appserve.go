@@ -132,7 +132,9 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 		return err
 	}
 	file := filepath.Join(dir, fileName)
+	_, noLock := os.Stat(file + ".lock")
 	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist) && noLock == nil: // opening says which events are lost
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.wayOut())
 	case err != nil:

@@ -245,7 +245,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 	}
 }
 
-// A truncated log file is an error, not an empty log.
+// A truncated or removed log file is an error, not an empty log.
 func TestTruncatedLog(t *testing.T) {
 	dir := filled(t, "a")
 	if err := os.Truncate(filepath.Join(dir, fileName), 0); err != nil {
@@ -261,6 +261,14 @@ func TestTruncatedLog(t *testing.T) {
 	_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "but event 1 was committed") {
 		t.Errorf("the server starts with %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, fileName)); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"replay", "log", "workers"} {
+		if _, err := run(t, dir, line); err == nil || !strings.Contains(err.Error(), "but event 1 was committed") {
+			t.Errorf("without the file, %s says %v", line, err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ package clienthttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -31,6 +32,7 @@ import (
 // A Server is an MCP server over HTTP.
 type Server struct {
 	URL    string
+	Shown  string                                    // the URL as errors have it; "" is URL
 	Header http.Header                               // sent with every request
 	Token  func(ctx context.Context) (string, error) // returns a bearer token; called again after status 401
 	HTTP   *http.Client                              // nil is a client that refuses redirects to other origins
@@ -42,7 +44,7 @@ type Server struct {
 func Dial(ctx context.Context, server Server, o client.Options) (*client.Client, error) {
 	u, err := url.Parse(server.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080/mcp", short(redactURL(server.URL)))
+		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080/mcp", short(server.shown()))
 	}
 	c, err := connect(ctx, server, u, server.SSE, o)
 	if err == nil || ctx.Err() != nil || o.Revision > mcp.LatestHandshake {
@@ -137,8 +139,11 @@ func redactURL(address string) string {
 	return scheme + "//" + rest[strings.LastIndexByte(host, '@')+1:]
 }
 
+// shown returns the URL for errors.
+func (s Server) shown() string { return redactURL(cmp.Or(s.Shown, s.URL)) }
+
 func (h *httpTransport) Explain(err error) error {
-	return fmt.Errorf("%s: %w", redactURL(h.url.String()), err)
+	return fmt.Errorf("%s: %w", h.server.shown(), err)
 }
 
 func (h *httpTransport) Via(s *client.Session, c client.Call) func(context.Context, func(), jsonrpc.ID, []byte) error {

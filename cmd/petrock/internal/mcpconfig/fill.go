@@ -38,6 +38,9 @@ func fill(e *entryOf, w *world, wanted bool) *Server {
 		expand: e.source.client.expander(e.source, w),
 	}
 	f.entry = f.decode(e.value)
+	if strings.HasPrefix(e.name, "-") {
+		f.wrong("", errors.New("the name begins with -, so command lines read it as a flag; rename the server"))
+	}
 	f.said()
 	f.server.Kind = f.kind()
 	if !f.server.Disabled || wanted {
@@ -139,7 +142,7 @@ func within(dir, path string) string {
 
 // environment fills in the environment of a program: what the file of variables has, and then what env has.
 func (f *filling) environment() {
-	env := make(map[string]string)
+	env, written := make(map[string]string), make(map[string]string)
 	if f.entry.EnvFile != "" {
 		if file, ok := f.text("envFile", f.entry.EnvFile, false); ok {
 			vars, err := readDotenv(within(f.source.folder, file))
@@ -148,6 +151,7 @@ func (f *filling) environment() {
 			}
 			f.fileVars = vars
 			maps.Copy(env, vars)
+			maps.Copy(written, vars)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.entry.Env)) {
@@ -162,7 +166,9 @@ func (f *filling) environment() {
 			f.wrong(field, err)
 		case !there:
 			delete(env, name)
+			delete(written, name)
 		default:
+			written[name] = text
 			if value, ok := f.text(field, text, false); ok {
 				env[name] = f.pathList(env, name) + value
 			}
@@ -170,7 +176,9 @@ func (f *filling) environment() {
 	}
 	if last := f.source.client.environment; last != nil {
 		last(f.source, f.world, env)
+		last(f.source, f.world, written)
 	}
+	f.server.WrittenMore = written
 	if len(env) > 0 {
 		f.server.Env = env
 	}
@@ -202,7 +210,7 @@ func readDotenv(file string) (map[string]string, error) {
 
 // address fills in where a server is, and what it is sent with each request.
 func (f *filling) address() {
-	f.server.Written = []string{f.entry.URL}
+	f.server.Written, f.server.WrittenMore = []string{f.entry.URL}, f.entry.Headers
 	if text, ok := f.text("url", f.entry.URL, false); ok {
 		if at, err := url.Parse(text); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 			f.wrong("url", errors.New("it is no address; write one that begins with http:// or https://"))

@@ -160,6 +160,10 @@ type Server struct {
 	Written    []string // the command and its arguments, or the URL, as the file has them
 	HasVars    bool     // a text with a $ was expanded
 
+	// WrittenMore is the environment, or the headers, as the files have them, without the values of
+	// variables.
+	WrittenMore map[string]string
+
 	// Of Stdio. A command with a slash in it is an absolute path; one without is looked for in the PATH.
 	Command string
 	Args    []string

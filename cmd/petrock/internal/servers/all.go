@@ -31,7 +31,8 @@ func (t *target) addAll(cmd *cobra.Command) {
 	}
 }
 
-// listAll lists the tools of all servers in the configuration files, as they come. The error names the servers that did not answer.
+// listAll lists the tools of all servers in the configuration files, as they come. The error names
+// the servers that were not started, and those that did not answer.
 func (t *target) listAll(ctx context.Context, args []string) error {
 	if err := errors.Join(t.common.Check(), t.check()); err != nil {
 		return err
@@ -47,7 +48,7 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	defer stop()
 	asJSON, printer := t.common.PrintsJSON(t.env.Out), mcpcli.NewPrinter(t.env, t.common)
 	object := map[string]any{}
-	var silent []string
+	var unstarted, silent []string
 	servers := config.Servers()
 	for _, s := range servers {
 		if s.Disabled {
@@ -56,12 +57,17 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 		if err := t.consent(ctx, s, false); err != nil {
 			s.Err = err
 		}
+		if s.Err != nil {
+			unstarted = append(unstarted, terminal.Plain(s.Name))
+		}
 	}
 	for offer := range t.offers(ctx, servers) {
 		name := terminal.Plain(offer.server)
 		switch {
 		case offer.err != nil:
-			silent = append(silent, name)
+			if !slices.Contains(unstarted, name) {
+				silent = append(silent, name)
+			}
 			object[offer.server] = mcpcli.Fault{Message: offer.err.Error(), Status: terminal.ExitUnreachable}
 			fmt.Fprintf(t.env.Err, "%s: %s\n", name, terminal.Plain(offer.err.Error()))
 		case asJSON:
@@ -84,11 +90,17 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if len(silent) == 0 {
+	var missing []string
+	if len(unstarted) > 0 {
+		missing = append(missing, "servers that were not started, for the reasons above: "+strings.Join(unstarted, ", "))
+	}
+	if slices.Sort(silent); len(silent) > 0 {
+		missing = append(missing, fmt.Sprintf("servers that did not answer: %s; %s doctor says more", strings.Join(silent, ", "), t.env.Program))
+	}
+	if missing == nil {
 		return nil
 	}
-	slices.Sort(silent)
-	return &terminal.ReportedError{Err: &terminal.UnreachableError{Err: fmt.Errorf("servers that did not answer: %s; %s doctor says more", strings.Join(silent, ", "), t.env.Program)}}
+	return &terminal.ReportedError{Err: &terminal.UnreachableError{Err: errors.New(strings.Join(missing, "\n"))}}
 }
 
 // An offer is the tools of one server, or why they are not known.

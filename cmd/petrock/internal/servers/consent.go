@@ -7,12 +7,15 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/cmd/petrock/internal/userfile"
 	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -28,7 +31,7 @@ func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) e
 	case asker == nil && named:
 		return nil
 	case asker == nil:
-		return terminal.Usagef("%s names the server %s, which was not allowed yet: %s; to start it, name it on the command line, or give --yes", s.File, s.Name, shown(s))
+		return terminal.Usagef("%s names the server %s, which %s: %s; to start it, name it on the command line, or give --yes", s.File, s.Name, state(s), shown(s))
 	}
 	answer, err := asker.Line(ctx, question(s), "no")
 	if err != nil && ctx.Err() != nil {
@@ -43,31 +46,79 @@ func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) e
 	return nil
 }
 
-// question asks whether to start a server.
+// question asks whether to start a server. It has everything that the file says about it, but no
+// value of a variable.
 func question(s *mcpconfig.Server) string {
-	text := fmt.Sprintf("%s names a server, %s, that petrock has not started before:\n  %s\n", s.File, s.Name, shown(s))
+	text := fmt.Sprintf("%s names a server, %s, that %s:\n  %s\n", s.File, quoted(s.Name), state(s), shown(s))
+	more := ""
+	for _, name := range slices.Sorted(maps.Keys(s.WrittenMore)) {
+		more += "    " + quoted(name) + ": " + clipped(s.WrittenMore[name]) + "\n"
+	}
 	if s.Kind == mcpconfig.Stdio {
-		text += "  in the folder " + s.Dir + "\n"
-		if len(s.Env) > 0 {
-			text += "  with the environment variables " + strings.Join(slices.Sorted(maps.Keys(s.Env)), ", ") + "\n"
+		text += "  in the folder " + quoted(s.Dir) + "\n"
+		if more != "" {
+			text += "  with the environment variables\n" + more
 		}
 		return text + "Start it, now and in the future? Answer yes or no"
 	}
-	if len(s.Header) > 0 {
-		text += "  with the headers " + strings.Join(slices.Sorted(maps.Keys(s.Header)), ", ") + "\n"
+	if more != "" {
+		text += "  with the headers\n" + more
 	}
-	return text + "Send it the values of variables, now and in the future? Answer yes or no"
+	sent := "a request"
+	if names := variables(s); len(names) > 0 {
+		sent = "the values of the variables " + strings.Join(names, ", ")
+	}
+	return text + "Send it " + sent + ", now and in the future? Answer yes or no"
+}
+
+// state says why petrock asks about a server.
+func state(s *mcpconfig.Server) string {
+	if wasAllowed(s) {
+		return "has changed since you allowed it"
+	}
+	return "you have not allowed yet"
+}
+
+// variables returns the names of the variables in the URL and the headers of a server.
+func variables(s *mcpconfig.Server) []string {
+	var names []string
+	reference := regexp.MustCompile(`\$\{((?:env|input):[^}]*)\}|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+	for _, text := range slices.AppendSeq(slices.Clone(s.Written), maps.Values(s.WrittenMore)) {
+		for _, found := range reference.FindAllStringSubmatch(text, -1) {
+			names = append(names, quoted(found[1]+found[2]))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // shown returns the command and its arguments, or the URL, as the file has them.
 func shown(s *mcpconfig.Server) string {
-	words := slices.Clone(s.Written)
-	for i, word := range words {
-		if word == "" || strings.ContainsAny(word, " \t\n'\"\\") {
-			words[i] = fmt.Sprintf("%q", word)
-		}
+	var words []string
+	for _, word := range s.Written {
+		words = append(words, quoted(word))
 	}
 	return strings.Join(words, " ")
+}
+
+// quoted returns a word on one line. It has quotes if it would not be one word without them.
+func quoted(word string) string {
+	if word == "" || strings.ContainsAny(word, " \t\r\n'\"\\") {
+		return strconv.Quote(word)
+	}
+	return word
+}
+
+// maxValue is how many bytes of the value of an environment variable or a header a question shows.
+const maxValue = 400
+
+// clipped returns a value on one line. Of a long one it is the beginning, and how long it is.
+func clipped(value string) string {
+	text := quoted(strictjson.Clip(value, maxValue))
+	if len(value) > maxValue {
+		text += fmt.Sprintf(" (%d bytes)", len(value))
+	}
+	return text
 }
 
 // allowed is the file that says that a server is allowed. It is empty if there is no place for it.
@@ -87,11 +138,24 @@ func isAllowed(definition string) bool {
 	return err == nil
 }
 
+// wasAllowed reports whether a server of this name in this file was allowed, with any content.
+func wasAllowed(s *mcpconfig.Server) bool {
+	dir := filepath.Dir(allowed("any"))
+	answers, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(answers, func(answer os.DirEntry) bool {
+		text, err := userfile.Read(filepath.Join(dir, answer.Name()), maxAllowed)
+		return err == nil && strings.HasPrefix(string(text), title(s))
+	})
+}
+
+// title is how the file that allows a server begins.
+func title(s *mcpconfig.Server) string { return terminal.Plain(s.Name + " of " + s.File + "\n") }
+
 // allow remembers that a server is allowed. The text is for people.
 func allow(s *mcpconfig.Server) error {
 	file := allowed(s.Definition)
 	if file == "" {
 		return errors.New("there is no configuration folder of the user")
 	}
-	return userfile.Write(file, []byte(terminal.Plain(s.Name+" of "+s.File+"\n"+shown(s)+"\n")))
+	return userfile.Write(file, []byte(title(s)+terminal.Plain(shown(s)+"\n")))
 }

@@ -437,7 +437,7 @@ func (c *checkup) advice(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		text += "\nNothing listens there. Start the server first, or correct url."
 	case c.Kind == mcpconfig.Stdio && !strings.Contains(text, "starting ") && !strings.Contains(text, "Its standard error"):
-		text += "\nStart it by hand, and see what it says: " + strings.Join(append([]string{c.server.Command}, c.server.Args...), " ")
+		text += "\nStart it by hand, and see what it says: " + shown(c.server)
 	}
 	return strings.TrimSpace(text)
 }

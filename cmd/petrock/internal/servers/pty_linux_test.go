@@ -75,16 +75,20 @@ func doOnTerminal(t *testing.T, dir, answers string, args ...string) (status int
 // On a terminal, petrock shows what it would start, and asks once for each content.
 func TestConsent(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("A_SECRET", "s3cret")
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
 	define := func(more string) {
-		write(t, dir, ".mcp.json", `{"mcpServers": {"evil`+"\u202e"+`": {"command": "sh", "args": ["-c", "touch ran`+more+`"], "env": {"LD_X": "secret"}}}}`)
+		write(t, dir, ".mcp.json", `{"mcpServers": {"evil`+"\u202e"+`": {"command": "sh", "args": ["-c", "touch ran`+more+`"], "env": {"LD_X": "a.so\n", "KEY": "${A_SECRET}x"}}}}`)
 	}
 	define("")
-	question := filepath.Join(dir, ".mcp.json") + ` names a server, evil\u202e, that petrock has not started before:
+	question := filepath.Join(dir, ".mcp.json") + ` names a server, evil\u202e, that you have not allowed yet:
   sh -c "touch ran"
   in the folder ` + dir + `
-  with the environment variables CLAUDE_PROJECT_DIR, LD_X
+  with the environment variables
+    CLAUDE_PROJECT_DIR: ` + dir + `
+    KEY: ${A_SECRET}x
+    LD_X: "a.so\n"
 Start it, now and in the future? Answer yes or no [no]: `
 	for i, step := range []struct {
 		answer, args string
@@ -104,12 +108,12 @@ Start it, now and in the future? Answer yes or no [no]: `
 		status, text := doOnTerminal(t, dir, step.answer, strings.Fields(step.args)...)
 		_, err := os.Stat(ran)
 		os.Remove(ran)
-		if status == 0 || strings.Contains(text, question) != step.asks || (err == nil) != step.runs || strings.Contains(text, "secret") || !step.runs && !strings.Contains(text, "did not allow it") {
+		if status == 0 || strings.Contains(text, question) != step.asks || (err == nil) != step.runs || strings.Contains(text, "s3cret") || !step.runs && !strings.Contains(text, "did not allow it") {
 			t.Errorf("step %d, %s: it ends with %d, it runs: %t, and it says\n%s", i+1, step.args, status, err == nil, text)
 		}
 	}
 	define(" more")
-	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, `sh -c "touch ran more"`) {
+	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, `sh -c "touch ran more"`) || !strings.Contains(text, "that has changed since you allowed it:\n") {
 		t.Errorf("after a change it says\n%s", text)
 	}
 	if _, err := os.Stat(ran); err == nil {
@@ -122,6 +126,24 @@ Start it, now and in the future? Answer yes or no [no]: `
 	}
 	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, question) {
 		t.Errorf("with answers that others can write it says\n%s", text)
+	}
+}
+
+// Before petrock sends values of variables to a URL, it names them.
+func TestConsentToSend(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("A_SECRET", "s3cret")
+	dir := t.TempDir()
+	for _, test := range []struct{ file, text, want string }{
+		{".mcp.json", `{"mcpServers": {"p": {"type": "http", "url": "http://127.0.0.1:1/${A_SECRET}", "headers": {"X": "a ${B:-b}", "Y": "` + strings.Repeat("y", 500) + `${C:-}"}}}}`,
+			"  http://127.0.0.1:1/${A_SECRET}\n  with the headers\n    X: \"a ${B:-b}\"\n    Y: " + strings.Repeat("y", 400) + "… (506 bytes)\nSend it the values of the variables A_SECRET, B, C, now"},
+		{"crush.json", `{"mcp": {"p": {"type": "http", "url": "http://127.0.0.1:1/", "headers": {"X": "$A_SECRET ${B:-${C-d}}"}}}}`, "variables A_SECRET, B, C, now"},
+		{".cursor/mcp.json", `{"mcpServers": {"p": {"url": "http://127.0.0.1:1/${env:A_SECRET}/${userHome}"}}}`, "variables env:A_SECRET, userHome, now"},
+	} {
+		file := write(t, dir, test.file, test.text)
+		if _, text := doOnTerminal(t, dir, "no\n", "tools", "--config", file); !strings.Contains(text, test.want) || strings.Contains(text, "s3cret") {
+			t.Errorf("for %s it says\n%s", test.file, text)
+		}
 	}
 }
 

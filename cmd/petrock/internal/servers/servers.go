@@ -187,7 +187,7 @@ func (t *target) Servers() []string {
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(config.Names(), func(name string) bool { return terminal.Line(name) != name })
+	return slices.DeleteFunc(config.Names(), func(name string) bool { return terminal.Line(name) != name || strings.HasPrefix(name, "-") })
 }
 
 // Find implements [mcpcli.Target].
@@ -269,7 +269,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 	if s.Kind == mcpconfig.Stdio {
 		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
 	}
-	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
+	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, Shown: shown(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
 }
 
 // allows reports whether the configuration of a server allows a tool.
@@ -354,7 +354,7 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, onlyLooking 
 
 // program returns the server that a command starts.
 func (t *target) program(command []string) *mcpconfig.Server {
-	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Command: command[0], Args: command[1:], Dir: t.folder()}
+	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Written: command, Command: command[0], Args: command[1:], Dir: t.folder()}
 }
 
 // fallback returns the server of a command line that names none. The words name a tool, a resource

@@ -293,7 +293,7 @@ func TestServers(t *testing.T) {
 		{"nothing", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools", 0, "bare has no tools.\n"},
 		{"nothing of all", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools --all", 0, "bare has no tools.\n"},
 		{"no resources", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "resources", 0, "bare has no resources.\n"},
-		{"all but some", map[string]string{".mcp.json": two}, "tools --all", 3, "servers that did not answer: dies, unset"},
+		{"all but some", map[string]string{".mcp.json": two}, "tools --all", 3, "servers that were not started, for the reasons above: unset\nservers that did not answer: dies; prog doctor says more"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "project")

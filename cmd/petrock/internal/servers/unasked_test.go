@@ -41,6 +41,24 @@ func TestCompletionIsQuiet(t *testing.T) {
 	}
 }
 
+// A server whose name is a flag is neither suggested nor started.
+func TestFlagAsName(t *testing.T) {
+	dir, ran := newProject(t)
+	for _, name := range []string{"--yes", "-y", "-", "--"} {
+		write(t, filepath.Dir(dir), ".mcp.json", fmt.Sprintf(`{"mcpServers": {%q: {"command": "sh", "args": ["-c", "touch ran"]}}}`, name))
+		for _, command := range []string{"tools", "call", "doctor"} {
+			if got := do(t.Context(), t, dir, "__complete", command, ""); got.status != 0 || strings.Contains(got.out, name) {
+				t.Errorf("%s suggests %+v", command, got)
+			}
+		}
+		for _, args := range []string{"tools", "tools --yes", "tools --all --yes", "call x --yes", "doctor --yes"} {
+			if got := do(t.Context(), t, dir, append(strings.Fields(args), "--text")...); ran() || got.status == 0 || !strings.Contains(got.out+got.err, "rename the server") {
+				t.Errorf("%s with a server %s says %+v", args, name, got)
+			}
+		}
+	}
+}
+
 // Without a terminal, a program of a project's file is started only if its server is named, or with
 // --yes.
 func TestUnattended(t *testing.T) {
@@ -73,6 +91,9 @@ func TestUnattended(t *testing.T) {
 		says := strings.Contains(got.out+got.err, `sh -c "touch ran"; to start it, name it on the command line, or give --yes`)
 		if runs := ran(); runs != test.runs || got.status != test.status || says == test.runs {
 			t.Errorf("%s: it runs: %t, and says %+v", test.args, runs, got)
+		}
+		if wrong := strings.Contains(got.err, "did not answer"); test.args == "tools --all" && (wrong || !strings.Contains(got.err, "were not started, for the reasons above: p")) {
+			t.Errorf("%s says %s", test.args, got.err)
 		}
 	}
 	// The user's own file needs no question.
@@ -109,6 +130,28 @@ func TestUnattendedURL(t *testing.T) {
 		got := do(t.Context(), t, dir, "tools")
 		if (sent == "") != test.refused || strings.Contains(got.err, "or give --yes") != test.refused {
 			t.Errorf("%s with %s: it sends %q, and says %+v", test.file, test.value, sent, got)
+		}
+	}
+}
+
+// Errors have the URL and the command as the file has them, without the values of variables.
+func TestErrorsWithoutValues(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	t.Setenv("A_SECRET", "s3cret")
+	dir := t.TempDir()
+	for server, want := range map[string]string{
+		`"type": "http", "url": "` + web.URL + `/${A_SECRET}"`:    web.URL + "/${A_SECRET}: ",
+		`"type": "sse", "url": "` + web.URL + `/${A_SECRET}?x=1"`: web.URL + "/${A_SECRET}: ",
+		`"type": "http", "url": "http://127.0.0.1:1/${A_SECRET}"`: "http://127.0.0.1:1/${A_SECRET}: ",
+		`"command": "sh", "args": ["-c", "exit 1 # ${A_SECRET}"]`: "the server exited",
+	} {
+		write(t, dir, ".mcp.json", `{"mcpServers": {"p": {`+server+`}}}`)
+		for _, args := range []string{"tools", "tools --json", "tools --all", "call x", "doctor", "doctor --json"} {
+			got := do(t.Context(), t, dir, append(strings.Fields(args), "--yes")...)
+			if text := got.out + got.err; strings.Contains(text, "s3cret") || !strings.Contains(text, want) {
+				t.Errorf("%s with %s says %+v", args, server, got)
+			}
 		}
 	}
 }
