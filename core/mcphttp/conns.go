@@ -30,6 +30,10 @@ type conns struct {
 // spareConns is how many connections there may be above the limit, for health checks alone.
 const spareConns = 16
 
+// readBuffer is how many bytes the system keeps of what a client sends before it is read. The
+// default grows to several megabytes, which a client that only sends would fill.
+const readBuffer = 128 << 10
+
 // A wait is what a connection waits for.
 type wait int32
 
@@ -105,6 +109,9 @@ func (all *conns) Accept() (net.Conn, error) {
 
 func (all *conns) add(accepted net.Conn) *conn {
 	c := &conn{Conn: accepted, all: all}
+	if tcp, ok := accepted.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(readBuffer)
+	}
 	c.await(waitHeader)
 	if all.full(0) {
 		all.displace()
