@@ -339,9 +339,8 @@ const firstRead = 4 << 10
 // readBody reads a message, or returns a status and a reason.
 func (e *exchange) readBody() (raw []byte, status int, err error) {
 	most := e.h.o.MaxBody
-	tooLarge := fmt.Errorf("the message is larger than %d bytes", most)
 	if e.r.ContentLength > most {
-		return nil, http.StatusRequestEntityTooLarge, tooLarge
+		return nil, http.StatusRequestEntityTooLarge, tooLarge(most)
 	}
 	room := e.r.ContentLength
 	if room < 0 {
@@ -353,7 +352,7 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 		raw = raw[:len(raw)+n]
 		switch {
 		case int64(len(raw)) > most:
-			return nil, http.StatusRequestEntityTooLarge, tooLarge
+			return nil, http.StatusRequestEntityTooLarge, tooLarge(most)
 		case errors.Is(err, io.EOF):
 			return slices.Clip(raw), 0, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -372,6 +371,8 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 		}
 	}
 }
+
+func tooLarge(most int64) error { return fmt.Errorf("the message is larger than %d bytes", most) }
 
 // route decides how a message is served. A request that names its revision, in a header or in its
 // _meta, is stateless; any other belongs to a session.
