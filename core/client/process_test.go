@@ -4,6 +4,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,10 +15,10 @@ import (
 	"time"
 )
 
-// startShell runs a script with a short grace period.
+// startShell runs a script, with a short grace period unless c has one.
 func startShell(t *testing.T, script string, c Command) *process {
 	t.Helper()
-	c.Program, c.Args, c.Grace = "sh", []string{"-c", script}, 100*time.Millisecond
+	c.Program, c.Args, c.Grace = "sh", []string{"-c", script}, cmp.Or(c.Grace, 100*time.Millisecond)
 	p, err := startProcess(c)
 	if err != nil {
 		t.Fatal(err)
@@ -59,13 +60,18 @@ func TestProcessStderr(t *testing.T) {
 }
 
 func TestProcessClose(t *testing.T) {
-	for name, test := range map[string]struct{ script, state string }{
-		"closed input": {`echo; cat`, "exit status 0"},
-		"SIGTERM":      {`trap 'exit 5' TERM; echo; while :; do sleep 0.01; done`, "exit status 5"},
-		"SIGKILL":      {`trap '' TERM; echo; while :; do sleep 0.01; done`, "signal: killed"},
+	t.Parallel()
+	for name, test := range map[string]struct {
+		script, state string
+		grace         time.Duration // long where the script exits in time, even on a loaded machine
+	}{
+		"closed input": {`echo; cat`, "exit status 0", time.Minute},
+		"SIGTERM":      {`trap 'exit 5' TERM; echo; while :; do sleep 0.01; done`, "exit status 5", 4 * time.Second},
+		"SIGKILL":      {`trap '' TERM; echo; while :; do sleep 0.01; done`, "signal: killed", 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := startShell(t, test.script, Command{})
+			t.Parallel()
+			p := startShell(t, test.script, Command{Grace: test.grace})
 			if _, err := io.ReadFull(p.out, make([]byte, 1)); err != nil { // the trap is set
 				t.Fatal(err)
 			}
