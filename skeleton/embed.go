@@ -3,8 +3,8 @@ package skeleton
 
 import "embed"
 
-// Files holds the folder base, which every project begins with, and the folder example with what examples put over it. Files called
-// standin.go let the files of an example compile here; projects do not get them.
+// Files holds base, the files of every project, and example, the files that each example adds or
+// replaces. Files called standin.go let an example compile here; they are not copied into projects.
 //
 //go:embed all:base all:example
 var Files embed.FS

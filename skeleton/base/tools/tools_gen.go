@@ -11,7 +11,7 @@ import (
 
 const (
 	inputSchemaAdd  = `{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"],"additionalProperties":false}`
-	outputSchemaAdd = `{"type":"object","properties":{"sum":{"type":"number","description":"The two numbers together"}},"required":["sum"],"additionalProperties":false}`
+	outputSchemaAdd = `{"type":"object","properties":{"sum":{"type":"number","description":"Sum of both"}},"required":["sum"],"additionalProperties":false}`
 )
 
 // Register offers the tools of this package.

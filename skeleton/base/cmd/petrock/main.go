@@ -1,6 +1,5 @@
-// Petrock is this project's own petrock, for people in a terminal and for agents over MCP: it
-// generates components, undoes that, and checks the project. It imports none of the project's other
-// packages, so that it works while they do not compile.
+// Petrock generates and checks components of this project, as a command line and as an MCP server. It
+// imports no other package of the project, so it works while those do not compile.
 package main
 
 import (

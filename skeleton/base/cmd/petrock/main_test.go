@@ -9,12 +9,11 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// What is derived from the project's source is as it would be derived now, and commands are applied without the clock,
-// randomness and I/O.
+// Derived files are up to date, and Apply methods use no clock, randomness or I/O.
 func TestDerivedFilesAreFresh(t *testing.T) {
 	e, err := engine.Open(".", generators.All())
 	if errors.Is(err, project.ErrNone) {
-		t.Skip(err) // outside a project nothing is derived
+		t.Skip(err) // this is petrock's own repository
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +29,6 @@ func TestDerivedFilesAreFresh(t *testing.T) {
 		t.Errorf("%srun: go run ./cmd/petrock sync", stale)
 	}
 	if impure := result.Impurities(); impure != "" {
-		t.Errorf("the state would not be the same when the log is read again:\n%s", impure)
+		t.Errorf("Apply must be deterministic:\n%s", impure)
 	}
 }

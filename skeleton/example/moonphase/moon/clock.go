@@ -2,18 +2,18 @@ package moon
 
 import "time"
 
-// dynamicalTime is an instant of the calendar in days of dynamical time since the first noon of 2000. The theories of sun and moon go by that
-// time; clocks follow the earth, which turns unevenly, and more slowly in the long run.
+// dynamicalTime converts t to days of dynamical time since noon of 1 January 2000. The theories of sun
+// and moon use dynamical time, which is uniform. Clocks follow the rotation of the earth, which is not.
 func dynamicalTime(t time.Time) float64 {
 	noon := time.Date(2000, time.January, 1, 12, 0, 0, 0, time.UTC)
 	seconds := float64(t.Unix()-noon.Unix()) + float64(t.Nanosecond())/1e9
 	year := 2000 + seconds/(365.2425*24*60*60)
-	return (seconds + behind(year)) / (24 * 60 * 60)
+	return (seconds + clockError(year)) / (24 * 60 * 60)
 }
 
-// behind is by how many seconds clocks are behind dynamical time: measured until 2020, then extrapolated. For 2100 that may be off by a
-// minute, for 2400 by many.
-func behind(year float64) float64 {
+// clockError returns how many seconds clocks are behind dynamical time: measured until 2020, then
+// extrapolated. The error may be a minute in 2100, and many minutes in 2400.
+func clockError(year float64) float64 {
 	known := [...]struct{ year, seconds float64 }{
 		{1600, 120}, {1650, 50}, {1700, 9}, {1750, 13}, {1800, 14}, {1830, 8}, {1860, 8}, {1870, 2}, {1880, -5}, {1890, -6},
 		{1900, -3}, {1910, 10}, {1920, 21}, {1930, 24}, {1940, 24}, {1950, 29}, {1960, 33}, {1970, 40}, {1980, 51}, {1990, 57},

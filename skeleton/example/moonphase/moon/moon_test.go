@@ -9,8 +9,9 @@ import (
 	"github.com/petrock/petrock/skeleton/example/moonphase/moon"
 )
 
-// published are phases of the moon as the United States Naval Observatory publishes them, to the minute of universal time: in each row
-// a new moon, and the first quarter, the full moon and the last quarter that follow it. They are of all times of the year.
+// published returns phases of the moon as the United States Naval Observatory publishes them, in
+// universal time, rounded to the minute. Each row is a new moon with the first quarter, the full moon
+// and the last quarter after it.
 func published() [][4]string {
 	return [][4]string{
 		{"1800-01-25 03:21", "1800-02-01 20:40", "1800-02-09 17:26", "1800-02-16 15:49"},
@@ -50,7 +51,7 @@ func published() [][4]string {
 	}
 }
 
-// How far what is computed may be from what is published, which is rounded to the minute.
+// tolerance is the largest accepted difference from the published phases.
 const tolerance = time.Minute
 
 func TestPublishedPhases(t *testing.T) {
@@ -85,7 +86,7 @@ func TestPublishedPhases(t *testing.T) {
 	t.Logf("the worst of %d phases is %v off", 4*len(published()), worst)
 }
 
-// In any year, the moon waxes and wanes without a jump, ages as time goes by, and is new again within the longest month there is.
+// In any year the illumination and the age change steadily, and no month is longer than possible.
 func TestManyYears(t *testing.T) {
 	const step = 7 * time.Hour
 	for year := moon.FirstYear; year <= moon.LastYear; year += 20 {
@@ -132,7 +133,7 @@ func TestNames(t *testing.T) {
 
 func TestOtherYears(t *testing.T) {
 	for _, when := range []string{"1599-12-31 23:59", "2401-01-01 00:00", "0001-01-01 00:00"} {
-		if _, err := moon.At(parse(t, when)); err == nil || !strings.Contains(err.Error(), "from 1600 to 2400") {
+		if _, err := moon.At(parse(t, when)); err == nil || !strings.Contains(err.Error(), "use a year from 1600 to 2400") {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -141,10 +142,10 @@ func TestOtherYears(t *testing.T) {
 	}
 }
 
-// month is how long it takes on average from new moon to new moon.
+// month is the mean time from one new moon to the next.
 const month = 29*24*time.Hour + 12*time.Hour + 44*time.Minute + 3*time.Second
 
-// turn is an angle between -180 and 180 degrees.
+// turn reduces an angle to between -180 and 180 degrees.
 func turn(angle float64) float64 { return math.Remainder(angle, 360) }
 
 func at(t *testing.T, when time.Time) moon.Moon {

@@ -1,9 +1,9 @@
 package moon
 
-// A Phase is what people call how the moon looks.
+// A Phase is the name of a phase of the moon.
 type Phase string
 
-// The phases, in the order in which they follow each other.
+// The phases, in their natural order.
 const (
 	New            Phase = "new moon"
 	WaxingCrescent Phase = "waxing crescent"
@@ -15,11 +15,11 @@ const (
 	WaningCrescent Phase = "waning crescent"
 )
 
-// halfDay is how many degrees the moon gains on the sun in half a day, on average.
+// halfDay is the mean gain of the moon on the sun in half a day, in degrees.
 const halfDay = meanSpeed / 2
 
-// phaseOf is the phase of a moon that is so many degrees ahead of the sun. New moon, full moon and the quarters are instants; what is within
-// about half a day of one is called after it.
+// phaseOf returns the phase of a moon that is angle degrees ahead of the sun. New moon, full moon and
+// the quarters are instants; phaseOf returns them for half a day before and after.
 func phaseOf(angle float64) Phase {
 	switch {
 	case angle < halfDay || angle > 360-halfDay:

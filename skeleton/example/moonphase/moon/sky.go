@@ -2,17 +2,17 @@ package moon
 
 import "math"
 
-// Angles are in degrees here, and instants in days of dynamical time, which runs evenly, since the first noon of 2000.
+// Angles are in degrees, and instants in days of dynamical time since noon of 1 January 2000.
 
-// centuries is an instant in the unit of the formulas, 36525 days.
+// centuries converts an instant to the unit of the formulas, 36525 days.
 func centuries(instant float64) float64 { return instant / 36525 }
 
-// meanAngles are the angles that all terms are made of. They grow nearly evenly.
+// meanAngles are the arguments of all terms. They grow almost linearly.
 type meanAngles struct {
 	elongation float64 // of the moon from the sun
-	sun        float64 // from where the earth is closest to it: its anomaly
-	moon       float64 // from where it is closest to the earth: its anomaly
-	latitude   float64 // of the moon, from where it crosses the path of the sun northwards
+	sun        float64 // mean anomaly of the sun
+	moon       float64 // mean anomaly of the moon
+	latitude   float64 // of the moon, from its ascending node
 }
 
 func meanAnglesAt(t float64) meanAngles {
@@ -24,8 +24,8 @@ func meanAnglesAt(t float64) meanAngles {
 	}
 }
 
-// elongation is how far the moon is ahead of the sun along the path of the sun, from 0 to 360: where both would be if they moved
-// evenly, with all that makes the moon move unevenly, less what makes the sun do so.
+// elongation returns how far the moon is ahead of the sun along the ecliptic, from 0 to 360: the mean
+// elongation, plus the periodic terms of the moon, minus those of the sun.
 func elongation(instant float64) float64 {
 	t := centuries(instant)
 	mean := meanAnglesAt(t)
@@ -36,11 +36,11 @@ func elongation(instant float64) float64 {
 	return angle
 }
 
-// aberration is how far the sun seems to be behind where it is, as the earth moves while its light is on the way.
+// aberration is the displacement of the sun by the motion of the earth.
 const aberration = 0.00569
 
-// sunTerms is how far the sun is ahead of where it would be if it moved evenly: as the earth's path is not a circle, and as the moon, Venus and
-// Jupiter pull at the earth.
+// sunTerms returns how far the sun is ahead of its mean position: the equation of centre, and the
+// perturbations of the earth by the moon, Venus and Jupiter.
 func sunTerms(mean meanAngles, t float64) float64 {
 	return (1.914602-t*(0.004817+t*0.000014))*sin(mean.sun) + (0.019993-t*0.000101)*sin(2*mean.sun) + 0.000289*sin(3*mean.sun) +
 		0.00180*sin(mean.elongation) +
@@ -49,23 +49,24 @@ func sunTerms(mean meanAngles, t float64) float64 {
 		0.00196*sin(252.08+20.190*t)
 }
 
-// eccentricity is how far the earth's path is from a circle, as a part of how far it was in 2000. Terms with the sun's anomaly follow it.
+// eccentricity returns the eccentricity of the earth's orbit relative to that of 2000. It scales the
+// terms that contain the sun's anomaly.
 func eccentricity(t float64) float64 { return 1 - t*(0.002516+t*0.0000074) }
 
-// venus is the largest of the terms that other planets cause in the longitude of the moon.
+// venus is the largest planetary term in the longitude of the moon.
 func venus(t float64) float64 { return 0.003958 * sin(119.75+131.849*t) }
 
-// flattening is the term that the shape of the earth causes.
+// flattening is the term that the flattening of the earth causes.
 func flattening(t float64) float64 { return 0.001962 * sin(125.0443527-1934.1362891*t) }
 
-// A term is a sine of a sum of multiples of the mean angles, and how much of it there is, in millionths of a degree.
+// A term is the sine of a sum of multiples of the mean angles, times size millionths of a degree.
 type term struct {
 	elongation, sun, moon, latitude int
 	size                            float64
 }
 
-// moonTerms is how far the moon is ahead of where it would be if it moved evenly: the terms above half a thousandth of a degree, which
-// the moon gains on the sun in four seconds.
+// moonTerms returns how far the moon is ahead of its mean position: the terms above 0.0005 degrees,
+// which the moon gains on the sun in four seconds.
 func moonTerms(mean meanAngles, eccentricity float64) float64 {
 	sum := 0.0
 	for _, term := range [...]term{
@@ -128,7 +129,7 @@ func moonTerms(mean meanAngles, eccentricity float64) float64 {
 	return sum / 1e6
 }
 
-// latitude is how far the moon is north of the path of the sun, by the largest terms.
+// latitude returns the ecliptic latitude of the moon, from the largest terms.
 func latitude(instant float64) float64 {
 	mean := meanAnglesAt(centuries(instant))
 	twice := 2 * mean.elongation

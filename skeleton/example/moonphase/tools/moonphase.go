@@ -11,28 +11,28 @@ import (
 	"github.com/petrock/petrock/skeleton/example/moonphase/moon"
 )
 
-// Tools are those that need something beside their input: the clock.
+// Tools has the tools that need a clock. Its methods are tools.
 type Tools struct {
 	Now func() time.Time
 }
 
-// New makes them, when the server starts. A test makes its own, with another clock.
+// New is called when the server starts. Tests create Tools with another clock.
 func New() (*Tools, error) { return &Tools{Now: time.Now}, nil }
 
 // MoonphaseInput is what moonphase takes.
 type MoonphaseInput struct {
-	When *string `json:"when,omitempty" schema:"max=64"` // Date and time, such as 2024-04-23T23:49:00Z, or with another zone 2024-04-23T18:49:00-05:00. Without a zone it is UTC, without a time the beginning of the day. If it is absent or empty: now
+	When *string `json:"when,omitempty" schema:"max=64"` // Date and time, such as 2024-04-23T23:49:00Z or 2024-04-23T18:49:00-05:00. The default zone is UTC, the default time midnight, and the default date now
 }
 
 // MoonphaseOutput is what moonphase returns.
 type MoonphaseOutput struct {
-	Time         time.Time  `json:"time"`                                // What it is true of, in UTC
+	Time         time.Time  `json:"time"`                                // The time that the result is for, in UTC
 	Age          float64    `json:"age" schema:"min=0,max=30"`           // Days since the last new moon, to a hundredth
-	Illumination int        `json:"illumination" schema:"min=0,max=100"` // How much of the moon is lit, in percent
-	Phase        moon.Phase `json:"phase"`                               // What that is called
+	Illumination int        `json:"illumination" schema:"min=0,max=100"` // Lit part of the disc, in percent
+	Phase        moon.Phase `json:"phase"`                               // Name of the phase
 }
 
-// Moonphase tells the moon's age in days, its illumination in percent and the name of its phase, now or at any time from 1600 to 2400.
+// Moonphase returns the age of the moon in days, its illumination in percent and the name of its phase, now or at another time from 1600 to 2400.
 //
 //petrock:title Phase of the moon
 //petrock:hints read-only closed-world
@@ -56,7 +56,7 @@ func (t *Tools) Moonphase(_ context.Context, in MoonphaseInput) (MoonphaseOutput
 	}, nil
 }
 
-// parseTime reads a date and time as people and programs write it. Seconds may have a fraction.
+// parseTime parses the date and time formats that people and programs use.
 func parseTime(text string) (time.Time, error) {
 	for _, layout := range []string{
 		time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04",
@@ -67,5 +67,5 @@ func parseTime(text string) (time.Time, error) {
 			return when, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a date and time; write 2024-04-23T23:49:00Z, 2024-04-23T18:49:00-05:00, 2024-04-23T23:49 or 2024-04-23 (UTC), or leave it out for now", text)
+	return time.Time{}, fmt.Errorf("%q is not a date and time; write 2024-04-23T23:49:00Z, 2024-04-23T18:49:00-05:00, 2024-04-23T23:49 or 2024-04-23 (UTC), or omit it for now", text)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	inputSchemaTools_Moonphase  = `{"type":"object","properties":{"when":{"type":"string","maxLength":64,"description":"Date and time, such as 2024-04-23T23:49:00Z, or with another zone 2024-04-23T18:49:00-05:00. Without a zone it is UTC, without a time the beginning of the day. If it is absent or empty: now"}},"additionalProperties":false}`
-	outputSchemaTools_Moonphase = `{"type":"object","properties":{"time":{"type":"string","format":"date-time","description":"What it is true of, in UTC"},"age":{"type":"number","minimum":0,"maximum":30,"description":"Days since the last new moon, to a hundredth"},"illumination":{"type":"integer","minimum":0,"maximum":100,"description":"How much of the moon is lit, in percent"},"phase":{"type":"string","enum":["new moon","waxing crescent","first quarter","waxing gibbous","full moon","waning gibbous","last quarter","waning crescent"],"description":"What that is called"}},"required":["time","age","illumination","phase"],"additionalProperties":false}`
+	inputSchemaTools_Moonphase  = `{"type":"object","properties":{"when":{"type":"string","maxLength":64,"description":"Date and time, such as 2024-04-23T23:49:00Z or 2024-04-23T18:49:00-05:00. The default zone is UTC, the default time midnight, and the default date now"}},"additionalProperties":false}`
+	outputSchemaTools_Moonphase = `{"type":"object","properties":{"time":{"type":"string","format":"date-time","description":"The time that the result is for, in UTC"},"age":{"type":"number","minimum":0,"maximum":30,"description":"Days since the last new moon, to a hundredth"},"illumination":{"type":"integer","minimum":0,"maximum":100,"description":"Lit part of the disc, in percent"},"phase":{"type":"string","enum":["new moon","waxing crescent","first quarter","waxing gibbous","full moon","waning gibbous","last quarter","waning crescent"],"description":"Name of the phase"}},"required":["time","age","illumination","phase"],"additionalProperties":false}`
 )
 
 // Register offers the tools that are methods of t.
@@ -22,7 +22,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "moonphase",
 			Title:        "Phase of the moon",
-			Description:  "Tells the moon's age in days, its illumination in percent and the name of its phase, now or at any time from 1600 to 2400.",
+			Description:  "Returns the age of the moon in days, its illumination in percent and the name of its phase, now or at another time from 1600 to 2400.",
 			InputSchema:  json.RawMessage(inputSchemaTools_Moonphase),
 			OutputSchema: json.RawMessage(outputSchemaTools_Moonphase),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},

@@ -1,4 +1,4 @@
-// The server tells the phase of the moon to MCP clients.
+// The server offers the phase of the moon to MCP clients.
 package main
 
 import (

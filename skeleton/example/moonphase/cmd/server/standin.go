@@ -2,5 +2,6 @@ package main
 
 import "github.com/petrock/petrock/core/serve"
 
-// wire stands in for the derived function, so that main.go is compiled and vetted here. Projects do not get this file.
+// wire replaces the derived function, so that main.go compiles here. This file is not copied into
+// projects.
 func wire() serve.Wiring { return serve.Wiring{} }
