@@ -1,4 +1,4 @@
-// Package media makes a picture and a sound, the smallest there are.
+// Package media creates a minimal image and a minimal sound.
 package media
 
 import (
@@ -9,7 +9,7 @@ import (
 	"image/png"
 )
 
-// Pixel is a red dot, as a PNG file.
+// Pixel returns a red pixel as a PNG file.
 func Pixel() ([]byte, error) {
 	dot := image.NewRGBA(image.Rect(0, 0, 1, 1))
 	dot.Set(0, 0, color.RGBA{R: 255, A: 255})
@@ -18,7 +18,7 @@ func Pixel() ([]byte, error) {
 	return file.Bytes(), err
 }
 
-// Silence is a hundredth of a second of it, as a WAV file.
+// Silence returns 10 ms of silence as a WAV file.
 func Silence() []byte {
 	const rate, samples = 8000, 80 // of one byte each
 	file := []byte("RIFF")

@@ -7,7 +7,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Asking is a prompt that asks the person something before it is filled in, as tools can.
+// Asking asks the user a question before it returns the prompt, as tools can.
 //
 //petrock:name test_input_required_result_prompt
 func Asking(ctx context.Context, _ struct{}) (string, error) {

@@ -7,14 +7,14 @@ import (
 	"github.com/petrock/petrock/skeleton/example/everything/media"
 )
 
-// Prompts of several messages, which are text, pictures or resources.
+// Prompts with several messages: text, images, resources.
 
-// EmbeddedInput is what test_prompt_with_embedded_resource takes.
+// EmbeddedInput is the input of test_prompt_with_embedded_resource.
 type EmbeddedInput struct {
-	ResourceURI string `json:"resourceUri"` // The address of the resource
+	ResourceURI string `json:"resourceUri"` // URI of the resource
 }
 
-// Embedded is a prompt with a resource in it.
+// Embedded returns a prompt with an embedded resource.
 //
 //petrock:name test_prompt_with_embedded_resource
 func Embedded(_ context.Context, in EmbeddedInput) ([]mcp.PromptMessage, error) {
@@ -25,7 +25,7 @@ func Embedded(_ context.Context, in EmbeddedInput) ([]mcp.PromptMessage, error) 
 	}, nil
 }
 
-// Image is a prompt with a picture in it.
+// Image returns a prompt with an image.
 //
 //petrock:name test_prompt_with_image
 func Image(context.Context, struct{}) ([]mcp.PromptMessage, error) {

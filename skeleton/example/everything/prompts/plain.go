@@ -1,4 +1,4 @@
-// Package prompts holds the prompts that people can choose.
+// Package prompts holds the server's prompts.
 package prompts
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Simple is a prompt that is always the same.
+// Simple returns a constant prompt.
 //
 //petrock:name test_simple_prompt
 //petrock:title A simple prompt
@@ -15,20 +15,20 @@ func Simple(context.Context, struct{}) (string, error) {
 	return "This is a simple prompt for testing.", nil
 }
 
-// ArgumentsInput is what test_prompt_with_arguments takes.
+// ArgumentsInput is the input of test_prompt_with_arguments.
 type ArgumentsInput struct {
 	Arg1 string `json:"arg1"` // The first word
 	Arg2 string `json:"arg2"` // The second word
 }
 
-// Arguments is a prompt that is filled in.
+// Arguments returns a prompt with its arguments.
 //
 //petrock:name test_prompt_with_arguments
 func Arguments(_ context.Context, in ArgumentsInput) (string, error) {
 	return fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", in.Arg1, in.Arg2), nil
 }
 
-// words are those that begin with what was typed. They are not those that were chosen for the other argument.
+// words completes an argument. It does not suggest the value of the other argument.
 //
 //petrock:completes test_prompt_with_arguments
 func words(_ context.Context, _, prefix string, known map[string]string) ([]string, error) {

@@ -12,7 +12,7 @@ import (
 const (
 	inputSchemaArguments = `{"type":"object","properties":{"arg1":{"type":"string","description":"The first word"},"arg2":{"type":"string","description":"The second word"}},"required":["arg1","arg2"],"additionalProperties":false}`
 
-	inputSchemaEmbedded = `{"type":"object","properties":{"resourceUri":{"type":"string","description":"The address of the resource"}},"required":["resourceUri"],"additionalProperties":false}`
+	inputSchemaEmbedded = `{"type":"object","properties":{"resourceUri":{"type":"string","description":"URI of the resource"}},"required":["resourceUri"],"additionalProperties":false}`
 )
 
 // Register offers the prompts of this package.
@@ -20,27 +20,27 @@ func Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_input_required_result_prompt",
-			Description: "A prompt that asks the person something before it is filled in, as tools can.",
+			Description: "Asks the user a question before it returns the prompt, as tools can.",
 		}, Asking),
 		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_arguments",
-			Description: "A prompt that is filled in.",
+			Description: "Returns a prompt with its arguments.",
 			InputSchema: json.RawMessage(inputSchemaArguments),
 		}, Arguments),
 		s.CompletePrompt("test_prompt_with_arguments", words),
 		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_embedded_resource",
-			Description: "A prompt with a resource in it.",
+			Description: "Returns a prompt with an embedded resource.",
 			InputSchema: json.RawMessage(inputSchemaEmbedded),
 		}, Embedded),
 		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_prompt_with_image",
-			Description: "A prompt with a picture in it.",
+			Description: "Returns a prompt with an image.",
 		}, Image),
 		mcp.AddPrompt(s, mcp.Prompt{
 			Name:        "test_simple_prompt",
 			Title:       "A simple prompt",
-			Description: "A prompt that is always the same.",
+			Description: "Returns a constant prompt.",
 		}, Simple),
 	)
 }

@@ -33,7 +33,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// What is typed is completed, but for the word that was chosen before.
+// Completion leaves out the value of the other argument.
 func TestWords(t *testing.T) {
 	client := mcptest.Serve(t, prompts.Register)
 	var result struct {

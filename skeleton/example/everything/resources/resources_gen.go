@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	inputSchemaTemplate = `{"type":"object","properties":{"id":{"type":"string","description":"Which one"}},"required":["id"],"additionalProperties":false}`
+	inputSchemaTemplate = `{"type":"object","properties":{"id":{"type":"string","description":"Id of the item"}},"required":["id"],"additionalProperties":false}`
 )
 
 // Register offers the resources of this package.
@@ -19,20 +19,20 @@ func Register(s *mcp.Server) error {
 		mcp.AddResource(s, mcp.Resource{
 			URI:         "test://static-binary",
 			Name:        "static_binary",
-			Description: "A picture.",
+			Description: "Returns an image.",
 			MIMEType:    "image/png",
 		}, StaticBinary),
 		mcp.AddResource(s, mcp.Resource{
 			URI:         "test://static-text",
 			Name:        "static_text",
 			Title:       "A text",
-			Description: "A text that is always the same.",
+			Description: "Returns a constant text.",
 			MIMEType:    "text/plain",
 		}, StaticText),
 		mcp.AddResourceTemplate(s, mcp.ResourceTemplate{
 			URITemplate: "test://template/{id}/data",
 			Name:        "template",
-			Description: "The data of one of many things.",
+			Description: "Returns the data of an item.",
 			MIMEType:    "application/json",
 			InputSchema: json.RawMessage(inputSchemaTemplate),
 		}, Template),
@@ -40,7 +40,7 @@ func Register(s *mcp.Server) error {
 		mcp.AddResource(s, mcp.Resource{
 			URI:         "test://watched-resource",
 			Name:        "watched_resource",
-			Description: "Tells what time it is. Clients can subscribe to it, as to every resource, and are told when the server says that it has changed.",
+			Description: "Returns the current time. Clients can subscribe to it, as to every resource; the tool test_trigger_resource_change notifies them.",
 			MIMEType:    "text/plain",
 		}, WatchedResource),
 	)

@@ -22,7 +22,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// What is typed into an address is completed.
+// The variables of a URI are completed.
 func TestTemplateIDs(t *testing.T) {
 	client := mcptest.Serve(t, resources.Register)
 	var result struct {

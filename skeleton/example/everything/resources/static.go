@@ -1,4 +1,4 @@
-// Package resources holds the resources that clients can read.
+// Package resources holds the server's resources.
 package resources
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/skeleton/example/everything/media"
 )
 
-// StaticText is a text that is always the same.
+// StaticText returns a constant text.
 //
 //petrock:uri test://static-text
 //petrock:title A text
@@ -16,14 +16,14 @@ func StaticText(context.Context) (string, error) {
 	return "This is the content of the static text resource.", nil
 }
 
-// StaticBinary is a picture.
+// StaticBinary returns an image.
 //
 //petrock:uri test://static-binary
 //petrock:mime image/png
 func StaticBinary(context.Context) ([]byte, error) { return media.Pixel() }
 
-// WatchedResource tells what time it is. Clients can subscribe to it, as to every resource, and are told when the server says that it has
-// changed.
+// WatchedResource returns the current time. Clients can subscribe to it, as to every resource; the tool
+// test_trigger_resource_change notifies them.
 //
 //petrock:uri test://watched-resource
 func WatchedResource(context.Context) (string, error) {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// TemplateInput is what stands in the address.
+// TemplateInput has the variables of the URI.
 type TemplateInput struct {
-	ID string `json:"id"` // Which one
+	ID string `json:"id"` // Id of the item
 }
 
-// TemplateData is what is read there.
+// TemplateData is the content of the resource.
 type TemplateData struct {
-	ID           string `json:"id"`           // Which one
-	TemplateTest bool   `json:"templateTest"` // That it is one of many
-	Data         string `json:"data"`         // What there is to know of it
+	ID           string `json:"id"`           // Id of the item
+	TemplateTest bool   `json:"templateTest"` // Always true
+	Data         string `json:"data"`         // Content of the item
 }
 
-// Template is the data of one of many things.
+// Template returns the data of an item.
 //
 //petrock:uri test://template/{id}/data
 func Template(_ context.Context, in TemplateInput) (TemplateData, error) {
 	return TemplateData{in.ID, true, "Data for ID: " + in.ID}, nil
 }
 
-// templateIDs are those that begin with what was typed.
+// templateIDs completes the id.
 //
 //petrock:completes template
 func templateIDs(_ context.Context, _, prefix string, _ map[string]string) ([]string, error) {

@@ -9,17 +9,17 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// AboutOutput is what about returns.
+// AboutOutput is the output of about.
 type AboutOutput struct {
-	Revision     string   `json:"revision"`               // Of the protocol, in which the call came
-	Client       string   `json:"client"`                 // The program that calls, as it calls itself
-	Capabilities []string `json:"capabilities,omitempty"` // What it can be asked for
-	Caller       string   `json:"caller,omitempty"`       // Who is behind it, if that was asked
+	Revision     string   `json:"revision"`               // Protocol revision of the call
+	Client       string   `json:"client"`                 // Name of the client program
+	Capabilities []string `json:"capabilities,omitempty"` // Capabilities that the client declares
+	Caller       string   `json:"caller,omitempty"`       // Identity of the caller, if the server checks it
 }
 
-// About tells who is calling, and how. All of it is in the context of a call.
+// About describes the caller. The context of a call has all of it.
 //
-//petrock:title Who is calling
+//petrock:title About the caller
 //petrock:hints read-only closed-world
 func About(ctx context.Context, _ struct{}) (AboutOutput, error) {
 	call := mcp.CallFrom(ctx)

@@ -3,15 +3,15 @@ package tools
 
 import "context"
 
-// AddInput is what add takes.
+// AddInput is the input of add.
 type AddInput struct {
 	A float64 `json:"a"` // First number
 	B float64 `json:"b"` // Second number
 }
 
-// AddOutput is what add returns.
+// AddOutput is the output of add.
 type AddOutput struct {
-	Sum float64 `json:"sum"` // The two numbers together
+	Sum float64 `json:"sum"` // Sum of both
 }
 
 // Add adds two numbers.

@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/skeleton/example/everything/tools"
 )
 
-// answer is a client that has an answer to everything.
+// answer answers every question of the server.
 func answer(_ context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {
 	case "sampling/createMessage":
@@ -41,7 +41,7 @@ func answer(_ context.Context, method string, params json.RawMessage) (any, erro
 	return nil, fmt.Errorf("%s is not answered", method)
 }
 
-// A tool asks in the same way whether the client is asked while it waits or calls again with the answers.
+// Tools ask in the same way in both eras of the protocol.
 func TestAsking(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
 	if err := tools.Register(server); err != nil {
@@ -74,7 +74,7 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// Who declines is not asked again, and the model is told.
+// A declined question is not repeated, and the model sees the error.
 func TestAskingInVain(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
 	if err := tools.Register(server); err != nil {
@@ -85,12 +85,13 @@ func TestAskingInVain(t *testing.T) {
 	}
 	client := mcptest.ConnectWith(t, server, mcptest.Options{Capabilities: mcp.Capabilities{"elicitation": json.RawMessage(`{}`)}, Handle: decline})
 	result := client.CallTool("test_input_required_result_multi_round", nil)
-	if got := result.Text(); !result.IsError || !strings.Contains(got, "asked for the name, and gave none: decline") {
+	if got := result.Text(); !result.IsError || !strings.Contains(got, "ask for name: the user chose decline") {
 		t.Errorf("it says %s", got)
 	}
 }
 
-// A client that cannot ask a person is asked for its model, and one that can do neither is told what is missing.
+// A client that cannot ask the user is asked for its model. If it has neither, the error names the
+// missing capability.
 func TestAskingLess(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{})
 	if err := tools.Register(server); err != nil {

@@ -6,46 +6,45 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Tools are those that change what the server offers, and so need the server. Clients that asked to be told of changes are
-// told.
+// Tools has the tools that add and remove components of the running server. Clients are notified.
 type Tools struct {
 	server *mcp.Server
 }
 
-// New makes them, when the server starts.
+// New is called when the server starts.
 func New(server *mcp.Server) (*Tools, error) { return &Tools{server}, nil }
 
-// ChangeTools offers one more tool, or takes it back.
+// ChangeTools adds a tool, or removes it.
 //
 //petrock:name test_trigger_tool_change
 //petrock:hints additive closed-world
 func (t *Tools) ChangeTools(context.Context, struct{}) (string, error) {
 	const name = "test_tool_that_comes_and_goes"
 	if t.server.RemoveTool(name) {
-		return name + " has gone", nil
+		return name + " was removed", nil
 	}
-	err := mcp.AddTool(t.server, mcp.Tool{Name: name, Description: "Is here at times."}, func(context.Context, struct{}) (string, error) {
+	err := mcp.AddTool(t.server, mcp.Tool{Name: name, Description: "Exists at times."}, func(context.Context, struct{}) (string, error) {
 		return "I am here.", nil
 	})
-	return name + " has come", err
+	return name + " was added", err
 }
 
-// ChangePrompts offers one more prompt, or takes it back.
+// ChangePrompts adds a prompt, or removes it.
 //
 //petrock:name test_trigger_prompt_change
 //petrock:hints additive closed-world
 func (t *Tools) ChangePrompts(context.Context, struct{}) (string, error) {
 	const name = "test_prompt_that_comes_and_goes"
 	if t.server.RemovePrompt(name) {
-		return name + " has gone", nil
+		return name + " was removed", nil
 	}
-	err := mcp.AddPrompt(t.server, mcp.Prompt{Name: name, Description: "Is here at times."}, func(context.Context, struct{}) (string, error) {
+	err := mcp.AddPrompt(t.server, mcp.Prompt{Name: name, Description: "Exists at times."}, func(context.Context, struct{}) (string, error) {
 		return "Say that you are here.", nil
 	})
-	return name + " has come", err
+	return name + " was added", err
 }
 
-// ChangeResource tells those who have subscribed to the watched resource that it has changed.
+// ChangeResource notifies subscribers of the watched resource.
 //
 //petrock:name test_trigger_resource_change
 //petrock:hints additive closed-world

@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/skeleton/example/everything/tools"
 )
 
-// Clients are told of what comes and goes.
+// Clients are notified of added and removed components.
 func TestChanges(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{Prompts: true})
 	made, err := tools.New(server)

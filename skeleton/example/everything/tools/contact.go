@@ -2,10 +2,10 @@ package tools
 
 import "context"
 
-// A schema follows from the fields of a struct. What those cannot say is said in a directive, with all that JSON
-// Schema 2020-12 has.
+// Schemas are derived from struct fields. A directive replaces the derived schema with any JSON Schema
+// 2020-12.
 
-// ContactInput is what json_schema_2020_12_tool takes.
+// ContactInput is the input of json_schema_2020_12_tool.
 //
 //petrock:schema {
 //petrock:schema   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -28,20 +28,20 @@ import "context"
 //petrock:schema   "additionalProperties": false
 //petrock:schema }
 type ContactInput struct {
-	Name          string  `json:"name"`          // Of the person
-	Address       Address `json:"address"`       // Where they live
+	Name          string  `json:"name"`          // Name of the person
+	Address       Address `json:"address"`       // Address of the person
 	ContactMethod string  `json:"contactMethod"` // phone or email
-	Phone         string  `json:"phone"`         // Their number
-	Email         string  `json:"email"`         // Their address for mail
+	Phone         string  `json:"phone"`         // Phone number
+	Email         string  `json:"email"`         // Email address
 }
 
-// An Address is where somebody lives.
+// An Address is a postal address.
 type Address struct {
-	Street string `json:"street"` // With the number
-	City   string `json:"city"`   // Its name
+	Street string `json:"street"` // Street and number
+	City   string `json:"city"`   // Name of the city
 }
 
-// Contact tells how a person can be reached.
+// Contact returns how to reach a person.
 //
 //petrock:name json_schema_2020_12_tool
 //petrock:hints read-only closed-world

@@ -8,10 +8,9 @@ import (
 	"github.com/petrock/petrock/skeleton/example/everything/media"
 )
 
-// What a tool may return: text, pictures, sound, resources and links to them. A struct is sent as JSON,
-// with its schema: see Add.
+// Kinds of results: text, images, audio, resources and links to them. Add shows structured output.
 
-// SimpleText returns a text.
+// SimpleText returns text.
 //
 //petrock:name test_simple_text
 //petrock:hints read-only closed-world
@@ -19,7 +18,7 @@ func SimpleText(context.Context, struct{}) (string, error) {
 	return "This is a simple text response for testing.", nil
 }
 
-// ImageContent returns a picture.
+// ImageContent returns an image.
 //
 //petrock:name test_image_content
 //petrock:hints read-only closed-world
@@ -28,7 +27,7 @@ func ImageContent(context.Context, struct{}) (*mcp.ToolResult, error) {
 	return &mcp.ToolResult{Content: []mcp.Content{mcp.Image{Data: pixel, MIMEType: "image/png"}}}, err
 }
 
-// AudioContent returns a sound.
+// AudioContent returns audio.
 //
 //petrock:name test_audio_content
 //petrock:hints read-only closed-world
@@ -36,7 +35,7 @@ func AudioContent(context.Context, struct{}) (*mcp.ToolResult, error) {
 	return &mcp.ToolResult{Content: []mcp.Content{mcp.Audio{Data: media.Silence(), MIMEType: "audio/wav"}}}, nil
 }
 
-// EmbeddedResource returns a resource, in full.
+// EmbeddedResource returns a resource with its contents.
 //
 //petrock:name test_embedded_resource
 //petrock:hints read-only closed-world
@@ -46,7 +45,7 @@ func EmbeddedResource(context.Context, struct{}) (*mcp.ToolResult, error) {
 	}}}}, nil
 }
 
-// ResourceLink returns where a resource is, for the client to read it or not.
+// ResourceLink returns a link to a resource.
 //
 //petrock:name test_resource_link
 //petrock:hints read-only closed-world
@@ -56,7 +55,7 @@ func ResourceLink(context.Context, struct{}) (*mcp.ToolResult, error) {
 	}}}}, nil
 }
 
-// MultipleContent returns a text, a picture and a resource.
+// MultipleContent returns text, an image and a resource.
 //
 //petrock:name test_multiple_content_types
 //petrock:hints read-only closed-world
@@ -71,7 +70,7 @@ func MultipleContent(context.Context, struct{}) (*mcp.ToolResult, error) {
 	}}, err
 }
 
-// ErrorHandling fails. The model is told why, and may try something else.
+// ErrorHandling fails. The model sees the error.
 //
 //petrock:name test_error_handling
 //petrock:hints read-only closed-world

@@ -17,7 +17,7 @@ func TestPlainTools(t *testing.T) {
 		"test_tool_with_progress":  {Input: `{}`, Output: "The work is done."},
 		"test_tool_with_logging":   {Input: `{}`, Output: "Three messages were logged."},
 		"test_logging_tool":        {Input: `{}`, Output: "A message was logged."},
-		"test_reconnection":        {Input: `{}`, Output: "The client went away and came back for this."},
+		"test_reconnection":        {Input: `{}`, Output: "The client reconnected for this result."},
 		"test_custom_header":       {Input: `{"region":"east"}`, Output: "The region is east"},
 		"json_schema_2020_12_tool": {Input: `{"contactMethod":"phone","phone":"1234"}`, Output: "Call 1234"},
 	} {
@@ -43,7 +43,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// A client that asks for it is told how far a tool is, and what it logs.
+// Clients that ask for progress and log messages receive them.
 func TestWhatGoesOnMeanwhile(t *testing.T) {
 	client := mcptest.Serve(t, tools.Register)
 	call := map[string]any{"name": "test_tool_with_progress", "_meta": map[string]any{"progressToken": "p"}}

@@ -8,14 +8,14 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Questions to the person in front of the client: forms to fill in, and pages to open.
+// Questions to the user: forms, and web pages to open.
 
-// ElicitationInput is what test_elicitation takes.
+// ElicitationInput is the input of test_elicitation.
 type ElicitationInput struct {
-	Message string `json:"message"` // What the person is asked
+	Message string `json:"message"` // Question to the user
 }
 
-// Elicitation asks the person for a name and an address.
+// Elicitation asks the user for a name and an email address.
 //
 //petrock:name test_elicitation
 //petrock:hints read-only
@@ -34,7 +34,7 @@ func Elicitation(ctx context.Context, in ElicitationInput) (string, error) {
 	return "User response: " + filled, nil
 }
 
-// ElicitationDefaults asks the person to fill in a form that is filled in already.
+// ElicitationDefaults shows the user a form with defaults.
 //
 //petrock:name test_elicitation_sep1034_defaults
 //petrock:hints read-only
@@ -52,7 +52,7 @@ func ElicitationDefaults(ctx context.Context, _ struct{}) (string, error) {
 	return "Elicitation completed: " + filled, err
 }
 
-// ElicitationChoices asks the person to choose: one of several or several of them, with titles or without.
+// ElicitationChoices shows the user a form with single and multiple choices.
 //
 //petrock:name test_elicitation_sep1330_enums
 //petrock:hints read-only
@@ -78,7 +78,7 @@ func ElicitationChoices(ctx context.Context, _ struct{}) (string, error) {
 	return "Elicitation completed: " + filled, err
 }
 
-// ElicitationStream tells how far it is, and then asks the person for a name.
+// ElicitationStream reports progress, then asks the user for a name.
 //
 //petrock:name test_streaming_elicitation
 //petrock:hints read-only
@@ -87,13 +87,13 @@ func ElicitationStream(ctx context.Context, _ struct{}) (string, error) {
 	return greet(ctx)
 }
 
-// ElicitationName asks the person for a name, and greets.
+// ElicitationName asks the user for a name, and returns a greeting.
 //
 //petrock:name test_input_required_result_elicitation
 //petrock:hints read-only
 func ElicitationName(ctx context.Context, _ struct{}) (string, error) { return greet(ctx) }
 
-// ElicitationPage asks the person to open a page, for what must not go through the client.
+// ElicitationPage asks the user to open a web page, for data that must not pass through the client.
 //
 //petrock:name test_elicitation_url
 //petrock:hints read-only
@@ -105,7 +105,7 @@ func ElicitationPage(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("Elicitation completed: action=%s", question.Action), nil
 }
 
-// greet greets the person by the name that it asks for.
+// greet asks for a name, and returns a greeting.
 func greet(ctx context.Context) (string, error) {
 	name, err := askText(ctx, "user_name", "What is your name?", "name")
 	if err != nil {
@@ -114,7 +114,7 @@ func greet(ctx context.Context) (string, error) {
 	return "Hello, " + name + "!", nil
 }
 
-// askForm asks with a form, and tells what came of it.
+// askForm shows a form, and describes the answer.
 func askForm(ctx context.Context, form *mcp.Elicitation) (string, error) {
 	if err := mcp.Ask(ctx, form); err != nil {
 		return "", err
@@ -122,22 +122,22 @@ func askForm(ctx context.Context, form *mcp.Elicitation) (string, error) {
 	return fmt.Sprintf("action=%s, content=%s", form.Action, form.Content), nil
 }
 
-// askText asks for the text of one field. Who declines, or turns away, has filled nothing in: here the model is told; a tool that can do
-// without the answer would go on.
+// askText asks for one text. It fails if the user declines or cancels; a tool that does not need the
+// answer would continue.
 func askText(ctx context.Context, key, message, field string) (string, error) {
 	question := textQuestion(key, message, field)
 	if err := mcp.Ask(ctx, question); err != nil {
 		return "", err
 	}
 	if question.Action != mcp.ActionAccept {
-		return "", fmt.Errorf("the person was asked for the %s, and gave none: %s", field, question.Action)
+		return "", fmt.Errorf("ask for %s: the user chose %s", field, question.Action)
 	}
 	filled := map[string]string{}
 	err := question.Decode(&filled)
 	return filled[field], err
 }
 
-// textQuestion is a form with one field of text.
+// textQuestion returns a form with one text field.
 func textQuestion(key, message, field string) *mcp.Elicitation {
 	form := fmt.Sprintf(`{"type": "object", "properties": {%q: {"type": "string"}}, "required": [%[1]q]}`, field)
 	return &mcp.Elicitation{Key: key, Message: message, Schema: json.RawMessage(form)}

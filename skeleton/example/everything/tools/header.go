@@ -2,15 +2,15 @@ package tools
 
 import "context"
 
-// An argument that is in a header too can be read by what stands before the server, to send the call to the right
-// place for instance, without a look at the message.
+// Clients also send this argument as an HTTP header, so that a proxy can route the call without
+// reading the message.
 
-// RegionInput is what test_custom_header takes.
+// RegionInput is the input of test_custom_header.
 type RegionInput struct {
-	Region string `json:"region" schema:"header=Region"` // Where the work is to be done
+	Region string `json:"region" schema:"header=Region"` // Region to work in
 }
 
-// Region tells where the work would be done.
+// Region returns the region.
 //
 //petrock:name test_custom_header
 //petrock:hints read-only closed-world

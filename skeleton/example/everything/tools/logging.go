@@ -7,9 +7,9 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// What is logged goes where the server logs, and to the client if it asked for it.
+// Messages go to the server's log, and to clients that asked for them.
 
-// Logging works for a moment, and logs what it does.
+// Logging logs three messages.
 //
 //petrock:name test_tool_with_logging
 //petrock:hints read-only closed-world
@@ -26,7 +26,7 @@ func Logging(ctx context.Context, _ struct{}) (string, error) {
 	return "Three messages were logged.", nil
 }
 
-// LoggingOnce logs one message. A client that did not ask for it is not sent it.
+// LoggingOnce logs one message.
 //
 //petrock:name test_logging_tool
 //petrock:hints read-only closed-world

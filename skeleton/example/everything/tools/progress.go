@@ -7,10 +7,10 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Tools that take a while: they say how far they are, stop when nobody waits any more, and let the client go away
-// meanwhile.
+// Slow tools: they report progress, stop when the call is cancelled, and let the client disconnect and
+// reconnect.
 
-// Progress works for a moment, and tells how far it is.
+// Progress reports progress while it works.
 //
 //petrock:name test_tool_with_progress
 //petrock:hints read-only closed-world
@@ -26,7 +26,7 @@ func Progress(ctx context.Context, _ struct{}) (string, error) {
 	}
 }
 
-// Reconnection works for a moment, and lets the client hang up and ask again, where the protocol has that.
+// Reconnection lets the client disconnect and reconnect while it works, in revisions that support it.
 //
 //petrock:name test_reconnection
 //petrock:hints read-only closed-world
@@ -35,10 +35,10 @@ func Reconnection(ctx context.Context, _ struct{}) (string, error) {
 	if err := wait(ctx, 200*time.Millisecond); err != nil {
 		return "", err
 	}
-	return "The client went away and came back for this.", nil
+	return "The client reconnected for this result.", nil
 }
 
-// wait waits, unless the call is cancelled meanwhile.
+// wait waits for d, or until the call is cancelled.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -10,12 +10,12 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Several questions, at once or one after the other. Where the protocol has no sessions the call ends with the
-// questions, and comes again with the answers: a tool runs from its start each time, so it does nothing that must not be
-// done twice before its last question. What was answered before is in a state that the client sends along: it is signed, so that
-// nobody changes it, and readable by the client, so no secret belongs into an answer.
+// Several questions, in parallel or in sequence. In the stateless revision a call ends with the
+// questions, and the client repeats it with the answers. The tool runs from its start each time: do
+// nothing that must not happen twice before the last question. Earlier answers are in a state that the
+// client sends back. It is signed, but the client can read it, so keep secrets out of answers.
 
-// ListRoots asks the client what the person works on.
+// ListRoots asks the client for its roots.
 //
 //petrock:name test_input_required_result_list_roots
 //petrock:hints read-only
@@ -31,19 +31,19 @@ func ListRoots(ctx context.Context, _ struct{}) (string, error) {
 	return "Roots: " + strings.Join(addresses, ", "), nil
 }
 
-// AskConfirmation asks the person to confirm, and goes on where it was.
+// AskConfirmation asks the user to confirm, and continues with the answer.
 //
 //petrock:name test_input_required_result_request_state
 //petrock:hints read-only
 func AskConfirmation(ctx context.Context, _ struct{}) (string, error) { return confirm(ctx) }
 
-// AskSealed asks the person to confirm. A client that has changed the state is refused before the tool is called.
+// AskSealed asks the user to confirm. The server refuses a call whose state was modified.
 //
 //petrock:name test_input_required_result_tampered_state
 //petrock:hints read-only
 func AskSealed(ctx context.Context, _ struct{}) (string, error) { return confirm(ctx) }
 
-// AskAll asks for a name, for a greeting and for the roots, all at once.
+// AskAll asks for a name, a greeting and the roots in parallel.
 //
 //petrock:name test_input_required_result_multiple_inputs
 //petrock:hints read-only
@@ -63,7 +63,7 @@ func AskAll(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("%s (to %s, who works on %d roots)", greeting.Answer.Text(), person.Name, len(roots.Roots)), nil
 }
 
-// AskTwice asks for a name, and then for a color.
+// AskTwice asks for a name, then for a color.
 //
 //petrock:name test_input_required_result_multi_round
 //petrock:hints read-only
@@ -79,11 +79,11 @@ func AskTwice(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("%s likes %s.", name, color), nil
 }
 
-// AskSomebody asks the person for a name, or the model where the client cannot ask a person.
+// AskUserOrModel asks the user for a name, or the model if the client cannot ask the user.
 //
 //petrock:name test_input_required_result_capabilities
 //petrock:hints read-only
-func AskSomebody(ctx context.Context, _ struct{}) (string, error) {
+func AskUserOrModel(ctx context.Context, _ struct{}) (string, error) {
 	greeting, err := greet(ctx)
 	var cannot *mcp.CannotAskError
 	if errors.As(err, &cannot) {
@@ -92,8 +92,8 @@ func AskSomebody(ctx context.Context, _ struct{}) (string, error) {
 	return greeting, err
 }
 
-// confirm asks for a yes. Two tools do nothing else, as the official suite calls one with the state that it was given and the other with
-// one that it has changed, and the server looks at the state before a tool is called.
+// confirm asks for a confirmation. Two tools use it, because the official suite calls one with the state
+// that it received and the other with a modified one.
 func confirm(ctx context.Context) (string, error) {
 	question := &mcp.Elicitation{
 		Key:     "confirm",
@@ -110,7 +110,7 @@ func confirm(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if !answer.OK {
-		return "", errors.New("the person said no")
+		return "", errors.New("the user did not confirm")
 	}
 	return "state-ok", nil
 }

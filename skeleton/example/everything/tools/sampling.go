@@ -8,12 +8,12 @@ import (
 
 // Questions to the client's model.
 
-// SamplingInput is what test_sampling takes.
+// SamplingInput is the input of test_sampling.
 type SamplingInput struct {
-	Prompt string `json:"prompt"` // What the model is asked
+	Prompt string `json:"prompt"` // Prompt for the model
 }
 
-// Sampling asks the client's model something, and returns what it says.
+// Sampling sends a prompt to the client's model, and returns its answer.
 //
 //petrock:name test_sampling
 //petrock:hints read-only
@@ -33,7 +33,7 @@ func SamplingCapital(ctx context.Context, _ struct{}) (string, error) {
 	return askModel(ctx, "capital_question", "What is the capital of France?", 100)
 }
 
-// SamplingRequired cannot do without the client's model. A client that has not declared one is told so.
+// SamplingRequired needs the client's model. It fails if the client does not declare sampling.
 //
 //petrock:name test_missing_capability
 //petrock:hints read-only
@@ -41,7 +41,8 @@ func SamplingRequired(ctx context.Context, _ struct{}) (string, error) {
 	return askModel(ctx, "answer", "Say anything.", 10)
 }
 
-// askModel asks the client's model a question, which is known by key if the call comes again with the answer.
+// askModel asks the client's model. In the stateless revision, the client repeats the call with the
+// answer under key.
 func askModel(ctx context.Context, key, text string, maxTokens int) (string, error) {
 	question := modelQuestion(key, text, maxTokens)
 	if err := mcp.Ask(ctx, question); err != nil {
@@ -50,7 +51,7 @@ func askModel(ctx context.Context, key, text string, maxTokens int) (string, err
 	return question.Answer.Text(), nil
 }
 
-// modelQuestion is a question of one text.
+// modelQuestion returns a question that is one text.
 func modelQuestion(key, text string, maxTokens int) *mcp.Sampling {
 	return &mcp.Sampling{
 		Key:       key,

@@ -11,20 +11,20 @@ import (
 
 const (
 	inputSchemaAbout  = `{"type":"object","additionalProperties":false}`
-	outputSchemaAbout = `{"type":"object","properties":{"revision":{"type":"string","description":"Of the protocol, in which the call came"},"client":{"type":"string","description":"The program that calls, as it calls itself"},"capabilities":{"type":"array","items":{"type":"string"},"description":"What it can be asked for"},"caller":{"type":"string","description":"Who is behind it, if that was asked"}},"required":["revision","client"],"additionalProperties":false}`
+	outputSchemaAbout = `{"type":"object","properties":{"revision":{"type":"string","description":"Protocol revision of the call"},"client":{"type":"string","description":"Name of the client program"},"capabilities":{"type":"array","items":{"type":"string"},"description":"Capabilities that the client declares"},"caller":{"type":"string","description":"Identity of the caller, if the server checks it"}},"required":["revision","client"],"additionalProperties":false}`
 
 	inputSchemaAdd  = `{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"],"additionalProperties":false}`
-	outputSchemaAdd = `{"type":"object","properties":{"sum":{"type":"number","description":"The two numbers together"}},"required":["sum"],"additionalProperties":false}`
+	outputSchemaAdd = `{"type":"object","properties":{"sum":{"type":"number","description":"Sum of both"}},"required":["sum"],"additionalProperties":false}`
 
 	inputSchemaContact  = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`
 	outputSchemaContact = `{"type":"string"}`
 
 	inputSchemaAudioContent = `{"type":"object","additionalProperties":false}`
 
-	inputSchemaRegion  = `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region","description":"Where the work is to be done"}},"required":["region"],"additionalProperties":false}`
+	inputSchemaRegion  = `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region","description":"Region to work in"}},"required":["region"],"additionalProperties":false}`
 	outputSchemaRegion = `{"type":"string"}`
 
-	inputSchemaElicitation  = `{"type":"object","properties":{"message":{"type":"string","description":"What the person is asked"}},"required":["message"],"additionalProperties":false}`
+	inputSchemaElicitation  = `{"type":"object","properties":{"message":{"type":"string","description":"Question to the user"}},"required":["message"],"additionalProperties":false}`
 	outputSchemaElicitation = `{"type":"string"}`
 
 	inputSchemaElicitationDefaults  = `{"type":"object","additionalProperties":false}`
@@ -43,8 +43,8 @@ const (
 
 	inputSchemaImageContent = `{"type":"object","additionalProperties":false}`
 
-	inputSchemaAskSomebody  = `{"type":"object","additionalProperties":false}`
-	outputSchemaAskSomebody = `{"type":"string"}`
+	inputSchemaAskUserOrModel  = `{"type":"object","additionalProperties":false}`
+	outputSchemaAskUserOrModel = `{"type":"string"}`
 
 	inputSchemaElicitationName  = `{"type":"object","additionalProperties":false}`
 	outputSchemaElicitationName = `{"type":"string"}`
@@ -80,7 +80,7 @@ const (
 
 	inputSchemaResourceLink = `{"type":"object","additionalProperties":false}`
 
-	inputSchemaSampling  = `{"type":"object","properties":{"prompt":{"type":"string","description":"What the model is asked"}},"required":["prompt"],"additionalProperties":false}`
+	inputSchemaSampling  = `{"type":"object","properties":{"prompt":{"type":"string","description":"Prompt for the model"}},"required":["prompt"],"additionalProperties":false}`
 	outputSchemaSampling = `{"type":"string"}`
 
 	inputSchemaSimpleText  = `{"type":"object","additionalProperties":false}`
@@ -112,8 +112,8 @@ func Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "about",
-			Title:        "Who is calling",
-			Description:  "Tells who is calling, and how. All of it is in the context of a call.",
+			Title:        "About the caller",
+			Description:  "Describes the caller. The context of a call has all of it.",
 			InputSchema:  json.RawMessage(inputSchemaAbout),
 			OutputSchema: json.RawMessage(outputSchemaAbout),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
@@ -126,7 +126,7 @@ func Register(s *mcp.Server) error {
 		}, Add),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "json_schema_2020_12_tool",
-			Description:  "Tells how a person can be reached.",
+			Description:  "Returns how to reach a person.",
 			InputSchema:  json.RawMessage(inputSchemaContact),
 			OutputSchema: json.RawMessage(outputSchemaContact),
 			OwnSchema:    true,
@@ -134,102 +134,102 @@ func Register(s *mcp.Server) error {
 		}, Contact),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_audio_content",
-			Description: "Returns a sound.",
+			Description: "Returns audio.",
 			InputSchema: json.RawMessage(inputSchemaAudioContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, AudioContent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_custom_header",
-			Description:  "Tells where the work would be done.",
+			Description:  "Returns the region.",
 			InputSchema:  json.RawMessage(inputSchemaRegion),
 			OutputSchema: json.RawMessage(outputSchemaRegion),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, Region),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation",
-			Description:  "Asks the person for a name and an address.",
+			Description:  "Asks the user for a name and an email address.",
 			InputSchema:  json.RawMessage(inputSchemaElicitation),
 			OutputSchema: json.RawMessage(outputSchemaElicitation),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, Elicitation),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation_sep1034_defaults",
-			Description:  "Asks the person to fill in a form that is filled in already.",
+			Description:  "Shows the user a form with defaults.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationDefaults),
 			OutputSchema: json.RawMessage(outputSchemaElicitationDefaults),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, ElicitationDefaults),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation_sep1330_enums",
-			Description:  "Asks the person to choose: one of several or several of them, with titles or without.",
+			Description:  "Shows the user a form with single and multiple choices.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationChoices),
 			OutputSchema: json.RawMessage(outputSchemaElicitationChoices),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, ElicitationChoices),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation_url",
-			Description:  "Asks the person to open a page, for what must not go through the client.",
+			Description:  "Asks the user to open a web page, for data that must not pass through the client.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationPage),
 			OutputSchema: json.RawMessage(outputSchemaElicitationPage),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, ElicitationPage),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_embedded_resource",
-			Description: "Returns a resource, in full.",
+			Description: "Returns a resource with its contents.",
 			InputSchema: json.RawMessage(inputSchemaEmbeddedResource),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, EmbeddedResource),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_error_handling",
-			Description:  "Fails. The model is told why, and may try something else.",
+			Description:  "Fails. The model sees the error.",
 			InputSchema:  json.RawMessage(inputSchemaErrorHandling),
 			OutputSchema: json.RawMessage(outputSchemaErrorHandling),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, ErrorHandling),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_image_content",
-			Description: "Returns a picture.",
+			Description: "Returns an image.",
 			InputSchema: json.RawMessage(inputSchemaImageContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, ImageContent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_capabilities",
-			Description:  "Asks the person for a name, or the model where the client cannot ask a person.",
-			InputSchema:  json.RawMessage(inputSchemaAskSomebody),
-			OutputSchema: json.RawMessage(outputSchemaAskSomebody),
+			Description:  "Asks the user for a name, or the model if the client cannot ask the user.",
+			InputSchema:  json.RawMessage(inputSchemaAskUserOrModel),
+			OutputSchema: json.RawMessage(outputSchemaAskUserOrModel),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
-		}, AskSomebody),
+		}, AskUserOrModel),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_elicitation",
-			Description:  "Asks the person for a name, and greets.",
+			Description:  "Asks the user for a name, and returns a greeting.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationName),
 			OutputSchema: json.RawMessage(outputSchemaElicitationName),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, ElicitationName),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_list_roots",
-			Description:  "Asks the client what the person works on.",
+			Description:  "Asks the client for its roots.",
 			InputSchema:  json.RawMessage(inputSchemaListRoots),
 			OutputSchema: json.RawMessage(outputSchemaListRoots),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, ListRoots),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_multi_round",
-			Description:  "Asks for a name, and then for a color.",
+			Description:  "Asks for a name, then for a color.",
 			InputSchema:  json.RawMessage(inputSchemaAskTwice),
 			OutputSchema: json.RawMessage(outputSchemaAskTwice),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, AskTwice),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_multiple_inputs",
-			Description:  "Asks for a name, for a greeting and for the roots, all at once.",
+			Description:  "Asks for a name, a greeting and the roots in parallel.",
 			InputSchema:  json.RawMessage(inputSchemaAskAll),
 			OutputSchema: json.RawMessage(outputSchemaAskAll),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, AskAll),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_request_state",
-			Description:  "Asks the person to confirm, and goes on where it was.",
+			Description:  "Asks the user to confirm, and continues with the answer.",
 			InputSchema:  json.RawMessage(inputSchemaAskConfirmation),
 			OutputSchema: json.RawMessage(outputSchemaAskConfirmation),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
@@ -243,75 +243,75 @@ func Register(s *mcp.Server) error {
 		}, SamplingCapital),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_tampered_state",
-			Description:  "Asks the person to confirm. A client that has changed the state is refused before the tool is called.",
+			Description:  "Asks the user to confirm. The server refuses a call whose state was modified.",
 			InputSchema:  json.RawMessage(inputSchemaAskSealed),
 			OutputSchema: json.RawMessage(outputSchemaAskSealed),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, AskSealed),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_logging_tool",
-			Description:  "Logs one message. A client that did not ask for it is not sent it.",
+			Description:  "Logs one message.",
 			InputSchema:  json.RawMessage(inputSchemaLoggingOnce),
 			OutputSchema: json.RawMessage(outputSchemaLoggingOnce),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, LoggingOnce),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_missing_capability",
-			Description:  "Cannot do without the client's model. A client that has not declared one is told so.",
+			Description:  "Needs the client's model. It fails if the client does not declare sampling.",
 			InputSchema:  json.RawMessage(inputSchemaSamplingRequired),
 			OutputSchema: json.RawMessage(outputSchemaSamplingRequired),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, SamplingRequired),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_multiple_content_types",
-			Description: "Returns a text, a picture and a resource.",
+			Description: "Returns text, an image and a resource.",
 			InputSchema: json.RawMessage(inputSchemaMultipleContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, MultipleContent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_reconnection",
-			Description:  "Works for a moment, and lets the client hang up and ask again, where the protocol has that.",
+			Description:  "Lets the client disconnect and reconnect while it works, in revisions that support it.",
 			InputSchema:  json.RawMessage(inputSchemaReconnection),
 			OutputSchema: json.RawMessage(outputSchemaReconnection),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, Reconnection),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_resource_link",
-			Description: "Returns where a resource is, for the client to read it or not.",
+			Description: "Returns a link to a resource.",
 			InputSchema: json.RawMessage(inputSchemaResourceLink),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, ResourceLink),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_sampling",
-			Description:  "Asks the client's model something, and returns what it says.",
+			Description:  "Sends a prompt to the client's model, and returns its answer.",
 			InputSchema:  json.RawMessage(inputSchemaSampling),
 			OutputSchema: json.RawMessage(outputSchemaSampling),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, Sampling),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_simple_text",
-			Description:  "Returns a text.",
+			Description:  "Returns text.",
 			InputSchema:  json.RawMessage(inputSchemaSimpleText),
 			OutputSchema: json.RawMessage(outputSchemaSimpleText),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, SimpleText),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_streaming_elicitation",
-			Description:  "Tells how far it is, and then asks the person for a name.",
+			Description:  "Reports progress, then asks the user for a name.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationStream),
 			OutputSchema: json.RawMessage(outputSchemaElicitationStream),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 		}, ElicitationStream),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_tool_with_logging",
-			Description:  "Works for a moment, and logs what it does.",
+			Description:  "Logs three messages.",
 			InputSchema:  json.RawMessage(inputSchemaLogging),
 			OutputSchema: json.RawMessage(outputSchemaLogging),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
 		}, Logging),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_tool_with_progress",
-			Description:  "Works for a moment, and tells how far it is.",
+			Description:  "Reports progress while it works.",
 			InputSchema:  json.RawMessage(inputSchemaProgress),
 			OutputSchema: json.RawMessage(outputSchemaProgress),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
@@ -325,21 +325,21 @@ func (t *Tools) Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_trigger_prompt_change",
-			Description:  "Offers one more prompt, or takes it back.",
+			Description:  "Adds a prompt, or removes it.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangePrompts),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangePrompts),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 		}, t.ChangePrompts),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_trigger_resource_change",
-			Description:  "Tells those who have subscribed to the watched resource that it has changed.",
+			Description:  "Notifies subscribers of the watched resource.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeResource),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangeResource),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 		}, t.ChangeResource),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_trigger_tool_change",
-			Description:  "Offers one more tool, or takes it back.",
+			Description:  "Adds a tool, or removes it.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeTools),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangeTools),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},

@@ -19,12 +19,12 @@ type Tools struct {
 // New is called when the server starts. Tests create Tools with another clock.
 func New() (*Tools, error) { return &Tools{Now: time.Now}, nil }
 
-// MoonphaseInput is what moonphase takes.
+// MoonphaseInput is the input of moonphase.
 type MoonphaseInput struct {
 	When *string `json:"when,omitempty" schema:"max=64"` // Date and time, such as 2024-04-23T23:49:00Z or 2024-04-23T18:49:00-05:00. The default zone is UTC, the default time midnight, and the default date now
 }
 
-// MoonphaseOutput is what moonphase returns.
+// MoonphaseOutput is the output of moonphase.
 type MoonphaseOutput struct {
 	Time         time.Time  `json:"time"`                                // The time that the result is for, in UTC
 	Age          float64    `json:"age" schema:"min=0,max=30"`           // Days since the last new moon, to a hundredth
