@@ -33,20 +33,20 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Options say what is made, and where.
+// Options describe the project to create.
 type Options struct {
 	Answers scaffold.Answers
-	Dir     string // where it goes
-	Base    string // the folder that the user is in, which Dir is relative to; empty if it is gone
-	NoGit   bool   // make no repository
-	DryRun  bool   // say what would be made, and make nothing
+	Dir     string // destination
+	Base    string // working directory, which Dir is relative to; empty if it does not exist
+	NoGit   bool   // create no git repository
+	DryRun  bool   // write nothing
 
-	// Step is told what begins when something begins that takes a while; nil means nobody is.
+	// Step, if not nil, is called before each slow step.
 	Step func(what string)
 }
 
-// Run makes a project. If it returns an error, nothing was made. A [terminal.UsageError] is
-// about the answers, any other about the world.
+// Run creates a project. If it returns an error, it has created nothing. A [terminal.UsageError]
+// reports invalid answers.
 func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, error) {
 	if o.Step == nil {
 		o.Step = func(string) {}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 	default:
 		err = fill(ctx, to, files, o, result)
 		if err != nil && ctx.Err() != nil {
-			err = errors.New("interrupted; nothing was made")
+			err = errors.New("interrupted; nothing was created")
 		}
 	}
 	left := to.Close()
@@ -86,23 +86,23 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 		return nil, errors.Join(err, left)
 	}
 	if left != nil {
-		result.Notes = append(result.Notes, fmt.Sprintf("Not all that was needed on the way could be removed: %v.", left))
+		result.Notes = append(result.Notes, fmt.Sprintf("Temporary files could not be removed: %v.", left))
 	}
 	result.Seconds.Total = time.Since(begin).Seconds()
 	return result, nil
 }
 
-// checkDir refuses folders that a project cannot be in, or that were not meant.
+// checkDir refuses destinations that cannot hold a project, and likely mistakes.
 func checkDir(o Options) error {
 	switch {
 	case o.Dir == "":
-		return errors.New("--dir is empty; name a folder, or leave it away")
+		return errors.New("--dir is empty; name a folder, or omit the flag")
 	case o.Dir == "~" || strings.HasPrefix(o.Dir, "~/"):
-		return fmt.Errorf("%q begins with a ~ that the shell has left as it is: write --dir ~/…, with a space and without quotes, or ./~/… for a folder of that name", o.Dir)
+		return fmt.Errorf("%q starts with a ~ that the shell did not expand: write --dir ~/… with a space and without quotes, or ./~/… for a folder of that name", o.Dir)
 	case !utf8.ValidString(o.Dir) || strings.ContainsFunc(o.Dir, unicode.IsControl):
-		return fmt.Errorf("%q cannot be the folder of a project: Go does not build where a path has such characters", o.Dir)
+		return fmt.Errorf("%q cannot be the folder of a project: Go does not build in paths with such characters", o.Dir)
 	case o.Base == "" && !filepath.IsAbs(o.Dir):
-		return fmt.Errorf("%q is relative to the working directory, which is not there any more; give --dir an absolute path", o.Dir)
+		return fmt.Errorf("%q is relative to the working directory, which no longer exists; give --dir an absolute path", o.Dir)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func fill(ctx context.Context, to *destination, files []scaffold.File, o Options
 	result.Seconds.Verify = since(&begin)
 
 	if !o.NoGit {
-		o.Step("making the first commit")
+		o.Step("creating the first commit")
 		result.Git = commit(ctx, to)
 		result.Seconds.Git = since(&begin)
 	}
@@ -147,7 +147,7 @@ func expected(ctx context.Context) string {
 	return fmt.Sprintf(", which takes about %d s", max(rest/runtime.NumCPU(), 5))
 }
 
-// since is how long it has been, in seconds, and begins anew.
+// since returns the seconds since begin, and sets begin to now.
 func since(begin *time.Time) float64 {
 	now := time.Now()
 	took := now.Sub(*begin)
@@ -167,33 +167,33 @@ func write(dir string, files []scaffold.File) error {
 		name := filepath.FromSlash(file.Path)
 		if folder := filepath.Dir(name); !made[folder] {
 			if err := root.MkdirAll(folder, 0o755); err != nil {
-				return fmt.Errorf("writing %s: %w", file.Path, err)
+				return fmt.Errorf("write %s: %w", file.Path, err)
 			}
 			made[folder] = true
 		}
 		if err := root.WriteFile(name, file.Data, 0o644); err != nil {
-			return fmt.Errorf("writing %s: %w", file.Path, err)
+			return fmt.Errorf("write %s: %w", file.Path, err)
 		}
 	}
 	return nil
 }
 
-// refusal adds the way out to an error about the destination.
+// refusal adds the remedy to an error about the destination.
 func refusal(err error) error {
 	if _, ok := errors.AsType[*unfinishedError](err); ok {
 		return err
 	}
 	if _, ok := errors.AsType[*notEmptyError](err); ok {
-		return fmt.Errorf("%w; choose another place with --dir, or move it away", err)
+		return fmt.Errorf("%w; choose another folder with --dir, or move it away", err)
 	}
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("there is no place for the project: %w; choose another with --dir", err)
+		return fmt.Errorf("create project: %w; choose another folder with --dir", err)
 	}
 	return err
 }
 
-// sameProject says whether the project that an interrupted run has left, and that is whole
-// now, is the one that was asked for.
+// sameProject fails unless the project that an interrupted run left, and this one completed, is the
+// requested one.
 func sameProject(result *Result) error {
 	found, err := project.Find(result.Dir)
 	if err != nil {
@@ -201,19 +201,19 @@ func sameProject(result *Result) error {
 	}
 	for _, file := range result.Files {
 		if _, err := os.Stat(filepath.Join(result.Dir, filepath.FromSlash(file.Path))); err != nil {
-			return fmt.Errorf("an interrupted run had begun the project in %s, and it is not whole: %w; move it away", result.Dir, err)
+			return fmt.Errorf("the project in %s, which an interrupted run left, is incomplete: %w; move it away", result.Dir, err)
 		}
 	}
 	if found.Root != result.Dir || found.Petrock != result.Petrock || found.Name != result.Name || found.Module != result.Module || found.Example != result.Example {
-		return fmt.Errorf("%s holds the project %s, module %s, which an interrupted run had begun and this one has finished; choose another place with --dir, or move it away", result.Dir, found.Name, found.Module)
+		return fmt.Errorf("%s holds the project %s, module %s, which an interrupted run left and this one completed; choose another folder with --dir, or move it away", result.Dir, found.Name, found.Module)
 	}
-	result.Notes = append(result.Notes, "An interrupted run had begun this project; it is whole now.")
+	result.Notes = append(result.Notes, "This completed the project of an interrupted run.")
 	return nil
 }
 
-// pretend gives the flags and the environment with which Go sees the files at the destination,
-// where there is nothing yet: an overlay puts them there, and a workspace makes it a module
-// that Go knows of without being in it. Some modules it is made to do without.
+// pretend returns the flags and the environment with which Go sees the files at the destination, which
+// does not exist yet: an overlay with the files, and a workspace with the module. The modules in
+// without are replaced by empty ones.
 func pretend(to *destination, files []scaffold.File, without []module.Version) (flags, env []string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, file := range files {
@@ -239,13 +239,12 @@ func pretend(to *destination, files []scaffold.File, without []module.Version) (
 	return []string{"-overlay=" + overlayFile, "-mod=readonly", "-buildvcs=false"}, []string{"GOWORK=" + workFile}, nil
 }
 
-// workspace is the go.work. In a workspace, Go reads the go.mod of every module that any other
-// names. Outside of one, as the project is, it does not need those that nothing is taken from: empty
-// ones stand for them here.
+// workspace returns the go.work. In a workspace Go reads the go.mod of every module in the graph.
+// Outside of one it skips modules that provide no package, so these are replaced by empty ones here.
 func workspace(to *destination, files []scaffold.File, without []module.Version) (string, error) {
 	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
 	if err != nil {
-		return "", fmt.Errorf("reading %w", err)
+		return "", fmt.Errorf("read %w", err)
 	}
 	var work strings.Builder
 	fmt.Fprintf(&work, "go %s\n\nuse %s\n", parsed.Go.Version, modfile.AutoQuote(filepath.ToSlash(to.Dest())))
@@ -287,7 +286,7 @@ func unused(goSum []byte) []module.Version {
 	return rest
 }
 
-// find is what one of the files holds.
+// find returns the content of a file.
 func find(files []scaffold.File, name string) []byte {
 	for _, file := range files {
 		if file.Path == name {
@@ -297,9 +296,9 @@ func find(files []scaffold.File, name string) []byte {
 	return nil
 }
 
-// A Result says what was made, or would be.
+// A Result describes a project that was, or would be, created.
 type Result struct {
-	OK       bool     `json:"ok"` // always: what failed has an error instead
+	OK       bool     `json:"ok"` // always true: failures are errors
 	DryRun   bool     `json:"dryRun"`
 	Name     string   `json:"name"`
 	Module   string   `json:"module"`
@@ -307,7 +306,7 @@ type Result struct {
 	OAuth    bool     `json:"oauth,omitempty"`
 	Dir      string   `json:"dir"` // absolute
 	Petrock  string   `json:"petrock"`
-	Programs []string `json:"programs"` // folders, from the root
+	Programs []string `json:"programs"` // folders, relative to the root
 	Files    []File   `json:"files"`
 	Git      *Git     `json:"git,omitempty"` // nil with --no-git
 	Notes    []string `json:"notes,omitempty"`
@@ -322,7 +321,7 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Seconds is how long the steps took.
+// Seconds has the duration of each step.
 type Seconds struct {
 	Write  float64 `json:"write"`
 	Verify float64 `json:"verify"`
@@ -354,20 +353,20 @@ func newResult(o Options, files []scaffold.File) *Result {
 	return r
 }
 
-// next says what to type now.
+// next sets the commands to type next.
 func (r *Result) next(o Options) {
 	if r.Dir != filepath.Clean(o.Base) {
 		r.Next = append(r.Next, "cd "+quote(filepath.Clean(o.Dir)))
 	}
 	if work := workspaceOver(r.Dir); work != "" {
-		r.Notes = append(r.Notes, fmt.Sprintf("The workspace %s covers this folder, and Go refuses modules that it does not list: go work use . adds this one.", work))
+		r.Notes = append(r.Notes, fmt.Sprintf("The workspace %s contains this folder but does not list it, so Go refuses to build it. Run go work use . to add it.", work))
 		r.Next = append(r.Next, "go work use .")
 	}
 	r.Next = append(r.Next, "go test ./...")
 	if facts := o.Answers.Facts(); facts.Keyed {
 		r.Next = append(r.Next, fmt.Sprintf("export %s=$(openssl rand -hex 32)", project.Variable(r.Name, "api_key")), fmt.Sprintf("go run ./cmd/%s serve", r.Name))
 	} else {
-		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s call %s %s", r.Name, facts.Tool, facts.Words))
+		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s call %s %s", r.Name, facts.Tool, facts.Arguments))
 	}
 	if r.OAuth {
 		r.Next = append(r.Next, fmt.Sprintf("go run ./cmd/%s serve --oauth-issuer https://login.example.com", r.Name))
@@ -377,7 +376,7 @@ func (r *Result) next(o Options) {
 	}
 }
 
-// workspaceOver is the go.work that holds for a folder and does not list it, or nothing.
+// workspaceOver returns the go.work that applies to a folder and does not list it, or "".
 func workspaceOver(dir string) string {
 	work := os.Getenv("GOWORK")
 	switch work {
@@ -406,7 +405,7 @@ func workspaceOver(dir string) string {
 	return work
 }
 
-// above is the file of this name in a folder above dir, or nothing.
+// above returns the nearest file of this name in a folder above dir, or "".
 func above(dir, name string) string {
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
 		file := filepath.Join(up, name)
@@ -417,20 +416,20 @@ func above(dir, name string) string {
 	return ""
 }
 
-// String is the result as a person reads it.
+// String returns the result as text.
 func (r *Result) String() string {
 	var text strings.Builder
 	if r.DryRun {
-		fmt.Fprintf(&text, "This would be %s, module %s, in %s:\n\n", r.Name, r.Module, r.Dir)
+		fmt.Fprintf(&text, "Would create %s, module %s, in %s:\n\n", r.Name, r.Module, r.Dir)
 		for _, file := range r.Files {
 			fmt.Fprintf(&text, "%7d  %s\n", file.Bytes, file.Path)
 		}
 		fmt.Fprintf(&text, "\n%d files. Nothing was written.\n", len(r.Files))
 		return text.String()
 	}
-	fmt.Fprintf(&text, "Made %s in %s: an MCP server with its tests and its own petrock, in %d files.\n", r.Name, r.Dir, len(r.Files))
+	fmt.Fprintf(&text, "Created %s in %s: an MCP server with tests and its own petrock, in %d files.\n", r.Name, r.Dir, len(r.Files))
 	if r.Seconds.Verify > 0 {
-		fmt.Fprintf(&text, "It compiles; that took %.0f s.\n", r.Seconds.Verify)
+		fmt.Fprintf(&text, "Compiled in %.0f s.\n", r.Seconds.Verify)
 	}
 	if r.Git != nil {
 		fmt.Fprintln(&text, r.Git.Said)
@@ -445,7 +444,7 @@ func (r *Result) String() string {
 	return text.String()
 }
 
-// quote is a path as a shell reads it.
+// quote quotes a path for a shell.
 func quote(path string) string {
 	if strings.HasPrefix(path, "-") || strings.HasPrefix(path, "~") {
 		path = "." + string(filepath.Separator) + path

@@ -43,7 +43,7 @@ func isEmpty(t *testing.T, dir string) {
 // Whenever it is interrupted before the move, nothing is left, not even by Go.
 func TestInterrupted(t *testing.T) {
 	base, temporary := world(t)
-	for _, at := range []string{"writing", "compiling", "making the first commit"} {
+	for _, at := range []string{"writing", "compiling", "creating the first commit"} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		_, err := create.Run(ctx, scaffold.Embedded(), create.Options{
 			Answers: scaffold.Answers{Name: "hello", Module: "hello"},
@@ -55,7 +55,7 @@ func TestInterrupted(t *testing.T) {
 				}
 			},
 		})
-		if err == nil || err.Error() != "interrupted; nothing was made" {
+		if err == nil || err.Error() != "interrupted; nothing was created" {
 			t.Errorf("interrupted while %s, it says %v", at, err)
 		}
 		isEmpty(t, base)
@@ -102,7 +102,7 @@ func TestFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := create.Run(t.Context(), scaffold.Embedded(), options)
-	if err != nil || len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "whole now") {
+	if err != nil || len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "interrupted run") {
 		t.Fatalf("it says %+v, %v", result, err)
 	}
 	for _, file := range result.Files {

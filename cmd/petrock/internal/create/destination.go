@@ -38,7 +38,7 @@ type notEmptyError struct {
 }
 
 func (e *notEmptyError) Error() string {
-	return fmt.Sprintf("%s is there already, and is not empty: it holds %s", e.Dir, strings.Join(e.Holds, ", "))
+	return fmt.Sprintf("%s already exists and is not empty: it contains %s", e.Dir, strings.Join(e.Holds, ", "))
 }
 
 // checkDestination reports why a project cannot be created at dest. It changes nothing.
@@ -100,7 +100,7 @@ func look(dest string) (there bool, names []string, err error) {
 	info, err := os.Stat(dest)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(dest); err == nil {
-			return false, nil, fmt.Errorf("%s is a link that leads nowhere", dest)
+			return false, nil, fmt.Errorf("%s is a broken symbolic link", dest)
 		}
 		return false, nil, nil
 	}
@@ -108,7 +108,7 @@ func look(dest string) (there bool, names []string, err error) {
 		return false, nil, err
 	}
 	if !info.IsDir() {
-		return false, nil, fmt.Errorf("%s is there already, and is not a folder", dest)
+		return false, nil, fmt.Errorf("%s already exists and is not a folder", dest)
 	}
 	entries, err := os.ReadDir(dest)
 	if err != nil {
@@ -141,13 +141,13 @@ func (p *destination) makeParents() error {
 	return os.MkdirAll(filepath.Dir(p.dest), 0o755)
 }
 
-// Dir is the folder to fill.
+// Dir returns the folder to write the project to.
 func (p *destination) Dir() string { return filepath.Join(p.hidden, projectName) }
 
-// Scratch is a temporary folder. [destination.Close] removes it.
+// Scratch returns a temporary folder, which [destination.Close] removes.
 func (p *destination) Scratch() string { return filepath.Join(p.hidden, scratchName) }
 
-// Dest is the absolute path of the destination.
+// Dest returns the absolute path of the destination.
 func (p *destination) Dest() string { return p.dest }
 
 // Finished reports whether openDestination has finished the move of an earlier run, so that the
@@ -193,7 +193,7 @@ const (
 	movingName  = "moving" // exists while entries are moved out of the hidden folder
 )
 
-// hiddenFor is the name of the hidden folder next to dest. Two runs with one destination use the same
+// hiddenFor returns the name of the hidden folder next to dest. Two runs with one destination use the same
 // name, so that one waits for the other. Runs of different users do not, because they cannot remove
 // each other's files.
 func hiddenFor(dest string) string {
@@ -209,7 +209,7 @@ func checkHidden(hidden string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is in the way; move it away", hidden)
+		return fmt.Errorf("%s already exists and is not a folder; move it away", hidden)
 	}
 	entries, err := os.ReadDir(hidden)
 	if err != nil {
@@ -217,7 +217,7 @@ func checkHidden(hidden string) error {
 	}
 	for _, entry := range entries {
 		if !slices.Contains([]string{lockName, projectName, scratchName, movingName}, entry.Name()) {
-			return fmt.Errorf("%s is in the way, and holds what petrock did not put there: %s; move it away", hidden, entry.Name())
+			return fmt.Errorf("%s already exists, and contains a file that petrock did not write: %s; move it away", hidden, entry.Name())
 		}
 	}
 	return nil
@@ -241,7 +241,7 @@ func (p *destination) claim() error {
 			p.lock = lock
 			return nil
 		case try == tries && errors.Is(err, journal.ErrLocked):
-			return fmt.Errorf("another petrock is at work on %s; wait for it, or choose another place", p.dest)
+			return fmt.Errorf("another petrock process is creating %s; wait for it, or choose another folder", p.dest)
 		case try == tries || !errors.Is(err, journal.ErrLocked) && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
@@ -277,7 +277,7 @@ func empty(hidden string) error {
 	var err error
 	for range 5 {
 		err = errors.Join(
-			os.RemoveAll(filepath.Join(hidden, movingName)), // first: nothing that is being removed is to be moved
+			os.RemoveAll(filepath.Join(hidden, movingName)), // first, so that no run moves files that are being removed
 			os.RemoveAll(filepath.Join(hidden, projectName)),
 			os.RemoveAll(filepath.Join(hidden, scratchName)),
 		)
@@ -299,7 +299,7 @@ func (p *destination) Move() error {
 		return nil
 	}
 	if err := p.mark(); err != nil {
-		return fmt.Errorf("moving it into place: %w", err)
+		return fmt.Errorf("move the project into place: %w", err)
 	}
 	moved, err := moveNames(p.Dir(), p.dest)
 	if err == nil {
@@ -345,7 +345,7 @@ func (p *destination) failed(err error) error {
 	if _, _, taken := look(p.dest); taken != nil {
 		return taken
 	}
-	return fmt.Errorf("moving it into place: %w", err)
+	return fmt.Errorf("move the project into place: %w", err)
 }
 
 // recover cleans up after a run that was killed: it finishes a move that had begun, if all files
@@ -362,7 +362,7 @@ func (p *destination) recover() error {
 		return err
 	}
 	if err := empty(p.hidden); err != nil {
-		return fmt.Errorf("clearing away what an interrupted petrock left: %w", err)
+		return fmt.Errorf("clean up after an interrupted run: %w", err)
 	}
 	return nil
 }
@@ -400,10 +400,9 @@ type unfinishedError struct {
 }
 
 func (e *unfinishedError) Error() string {
-	return fmt.Sprintf("a project was being moved into %s when that was cut short, and the rest of it cannot be moved: %v; move away all that is in that folder, or what is in the way, and run it again", e.Dir, e.Err)
+	return fmt.Sprintf("an interrupted run was moving a project into %s, and the move cannot be completed: %v; empty that folder, or move the conflicting file away, and retry", e.Dir, e.Err)
 }
 
-// Unwrap is the cause.
 func (e *unfinishedError) Unwrap() error { return e.Err }
 
 // moveNames moves the entries of one folder to another, and returns the names that it moved.

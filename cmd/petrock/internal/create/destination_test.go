@@ -102,10 +102,10 @@ func TestRefused(t *testing.T) {
 		t.Skip(err)
 	}
 	for dest, say := range map[string]string{
-		"full":         "not empty: it holds README.md",
+		"full":         "not empty: it contains README.md",
 		"file":         "not a folder",
 		"file/below/x": "not a directory",
-		"link":         "leads nowhere",
+		"link":         "broken symbolic link",
 		"x\x00y":       "invalid argument",
 	} {
 		_, err := openDestination(filepath.Join(dir, dest))
@@ -152,7 +152,7 @@ func TestTakenMeanwhile(t *testing.T) {
 func TestTwoAtOnePlace(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "hello")
 	first := open(t, dest)
-	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "another petrock is at work") {
+	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "another petrock process is creating") {
 		t.Errorf("the second gets %v", err)
 	}
 	if err := errors.Join(first.Move(), first.Close()); err != nil {
@@ -327,7 +327,7 @@ func TestForeign(t *testing.T) {
 			if err := put(hidden); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "in the way") {
+			if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "already exists") {
 				t.Errorf("%s (inside: %t): it says %v", what, inside, err)
 			}
 			holds(t, parent, filepath.Base(hidden))

@@ -20,12 +20,12 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// verify compiles the project, tests included, and links its programs, as if it were at its
-// destination already. What Go compiles so, it finds in its cache when the project is there in truth.
+// verify compiles the project with its tests and links its programs, as if it were at its destination.
+// Go caches the results, so the first build there is fast.
 //
-// If that fails because of a module that is not on this machine and could not be fetched, it is
-// tried without that one: some are for other systems. If it has come meanwhile, by way of
-// another process, it is tried again.
+// If the build fails because a module is missing and cannot be downloaded, verify retries without it,
+// since some modules are for other systems. It retries once if no module is missing any more, because
+// another process may have downloaded it.
 func verify(ctx context.Context, to *destination, files []scaffold.File, result *Result) error {
 	without := unused(find(files, "go.sum"))
 	var first error
@@ -72,7 +72,7 @@ func verifyWithout(ctx context.Context, to *destination, files []scaffold.File, 
 	return err
 }
 
-// packages are the import paths of the packages in the files.
+// packages returns the import paths of the packages in the files.
 func packages(files []scaffold.File, module string) []string {
 	var all []string
 	for _, file := range files {
@@ -84,46 +84,46 @@ func packages(files []scaffold.File, module string) []string {
 	return slices.Compact(all)
 }
 
-// sawAll makes sure that Go has looked at the project, and at all of it.
+// sawAll fails unless Go compiled every package and both programs.
 func sawAll(checked *typecheck.BuildResult, files []scaffold.File, module string) error {
 	for _, pkg := range packages(files, module) {
 		if !slices.Contains(checked.Packages, pkg) {
-			return fmt.Errorf("the go command has not compiled %s, and does not say why", pkg)
+			return fmt.Errorf("the go command did not compile %s, and gave no reason", pkg)
 		}
 	}
 	if len(checked.Programs) < 2 {
-		return errors.New("the go command has not built the programs, and does not say why")
+		return errors.New("the go command did not build the programs, and gave no reason")
 	}
 	return nil
 }
 
-// A brokenError says that what was written does not compile.
+// A brokenError reports that the project does not compile.
 type brokenError struct{ found []typecheck.Diagnostic }
 
 func (e *brokenError) Error() string {
 	var text strings.Builder
-	text.WriteString("the project does not compile, so it was not made:")
+	text.WriteString("the project does not compile, so it was not created:")
 	for _, d := range e.found[:min(10, len(e.found))] {
 		fmt.Fprintf(&text, "\n%s", d)
 	}
 	return text.String()
 }
 
-// explain adds the way out to an error, if it speaks of a module that is missing.
+// explain adds the remedy to an error that names a missing module.
 func explain(err error, missing []module.Version) error {
-	spoken := func(m module.Version) bool { return strings.Contains(err.Error(), m.Path) }
-	if !slices.ContainsFunc(missing, spoken) {
+	named := func(m module.Version) bool { return strings.Contains(err.Error(), m.Path) }
+	if !slices.ContainsFunc(missing, named) {
 		return err
 	}
 	var names []string
 	for _, m := range missing {
 		names = append(names, m.String())
 	}
-	return fmt.Errorf("modules that the project needs are not on this machine. With a network, run\n  go mod download %s\nand try again. Go says:\n%w", strings.Join(names, " "), err)
+	return fmt.Errorf("modules that the project needs are not in Go's module cache; with network access, run\n  go mod download %s\nand retry. Error of the go command:\n%w", strings.Join(names, " "), err)
 }
 
-// missingModules are those that the project requires and that are not in Go's module cache. If
-// that cannot be told, there are none.
+// missingModules returns the required modules that are not in Go's module cache, or none if the cache
+// cannot be found.
 func missingModules(ctx context.Context, files []scaffold.File) []module.Version {
 	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "env", "GOMODCACHE")
 	cache := string(bytes.TrimSpace(out))
@@ -139,7 +139,7 @@ func missingModules(ctx context.Context, files []scaffold.File) []module.Version
 	})
 }
 
-// required are the modules that the project's go.mod names.
+// required returns the modules that the project's go.mod requires.
 func required(files []scaffold.File) []module.Version {
 	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
 	if err != nil {
@@ -152,29 +152,28 @@ func required(files []scaffold.File) []module.Version {
 	return all
 }
 
-// Git says what was done about version control, and why.
+// Git is the result of creating a git repository.
 type Git struct {
-	Repository bool   `json:"repository"` // whether one was made, with a first commit
+	Repository bool   `json:"repository"` // created, with a first commit
 	Said       string `json:"said"`
 }
 
-// commit makes a repository of what is to be moved, with one commit, if that can be done and
-// is wanted: not inside another repository. A project without one is a project all the
-// same, so nothing here is an error.
+// commit creates a repository with one commit, except inside another repository. If that fails, the
+// result has the reason: a project does not need a repository.
 func commit(ctx context.Context, to *destination) *Git {
 	const byHand = "git init && git add --all && git commit -m 'First commit'"
 	if inRepository(to.Dest()) {
-		return &Git{Said: "It is inside a git repository, so it has none of its own."}
+		return &Git{Said: "No git repository was created, because the folder is inside one."}
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		return &Git{Said: "It has no git repository: there is no git command here."}
+		return &Git{Said: "No git repository was created: git is not installed."}
 	}
 	for _, args := range [][]string{
 		{"init", "--quiet"},
-		{"var", "GIT_AUTHOR_IDENT"}, // whether git knows, in this repository, who the user is
+		{"var", "GIT_AUTHOR_IDENT"}, // fails if git has no identity for commits
 		{"var", "GIT_COMMITTER_IDENT"},
-		{"add", "--all", "--force", "."}, // --force: what a user ignores everywhere is not meant for these
-		{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", "First commit, as petrock made it"},
+		{"add", "--all", "--force", "."}, // --force: a global gitignore must not apply
+		{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", "First commit, by petrock new"},
 	} {
 		words, err := git(ctx, to.Dir(), args...)
 		if err == nil {
@@ -182,20 +181,20 @@ func commit(ctx context.Context, to *destination) *Git {
 		}
 		os.RemoveAll(filepath.Join(to.Dir(), ".git"))
 		if args[0] == "var" {
-			return &Git{Said: fmt.Sprintf("It has no git repository: git does not know who you are (%s). Set user.name and user.email with git config --global, then there: %s", words, byHand)}
+			return &Git{Said: fmt.Sprintf("No git repository was created: git has no identity for commits (%s). Set user.name and user.email with git config --global, then run: %s", words, byHand)}
 		}
-		return &Git{Said: fmt.Sprintf("It has no git repository: %v: %s. By hand: %s", err, words, byHand)}
+		return &Git{Said: fmt.Sprintf("No git repository was created: %v: %s. To create one, run: %s", err, words, byHand)}
 	}
-	return &Git{Repository: true, Said: "It is a git repository with a first commit."}
+	return &Git{Repository: true, Said: "Created a git repository with a first commit."}
 }
 
-// inRepository reports whether a folder is below a git repository's, by the path that it
-// is called by or by the one that it really has.
+// inRepository reports whether a folder is in a git repository, by its path or by the path without
+// symbolic links.
 func inRepository(dir string) bool {
 	return above(dir, ".git") != "" || above(filepath.Join(unlinked(filepath.Dir(dir)), filepath.Base(dir)), ".git") != ""
 }
 
-// unlinked is a path without links, as far as there is something.
+// unlinked resolves symbolic links in the part of a path that exists.
 func unlinked(dir string) string {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		return resolved
@@ -206,9 +205,8 @@ func unlinked(dir string) string {
 	return dir
 }
 
-// git runs git in dir and nowhere else: in a hook, say, the environment points to another
-// repository. Nothing of what the user has git do along the way is done here. The
-// words are the last that git said.
+// git runs git in dir, without the user's hooks, and without the environment variables that point to
+// another repository. On failure it also returns the last line of git's standard error.
 func git(ctx context.Context, dir string, args ...string) (words string, err error) {
 	elsewhere := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_NAMESPACE"}
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
@@ -223,7 +221,7 @@ func git(ctx context.Context, dir string, args ...string) (words string, err err
 	lines := bytes.Split(bytes.TrimSpace(errOut), []byte("\n"))
 	words = string(lines[len(lines)-1])
 	if words == "" {
-		words = "it does not say why"
+		words = "no reason given"
 	}
 	return words, fmt.Errorf("git %s", args[0])
 }

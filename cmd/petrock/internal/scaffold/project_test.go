@@ -350,7 +350,7 @@ func TestExample(t *testing.T) {
 	if files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "luna", Example: "plain"}); files["phase/phase.go"] == "" || files["tools/add.go"] == "" {
 		t.Error("an example without tools does not have the plain ones")
 	}
-	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "there are everything, moon, moonphase, plain") {
+	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "choose one of everything, moon, moonphase, plain") {
 		t.Errorf("with an example that is none: %v", err)
 	}
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
@@ -382,7 +382,7 @@ func TestEverything(t *testing.T) {
 		t.Error("the project does not say what it began with")
 	}
 	long := scaffold.Answers{Name: "a-name-that-is-rather-long", Module: "example.com/long", Example: "everything"}
-	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "choose a shorter one") {
+	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "choose a shorter name") {
 		t.Errorf("with a long name: %v", err)
 	}
 }
@@ -408,7 +408,7 @@ func TestTasks(t *testing.T) {
 		t.Error("the project does not say what it began with")
 	}
 	long := scaffold.Answers{Name: strings.Repeat("a", 42), Module: "example.com/long", Example: "tasks"}
-	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with report_task_done that is 1 characters more") {
+	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with the tool report_task_done it is 1 characters too long") {
 		t.Errorf("with a name that leaves no room for the tools of a feature: %v", err)
 	}
 }

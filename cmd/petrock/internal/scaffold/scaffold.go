@@ -1,5 +1,5 @@
-// Package scaffold makes a new project out of what petrock carries with it: as files in
-// memory, the same bytes for the same answers every time. It reads and writes nothing on disk.
+// Package scaffold makes the files of a new project in memory, from files that petrock embeds. The same
+// answers make the same bytes. It does not access the disk.
 package scaffold
 
 import (
@@ -33,12 +33,11 @@ import (
 
 // A File is one file of a project.
 type File struct {
-	Path string // from the project's root, with slashes
+	Path string // relative to the project's root, with slashes
 	Data []byte
 }
 
-// Make is the project that the answers lead to, sorted by path. The error says what is wrong
-// with the answers, or with petrock itself.
+// Make returns the files of a project, sorted by path.
 func (s Sources) Make(a Answers) ([]File, error) {
 	if err := s.Check(a); err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (s Sources) Make(a Answers) ([]File, error) {
 	return made, nil
 }
 
-// Check says what is wrong with the answers.
+// Check reports invalid answers.
 func (s Sources) Check(a Answers) error {
 	if err := CheckName(a.Name); err != nil {
 		return err
@@ -94,14 +93,14 @@ func (s Sources) Check(a Answers) error {
 	}
 	switch examples := s.Examples(); {
 	case len(examples) == 0:
-		return fmt.Errorf("there is no example %q, nor any other in this version; leave --example away for a plain project", a.Example)
+		return fmt.Errorf("unknown example %q: this version has no examples; omit --example", a.Example)
 	case !slices.Contains(examples, a.Example):
-		return fmt.Errorf("there is no example %q; there are %s", a.Example, strings.Join(examples, ", "))
+		return fmt.Errorf("unknown example %q; choose one of %s", a.Example, strings.Join(examples, ", "))
 	}
 	return nil
 }
 
-// adapt makes Go that was written in petrock's module that of the project.
+// adapt rewrites import paths to those of the project, and sets its name.
 func adapt(files map[string][]byte, a Answers) error {
 	moves := moves(a)
 	for name, src := range files {
@@ -149,7 +148,7 @@ func packParts(files map[string][]byte, a Answers) (used []string) {
 	return used
 }
 
-// importPaths returns what a file imports, if it is Go.
+// importPaths returns the imports of a Go file, or nil for other files.
 func importPaths(name string, text []byte) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
 	if path.Ext(name) != ".go" || err != nil {
@@ -164,22 +163,22 @@ func importPaths(name string, text []byte) []string {
 	return all
 }
 
-// checkRequirements refuses the path of a module that the project itself needs.
+// checkRequirements refuses a module path that the project itself requires.
 func checkRequirements(goMod []byte, a Answers) error {
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
-		return fmt.Errorf("reading %w", err)
+		return fmt.Errorf("read %w", err)
 	}
 	for _, require := range parsed.Require {
 		if require.Mod.Path == a.Module {
-			return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the path of a module: the project requires one of that path", a.Module)}
+			return &terminal.UsageError{Err: fmt.Errorf("invalid module path %q: the project requires a module with that path", a.Module)}
 		}
 	}
 	return nil
 }
 
-// sum records petrock's own files, and the Go files that the user starts with: destroy removes
-// those without asking for as long as nobody has edited them.
+// sum records petrock's own files, and the user's initial Go files, which destroy may remove until they
+// are edited.
 func sum(files map[string][]byte) engine.Sum {
 	s := engine.Sum{}
 	for name, data := range files {
@@ -191,26 +190,26 @@ func sum(files map[string][]byte) engine.Sum {
 	return s
 }
 
-// Facts are what texts say of a project's server, which depends on the example that it began with.
+// Facts describe the server of a new project. They depend on its example.
 type Facts struct {
-	Tool  string // one of its tools, which is in a file of its own
-	Words string // arguments for that tool, as you type them in a terminal
-	Keyed bool   // it is meant for HTTP, and does not start there without a key
+	Tool      string // name of a tool
+	Arguments string // for that tool, as typed in a terminal
+	Keyed     bool   // it serves HTTP, and requires an API key
 }
 
-// Facts are those of the project that the answers lead to.
+// Facts returns the facts of the project.
 func (a Answers) Facts() Facts {
 	switch a.Example {
 	case "moonphase":
-		return Facts{Tool: "moonphase", Words: "when=2024-04-23T23:49:00Z", Keyed: true}
+		return Facts{Tool: "moonphase", Arguments: "when=2024-04-23T23:49:00Z", Keyed: true}
 	case "tasks":
-		return Facts{Tool: "get_next_task", Words: "agent=ann"}
+		return Facts{Tool: "get_next_task", Arguments: "agent=ann"}
 	}
-	return Facts{Tool: "add", Words: "a=2 b=3"}
+	return Facts{Tool: "add", Arguments: "a=2 b=3"}
 }
 
-// texts says what the templates become.
-func texts() map[string]string {
+// outputs maps templates to the files that they make.
+func outputs() map[string]string {
 	return map[string]string{
 		"AGENTS.md.tmpl":     "AGENTS.md",
 		"CLAUDE.md.tmpl":     "CLAUDE.md",
@@ -228,49 +227,50 @@ func texts() map[string]string {
 	}
 }
 
-// words are what templates may say.
-type words struct {
+// templateData is the data of the templates.
+type templateData struct {
 	Name   string // of the project
 	Module string // path of the module
-	Image  string // of a container: the name, as those are spelt
+	Image  string // name of the container image
 
-	Example string // what the project began with; empty for nothing
+	Example string // name of the example, or empty
 	OAuth   bool   // its server checks bearer tokens
-	Facts          // what its server is like
+	Facts
 
-	DataVariable   string // the environment variable for where data is
-	KeyVariable    string // the one for API keys
-	StateVariable  string // the one for the key of what goes through clients
-	IssuerVariable string // the one for the issuer of tokens
+	// Names of environment variables.
+	DataVariable   string // data folder
+	KeyVariable    string // API keys
+	StateVariable  string // key that signs the state in questions to clients
+	IssuerVariable string // issuer of tokens
 }
 
-// render calls put for each text of the project.
+// render executes the templates, and calls put for each file.
 func render(templates fs.FS, a Answers, put func(file string, data []byte)) error {
-	say := words{
+	data := templateData{
 		Name: a.Name, Module: a.Module, Image: image(a.Name), Example: a.Example, OAuth: a.OAuth, Facts: a.Facts(),
 		DataVariable: project.Variable(a.Name, "data"), KeyVariable: project.Variable(a.Name, "api_key"),
 		StateVariable: project.Variable(a.Name, "state_key"), IssuerVariable: project.Variable(a.Name, "oauth_issuer"),
 	}
-	for from, to := range texts() {
+	for from, to := range outputs() {
 		parsed, err := template.New(from).Option("missingkey=error").ParseFS(templates, path.Join("project", from))
 		if err != nil {
-			return fmt.Errorf("reading the template of %s: %w", to, err)
+			return fmt.Errorf("read template of %s: %w", to, err)
 		}
 		var text bytes.Buffer
-		if err := parsed.Execute(&text, say); err != nil {
-			return fmt.Errorf("writing %s: %w", to, err)
+		if err := parsed.Execute(&text, data); err != nil {
+			return fmt.Errorf("execute template of %s: %w", to, err)
 		}
 		put(to, text.Bytes())
 	}
 	return nil
 }
 
-// image is a name as those of containers are spelt.
+// image returns a valid name for a container image.
 func image(name string) string {
 	return regexp.MustCompile(`[-_]+`).ReplaceAllString(strings.ToLower(name), "-")
 }
 
-// wire derives the wiring of a project.
+// wire derives wire_gen.go.
 func wire(files map[string][]byte, a Answers) error {
 	written := map[string][]byte{}
 	for name, text := range files {
@@ -293,13 +293,13 @@ func wire(files map[string][]byte, a Answers) error {
 		}
 		for _, tool := range toolNames(view.File(path.Join(place.Dir, path.Base(place.Dir)+"_gen.go"))) {
 			if over := len(tool) - gen.MaxNameLength(a.Name); over > 0 {
-				return &terminal.UsageError{Err: fmt.Errorf("%q cannot be the name of this project: clients put it before the names of tools, and with %s that is %d characters more than they take; choose a shorter one", a.Name, tool, over)}
+				return &terminal.UsageError{Err: fmt.Errorf("invalid project name %q: clients use it as a prefix of tool names, and with the tool %s it is %d characters too long; choose a shorter name", a.Name, tool, over)}
 			}
 		}
 	}
 	derived, err := project.Wire(view)
 	if err != nil {
-		return fmt.Errorf("deriving the wiring: %w", err)
+		return fmt.Errorf("derive wire_gen.go: %w", err)
 	}
 	for _, file := range derived {
 		files[file.Path] = file.Text
@@ -307,7 +307,7 @@ func wire(files map[string][]byte, a Answers) error {
 	return nil
 }
 
-// toolNames returns the names of the tools of a package, by its derived file, which may be nil.
+// toolNames returns the names of the tools in a derived file, which may be nil.
 func toolNames(derived *typecheck.File) []string {
 	if derived == nil || !derived.IsDerived() {
 		return nil

@@ -19,27 +19,27 @@ import (
 	"github.com/petrock/petrock/templates"
 )
 
-// Sources are what a project is made out of.
+// Sources are the files that projects are made of.
 type Sources struct {
 	Core       fs.FS // the folder core
 	Generators fs.FS // the folder generators
-	Skeleton   fs.FS // base, and below example what examples put over it
-	Templates  fs.FS // project: what is not Go
+	Skeleton   fs.FS // base, and the examples in example
+	Templates  fs.FS // files that are not Go, in project
 }
 
-// Embedded are the sources that this program carries.
+// Embedded returns the sources that this program embeds.
 func Embedded() Sources {
 	return Sources{Core: core.Files, Generators: generators.Files, Skeleton: skeleton.Files, Templates: templates.Files}
 }
 
-// home is the path of petrock's own module.
+// home returns the path of petrock's own module.
 func home() string {
 	return strings.TrimSuffix(reflect.TypeFor[Sources]().PkgPath(), "/cmd/petrock/internal/scaffold")
 }
 
-// Examples are the names that [Answers.Example] may have, sorted.
+// Examples returns the names of the examples, sorted.
 func (s Sources) Examples() []string {
-	entries, _ := fs.ReadDir(s.Skeleton, "example") // without it, the plain project is all there is
+	entries, _ := fs.ReadDir(s.Skeleton, "example") // without the folder there are no examples
 	var names []string
 	for _, entry := range entries {
 		if entry.IsDir() {
@@ -49,22 +49,22 @@ func (s Sources) Examples() []string {
 	return names
 }
 
-// A tree is a folder of Go that goes into the project, with the place that it goes to.
+// A tree is a folder of Go files that is copied into the project.
 type tree struct {
 	files fs.FS
 	from  string // its folder in files
 	to    string // its folder in the project; "." is the root
-	ours  bool   // users get the code and not its tests
-	less  string // a folder in files that the project does not get; empty for none
+	ours  bool   // petrock's code, copied without tests
+	skip  string // a folder in files that is not copied, or empty
 }
 
-// trees are what the project is made of; where several have a file, the last counts. An example that has tools has them instead of those of
-// the plain project.
+// trees returns the trees of the project. Files of later trees replace those of earlier ones. The tools
+// of an example replace those of the base.
 func (s Sources) trees(a Answers) []tree {
 	base := tree{files: s.Skeleton, from: "base", to: "."}
 	example := tree{files: s.Skeleton, from: path.Join("example", a.Example), to: "."}
 	if _, err := fs.Stat(s.Skeleton, path.Join(example.from, "tools")); a.Example != "" && err == nil {
-		base.less = "base/tools"
+		base.skip = "base/tools"
 	}
 	all := []tree{
 		{files: s.Core, from: ".", to: "core", ours: true},
@@ -77,34 +77,33 @@ func (s Sources) trees(a Answers) []tree {
 	return all
 }
 
-// read calls put for each file that the project gets of this tree.
+// read calls put for each file that is copied.
 func (t tree) read(name string, put func(file string, data []byte)) error {
 	return fs.WalkDir(t.files, t.from, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && file == t.less {
+		if err == nil && d.IsDir() && file == t.skip {
 			return fs.SkipDir
 		}
-		if err != nil || d.IsDir() || standsIn(file) || t.ours && stays(file) {
+		if err != nil || d.IsDir() || isStandin(file) || t.ours && isPrivate(file) {
 			return err
 		}
 		data, err := fs.ReadFile(t.files, file)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", file, err)
+			return fmt.Errorf("read %s: %w", file, err)
 		}
 		put(t.place(file, name), data)
 		return nil
 	})
 }
 
-// standsIn reports whether a file of the skeleton stands in for the rest of a project, for files that are put over that.
-func standsIn(file string) bool { return path.Base(file) == "standin.go" }
+// isStandin reports whether a file only lets an example compile in petrock's repository.
+func isStandin(file string) bool { return path.Base(file) == "standin.go" }
 
-// stays reports whether a file of core or generators is petrock's alone.
-func stays(file string) bool {
+// isPrivate reports whether a file of core or generators is not copied into projects.
+func isPrivate(file string) bool {
 	return strings.HasSuffix(file, "_test.go") || path.Base(file) == "embed.go" || slices.Contains(strings.Split(file, "/"), "testdata")
 }
 
-// place is where a file of the tree is in a project of this name: cmd/server is the
-// folder that is called after the project.
+// place returns the path of a file in a project with this name. The folder cmd/server becomes cmd/name.
 func (t tree) place(file, name string) string {
 	inside := strings.TrimPrefix(file, t.from+"/")
 	if rest, ok := strings.CutPrefix(inside, "cmd/server/"); ok && !t.ours {
@@ -113,8 +112,7 @@ func (t tree) place(file, name string) string {
 	return path.Join(t.to, inside)
 }
 
-// moves says how import paths change, longest first: those of petrock's own module are
-// those of the project's.
+// moves returns how import paths of petrock's module change, longest first.
 func moves(a Answers) []imports.Move {
 	all := []imports.Move{
 		{From: home() + "/skeleton/base/cmd/server", To: a.Module + "/cmd/" + a.Name},
@@ -134,7 +132,7 @@ func setField(name string, src []byte, field, value string) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
+		return nil, fmt.Errorf("read %w", err)
 	}
 	for node := range ast.Preorder(file) {
 		pair, ok := node.(*ast.KeyValueExpr)
@@ -147,5 +145,5 @@ func setField(name string, src []byte, field, value string) ([]byte, error) {
 			return slices.Concat(src[:begin], []byte(strconv.Quote(value)), src[end:]), nil
 		}
 	}
-	return nil, fmt.Errorf("%s: there is no string field %s", name, field)
+	return nil, fmt.Errorf("%s: no string field %s", name, field)
 }
