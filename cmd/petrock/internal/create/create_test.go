@@ -111,7 +111,7 @@ func TestFinished(t *testing.T) {
 		}
 	}
 
-	if _, err := create.Run(t.Context(), scaffold.Embedded(), other); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run had begun") {
+	if _, err := create.Run(t.Context(), scaffold.Embedded(), other); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run left") {
 		t.Errorf("of another project, it says %v", err)
 	}
 }
