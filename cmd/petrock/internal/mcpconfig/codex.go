@@ -12,21 +12,22 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// codex is Codex, which keeps its servers in TOML. It fills in no variables. Headers take the values
-// of variables by name: env_http_headers and bearer_token_env_var.
+// codex returns the client for Codex, whose file is TOML. It expands no variables:
+// env_http_headers and bearer_token_env_var name the variables that hold the values of headers.
 func codex() client {
 	return client{
-		name:     "Codex",
-		file:     ".codex/config.toml",
-		key:      "mcp_servers",
-		toml:     true,
-		fields:   []string{"cwd", "enabled", "startup_timeout_sec", "http_headers", "env_http_headers", "bearer_token_env_var", "disabled_tools", "enabled_tools"},
-		expander: func(*source, *world) expander { return func(text string, _ bool) (string, error) { return text, nil } },
+		name:   "Codex",
+		file:   ".codex/config.toml",
+		key:    "mcp_servers",
+		toml:   true,
+		fields: []string{"cwd", "enabled", "startup_timeout_sec", "http_headers", "env_http_headers", "bearer_token_env_var", "disabled_tools", "enabled_tools"},
+		expander: func(*source, *resolver) expander {
+			return func(text string, _ bool) (string, error) { return text, nil }
+		},
 	}
 }
 
-// tomlToJSON returns the member key of a TOML file, if it has one, as a JSON object with that
-// member alone.
+// tomlToJSON converts TOML to a JSON object that has only the member key, if it exists.
 func tomlToJSON(file, key string, text []byte) ([]byte, *Problem) {
 	var all map[string]any
 	err := toml.Unmarshal(text, &all)
@@ -43,26 +44,27 @@ func tomlToJSON(file, key string, text []byte) ([]byte, *Problem) {
 	return text, nil
 }
 
-// addHeader adds a header to the entry. Its value is prefix and the value of an environment variable.
-func (f *filling) addHeader(field strictjson.Path, name, prefix, variable string) {
-	f.server.HasVars = true
-	f.server.WrittenMore[name] = prefix + "${" + variable + "}"
-	value, ok := f.world.getenv(variable)
+// addHeader adds a header to the entry. Its value is prefix followed by the value of an environment
+// variable.
+func (b *builder) addHeader(field strictjson.Path, name, prefix, variable string) {
+	b.server.HasVars = true
+	b.server.UnexpandedPairs[name] = prefix + "${" + variable + "}"
+	value, ok := b.resolver.getenv(variable)
 	if !ok {
-		f.wrong(field, notSet(variable, "remove the header"))
+		b.addProblem(field, notSet(variable, "remove the header"))
 		return
 	}
-	f.entry.Headers[name] = prefix + value
+	b.entry.Headers[name] = prefix + value
 }
 
 // addHeaders adds the headers whose values are in environment variables.
-func (f *filling) addHeaders() {
-	f.server.WrittenMore = maps.Collect(maps.All(f.entry.Headers))
-	f.entry.Headers = maps.Collect(maps.All(f.entry.Headers)) // not nil
-	for _, name := range slices.Sorted(maps.Keys(f.entry.EnvHeaders)) {
-		f.addHeader(strictjson.Path("env_http_headers").Key(name), name, "", f.entry.EnvHeaders[name])
+func (b *builder) addHeaders() {
+	b.server.UnexpandedPairs = maps.Collect(maps.All(b.entry.Headers))
+	b.entry.Headers = maps.Collect(maps.All(b.entry.Headers)) // not nil
+	for _, name := range slices.Sorted(maps.Keys(b.entry.EnvHeaders)) {
+		b.addHeader(strictjson.Path("env_http_headers").Key(name), name, "", b.entry.EnvHeaders[name])
 	}
-	if f.entry.BearerVariable != "" {
-		f.addHeader("bearer_token_env_var", "Authorization", "Bearer ", f.entry.BearerVariable)
+	if b.entry.BearerVariable != "" {
+		b.addHeader("bearer_token_env_var", "Authorization", "Bearer ", b.entry.BearerVariable)
 	}
 }

@@ -17,13 +17,13 @@ func TestParseDotenv(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for text, message := range map[string]string{
-		"A=1\ns3cret":       "line 2: it has no =",
-		"A=\"s3cret":        "line 1: the quote \" has no end",
-		"A='":               "line 1: the quote ' has no end",
-		"A='s3cret' more":   "line 1: there is more behind the closing '",
-		"=s3cret":           `line 1: what stands before "=" is no name`,
-		"\n\ns3 cret=x":     `line 3: what stands before "=" is no name`,
-		"export =":          "is no name",
+		"A=1\ns3cret":       "line 2: missing =",
+		"A=\"s3cret":        "line 1: missing closing \"",
+		"A='":               "line 1: missing closing '",
+		"A='s3cret' more":   "line 1: text after the closing '",
+		"=s3cret":           `line 1: not a valid variable name before "="`,
+		"\n\ns3 cret=x":     `line 3: not a valid variable name before "="`,
+		"export =":          "not a valid variable name",
 		"A=1\r\"s3cret\"=2": "line 2:",
 	} {
 		if _, err := parseDotenv([]byte(text)); err == nil || !strings.Contains(err.Error(), message) || strings.Contains(err.Error(), "s3") {

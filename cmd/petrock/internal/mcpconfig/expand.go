@@ -7,18 +7,20 @@ import (
 	"strings"
 )
 
-// maxValue is how long a text may get by what is filled in to it, in bytes: no program can be started with more.
+// maxValue is the maximum length of expanded texts, in bytes. No program can be started with more.
 const maxValue = 1 << 20
 
-// An expander fills in the variables of a text. A free text is an argument of a program, which may be a script
-// with variables of its own: what is no reference by the rules of the client stays in it, and is an error elsewhere.
+// An expander expands the variables of a text. A free text keeps references that the client does not
+// know; otherwise they are an error. Arguments of programs are free, because they can be scripts with
+// variables of their own.
 type expander func(text string, free bool) (string, error)
 
-// errTooLong says that more has been filled in than can be used.
-var errTooLong = fmt.Errorf("with its variables filled in it is longer than %d bytes", maxValue)
+var (
+	errTooLong = fmt.Errorf("longer than %d bytes after expanding variables", maxValue)
+	errNUL     = errors.New("contains a NUL byte, which cannot be passed to a program")
+)
 
-// expandBraces calls value for what stands between each ${ and the next }, and puts what it returns in its
-// place. Without a } it is text.
+// expandBraces replaces each ${body} with the result of value. A ${ without a } is text.
 func expandBraces(text string, value func(body string) (string, error)) (string, error) {
 	var b strings.Builder
 	for {
@@ -41,16 +43,17 @@ func expandBraces(text string, value func(body string) (string, error)) (string,
 	}
 }
 
-// unknown is the outcome for a reference that a client does not know: what stands there if the text is free, and otherwise
-// an error with the way out.
-func unknown(body string, free bool, way string) (string, error) {
+// unknown expands a reference that the client does not know: to itself in a free text, and otherwise to
+// an error with the remedy.
+func unknown(body string, free bool, remedy string) (string, error) {
 	if free {
 		return "${" + body + "}", nil
 	}
-	return "", fmt.Errorf("%s is no variable that is known here; %s", reference(body), way)
+	return "", fmt.Errorf("unknown variable %s; %s", reference(body), remedy)
 }
 
-// reference is how an error names ${body}. What is no name of anything may be something that was not meant to be read, and is left out.
+// reference returns ${body} for an error. It hides a body that is not a name, because it can be a
+// secret.
 func reference(body string) string {
 	for _, c := range []byte(body) {
 		if !isNameByte(c) && !strings.ContainsRune(":./-", rune(c)) {
@@ -63,15 +66,14 @@ func reference(body string) string {
 	return "${" + body + "}"
 }
 
-// notSet is the error for a variable that the environment does not have.
-func notSet(written, way string) error {
-	return errors.New(written + " is not set; set it in the environment, or " + way)
+func notSet(reference, remedy string) error {
+	return errors.New(reference + " is not set; set it in the environment, or " + remedy)
 }
 
-// isName reports whether text can be the name of a variable in a shell.
+// isName reports whether text is a valid variable name.
 func isName(text string) bool { return text != "" && nameLength(text) == len(text) }
 
-// nameLength returns how many bytes of text, from its beginning, are the name of a variable.
+// nameLength returns the length of the variable name at the beginning of text.
 func nameLength(text string) int {
 	n := 0
 	for n < len(text) && isNameByte(text[n]) && (n > 0 || text[0] > '9') {
@@ -84,16 +86,17 @@ func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
 }
 
-// parseDotenv reads a file of environment variables, as editors do, line by line:
+// parseDotenv parses a file of environment variables as editors do, line by line:
 //
 //	# a comment
-//	NAME=value            # and one behind it
+//	NAME=value            # another comment
 //	export NAME = value
 //	NAME: value
-//	NAME="with # and \n"  in which \n and \r are line breaks
-//	NAME='as it stands'   and so between backquotes
+//	NAME="with # and \n"  # \n and \r are line breaks
+//	NAME='literal'        # likewise between backquotes
 //
-// Nothing is filled in to a value, and a later line for the same name counts. The error names the line and not what is in it.
+// Variables in values are not expanded. If a name occurs twice, the last line takes precedence. The
+// error has the number of the line, but not its text.
 func parseDotenv(text []byte) (map[string]string, error) {
 	vars := make(map[string]string)
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
@@ -112,27 +115,27 @@ func parseDotenv(text []byte) (map[string]string, error) {
 	return vars, nil
 }
 
-// parseVariable reads one line that is neither empty nor a comment.
+// parseVariable parses a line that is neither empty nor a comment.
 func parseVariable(line string) (name, value string, err error) {
 	if rest, ok := strings.CutPrefix(line, "export "); ok {
 		line = rest
 	}
 	at := strings.IndexAny(line, "=:")
 	if at < 0 {
-		return "", "", errors.New("it has no =; write NAME=value, or # before a comment")
+		return "", "", errors.New("missing =; write NAME=value, or # before a comment")
 	}
 	name = strings.TrimSpace(line[:at])
 	if name == "" || strings.ContainsAny(name, " \t\"'`#\x00") {
-		return "", "", fmt.Errorf("what stands before %q is no name of a variable", line[at:at+1])
+		return "", "", fmt.Errorf("not a valid variable name before %q", line[at:at+1])
 	}
 	if strings.ContainsRune(line, 0) {
-		return "", "", errors.New("it has a zero byte in it, which no program can be handed")
+		return "", "", errNUL
 	}
 	value, err = unquoteValue(strings.TrimSpace(line[at+1:]))
 	return name, value, err
 }
 
-// unquoteValue takes the quotes or the comment off a value.
+// unquoteValue removes the quotes and the comment of a value.
 func unquoteValue(text string) (string, error) {
 	if text == "" || !strings.ContainsRune("\"'`", rune(text[0])) {
 		value, _, _ := strings.Cut(text, "#")
@@ -147,10 +150,10 @@ func unquoteValue(text string) (string, error) {
 		end-- // a backslash is the last character of the value
 	}
 	if end == len(text) {
-		return "", fmt.Errorf("the quote %c has no end; for a line break write \\n between double quotes", quote)
+		return "", fmt.Errorf("missing closing %c; for a line break write \\n between double quotes", quote)
 	}
 	if rest := strings.TrimSpace(text[end+1:]); rest != "" && rest[0] != '#' {
-		return "", fmt.Errorf("there is more behind the closing %c; put the whole value between other quotes", quote)
+		return "", fmt.Errorf("text after the closing %c; put the whole value between other quotes", quote)
 	}
 	value := text[1:end]
 	if quote == '"' {
@@ -159,15 +162,13 @@ func unquoteValue(text string) (string, error) {
 	return value, nil
 }
 
-// maxNested is how many defaults may stand inside each other.
+// maxNested is the maximum depth of nested defaults.
 const maxNested = 32
 
-// errSubstitution is the answer to a command inside of a value.
-var errSubstitution = errors.New("it has a command to run in it, $(…) or backquotes, and that is not done here; put what the command prints into an environment variable, or write \\$ for a dollar sign")
+var errSubstitution = errors.New("petrock does not run commands in $(…) or backquotes; put the output of the command into an environment variable, or write \\$ for a dollar sign")
 
-// expandShell fills in the variables of a text as a shell does in a here-document: quotes are text, words are not split, and a
-// backslash takes the meaning from $, ` and \ and joins lines. Known are $NAME and, in braces, what a shell has for a variable that is
-// not set:
+// expandShell expands variables as a shell does in a here-document: quotes are text, words are not
+// split, and a backslash escapes $, ` and \ and joins lines. It expands $NAME and
 //
 //	${NAME}           its value, or nothing if it is not set
 //	${NAME:-default}  the default if it is not set or empty
@@ -177,21 +178,22 @@ var errSubstitution = errors.New("it has a command to run in it, $(…) or backq
 //	${NAME:?message}  an error if it is not set or empty
 //	${NAME?message}   an error if it is not set
 //
-// Defaults may hold variables in turn. All else that a shell would do something about is an error: commands above all.
+// Defaults may contain variables. Commands and all other expansions of the shell are errors.
 func expandShell(text string, lookup func(string) (string, bool)) (string, error) {
 	s := shellText{rest: text, lookup: lookup}
 	return s.until("", true)
 }
 
-// A shellText is what is left to read of a text. Two of its methods call each other, for what is nested.
+// A shellText is a recursive-descent parser for expandShell.
 type shellText struct {
 	rest   string
 	lookup func(string) (string, bool)
 	depth  int
-	length int // of all that was filled in
+	length int // of all values
 }
 
-// until reads up to end, which it takes, or to the end of the text if end is "". What is not wanted is read, and not looked up.
+// until reads up to and including end, or to the end of the text if end is "". Unless wanted, it looks
+// up no variables.
 func (s *shellText) until(end string, wanted bool) (string, error) {
 	var b strings.Builder
 	for s.rest != "" {
@@ -216,7 +218,7 @@ func (s *shellText) until(end string, wanted bool) (string, error) {
 			b.WriteString(value)
 		case '"', '\'':
 			if end != "" {
-				return "", errors.New("it has a quote inside of ${…}; leave it out, the text ends at the brace")
+				return "", errors.New("quote inside ${…}; remove it, because the text ends at the brace")
 			}
 			fallthrough
 		default:
@@ -225,12 +227,12 @@ func (s *shellText) until(end string, wanted bool) (string, error) {
 		}
 	}
 	if end != "" {
-		return "", errors.New("it has a ${ without its }; write \\$ for a dollar sign")
+		return "", errors.New("${ without }; write \\$ for a dollar sign")
 	}
 	return b.String(), nil
 }
 
-// escape reads a backslash and what it stands before.
+// escape reads a backslash and the character that it escapes.
 func (s *shellText) escape(b *strings.Builder) {
 	switch {
 	case len(s.rest) > 1 && strings.ContainsRune("$`\\", rune(s.rest[1])), s.depth > 0 && strings.HasPrefix(s.rest, `\}`):
@@ -244,7 +246,7 @@ func (s *shellText) escape(b *strings.Builder) {
 	}
 }
 
-// dollar reads a dollar sign and what belongs to it.
+// dollar reads a dollar sign and the reference after it.
 func (s *shellText) dollar(wanted bool) (string, error) {
 	s.rest = s.rest[1:]
 	if n := nameLength(s.rest); n > 0 {
@@ -263,15 +265,15 @@ func (s *shellText) dollar(wanted bool) (string, error) {
 	case strings.HasPrefix(s.rest, "("):
 		return "", errSubstitution
 	case s.rest != "" && strings.ContainsRune("0123456789@*#?!-$", rune(s.rest[0])):
-		return "", fmt.Errorf("it has $%c in it, which a shell reads as a parameter of its own; write \\$ for a dollar sign", s.rest[0])
+		return "", fmt.Errorf("$%c is a special parameter of the shell; write \\$ for a dollar sign", s.rest[0])
 	}
 	return "$", nil
 }
 
-// braces reads what follows ${.
+// braces reads the rest of a reference after ${.
 func (s *shellText) braces(wanted bool) (string, error) {
 	if s.depth++; s.depth > maxNested {
-		return "", fmt.Errorf("it has more than %d ${…} inside each other", maxNested)
+		return "", fmt.Errorf("more than %d nested ${…}", maxNested)
 	}
 	defer func() { s.depth-- }()
 	n := nameLength(s.rest)
@@ -279,7 +281,7 @@ func (s *shellText) braces(wanted bool) (string, error) {
 	s.rest = s.rest[n:]
 	rest, colon := strings.CutPrefix(s.rest, ":")
 	if n == 0 || rest == "" || !strings.ContainsRune("}-+?", rune(rest[0])) || colon && rest[0] == '}' {
-		return "", errors.New("it has a ${…} of a form that is not known here; write ${NAME} or ${NAME:-default}, or \\$ for a dollar sign")
+		return "", errors.New("unsupported form of ${…}; write ${NAME} or ${NAME:-default}, or \\$ for a dollar sign")
 	}
 	s.rest = rest[1:]
 	var value string
@@ -287,23 +289,23 @@ func (s *shellText) braces(wanted bool) (string, error) {
 	if wanted {
 		value, set = s.lookup(name)
 	}
-	there := set && (value != "" || !colon)
+	usable := set && (value != "" || !colon)
 	switch rest[0] {
 	case '-':
-		other, err := s.until("}", wanted && !there)
-		if there || err != nil {
+		other, err := s.until("}", wanted && !usable)
+		if usable || err != nil {
 			return value, err
 		}
 		return other, nil
 	case '+':
-		other, err := s.until("}", wanted && there)
-		if !there {
+		other, err := s.until("}", wanted && usable)
+		if !usable {
 			other = ""
 		}
 		return other, err
 	case '?':
 		message, err := s.until("}", false) // without the values of variables
-		if wanted && !there && err == nil {
+		if wanted && !usable && err == nil {
 			err = missing(name, set, message)
 		}
 		return value, err
@@ -311,7 +313,7 @@ func (s *shellText) braces(wanted bool) (string, error) {
 	return value, nil
 }
 
-// missing is the error that ${name:?message} asks for.
+// missing returns the error of ${name:?message}.
 func missing(name string, set bool, message string) error {
 	is := "not set"
 	if set {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// environment is what the tests of variables look names up in.
+// environment has the variables of the tests.
 func environment(name string) (string, bool) {
 	if name == "BIG" {
 		return strings.Repeat("x", maxValue/2), true
@@ -17,7 +17,7 @@ func environment(name string) (string, bool) {
 }
 
 func expanders(t testing.TB) map[string]expander {
-	w := newWorld(Options{Getenv: environment, Home: "/home/mira"})
+	r := newResolver(Options{Getenv: environment, Home: "/home/mira"})
 	s := &source{file: "mcp.json", folder: filepath.FromSlash("/src/orchard")}
 	s.inputs = []byte(`[
 		{"type": "promptString", "id": "token", "default": "preset"},
@@ -30,12 +30,12 @@ func expanders(t testing.TB) map[string]expander {
 	]`)
 	all := make(map[string]expander)
 	for _, c := range []client{claude(), cursor(), vscode(), crush("crush.json")} {
-		all[c.name] = c.expander(s, w)
+		all[c.name] = c.expander(s, r)
 	}
 	return all
 }
 
-// What a text comes to, by client. An outcome that begins with ! is an error with that text in it.
+// TestExpand has the expansion of each text, by client. ! marks an error that contains the text.
 func TestExpand(t *testing.T) {
 	all := expanders(t)
 	for _, test := range []struct {
@@ -57,12 +57,12 @@ func TestExpand(t *testing.T) {
 		{"Claude Code", "${SET", "${SET"},
 		{"Claude Code", "${CLAUDE_PROJECT_DIR}", filepath.FromSlash("/src/orchard")},
 		{"Claude Code", "${NO}", "!${NO} is not set; set it in the environment, or write ${NO:-default}"},
-		{"Claude Code", "${NO:-${SET}}", "!the default of ${NO:-…} has a variable in it"},
-		{"Claude Code", "${SET:-${NO}}", "!has a variable in it"},
-		{"Claude Code", "${env:SET}", "!here it is ${SET}"},
+		{"Claude Code", "${NO:-${SET}}", "!the default of ${NO:-…} contains a variable"},
+		{"Claude Code", "${SET:-${NO}}", "!contains a variable"},
+		{"Claude Code", "${env:SET}", "!write ${SET}"},
 		{"Claude Code", "${}", "!write ${NAME}"},
-		{"Claude Code", "${SET%x}", "!${…} is no variable that is known here"},
-		{"Claude Code", "${NO-default}", "!${NO-default} is no variable"},
+		{"Claude Code", "${SET%x}", "!unknown variable ${…}"},
+		{"Claude Code", "${NO-default}", "!unknown variable ${NO-default}"},
 		{"Claude Code", "${BIG}${BIG}x${SET}", "!longer than"},
 
 		{"Cursor", "${env:SET} ${workspaceFolder} ${workspaceFolderBasename} ${userHome}", "value " + filepath.FromSlash("/src/orchard") + " orchard /home/mira"},
@@ -71,22 +71,22 @@ func TestExpand(t *testing.T) {
 		{"Cursor", "${env:EMPTY}", ""},
 		{"Cursor", "${env:REF}", "${SET}$SET"},
 		{"Cursor", "${env:NO}", "!${env:NO} is not set"},
-		{"Cursor", "${env:}", "!${env:} is no variable"},
+		{"Cursor", "${env:}", "!unknown variable ${env:}"},
 		{"Cursor", "${SET}", "!write ${env:SET}"},
-		{"Cursor", "${input:token}", "!${input:token} is no variable"},
+		{"Cursor", "${input:token}", "!unknown variable ${input:token}"},
 		{"Cursor", "${SET:-x}", "!use ${env:NAME}"},
 
 		{"VS Code", "a ${env:SET} ${workspaceFolderBasename}", "a value orchard"},
 		{"VS Code", "${input:token}", "preset"},
 		{"VS Code", "${input:pick}", "b"},
-		{"VS Code", "${input:bad-pick}", `!none of its options: ["a"]`},
+		{"VS Code", "${input:bad-pick}", `!must be one of ["a"]`},
 		{"VS Code", "${input:none}", "!set MCP_INPUT_NONE in the environment"},
 		{"VS Code", "${input:run}", "!set MCP_INPUT_RUN in the environment"},
-		{"VS Code", "${input:wrong}", `!the input "wrong": default: must be a string`},
-		{"VS Code", "${input:missing}", `!there is no input "missing"`},
-		{"VS Code", "${command:x.y}", "!known to the editor alone"},
-		{"VS Code", "${config:x}", "!known to the editor alone"},
-		{"VS Code", "${file}", "!${file} is no variable"},
+		{"VS Code", "${input:wrong}", `!input "wrong": default: must be a string`},
+		{"VS Code", "${input:missing}", `!input "missing": not defined`},
+		{"VS Code", "${command:x.y}", "!only the editor can expand"},
+		{"VS Code", "${config:x}", "!only the editor can expand"},
+		{"VS Code", "${file}", "!unknown variable ${file}"},
 
 		{"Crush", "", ""},
 		{"Crush", "plain 'text' \"too\" {} } ~/x", "plain 'text' \"too\" {} } ~/x"},
@@ -111,20 +111,20 @@ func TestExpand(t *testing.T) {
 		{"Crush", "$ $. $", "$ $. $"},
 		{"Crush", "${NO:?set NO first}", "!${NO} is not set: set NO first"},
 		{"Crush", "${EMPTY:?}", "!${EMPTY} is empty: set it in the environment"},
-		{"Crush", "$(cat x)", "!it has a command to run in it"},
-		{"Crush", "${SET:-$(cat x)}", "!it has a command to run in it"},
-		{"Crush", "a`id`", "!it has a command to run in it"},
-		{"Crush", "$((1+1))", "!it has a command to run in it"},
-		{"Crush", "$1", "!it has $1 in it"},
-		{"Crush", "$$", "!it has $$ in it"},
-		{"Crush", "${SET", "!a form that is not known"},
-		{"Crush", "${SET:-x", "!it has a ${ without its }"},
-		{"Crush", "${SET:}", "!a form that is not known"},
-		{"Crush", "${#SET}", "!a form that is not known"},
-		{"Crush", "${SET%x}", "!a form that is not known"},
-		{"Crush", "${}", "!a form that is not known"},
-		{"Crush", "${NO:-\"a\"}", "!it has a quote inside"},
-		{"Crush", strings.Repeat("${NO:-", 40) + "x" + strings.Repeat("}", 40), "!inside each other"},
+		{"Crush", "$(cat x)", "!petrock does not run commands"},
+		{"Crush", "${SET:-$(cat x)}", "!petrock does not run commands"},
+		{"Crush", "a`id`", "!petrock does not run commands"},
+		{"Crush", "$((1+1))", "!petrock does not run commands"},
+		{"Crush", "$1", "!$1 is a special parameter"},
+		{"Crush", "$$", "!$$ is a special parameter"},
+		{"Crush", "${SET", "!unsupported form"},
+		{"Crush", "${SET:-x", "!${ without }"},
+		{"Crush", "${SET:}", "!unsupported form"},
+		{"Crush", "${#SET}", "!unsupported form"},
+		{"Crush", "${SET%x}", "!unsupported form"},
+		{"Crush", "${}", "!unsupported form"},
+		{"Crush", "${NO:-\"a\"}", "!quote inside"},
+		{"Crush", strings.Repeat("${NO:-", 40) + "x" + strings.Repeat("}", 40), "!nested"},
 		{"Crush", "$BIG$BIG$SET", "!longer than"},
 	} {
 		got, err := all[test.client](test.text, false)
@@ -138,7 +138,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// In an argument, which may be a script, what is no reference stays.
+// In arguments, which can be scripts, unknown references stay.
 func TestExpandFree(t *testing.T) {
 	all := expanders(t)
 	for client, text := range map[string]string{"Claude Code": "echo ${X%.*} ${#A}", "Cursor": "echo ${X} ${X:-y}", "VS Code": "echo ${X} ${file}"} {
@@ -153,7 +153,7 @@ func TestExpandFree(t *testing.T) {
 	}
 }
 
-// Whatever the text: no panic, no secret in an error, and a text without a dollar sign, a backslash or a backquote stays.
+// There is no panic and no secret in an error. A text without $, backslash and backquote stays the same.
 func FuzzExpand(f *testing.F) {
 	for _, seed := range []string{"$TOKEN", "${TOKEN:-x}", "${NO:?$TOKEN}", "${NO:-${TOKEN}", "${env:TOKEN}${", `\${a}`, "$(x)", "${input:none}", "${NO:-${NO:+${TOKEN:?}}}"} {
 		f.Add(seed, false)
@@ -176,27 +176,27 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// An input is asked for once, by whoever can answer it first: the environment, the caller, its default.
+// An input is asked for once. The environment takes precedence over the answer, and that over the default.
 func TestInput(t *testing.T) {
 	var asked []Input
 	s := &source{file: "f", folder: string(os.PathSeparator), inputs: []byte(`[{"type": "promptString", "id": "my.key 1", "description": "Key", "default": "d", "password": true}]`)}
-	w := newWorld(Options{
+	r := newResolver(Options{
 		Getenv: func(string) (string, bool) { return "", false },
 		Input:  func(in Input) (string, error) { asked = append(asked, in); return "typed", nil },
 	})
 	for range 2 {
-		if got, err := w.input(s, "my.key 1"); got != "typed" || err != nil {
+		if got, err := r.input(s, "my.key 1"); got != "typed" || err != nil {
 			t.Errorf("the answer is %q, %v", got, err)
 		}
 	}
 	if len(asked) != 1 || asked[0].Description != "Key" || asked[0].Default != "d" || !asked[0].Password || asked[0].File != "f" {
 		t.Errorf("asked for %+v", asked)
 	}
-	w = newWorld(Options{
+	r = newResolver(Options{
 		Getenv: func(name string) (string, bool) { return "set", name == "MCP_INPUT_MY_KEY_1" },
 		Input:  func(Input) (string, error) { t.Error("asked"); return "", nil },
 	})
-	if got, err := w.input(s, "my.key 1"); got != "set" || err != nil {
+	if got, err := r.input(s, "my.key 1"); got != "set" || err != nil {
 		t.Errorf("from the environment it is %q, %v", got, err)
 	}
 }

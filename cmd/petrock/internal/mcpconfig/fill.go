@@ -17,181 +17,181 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A filling makes a [Server] of an entry. It goes on after a problem, so that all of them are told.
-type filling struct {
+// A builder builds a [Server] from an entry, and collects all problems.
+type builder struct {
 	server   *Server
 	entry    *entry
 	source   *source
-	world    *world
+	resolver *resolver
 	expand   expander
 	problems []error
-	length   int               // of all texts
-	fileVars map[string]string // of the file of variables
+	length   int               // of all expanded texts
+	fileVars map[string]string // of envFile
 }
 
-// fill makes a server of what a file says. A disabled one gets its variables filled in if it is wanted alone.
-func fill(e *entryOf, w *world, wanted bool) *Server {
-	f := &filling{
-		server: &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows), OfUser: e.source.private && w.isHome(e.source.folder)},
-		source: e.source,
-		world:  w,
-		expand: e.source.client.expander(e.source, w),
+// buildServer builds a server. The variables of a disabled server are expanded only if it is wanted.
+func buildServer(e *fileEntry, r *resolver, wanted bool) *Server {
+	b := &builder{
+		server:   &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows), Trusted: e.source.private && r.isHome(e.source.folder)},
+		source:   e.source,
+		resolver: r,
+		expand:   e.source.client.expander(e.source, r),
 	}
-	f.entry = f.decode(e.value)
+	b.entry = b.decode(e.value)
 	if strings.HasPrefix(e.name, "-") {
-		f.wrong("", errors.New("the name begins with -, so command lines read it as a flag; rename the server"))
+		b.addProblem("", errors.New("the name begins with -, so command lines read it as a flag; rename the server"))
 	}
-	f.said()
-	f.server.Kind = f.kind()
-	if !f.server.Disabled || wanted {
-		switch f.server.Kind {
+	b.setPlain()
+	b.server.Kind = b.kind()
+	if !b.server.Disabled || wanted {
+		switch b.server.Kind {
 		case Stdio:
-			f.program()
+			b.setProgram()
 		case HTTP, SSE:
-			f.address()
+			b.setURL()
 		}
 	}
-	f.server.Definition = f.definition(e.value)
-	f.server.Err = errors.Join(f.problems...)
-	if len(f.problems) == 1 {
-		f.server.Err = f.problems[0]
+	b.server.Definition = b.definition(e.value)
+	b.server.Err = errors.Join(b.problems...)
+	if len(b.problems) == 1 {
+		b.server.Err = b.problems[0]
 	}
-	return f.server
+	return b.server
 }
 
-// definition returns a hash of what the files say about a server. The values of variables are no
-// part of it, except those of envFile, which is a file of the project too.
-func (f *filling) definition(value []byte) string {
+// definition returns a hash of everything that the project's files say about a server, including
+// envFile, but not the values of other variables.
+func (b *builder) definition(value []byte) string {
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode([]any{f.source.client.name, f.source.folder, value, f.source.inputs, f.fileVars}) // a hash takes everything
+	_ = json.NewEncoder(h).Encode([]any{b.source.client.name, b.source.folder, value, b.source.inputs, b.fileVars}) // writing to a hash does not fail
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// wrong adds a problem.
-func (f *filling) wrong(field strictjson.Path, err error) {
-	f.problems = append(f.problems, &Problem{File: f.source.file, Server: f.server.Name, Field: string(field), Err: err})
+func (b *builder) addProblem(field strictjson.Path, err error) {
+	b.problems = append(b.problems, &Problem{File: b.source.file, Server: b.server.Name, Field: string(field), Err: err})
 }
 
-// text fills in the variables of a text.
-func (f *filling) text(field strictjson.Path, text string, free bool) (string, bool) {
-	if strings.ContainsRune(text, '$') { // decoded: in the file it may be written as \u0024
-		f.server.HasVars = true
+// expandText expands the variables of a text. If it fails, it adds the problem.
+func (b *builder) expandText(field strictjson.Path, text string, free bool) (string, bool) {
+	if strings.ContainsRune(text, '$') { // the file may have it as \u0024
+		b.server.HasVars = true
 	}
-	out, err := f.expand(text, free)
+	out, err := b.expand(text, free)
 	if err == nil {
-		if f.length += len(out); f.length > maxValue {
+		if b.length += len(out); b.length > maxValue {
 			err = errTooLong
 		}
 	}
 	if err == nil && strings.ContainsRune(out, 0) {
-		err = errors.New("it has a zero byte in it, which no program can be handed")
+		err = errNUL
 	}
 	if err != nil {
-		f.wrong(field, err)
+		b.addProblem(field, err)
 		return "", false
 	}
 	return out, true
 }
 
-// path is text with the ~/ of the clients that know it.
-func (f *filling) path(field strictjson.Path, text string, free bool) (string, bool) {
-	out, ok := f.text(field, text, free)
-	if !ok || f.source.client.tilde == nil {
+// expandPath is expandText for paths: it also expands ~/ if the client does.
+func (b *builder) expandPath(field strictjson.Path, text string, free bool) (string, bool) {
+	out, ok := b.expandText(field, text, free)
+	if !ok || b.source.client.expandTilde == nil {
 		return out, ok
 	}
-	out, err := f.source.client.tilde(f.world, out)
+	out, err := b.source.client.expandTilde(b.resolver, out)
 	if err != nil {
-		f.wrong(field, err)
+		b.addProblem(field, err)
 	}
 	return out, err == nil
 }
 
-// program fills in what a program needs to be started.
-func (f *filling) program() {
-	f.server.Written = append([]string{f.entry.Command}, f.entry.Args...)
-	f.server.Dir = f.source.folder
-	if f.entry.Cwd != "" {
-		if dir, ok := f.path("cwd", f.entry.Cwd, false); ok {
-			f.server.Dir = within(f.source.folder, dir)
+// setProgram sets the fields for [Stdio].
+func (b *builder) setProgram() {
+	b.server.Unexpanded = append([]string{b.entry.Command}, b.entry.Args...)
+	b.server.Dir = b.source.folder
+	if b.entry.Cwd != "" {
+		if dir, ok := b.expandPath("cwd", b.entry.Cwd, false); ok {
+			b.server.Dir = absoluteIn(b.source.folder, dir)
 		}
 	}
-	command, ok := f.path("command", f.entry.Command, false)
+	command, ok := b.expandPath("command", b.entry.Command, false)
 	switch {
 	case !ok:
 	case command == "":
-		f.wrong("command", errors.New("it is missing or empty; write the program to start"))
+		b.addProblem("command", errors.New("missing or empty; write the program to start"))
 	case strings.ContainsAny(command, "/"+string(filepath.Separator)):
-		f.server.Command = within(f.server.Dir, command)
+		b.server.Command = absoluteIn(b.server.Dir, command)
 	default:
-		f.server.Command = command
+		b.server.Command = command
 	}
-	for i, arg := range f.entry.Args {
-		arg, _ = f.path(strictjson.Path("args").Index(i), arg, true)
-		f.server.Args = append(f.server.Args, arg)
+	for i, arg := range b.entry.Args {
+		arg, _ = b.expandPath(strictjson.Path("args").Index(i), arg, true)
+		b.server.Args = append(b.server.Args, arg)
 	}
-	f.environment()
+	b.setEnv()
 }
 
-// within is path seen from dir, unless it is absolute.
-func within(dir, path string) string {
+// absoluteIn returns path, which is relative to dir or absolute, as an absolute path.
+func absoluteIn(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(dir, path)
 }
 
-// environment fills in the environment of a program: what the file of variables has, and then what env has.
-func (f *filling) environment() {
+// setEnv sets the environment of a program. env takes precedence over envFile.
+func (b *builder) setEnv() {
 	env, written := make(map[string]string), make(map[string]string)
-	if f.entry.EnvFile != "" {
-		if file, ok := f.text("envFile", f.entry.EnvFile, false); ok {
-			vars, err := readDotenv(within(f.source.folder, file))
+	if b.entry.EnvFile != "" {
+		if file, ok := b.expandText("envFile", b.entry.EnvFile, false); ok {
+			vars, err := readDotenv(absoluteIn(b.source.folder, file))
 			if err != nil {
-				f.wrong("envFile", err)
+				b.addProblem("envFile", err)
 			}
-			f.fileVars = vars
+			b.fileVars = vars
 			maps.Copy(env, vars)
 			maps.Copy(written, vars)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.entry.Env)) {
+	for _, name := range slices.Sorted(maps.Keys(b.entry.Env)) {
 		field := strictjson.Path("env").Key(name)
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			f.wrong(field, errors.New("this is no name of a variable"))
+			b.addProblem(field, errors.New("not a valid variable name"))
 			continue
 		}
-		text, there, err := envText(f.entry.Env[name], f.source.client.loose)
+		text, set, err := envText(b.entry.Env[name], b.source.client.anyEnv)
 		switch {
 		case err != nil:
-			f.wrong(field, err)
-		case !there:
+			b.addProblem(field, err)
+		case !set:
 			delete(env, name)
 			delete(written, name)
 		default:
 			written[name] = text
-			if value, ok := f.text(field, text, false); ok {
-				env[name] = f.pathList(env, name) + value
+			if value, ok := b.expandText(field, text, false); ok {
+				env[name] = b.pathPrefix(env, name) + value
 			}
 		}
 	}
-	if last := f.source.client.environment; last != nil {
-		last(f.source, f.world, env)
-		last(f.source, f.world, written)
+	if last := b.source.client.completeEnv; last != nil {
+		last(b.source, b.resolver, env)
+		last(b.source, b.resolver, written)
 	}
-	f.server.WrittenMore = written
+	b.server.UnexpandedPairs = written
 	if len(env) > 0 {
-		f.server.Env = env
+		b.server.Env = env
 	}
 }
 
-// pathList is what comes before the value of a variable, if that is one to add to a PATH.
-func (f *filling) pathList(env map[string]string, name string) string {
-	if !f.source.client.addsPath || !strings.EqualFold(name, "PATH") {
+// pathPrefix returns the text before the value of a variable: the current PATH, if the client appends to
+// it, and otherwise "".
+func (b *builder) pathPrefix(env map[string]string, name string) string {
+	if !b.source.client.appendsPath || !strings.EqualFold(name, "PATH") {
 		return ""
 	}
 	path, ok := env[name]
 	if !ok {
-		path, _ = f.world.getenv("PATH")
+		path, _ = b.resolver.getenv("PATH")
 	}
 	if path == "" {
 		return ""
@@ -199,64 +199,65 @@ func (f *filling) pathList(env map[string]string, name string) string {
 	return path + string(filepath.ListSeparator)
 }
 
-// readDotenv reads a file of variables. Its error does not name the file, which may have got its name from a variable.
+// readDotenv reads envFile. Its error does not name the file, because the name may contain the value of
+// a variable.
 func readDotenv(file string) (map[string]string, error) {
 	text, _, err := readFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading the file: %w; a relative path is seen from the folder of the project", err)
+		return nil, fmt.Errorf("reading the file: %w; a relative path starts at the project's folder", err)
 	}
 	return parseDotenv(text)
 }
 
-// address fills in where a server is, and what it is sent with each request.
-func (f *filling) address() {
-	f.server.Written = []string{f.entry.URL}
-	f.addHeaders()
-	if text, ok := f.text("url", f.entry.URL, false); ok {
+// setURL sets the fields for [HTTP] and [SSE].
+func (b *builder) setURL() {
+	b.server.Unexpanded = []string{b.entry.URL}
+	b.addHeaders()
+	if text, ok := b.expandText("url", b.entry.URL, false); ok {
 		if at, err := url.Parse(text); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-			f.wrong("url", errors.New("it is no address; write one that begins with http:// or https://"))
+			b.addProblem("url", errors.New("not a valid URL; write one that begins with http:// or https://"))
 		} else {
-			f.server.URL = text
+			b.server.URL = text
 		}
 	}
-	f.server.Header = make(http.Header)
-	for _, name := range slices.Sorted(maps.Keys(f.entry.Headers)) {
+	b.server.Header = make(http.Header)
+	for _, name := range slices.Sorted(maps.Keys(b.entry.Headers)) {
 		field := strictjson.Path("headers").Key(name)
-		value, ok := f.text(field, f.entry.Headers[name], false)
+		value, ok := b.expandText(field, b.entry.Headers[name], false)
 		value = strings.Trim(value, " \t")
 		switch {
-		case !ok, value == "" && f.source.client.sparse:
+		case !ok, value == "" && b.source.client.skipsEmpty:
 		case !mcp.IsHeaderName(name):
-			f.wrong(field, errors.New("this is no name of a header; it may have letters, digits and dashes"))
+			b.addProblem(field, errors.New("not a valid header name; use letters, digits and dashes"))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			f.wrong(field, errors.New("the value has a line break or another control character in it; take it out of the variable"))
-		case f.server.Header.Get(name) != "":
-			f.wrong(field, errors.New("the header stands here twice, in other letter case; keep one of them"))
+			b.addProblem(field, errors.New("the value contains a line break or another control character; remove it from the variable"))
+		case b.server.Header.Get(name) != "":
+			b.addProblem(field, errors.New("duplicate header, in different letter case; keep one of them"))
 		default:
-			f.server.Header.Set(name, value)
+			b.server.Header.Set(name, value)
 		}
 	}
 }
 
-// An Input is something that .vscode/mcp.json has people asked for, by ${input:ID}.
+// An Input is a value that .vscode/mcp.json asks the user for, with ${input:ID}.
 type Input struct {
-	File        string // that has it
+	File        string // that defines it
 	ID          string
 	Type        string // promptString or pickString
 	Description string
-	Default     string   // "" if there is none
-	Password    bool     // not to be shown
-	Options     []Option // of pickString: the answer has to be the value of one of them
+	Default     string   // "" for none
+	Password    bool     // must not be shown
+	Options     []Option // of pickString: the answer must be the value of one of them
 }
 
-// An Option is one answer to choose.
+// An Option is a possible answer to an [Input].
 type Option struct {
-	Label string // as people read it
+	Label string // to show
 	Value string
 }
 
-// Variable is the environment variable that answers for the input, and keeps anybody from being asked: that of orchard-token is
-// MCP_INPUT_ORCHARD_TOKEN.
+// Variable returns the environment variable that overrides the input, such as MCP_INPUT_ORCHARD_TOKEN
+// for orchard-token.
 func (in Input) Variable() string {
 	return "MCP_INPUT_" + strings.Map(func(r rune) rune {
 		switch {
@@ -269,59 +270,59 @@ func (in Input) Variable() string {
 	}, in.ID)
 }
 
-// ErrUnasked is the error of an input that a client asks its user for, where no user can be asked.
-var ErrUnasked = errors.New("there is nobody to ask")
+// ErrCannotAsk is returned for an input that the user cannot be asked for.
+var ErrCannotAsk = errors.New("petrock cannot ask for it")
 
-// An answerKey is the input that an answer is for.
+// An answerKey identifies an input.
 type answerKey struct{ file, id string }
 
-// An answer is kept: nobody is asked twice.
+// An answer is remembered, so the user is asked once.
 type answer struct {
 	text string
 	err  error
 }
 
 // input returns the answer to an input of a file.
-func (w *world) input(s *source, id string) (string, error) {
+func (r *resolver) input(s *source, id string) (string, error) {
 	key := answerKey{s.file, id}
-	a, ok := w.answers[key]
+	a, ok := r.answers[key]
 	if !ok {
-		a.text, a.err = w.ask(s, id)
-		w.answers[key] = a
+		a.text, a.err = r.ask(s, id)
+		r.answers[key] = a
 	}
 	return a.text, a.err
 }
 
-func (w *world) ask(s *source, id string) (string, error) {
+func (r *resolver) ask(s *source, id string) (string, error) {
 	in, err := findInput(s, id)
 	if err != nil {
 		return "", err
 	}
-	text, ok := w.getenv(in.Variable())
+	text, ok := r.getenv(in.Variable())
 	switch {
 	case ok:
 	case in.Type != "promptString" && in.Type != "pickString":
-		return "", fmt.Errorf("the input %q is of a type that the editor alone can ask for; set %s in the environment", id, in.Variable())
-	case w.Input != nil:
-		if text, err = w.Input(in); err != nil {
-			return "", fmt.Errorf("asking for the input %q: %w", id, err)
+		return "", fmt.Errorf("input %q: only the editor can ask for this type; set %s in the environment", id, in.Variable())
+	case r.Input != nil:
+		if text, err = r.Input(in); err != nil {
+			return "", fmt.Errorf("input %q: %w", id, err)
 		}
 	case in.Default != "":
 		text = in.Default
 	default:
-		return "", fmt.Errorf("%w for the input %q, and it has no default; set %s in the environment", ErrUnasked, id, in.Variable())
+		return "", fmt.Errorf("input %q: %w, and it has no default; set %s in the environment", id, ErrCannotAsk, in.Variable())
 	}
 	if in.Type == "pickString" && !slices.ContainsFunc(in.Options, func(o Option) bool { return o.Value == text }) {
 		var values []string
 		for _, o := range in.Options {
 			values = append(values, o.Value)
 		}
-		return "", fmt.Errorf("the answer to the input %q is none of its options: %q", id, values)
+		return "", fmt.Errorf("input %q: the answer must be one of %q", id, values)
 	}
 	return text, nil
 }
 
-// findInput returns the input of a file that is called id.
+// findInput returns the first input of a file with an ID.
 func findInput(s *source, id string) (Input, error) {
 	if s.inputs == nil {
 		return Input{}, noInput(id)
@@ -337,7 +338,7 @@ func findInput(s *source, id string) (Input, error) {
 			Options     []json.RawMessage `json:"options"`
 		}
 		if err := strictjson.Unmarshal(element, &in); in.ID != id || found.ID != "" {
-			return nil // the first counts, and another may be as wrong as it likes
+			return nil // other inputs may be invalid
 		} else if err != nil {
 			return err
 		}
@@ -352,7 +353,7 @@ func findInput(s *source, id string) (Input, error) {
 		return nil
 	})
 	if err != nil {
-		return Input{}, fmt.Errorf("the input %q: %w", id, err)
+		return Input{}, fmt.Errorf("input %q: %w", id, err)
 	}
 	if found.ID == "" {
 		return Input{}, noInput(id)
@@ -360,9 +361,9 @@ func findInput(s *source, id string) (Input, error) {
 	return found, nil
 }
 
-func noInput(id string) error { return fmt.Errorf("there is no input %q; add it to inputs", id) }
+func noInput(id string) error { return fmt.Errorf("input %q: not defined; add it to inputs", id) }
 
-// decodeOption reads an option, which is a text, or an object with a label and a value.
+// decodeOption decodes an option, which is a string, or an object with a label and a value.
 func decodeOption(raw []byte) (Option, error) {
 	if text, ok := strictjson.Unquote(raw); ok {
 		return Option{text, text}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 )
 
-// The files of the nearest folder count, and no others; a settings file without servers is none.
+// Find reads only the files of the nearest folder, and ignores settings files without servers.
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	deep := filepath.Join(root, "a", "b")
@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 	if s, err := config.Server("near"); err != nil || s.Command != filepath.Join(root, "a", "x") || s.Dir != filepath.Join(root, "a") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err := config.Server("far"); s != nil || !errors.Is(err, mcpconfig.ErrUnknown) || !strings.Contains(err.Error(), "there are: near") {
+	if s, err := config.Server("far"); s != nil || !errors.Is(err, mcpconfig.ErrUnknown) || !strings.Contains(err.Error(), "known servers: near") {
 		t.Errorf("%v, %v", s, err)
 	}
 	config, err = mcpconfig.Find(deep, mcpconfig.Options{Home: filepath.Join(root, "a")})
@@ -108,8 +108,8 @@ func TestFindIgnores(t *testing.T) {
 	}
 }
 
-// A file in the home folder that only the user can write is the user's.
-func TestOfUser(t *testing.T) {
+// A file in the home folder that only the user can write is trusted.
+func TestTrusted(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, ".mcp.json")
 	write(t, file, `{"mcpServers": {"s": {"command": "c"}}}`)
@@ -125,7 +125,7 @@ func TestOfUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := config.Server("s"); err != nil || s.OfUser != test.want {
+		if s, err := config.Server("s"); err != nil || s.Trusted != test.want {
 			t.Errorf("with mode %o: %+v, %v", test.mode, s, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestFindNone(t *testing.T) {
 	}
 }
 
-// A file that cannot be used says where and why.
+// Unusable files have an error with the position and the reason.
 func TestReadRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{".mcp.json", "{\n  \"mcpServers\": {\n    \"ä\": x\n", ":3:10: unexpected"},
@@ -182,17 +182,17 @@ func TestReadRefuses(t *testing.T) {
 		{".mcp.json", "{} // x", ":1:4: unexpected"},
 		{".mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"command\": \"y\"}}}", `:2:1: duplicate key "command"; keep one of them`},
 		{".mcp.json", `{"mcpServers": []}`, ": mcpServers: must be an object, got an array"},
-		{".mcp.json", `{"servers": {}}`, `: servers: Claude Code does not read this key, but "mcpServers"`},
-		{"crush.json", `{"mcpServers": {}}`, `Crush does not read this key, but "mcp"`},
+		{".mcp.json", `{"servers": {}}`, `: servers: Claude Code reads "mcpServers" instead of this key`},
+		{"crush.json", `{"mcpServers": {}}`, `Crush reads "mcp" instead of this key`},
 		{".crush.json", `{"mcp": {},}`, ":1:12: unexpected"},
-		{".vscode/mcp.json", `{"mcpServers": {"a": {}}}`, `VS Code does not read this key, but "servers"`},
-		{".cursor/mcp.json", "{/* x */\n \"servers\": {},}", `Cursor does not read this key, but "mcpServers"`},
+		{".vscode/mcp.json", `{"mcpServers": {"a": {}}}`, `VS Code reads "servers" instead of this key`},
+		{".cursor/mcp.json", "{/* x */\n \"servers\": {},}", `Cursor reads "mcpServers" instead of this key`},
 		{".cursor/mcp.json", "{/* x\ny */ \"a\" 1}", ":2:10: unexpected"},
 		{".codex/config.toml", "[mcp_servers.a]\ncommand = \n", ":2:"},
 		{".codex/config.toml", "mcp_servers = 3", ": mcp_servers: must be an object, got a number"},
 		{"team.toml", "[mcp_servers.a]\n[mcp_servers.a]\n", ":2:"},
-		{"team.json", `{"x": 1}`, ": it has to have one of the keys"},
-		{"team.json", `{"mcp": {}, "servers": {}}`, ": it has to have one of the keys"},
+		{"team.json", `{"x": 1}`, ": must have exactly one of the keys"},
+		{"team.json", `{"mcp": {}, "servers": {}}`, ": must have exactly one of the keys"},
 		{"team.json", `{"mcpServers": {},}`, ":1:19: unexpected"},
 		{"big.json", strings.Repeat(" ", 1<<20+1), "longer than"},
 		{"deep.json", strings.Repeat("[", 1000), "nested deeper"},
@@ -215,7 +215,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// A file of any name is read by the rules that its key tells.
+// For other file names, the key tells the client.
 func TestReadByKey(t *testing.T) {
 	env := in(map[string]string{"X": "v"})
 	for text, want := range map[string]string{
@@ -236,35 +236,35 @@ func TestReadByKey(t *testing.T) {
 	}
 }
 
-// What is wrong with a server names its field, and no value of a variable.
+// The problems of a server name the field, and contain no values of variables.
 func TestProblems(t *testing.T) {
 	env := in(map[string]string{"SECRET": "s3cret", "BREAK": "s3cret\r\nX: y", "ZERO": "s3cret\x00"})
 	for _, test := range []struct{ file, entry, want string }{
 		{".mcp.json", `{"command": 3}`, ": command: must be a string, got a number"},
 		{".mcp.json", `{"command": "c", "env": {"A": 1}}`, ": env.A: must be a string, got a number; write it between quotes"},
 		{".mcp.json", `{"command": "c", "env": {"A": null}}`, ": env.A: must be a string, got null"},
-		{".mcp.json", `{"command": "c", "env": {"A=B": "x"}}`, `: env["A=B"]: this is no name`},
-		{".mcp.json", `{"command": "${ZERO}"}`, ": command: it has a zero byte"},
-		{".mcp.json", `{"type": "stdio", "url": "http://x"}`, ": command: it is missing"},
-		{".mcp.json", `{"type": "sse", "command": "c"}`, ": url: it is missing"},
+		{".mcp.json", `{"command": "c", "env": {"A=B": "x"}}`, `: env["A=B"]: not a valid variable name`},
+		{".mcp.json", `{"command": "${ZERO}"}`, ": command: contains a NUL byte"},
+		{".mcp.json", `{"type": "stdio", "url": "http://x"}`, ": command: missing"},
+		{".mcp.json", `{"type": "sse", "command": "c"}`, ": url: missing"},
 		{".mcp.json", `{"type": 1, "command": "c"}`, ": type: must be a string"},
-		{".mcp.json", `{"url": "${SECRET}"}`, ": url: it is no address"},
-		{".mcp.json", `{"url": "http://[${SECRET}"}`, ": url: it is no address"},
-		{".mcp.json", `{"url": "unix:///x"}`, ": url: it is no address"},
-		{".mcp.json", `{"url": "http://x", "headers": {"A": "${BREAK}"}}`, ": headers.A: the value has a line break"},
-		{".mcp.json", `{"url": "http://x", "headers": {"A B": "x"}}`, `: headers["A B"]: this is no name of a header`},
-		{".mcp.json", `{"url": "http://x", "headers": {"a-b": "x", "A-B": "y"}}`, ": headers.a-b: the header stands here twice"},
+		{".mcp.json", `{"url": "${SECRET}"}`, ": url: not a valid URL"},
+		{".mcp.json", `{"url": "http://[${SECRET}"}`, ": url: not a valid URL"},
+		{".mcp.json", `{"url": "unix:///x"}`, ": url: not a valid URL"},
+		{".mcp.json", `{"url": "http://x", "headers": {"A": "${BREAK}"}}`, ": headers.A: the value contains a line break"},
+		{".mcp.json", `{"url": "http://x", "headers": {"A B": "x"}}`, `: headers["A B"]: not a valid header name`},
+		{".mcp.json", `{"url": "http://x", "headers": {"a-b": "x", "A-B": "y"}}`, ": headers.a-b: duplicate header"},
 		{".mcp.json", `"c"`, `server "s": must be an object, got a string`},
 		{"crush.json", `{"type": "streamable-http", "url": "http://x"}`, ": type:"},
-		{"crush.json", `{"type": "stdio", "command": "$NO"}`, ": command: it is missing or empty"},
-		{"crush.json", `{"type": "http", "url": "$NO"}`, ": url: it is no address"},
-		{"crush.json", `{"type": "stdio", "command": "c", "timeout": -1}`, ": timeout: it has to be between"},
+		{"crush.json", `{"type": "stdio", "command": "$NO"}`, ": command: missing or empty"},
+		{"crush.json", `{"type": "http", "url": "$NO"}`, ": url: not a valid URL"},
+		{"crush.json", `{"type": "stdio", "command": "c", "timeout": -1}`, ": timeout: must be between"},
 		{"crush.json", `{"type": "stdio", "command": "c", "timeout": "5s"}`, ": timeout: must be"},
 		{"crush.json", `{"type": "stdio", "command": "c", "disabled_tools": "x"}`, ": disabled_tools: must be"},
 		{".cursor/mcp.json", `{"command": "c", "envFile": "none"}`, ": envFile: reading the file: no such file"},
 		{".cursor/mcp.json", `{"command": "c", "envFile": "${env:NO}"}`, ": envFile: ${env:NO} is not set"},
 		{".vscode/mcp.json", `{"command": "c", "env": {"A": true}}`, ": env.A: must be a string"},
-		{".vscode/mcp.json", `{"command": "c", "env": {"A": "${input:x}"}}`, `: env.A: there is no input "x"`},
+		{".vscode/mcp.json", `{"command": "c", "env": {"A": "${input:x}"}}`, `: env.A: input "x": not defined`},
 	} {
 		file := filepath.Join(t.TempDir(), filepath.FromSlash(test.file))
 		key := map[string]string{".mcp.json": "mcpServers", ".cursor/mcp.json": "mcpServers", "crush.json": "mcp", ".vscode/mcp.json": "servers"}[test.file]
@@ -286,7 +286,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Fields that a client does not know are nobody's business, whatever they hold.
+// Fields that a client does not know are ignored.
 func TestUnknownFields(t *testing.T) {
 	file := filepath.Join(t.TempDir(), ".mcp.json")
 	write(t, file, `{"mcpServers": {"s": {"command": "c", "cwd": 1, "envFile": [], "timeout": "x", "disabled": true, "new": {}}}, "inputs": 3}`)
@@ -300,7 +300,7 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// Nobody is asked for a server that is disabled, shadowed or not wanted.
+// The inputs of servers that are disabled, shadowed or not requested are not asked for.
 func TestAsksForWhatIsWanted(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"both": {"command": "c"}}}`)
@@ -324,7 +324,7 @@ func TestAsksForWhatIsWanted(t *testing.T) {
 	if !slices.Equal(asked, []string{"y"}) {
 		t.Errorf("asked for %q", asked)
 	}
-	stop := errors.New("nobody here")
+	stop := errors.New("cannot ask")
 	config, err = mcpconfig.Find(dir, mcpconfig.Options{Input: func(mcpconfig.Input) (string, error) { return "", stop }})
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +334,7 @@ func TestAsksForWhatIsWanted(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends, and no error has a secret in it.
+// Reading any file ends, and errors contain no secrets.
 func FuzzRead(f *testing.F) {
 	f.Add(".mcp.json", `{"mcpServers": {"a": {"command": "${T}", "args": ["${T:-x}"], "env": {"A": "${T}"}}}}`)
 	f.Add("crush.json", `{"mcp": {"a": {"type": "http", "url": "http://$T", "headers": {"A": "${T:+$(x)}"}}}}`)

@@ -16,9 +16,9 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "update the goldens")
 
-// Each archive is a project, with its environment, and what it comes to.
+// Each archive has a project, its environment, and the expected configuration.
 func TestProjects(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -73,7 +73,7 @@ func testProject(t *testing.T, file string) {
 	}
 }
 
-// describe is a configuration as text.
+// describe returns a configuration as text.
 func describe(c *mcpconfig.Config) string {
 	var b strings.Builder
 	for _, file := range c.Files {
@@ -96,7 +96,7 @@ func describe(c *mcpconfig.Config) string {
 		for _, part := range []struct {
 			name  string
 			value any
-			there bool
+			set   bool
 		}{
 			{"command", append([]string{s.Command}, s.Args...), s.Command != ""},
 			{"env", s.Env, len(s.Env) > 0},
@@ -108,7 +108,7 @@ func describe(c *mcpconfig.Config) string {
 			{"disabled tools", s.DisabledTools, len(s.DisabledTools) > 0},
 			{"enabled tools", s.EnabledTools, len(s.EnabledTools) > 0},
 		} {
-			if part.there {
+			if part.set {
 				text, _ := json.Marshal(part.value)
 				fmt.Fprintf(&b, "\t%s %s\n", part.name, text)
 			}
@@ -117,7 +117,7 @@ func describe(c *mcpconfig.Config) string {
 	return b.String()
 }
 
-// in looks names up in a map.
+// in returns a lookup in a map.
 func in(env map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		value, ok := env[name]

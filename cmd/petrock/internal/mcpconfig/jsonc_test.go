@@ -21,7 +21,7 @@ func TestBlankComments(t *testing.T) {
 		{`["// no", "/* no */", ",]", "\",]"]`, `["// no", "/* no */", ",]", "\",]"]`},
 		{`["a\\", ]`, `["a\\"  ]`},
 		{"\xef\xbb\xbf{}", "   {}"},
-		// What is wrong stays wrong.
+		// Invalid JSON stays invalid.
 		{"[,]", "[,]"},
 		{"[1,,]", "[1,,]"},
 		{"[1,,,]", "[1,,,]"},
@@ -44,7 +44,7 @@ func TestBlankComments(t *testing.T) {
 	}
 }
 
-// The length is kept, line breaks stay where they are, JSON stays as it is, and what has been done need not be done again.
+// Lengths, line breaks and valid JSON stay the same, and a second call changes nothing.
 func FuzzBlankComments(f *testing.F) {
 	for _, seed := range []string{`{"a": 1, /* x */ }`, "[1, // x\n]", `"\",]"`, "[1,,]", "/*/", "\xef\xbb\xbf[1,]"} {
 		f.Add([]byte(seed))

@@ -16,29 +16,28 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// maxFile is how long a file may be, in bytes.
+// maxFile is the maximum size of a file, in bytes.
 const maxFile = 1 << 20
 
-// A source is a configuration file that has been read.
+// A source is a parsed configuration file.
 type source struct {
 	file    string
 	folder  string // of the project, absolute
 	client  client
-	has     bool // the key of the client
+	hasKey  bool // the file has the client's key for servers
 	entries []rawEntry
 	inputs  []byte // JSON, or nil
 	private bool   // only the user can write the file
 }
 
-// A rawEntry is a server as it stands in a file.
+// A rawEntry is a server before decoding.
 type rawEntry struct {
 	name  string
 	value []byte // JSON
 }
 
-// readSource reads a file. If it returns a source and a problem, the servers can be used. The
-// problem is errForeign if isOwn does not accept the file, or the link that leads to it. isOwn may
-// be nil.
+// readSource reads a file. If it returns a source and a problem, the servers of the source are usable.
+// The problem is errForeign if isOwn, which may be nil, rejects the file or the link to it.
 func readSource(file, absolute string, isOwn func(fs.FileInfo) bool) (*source, *Problem) {
 	text, info, err := readFile(file)
 	if err == nil && isOwn != nil {
@@ -61,37 +60,37 @@ func readSource(file, absolute string, isOwn func(fs.FileInfo) bool) (*source, *
 		if problem != nil {
 			return nil, problem
 		}
-		return s.take(text)
+		return s.readServers(text)
 	}
 	if !known {
 		keys, err := topKeys(blankComments(text))
 		if err != nil {
-			return nil, malformed(file, text, err)
+			return nil, syntaxProblem(file, text, err)
 		}
 		if s.client, known = clientFor(keys); !known {
-			return nil, &Problem{File: file, Err: errors.New("it has to have one of the keys mcpServers, mcp and servers, and no other of them, so that one can tell whose file it is")}
+			return nil, &Problem{File: file, Err: errors.New("must have exactly one of the keys mcpServers, mcp and servers")}
 		}
 	}
 	clean := bytes.Clone(text)
-	blankMark(clean)
+	blankBOM(clean)
 	if s.client.comments {
 		clean = blankComments(text)
 	}
 	if err := strictjson.Check(clean); err != nil {
-		return nil, malformed(file, text, err)
+		return nil, syntaxProblem(file, text, err)
 	}
-	return s.take(clean)
+	return s.readServers(clean)
 }
 
-// take finds the servers in the text of the file, which has been checked.
-func (s *source) take(text []byte) (*source, *Problem) {
+// readServers reads the servers from the text of the file, which is valid JSON.
+func (s *source) readServers(text []byte) (*source, *Problem) {
 	var wrong []string
 	var problem *Problem
 	err := strictjson.Members(text, func(key, value []byte) error {
 		switch key := string(key); {
 		case key == s.client.key:
-			s.has = true
-			if err := s.takeServers(value); err != nil {
+			s.hasKey = true
+			if err := s.addServers(value); err != nil {
 				problem = &Problem{File: s.file, Field: key, Err: err}
 			}
 		case key == "inputs":
@@ -105,19 +104,19 @@ func (s *source) take(text []byte) (*source, *Problem) {
 		return nil, &Problem{File: s.file, Err: err}
 	}
 	if problem == nil && len(wrong) > 0 {
-		problem = &Problem{File: s.file, Field: wrong[0], Err: fmt.Errorf("%s does not read this key, but %q; move the servers there", s.client.name, s.client.key)}
+		problem = &Problem{File: s.file, Field: wrong[0], Err: fmt.Errorf("%s reads %q instead of this key; move the servers there", s.client.name, s.client.key)}
 	}
 	return s, problem
 }
 
-func (s *source) takeServers(value []byte) error {
+func (s *source) addServers(value []byte) error {
 	return strictjson.Members(value, func(key, value []byte) error {
 		s.entries = append(s.entries, rawEntry{string(key), value})
 		return nil
 	})
 }
 
-// topKeys lists the keys of a JSON object.
+// topKeys returns the keys of a JSON object.
 func topKeys(text []byte) ([]string, error) {
 	if err := strictjson.Check(text); err != nil {
 		return nil, err
@@ -130,34 +129,34 @@ func topKeys(text []byte) ([]string, error) {
 	return keys, err
 }
 
-// readFile returns what is in a file of a size to be expected. Its error does not name the file.
+// readFile reads a file of at most maxFile bytes. Its error does not name the file.
 func readFile(file string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, nil, withoutPath(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is not a file")
+		return nil, nil, errors.New("not a regular file")
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, nil, withoutPath(err)
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil { // it may be another one by now
-		return nil, nil, bare(err)
+	if info, err = f.Stat(); err != nil { // the file may have been replaced
+		return nil, nil, withoutPath(err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, nil, withoutPath(err)
 	}
 	if len(text) > maxFile {
-		return nil, nil, fmt.Errorf("it is longer than %d bytes", maxFile)
+		return nil, nil, fmt.Errorf("longer than %d bytes", maxFile)
 	}
 	return text, info, nil
 }
 
-// An entry is what a file says about a server, before variables are filled in.
+// An entry is a decoded server, before expansion.
 type entry struct {
 	Type    string
 	Command string
@@ -166,7 +165,7 @@ type entry struct {
 	URL     string
 	Headers map[string]string
 
-	// What not all clients have.
+	// Fields that only some clients have.
 	EnvFile       string
 	Cwd           string
 	Timeout       int64 // in seconds
@@ -174,20 +173,21 @@ type entry struct {
 	DisabledTools []string
 	EnabledTools  []string
 
-	// Of Codex.
+	// Fields of Codex.
 	Enabled        *bool
 	StartupTimeout float64           // in seconds
 	EnvHeaders     map[string]string // variables by header
 	BearerVariable string
 
-	unfit []string // fields that could not be read
+	invalid []string // fields that could not be decoded
 }
 
-// maxTimeout is the longest that Crush may be told to wait, in seconds.
+// maxTimeout is the maximum timeout of a server, in seconds.
 const maxTimeout = 24 * 60 * 60
 
-// decode reads the fields of a server that its client knows. What does not fit is a problem and stays empty.
-func (f *filling) decode(value []byte) *entry {
+// decode decodes the fields of a server that its client knows. An invalid field is a problem, and stays
+// empty.
+func (b *builder) decode(value []byte) *entry {
 	e := &entry{}
 	fields := map[string]any{
 		"type": &e.Type, "command": &e.Command, "args": &e.Args, "env": &e.Env, "url": &e.URL, "headers": &e.Headers,
@@ -198,7 +198,7 @@ func (f *filling) decode(value []byte) *entry {
 		"enabled": &e.Enabled, "startup_timeout_sec": &e.StartupTimeout,
 		"http_headers": &e.Headers, "env_http_headers": &e.EnvHeaders, "bearer_token_env_var": &e.BearerVariable,
 	} {
-		if slices.Contains(f.source.client.fields, key) {
+		if slices.Contains(b.source.client.fields, key) {
 			fields[key] = to
 		}
 	}
@@ -210,87 +210,87 @@ func (f *filling) decode(value []byte) *entry {
 		err := strictjson.Unmarshal(value, to)
 		var unfit *strictjson.TypeError
 		if errors.As(err, &unfit) {
-			e.unfit = append(e.unfit, string(key))
-			f.wrong(strictjson.Path(strictjson.Path(key).Join(unfit.Path)), errors.New(unfit.Msg))
+			e.invalid = append(e.invalid, string(key))
+			b.addProblem(strictjson.Path(strictjson.Path(key).Join(unfit.Path)), errors.New(unfit.Msg))
 			return nil
 		}
 		return err
 	})
-	if err != nil { // it is no object
-		e.unfit = append(e.unfit, "type")
-		f.wrong("", err)
+	if err != nil { // not an object
+		e.invalid = append(e.invalid, "type")
+		b.addProblem("", err)
 	}
 	return e
 }
 
-// said fills in what has no variables in it.
-func (f *filling) said() {
-	e := f.entry
+// setPlain sets the fields that have no variables.
+func (b *builder) setPlain() {
+	e := b.entry
 	if e.Timeout < 0 || e.Timeout > maxTimeout {
-		f.wrong("timeout", fmt.Errorf("it has to be between 0 and %d seconds", maxTimeout))
+		b.addProblem("timeout", fmt.Errorf("must be between 0 and %d seconds", maxTimeout))
 	} else {
-		f.server.Timeout = time.Duration(e.Timeout) * time.Second
+		b.server.Timeout = time.Duration(e.Timeout) * time.Second
 	}
 	if e.StartupTimeout < 0 || e.StartupTimeout > maxTimeout {
-		f.wrong("startup_timeout_sec", fmt.Errorf("must be between 0 and %d seconds", maxTimeout))
+		b.addProblem("startup_timeout_sec", fmt.Errorf("must be between 0 and %d seconds", maxTimeout))
 	} else if e.StartupTimeout > 0 {
-		f.server.Timeout = time.Duration(e.StartupTimeout * float64(time.Second))
+		b.server.Timeout = time.Duration(e.StartupTimeout * float64(time.Second))
 	}
-	f.server.Disabled, f.server.DisabledTools, f.server.EnabledTools = e.Disabled || e.Enabled != nil && !*e.Enabled, e.DisabledTools, e.EnabledTools
+	b.server.Disabled, b.server.DisabledTools, b.server.EnabledTools = e.Disabled || e.Enabled != nil && !*e.Enabled, e.DisabledTools, e.EnabledTools
 }
 
-// kind finds out how the server is spoken to, or adds the problem and returns "".
-func (f *filling) kind() Kind {
-	e := f.entry
+// kind returns the kind of the server. If it is invalid, kind adds the problem and returns "".
+func (b *builder) kind() Kind {
+	e := b.entry
 	for _, field := range []string{"type", "command", "url"} {
-		if slices.Contains(e.unfit, field) {
-			return "" // what it would be is what could not be read
+		if slices.Contains(e.invalid, field) {
+			return "" // the problem has been added
 		}
 	}
 	if e.Type == "" {
-		switch c := f.source.client; {
-		case c.typed:
-			f.wrong("type", fmt.Errorf(`it is missing, and %s needs it; write "stdio", "http" or "sse"`, c.name))
+		switch c := b.source.client; {
+		case c.needsType:
+			b.addProblem("type", fmt.Errorf(`missing, but %s requires it; write "stdio", "http" or "sse"`, c.name))
 		case e.Command != "" && e.URL != "":
-			f.wrong("type", errors.New(`it has a command and a url; write the type "stdio" or "http", so that one of them counts`))
+			b.addProblem("type", errors.New(`missing, but required for a server with a command and a url; write "stdio" or "http"`))
 		case e.Command != "":
 			return Stdio
 		case e.URL != "":
 			return HTTP
 		default:
-			f.wrong("", errors.New("it has no command and no url; write the program to start or the address to call"))
+			b.addProblem("", errors.New("no command and no url; write the program to start or the URL to call"))
 		}
 		return ""
 	}
 	kind := Kind(e.Type)
-	if !f.source.client.typed && (e.Type == "streamable-http" || e.Type == "streamableHttp") {
+	if !b.source.client.needsType && (e.Type == "streamable-http" || e.Type == "streamableHttp") {
 		kind = HTTP
 	}
 	switch {
 	case kind == Stdio && e.Command == "":
-		f.wrong("command", errors.New("it is missing or empty; write the program to start"))
+		b.addProblem("command", errors.New("missing or empty; write the program to start"))
 	case kind != Stdio && kind != HTTP && kind != SSE:
-		f.wrong("type", fmt.Errorf(`%.40q is none that is known; write "stdio", "http" or "sse"`, e.Type))
+		b.addProblem("type", fmt.Errorf(`unknown type %.40q; write "stdio", "http" or "sse"`, e.Type))
 	case kind != Stdio && e.URL == "":
-		f.wrong("url", errors.New("it is missing or empty; write the address to call"))
+		b.addProblem("url", errors.New("missing or empty; write the URL to call"))
 	default:
 		return kind
 	}
 	return ""
 }
 
-// envText returns the text that a value of env stands for, and whether the variable is there at all: null is not.
-func envText(raw []byte, loose bool) (text string, there bool, err error) {
+// envText returns the text of a value of env, and whether the variable is set: null unsets it.
+func envText(raw []byte, anyEnv bool) (text string, set bool, err error) {
 	if text, ok := strictjson.Unquote(raw); ok {
 		return text, true, nil
 	}
 	switch strictjson.First(raw) {
 	case 'n':
-		if loose {
+		if anyEnv {
 			return "", false, nil
 		}
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if loose {
+		if anyEnv {
 			return string(raw), true, nil
 		}
 		return "", false, fmt.Errorf("must be a string, got %s; write it between quotes", strictjson.Describe(raw))
@@ -298,15 +298,13 @@ func envText(raw []byte, loose bool) (text string, there bool, err error) {
 	return "", false, fmt.Errorf("must be a string, got %s", strictjson.Describe(raw))
 }
 
-// blankComments returns JSON for JSON with comments: text with a space for each byte of a comment, of a comma before a closing
-// bracket, and of a byte order mark. Line breaks stay, and so does everything else: what stands at an offset of the one stands at
-// the same offset of the other. JSON without any of them is returned as it is, and text is never written to.
-//
-// It is no check: what is no JSON before is none after, a comment without an end included.
+// blankComments converts JSON with comments to JSON. It returns a copy of text in which spaces replace
+// the bytes of comments, of trailing commas and of a byte order mark. Line breaks and offsets stay the
+// same. It does not check the text: invalid JSON stays invalid, such as a comment without an end.
 func blankComments(text []byte) []byte {
 	out := bytes.Clone(text)
-	comma := -1 // a comma that nothing but space and comments has followed
-	for i := blankMark(out); i < len(out); {
+	comma := -1 // the last comma, if only space and comments follow it
+	for i := blankBOM(out); i < len(out); {
 		switch c := out[i]; {
 		case c == '"':
 			comma = -1
@@ -325,9 +323,9 @@ func blankComments(text []byte) []byte {
 				comma = i - 1
 				continue
 			}
-			comma = -1 // two in a row are wrong, and stay
+			comma = -1 // two in a row are invalid, and stay
 		case c == '}' || c == ']':
-			if comma >= 0 && closes(out[:comma]) {
+			if comma >= 0 && endsWithValue(out[:comma]) {
 				out[comma] = ' '
 			}
 			comma = -1
@@ -342,14 +340,14 @@ func blankComments(text []byte) []byte {
 	return out
 }
 
-// closes reports whether a comma behind text follows a value: one behind an opening bracket, a colon or another comma does not.
-func closes(text []byte) bool {
+// endsWithValue reports whether text ends with a value, and not with an opening bracket, a colon or a comma.
+func endsWithValue(text []byte) bool {
 	text = bytes.TrimRight(text, " \t\r\n")
 	return len(text) > 0 && !bytes.ContainsRune([]byte("{[:,"), rune(text[len(text)-1]))
 }
 
-// blankMark blanks the byte order mark that out may begin with, and returns where the text begins.
-func blankMark(out []byte) int {
+// blankBOM blanks a byte order mark at the beginning of out, and returns the offset after it.
+func blankBOM(out []byte) int {
 	mark := []byte("\xef\xbb\xbf")
 	if !bytes.HasPrefix(out, mark) {
 		return 0
@@ -358,7 +356,7 @@ func blankMark(out []byte) int {
 	return len(mark)
 }
 
-// stringEnd returns where the JSON string that begins at i ends.
+// stringEnd returns the offset after the JSON string that begins at i.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -371,7 +369,8 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// commentEnd returns where the comment that begins at i ends, or i if none does, or it has no end.
+// commentEnd returns the offset after the comment that begins at i. It returns i if there is no
+// comment, or it has no end.
 func commentEnd(text []byte, i int) int {
 	switch rest := text[i:]; {
 	case bytes.HasPrefix(rest, []byte("//")):
@@ -387,7 +386,7 @@ func commentEnd(text []byte, i int) int {
 	return i
 }
 
-// blank puts spaces for all of part but line breaks.
+// blank replaces everything but line breaks with spaces.
 func blank(part []byte) {
 	for i, c := range part {
 		if c != '\n' && c != '\r' {

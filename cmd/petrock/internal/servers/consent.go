@@ -23,7 +23,7 @@ import (
 // file if that is a program, or a URL that gets values of variables, once for each content. Without
 // a terminal it requires that the command line names the server, or --yes.
 func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) error {
-	if s.File == "" || s.OfUser || s.Err != nil || s.Kind != mcpconfig.Stdio && !s.HasVars || t.yes || isAllowed(s.Definition) {
+	if s.File == "" || s.Trusted || s.Err != nil || s.Kind != mcpconfig.Stdio && !s.HasVars || t.yes || isAllowed(s.Definition) {
 		return nil
 	}
 	asker := mcpcli.NewAsker(t.env, &terminal.Progress{})
@@ -51,8 +51,8 @@ func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) e
 func question(s *mcpconfig.Server) string {
 	text := fmt.Sprintf("%s names a server, %s, that %s:\n  %s\n", s.File, quoted(s.Name), state(s), shown(s))
 	more := ""
-	for _, name := range slices.Sorted(maps.Keys(s.WrittenMore)) {
-		more += "    " + quoted(name) + ": " + clipped(s.WrittenMore[name]) + "\n"
+	for _, name := range slices.Sorted(maps.Keys(s.UnexpandedPairs)) {
+		more += "    " + quoted(name) + ": " + clipped(s.UnexpandedPairs[name]) + "\n"
 	}
 	if s.Kind == mcpconfig.Stdio {
 		text += "  in the folder " + quoted(s.Dir) + "\n"
@@ -83,7 +83,7 @@ func state(s *mcpconfig.Server) string {
 func variables(s *mcpconfig.Server) []string {
 	var names []string
 	reference := regexp.MustCompile(`\$\{((?:env|input):[^}]*)\}|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
-	for _, text := range slices.AppendSeq(slices.Clone(s.Written), maps.Values(s.WrittenMore)) {
+	for _, text := range slices.AppendSeq(slices.Clone(s.Unexpanded), maps.Values(s.UnexpandedPairs)) {
 		for _, found := range reference.FindAllStringSubmatch(text, -1) {
 			names = append(names, quoted(found[1]+found[2]))
 		}
@@ -95,7 +95,7 @@ func variables(s *mcpconfig.Server) []string {
 // shown returns the command and its arguments, or the URL, as the file has them.
 func shown(s *mcpconfig.Server) string {
 	var words []string
-	for _, word := range s.Written {
+	for _, word := range s.Unexpanded {
 		words = append(words, quoted(word))
 	}
 	return strings.Join(words, " ")

@@ -349,9 +349,9 @@ func (c *checkup) examine(ctx context.Context, t *target) {
 // onlyUnasked reports whether missing input of the user is the only error.
 func onlyUnasked(err error) bool {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, mcpconfig.ErrUnasked) })
+		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, mcpconfig.ErrCannotAsk) })
 	}
-	return errors.Is(err, mcpconfig.ErrUnasked)
+	return errors.Is(err, mcpconfig.ErrCannotAsk)
 }
 
 // spoken records a revision that the server speaks.

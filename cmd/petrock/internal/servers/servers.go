@@ -156,7 +156,7 @@ func (t *target) input() func(mcpconfig.Input) (string, error) {
 	}
 	return func(in mcpconfig.Input) (string, error) {
 		if in.Password {
-			return "", fmt.Errorf("%w unseen; set %s in the environment", mcpconfig.ErrUnasked, in.Variable())
+			return "", fmt.Errorf("%w unseen; set %s in the environment", mcpconfig.ErrCannotAsk, in.Variable())
 		}
 		text := cmp.Or(in.Description, in.ID)
 		for _, option := range in.Options {
@@ -342,7 +342,7 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, onlyLooking 
 
 // program returns the server that a command starts.
 func (t *target) program(command []string) *mcpconfig.Server {
-	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Written: command, Command: command[0], Args: command[1:], Dir: t.folder()}
+	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Unexpanded: command, Command: command[0], Args: command[1:], Dir: t.folder()}
 }
 
 // fallback returns the server of a command line that names none. The words name a tool, a resource
