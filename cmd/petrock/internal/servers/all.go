@@ -22,23 +22,23 @@ import (
 func (t *target) addAll(cmd *cobra.Command) {
 	all := false
 	cmd.Flags().BoolVar(&all, "all", false, "list the tools of all servers in the configuration files")
-	one := cmd.RunE
+	runOne := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !all {
-			return one(cmd, args)
+			return runOne(cmd, args)
 		}
 		return mcpcli.Report(t.env, t.common, func() error { return t.listAll(cmd.Context(), args) })
 	}
 }
 
-// listAll lists the tools of all servers in the configuration files, as they come. The error names
-// the servers that were not started, and those that did not answer.
+// listAll prints the tools of all servers in the configuration files, in the order of their answers.
+// The error names the servers that were not started, and those that did not answer.
 func (t *target) listAll(ctx context.Context, args []string) error {
 	if err := errors.Join(t.common.Check(), t.check()); err != nil {
 		return err
 	}
 	if len(args) > 0 {
-		return terminal.Usagef("--all lists all servers; leave out %s, or --all", args[0])
+		return terminal.Usagef("--all lists all servers; remove %s, or --all", args[0])
 	}
 	config, err := t.configuration(false)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	defer stop()
 	asJSON, printer := t.common.PrintsJSON(t.env.Out), mcpcli.NewPrinter(t.env, t.common)
 	object := map[string]any{}
-	var unstarted, silent []string
+	var notStarted, notAnswered []string
 	servers := config.Servers()
 	for _, s := range servers {
 		if s.Disabled {
@@ -58,15 +58,15 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 			s.Err = err
 		}
 		if s.Err != nil {
-			unstarted = append(unstarted, terminal.Plain(s.Name))
+			notStarted = append(notStarted, terminal.Plain(s.Name))
 		}
 	}
 	for offer := range t.offers(ctx, servers) {
 		name := terminal.Plain(offer.server)
 		switch {
 		case offer.err != nil:
-			if !slices.Contains(unstarted, name) {
-				silent = append(silent, name)
+			if !slices.Contains(notStarted, name) {
+				notAnswered = append(notAnswered, name)
 			}
 			object[offer.server] = mcpcli.Fault{Message: offer.err.Error(), Status: terminal.ExitUnreachable}
 			fmt.Fprintf(t.env.Err, "%s: %s\n", name, terminal.Plain(offer.err.Error()))
@@ -91,11 +91,11 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 		}
 	}
 	var missing []string
-	if len(unstarted) > 0 {
-		missing = append(missing, "servers that were not started, for the reasons above: "+strings.Join(unstarted, ", "))
+	if len(notStarted) > 0 {
+		missing = append(missing, "servers that were not started, for the reasons above: "+strings.Join(notStarted, ", "))
 	}
-	if slices.Sort(silent); len(silent) > 0 {
-		missing = append(missing, fmt.Sprintf("servers that did not answer: %s; %s doctor says more", strings.Join(silent, ", "), t.env.Program))
+	if slices.Sort(notAnswered); len(notAnswered) > 0 {
+		missing = append(missing, fmt.Sprintf("servers that did not answer: %s; run %s doctor", strings.Join(notAnswered, ", "), t.env.Program))
 	}
 	if missing == nil {
 		return nil
@@ -103,15 +103,15 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	return &terminal.ReportedError{Err: &terminal.UnreachableError{Err: errors.New(strings.Join(missing, "\n"))}}
 }
 
-// An offer is the tools of one server, or why they are not known.
+// An offer has the tools of one server, or the error.
 type offer struct {
 	server string
 	tools  []mcp.Tool
 	err    error
 }
 
-// offers asks all servers in parallel for their tools, and yields the answers as they come. It leaves out disabled servers. A server that
-// does not answer delays no other. When the loop ends, so do the servers.
+// offers lists the tools of all enabled servers in parallel, and yields the answers as they arrive. It
+// stops the servers when the loop ends.
 func (t *target) offers(ctx context.Context, servers []*mcpconfig.Server) iter.Seq[offer] {
 	return func(yield func(offer) bool) {
 		servers = slices.DeleteFunc(slices.Clone(servers), func(s *mcpconfig.Server) bool { return s.Disabled })
@@ -139,7 +139,7 @@ func (t *target) offers(ctx context.Context, servers []*mcpconfig.Server) iter.S
 	}
 }
 
-// tools lists the tools of one server that its configuration allows.
+// tools returns the tools of one server that its configuration enables.
 func (t *target) tools(ctx context.Context, s *mcpconfig.Server) ([]mcp.Tool, error) {
 	c, err := t.dial(ctx, s, client.Options{Revision: mcp.Revision(t.revision)})
 	if err != nil {

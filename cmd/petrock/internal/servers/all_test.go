@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// newTarget returns a target with a time limit.
+// newTarget returns a target with a timeout.
 func newTarget(limit time.Duration) *target {
 	flags := &mcpcli.Flags{}
 	cmd := &cobra.Command{Use: "tools"}
@@ -36,7 +36,7 @@ func config(t *testing.T, name, text string) []*mcpconfig.Server {
 	return c.Servers()
 }
 
-// Three of twenty servers are broken. The tools of the others are there as soon as the slowest of those is ready.
+// Three of twenty servers are broken. The tools of the others arrive when the slowest of them is ready.
 func TestTwenty(t *testing.T) {
 	const slowest = 300 * time.Millisecond
 	var entries []string
@@ -101,7 +101,7 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
-// The limit ends waiting for a server that never answers, and so does the end of the context.
+// The timeout and the context end waiting for a server that never answers.
 func TestLimits(t *testing.T) {
 	all := config(t, ".mcp.json", `{"mcpServers": {`+entry(t, "garbage", "garbage")+`}}`)
 	for offer := range newTarget(200*time.Millisecond).offers(t.Context(), all) {

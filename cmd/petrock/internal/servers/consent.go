@@ -19,9 +19,9 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// consent returns nil if a server may be started, or called. It asks about a server of a project's
-// file if that is a program, or a URL that gets values of variables, once for each content. Without
-// a terminal it requires that the command line names the server, or --yes.
+// consent returns nil if petrock may start or call a server. For a program in a project's file, or a
+// URL that receives values of variables, it asks the user once for each definition. Without a
+// terminal, the command line must name the server or have --yes.
 func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) error {
 	if s.File == "" || s.Trusted || s.Err != nil || s.Kind != mcpconfig.Stdio && !s.HasVars || t.yes || isAllowed(s.Definition) {
 		return nil
@@ -31,38 +31,38 @@ func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) e
 	case asker == nil && named:
 		return nil
 	case asker == nil:
-		return terminal.Usagef("%s names the server %s, which %s: %s; to start it, name it on the command line, or give --yes", s.File, s.Name, state(s), shown(s))
+		return terminal.Usagef("%s defines the server %s, which %s: %s; to start it, name it on the command line, or give --yes", s.File, s.Name, consentState(s), describe(s))
 	}
 	answer, err := asker.Line(ctx, question(s), "no")
 	if err != nil && ctx.Err() != nil {
 		return mcpcli.ErrInterrupted
 	}
 	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
-		return fmt.Errorf("the server %s is not started, because you did not allow it", s.Name)
+		return fmt.Errorf("server %s not started, because you did not allow it", s.Name)
 	}
 	if err := allow(s); err != nil {
-		fmt.Fprintf(t.env.Err, "petrock: the answer is not remembered: %s\n", terminal.Plain(err.Error()))
+		fmt.Fprintf(t.env.Err, "petrock: cannot remember the answer: %s\n", terminal.Plain(err.Error()))
 	}
 	return nil
 }
 
-// question asks whether to start a server. It has everything that the file says about it, but no
-// value of a variable.
+// question returns the question whether to start a server. It shows everything that the file says
+// about the server, but no values of variables.
 func question(s *mcpconfig.Server) string {
-	text := fmt.Sprintf("%s names a server, %s, that %s:\n  %s\n", s.File, quoted(s.Name), state(s), shown(s))
+	text := fmt.Sprintf("%s defines the server %s, which %s:\n  %s\n", s.File, quoted(s.Name), consentState(s), describe(s))
 	more := ""
 	for _, name := range slices.Sorted(maps.Keys(s.UnexpandedPairs)) {
 		more += "    " + quoted(name) + ": " + clipped(s.UnexpandedPairs[name]) + "\n"
 	}
 	if s.Kind == mcpconfig.Stdio {
-		text += "  in the folder " + quoted(s.Dir) + "\n"
+		text += "  working directory: " + quoted(s.Dir) + "\n"
 		if more != "" {
-			text += "  with the environment variables\n" + more
+			text += "  environment variables:\n" + more
 		}
 		return text + "Start it, now and in the future? Answer yes or no"
 	}
 	if more != "" {
-		text += "  with the headers\n" + more
+		text += "  headers:\n" + more
 	}
 	sent := "a request"
 	if names := variables(s); len(names) > 0 {
@@ -71,15 +71,15 @@ func question(s *mcpconfig.Server) string {
 	return text + "Send it " + sent + ", now and in the future? Answer yes or no"
 }
 
-// state says why petrock asks about a server.
-func state(s *mcpconfig.Server) string {
+// consentState returns the reason why petrock asks about a server.
+func consentState(s *mcpconfig.Server) string {
 	if wasAllowed(s) {
 		return "has changed since you allowed it"
 	}
 	return "you have not allowed yet"
 }
 
-// variables returns the names of the variables in the URL and the headers of a server.
+// variables returns the names of the variables in a server's URL and headers.
 func variables(s *mcpconfig.Server) []string {
 	var names []string
 	reference := regexp.MustCompile(`\$\{((?:env|input):[^}]*)\}|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
@@ -92,8 +92,8 @@ func variables(s *mcpconfig.Server) []string {
 	return slices.Compact(names)
 }
 
-// shown returns the command and its arguments, or the URL, as the file has them.
-func shown(s *mcpconfig.Server) string {
+// describe returns the command and its arguments, or the URL, with variables unexpanded.
+func describe(s *mcpconfig.Server) string {
 	var words []string
 	for _, word := range s.Unexpanded {
 		words = append(words, quoted(word))
@@ -101,7 +101,7 @@ func shown(s *mcpconfig.Server) string {
 	return strings.Join(words, " ")
 }
 
-// quoted returns a word on one line. It has quotes if it would not be one word without them.
+// quoted returns a word on one line, in quotes if necessary.
 func quoted(word string) string {
 	if word == "" || strings.ContainsAny(word, " \t\r\n'\"\\") {
 		return strconv.Quote(word)
@@ -109,10 +109,11 @@ func quoted(word string) string {
 	return word
 }
 
-// maxValue is how many bytes of the value of an environment variable or a header a question shows.
+// maxValue is the number of bytes that a question shows of the value of an environment variable or a
+// header.
 const maxValue = 400
 
-// clipped returns a value on one line. Of a long one it is the beginning, and how long it is.
+// clipped returns a value on one line. It shortens a long value and adds its length.
 func clipped(value string) string {
 	text := quoted(strictjson.Clip(value, maxValue))
 	if len(value) > maxValue {
@@ -121,8 +122,9 @@ func clipped(value string) string {
 	return text
 }
 
-// allowed is the file that says that a server is allowed. It is empty if there is no place for it.
-func allowed(definition string) string {
+// consentFile returns the file that exists if a server is allowed. It returns "" if the user's
+// configuration folder is unknown.
+func consentFile(definition string) string {
 	dir, err := os.UserConfigDir()
 	if err != nil || definition == "" {
 		return ""
@@ -130,32 +132,31 @@ func allowed(definition string) string {
 	return filepath.Join(dir, "petrock", "allowed", definition)
 }
 
-// maxAllowed limits the size of such a file, in bytes.
-const maxAllowed = 4 << 20
+const maxConsentFile = 4 << 20 // bytes
 
 func isAllowed(definition string) bool {
-	_, err := userfile.Read(allowed(definition), maxAllowed)
+	_, err := userfile.Read(consentFile(definition), maxConsentFile)
 	return err == nil
 }
 
-// wasAllowed reports whether a server of this name in this file was allowed, with any content.
+// wasAllowed reports whether any definition of the server in the same file was allowed.
 func wasAllowed(s *mcpconfig.Server) bool {
-	dir := filepath.Dir(allowed("any"))
+	dir := filepath.Dir(consentFile("any"))
 	answers, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(answers, func(answer os.DirEntry) bool {
-		text, err := userfile.Read(filepath.Join(dir, answer.Name()), maxAllowed)
-		return err == nil && strings.HasPrefix(string(text), title(s))
+		text, err := userfile.Read(filepath.Join(dir, answer.Name()), maxConsentFile)
+		return err == nil && strings.HasPrefix(string(text), consentTitle(s))
 	})
 }
 
-// title is how the file that allows a server begins.
-func title(s *mcpconfig.Server) string { return terminal.Plain(s.Name + " of " + s.File + "\n") }
+// consentTitle returns the first line of a consent file.
+func consentTitle(s *mcpconfig.Server) string { return terminal.Plain(s.Name + " of " + s.File + "\n") }
 
-// allow remembers that a server is allowed. The text is for people.
+// allow remembers that a server is allowed.
 func allow(s *mcpconfig.Server) error {
-	file := allowed(s.Definition)
+	file := consentFile(s.Definition)
 	if file == "" {
-		return errors.New("there is no configuration folder of the user")
+		return errors.New("the user's configuration folder is unknown")
 	}
-	return userfile.Write(file, []byte(title(s)+terminal.Plain(shown(s)+"\n")))
+	return userfile.Write(file, []byte(consentTitle(s)+terminal.Plain(describe(s)+"\n")))
 }

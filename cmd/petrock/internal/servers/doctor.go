@@ -27,7 +27,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// maxShown is how many bytes of a text a message shows.
+// maxShown is the number of bytes that a message shows of a text.
 const maxShown = 80
 
 func newDoctor(env mcpcli.Env) *cobra.Command {
@@ -35,13 +35,13 @@ func newDoctor(env mcpcli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER] [-- COMMAND…]",
 		Short: "Check the MCP servers of the configuration files",
-		Long: `Check the MCP servers of the configuration files in this folder or one above it: read the files as their clients do, start
-every server in each way that a file describes, speak both eras of the protocol with it, and print what is wrong and how
-to fix it. With SERVER only that one is checked.
+		Long: `Check the MCP servers of the configuration files: read each file as its client does, start each server, speak both
+protocol eras with it, list its tools, resources and prompts, and print errors with their remedies. If files define a
+server differently, each definition is checked. With SERVER, only that server is checked.
 
 ` + about + `
 
-Exit codes: 0 all is well; 1 something is wrong; 2 usage error. Notes do not count as wrong.`,
+Exit codes: 0 success, 1 an error was found, 2 usage error. Notes are not errors.`,
 		Example: "  petrock doctor\n  petrock doctor --json\n  petrock doctor petrock\n  petrock doctor http://127.0.0.1:8181/mcp\n  petrock doctor -- npx -y some-server",
 		Args:    mcpcli.NoWords.Args(true),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -55,7 +55,7 @@ Exit codes: 0 all is well; 1 something is wrong; 2 usage error. Notes do not cou
 				if err := errors.Join(flags.Check(), t.check()); err != nil {
 					return err
 				}
-				d, err := t.patients(args, cmd.ArgsLenAtDash())
+				d, err := t.newDiagnosis(args, cmd.ArgsLenAtDash())
 				if err != nil {
 					return err
 				}
@@ -71,7 +71,7 @@ Exit codes: 0 all is well; 1 something is wrong; 2 usage error. Notes do not cou
 				}
 				progress := terminal.NewProgress(env.Err, flags.Verbose)
 				progress.Begin("checking " + count(len(d.Servers), "server"))
-				d.examine(ctx, t)
+				d.check(ctx, t)
 				progress.End()
 				if ctx.Err() != nil {
 					return mcpcli.ErrInterrupted
@@ -88,14 +88,15 @@ Exit codes: 0 all is well; 1 something is wrong; 2 usage error. Notes do not cou
 // A diagnosis is the result of checking servers.
 type diagnosis struct {
 	OK       bool       `json:"ok"`
-	Dir      string     `json:"dir"`                // the folder of the files
-	Files    []string   `json:"files"`              // relative to it
+	Dir      string     `json:"dir"`
+	Files    []string   `json:"files"`              // relative to Dir
 	Problems []string   `json:"problems,omitempty"` // files that cannot be read
 	Servers  []*checkup `json:"servers"`
 }
 
-// patients returns the servers to check, or the one that is named. A name that files describe in several ways is there several times.
-func (t *target) patients(args []string, dash int) (*diagnosis, error) {
+// newDiagnosis returns a diagnosis with the servers to check: all, or the server on the command line.
+// A server that files define differently occurs several times.
+func (t *target) newDiagnosis(args []string, dash int) (*diagnosis, error) {
 	d := &diagnosis{Dir: t.folder(), Files: []string{}, Servers: []*checkup{}}
 	named := ""
 	if dash >= 0 || len(args) > 0 {
@@ -120,29 +121,29 @@ func (t *target) patients(args []string, dash int) (*diagnosis, error) {
 		}
 	}
 	for _, file := range config.Files {
-		d.Files = append(d.Files, within(config.Dir, file))
+		d.Files = append(d.Files, relativeTo(config.Dir, file))
 		one, err := mcpconfig.Read(file, mcpconfig.Options{Input: t.input()})
 		if err != nil {
-			continue // it is among the problems
+			continue // config.Problems has the error
 		}
 		for _, server := range one.Servers() {
 			if named == "" || server.Name == named {
-				d.add(within(config.Dir, file), server)
+				d.add(relativeTo(config.Dir, file), server)
 			}
 		}
 	}
 	return d, nil
 }
 
-// within returns a path relative to dir if it is below dir.
-func within(dir, path string) string {
+// relativeTo returns a path relative to dir if it is below dir.
+func relativeTo(dir, path string) string {
 	if short, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(short) {
 		return short
 	}
 	return path
 }
 
-// add adds a server as a file describes it, unless another file describes it in the same way.
+// add adds the definition of a server in a file, unless another file has the same definition.
 func (d *diagnosis) add(file string, server *mcpconfig.Server) {
 	for _, c := range d.Servers {
 		if c.Name == server.Name && server.Err == nil && c.server.Err == nil && signature(c.server) == signature(server) {
@@ -157,7 +158,7 @@ func (d *diagnosis) add(file string, server *mcpconfig.Server) {
 	d.Servers = append(d.Servers, c)
 }
 
-// signature is equal for servers that are started in the same way.
+// signature returns the same text for servers that are started in the same way.
 func signature(s *mcpconfig.Server) string {
 	env := map[string]string{}
 	for name, value := range s.Env {
@@ -172,18 +173,18 @@ func signature(s *mcpconfig.Server) string {
 	return string(text)
 }
 
-// examine checks all servers in parallel.
-func (d *diagnosis) examine(ctx context.Context, t *target) {
+// check checks all servers in parallel.
+func (d *diagnosis) check(ctx context.Context, t *target) {
 	var all sync.WaitGroup
 	for _, c := range d.Servers {
-		all.Go(func() { c.examine(ctx, t) })
+		all.Go(func() { c.check(ctx, t) })
 	}
 	all.Wait()
 	d.compare()
 	d.OK = len(d.Problems) == 0 && !slices.ContainsFunc(d.Servers, func(c *checkup) bool { return len(c.Wrong) > 0 })
 }
 
-// compare adds notes on names that mean different servers in different files.
+// compare adds a note for each name that different files use for different servers.
 func (d *diagnosis) compare() {
 	first := map[string]*checkup{}
 	for _, c := range d.Servers {
@@ -193,13 +194,12 @@ func (d *diagnosis) compare() {
 		case other == nil:
 			first[c.Name] = c
 		case other.Server.Name != c.Server.Name || !slices.Equal(other.names, c.names):
-			c.note("%s has another server of this name: %s with %s, and not %s with %s; give one of them another name",
+			c.note("%s defines a different server with this name: %s with %s, not %s with %s; rename one of them",
 				strings.Join(other.Files, ", "), other.Server.Name, count(len(other.names), "tool"), c.Server.Name, count(len(c.names), "tool"))
 		}
 	}
 }
 
-// print prints the diagnosis.
 func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
 	if flags.PrintsJSON(env.Out) {
 		if err := terminal.PrintJSON(env.Out, d); err != nil {
@@ -211,7 +211,7 @@ func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
 	if d.OK {
 		return nil
 	}
-	return &terminal.ReportedError{Err: errors.New("something is wrong with the servers")}
+	return &terminal.ReportedError{Err: errors.New("errors in configuration files or servers")}
 }
 
 // String returns the diagnosis as text.
@@ -250,13 +250,13 @@ func (c *checkup) String() string {
 	return b.String()
 }
 
-// eras describes the revisions that the server speaks.
+// eras returns the revisions that the server speaks, as text.
 func (c *checkup) eras() string {
 	switch {
 	case c.Handshake == "":
-		return string(c.Stateless) + " (and no older revision)"
+		return string(c.Stateless) + " (no older revision)"
 	case c.Stateless == "":
-		return string(c.Handshake) + " (not " + string(mcp.Latest) + " yet)"
+		return string(c.Handshake) + " (not " + string(mcp.Latest) + ")"
 	}
 	return string(c.Stateless) + " and " + string(c.Handshake)
 }
@@ -270,18 +270,18 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// A checkup is the result of checking one server, as one or several files describe it.
+// A checkup is the result of checking one definition of a server, which several files can share.
 type checkup struct {
 	Name      string              `json:"name"`
 	Files     []string            `json:"files,omitempty"`
 	Kind      mcpconfig.Kind      `json:"kind,omitempty"`
-	State     string              `json:"state"` // ok, wrong, disabled, or unchecked if its client would ask the user for input
+	State     string              `json:"state"` // ok, wrong, disabled, or unchecked if it needs input from the user
 	Server    *mcp.Implementation `json:"server,omitempty"`
-	Stateless mcp.Revision        `json:"stateless,omitempty"` // the revision without sessions that it speaks, if it does
-	Handshake mcp.Revision        `json:"handshake,omitempty"` // the one with a handshake, if it does
+	Stateless mcp.Revision        `json:"stateless,omitempty"` // the stateless revision that it speaks, if any
+	Handshake mcp.Revision        `json:"handshake,omitempty"` // the newest handshake revision that it speaks, if any
 	Seconds   float64             `json:"seconds"`             // until it was ready
 	Tools     int                 `json:"tools"`
-	Resources int                 `json:"resources"` // with resource templates
+	Resources int                 `json:"resources"` // including resource templates
 	Prompts   int                 `json:"prompts"`
 	Wrong     []string            `json:"wrong,omitempty"`
 	Notes     []string            `json:"notes,omitempty"`
@@ -300,11 +300,10 @@ func (c *checkup) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// otherEra limits how long a server may take to answer in its other era.
-const otherEra = 10 * time.Second
+// otherEraTimeout is the timeout for connecting in the second protocol era.
+const otherEraTimeout = 10 * time.Second
 
-// examine checks the server.
-func (c *checkup) examine(ctx context.Context, t *target) {
+func (c *checkup) check(ctx context.Context, t *target) {
 	c.State = "ok"
 	if c.server.Disabled {
 		c.State = "disabled"
@@ -315,7 +314,7 @@ func (c *checkup) examine(ctx context.Context, t *target) {
 			c.State = "wrong"
 		}
 	}()
-	if onlyUnasked(c.server.Err) {
+	if needsOnlyInput(c.server.Err) {
 		c.State = "unchecked"
 		c.note("not started, because its client asks the user for input: %v", c.server.Err)
 		return
@@ -324,38 +323,38 @@ func (c *checkup) examine(ctx context.Context, t *target) {
 		c.wrong("%v", c.server.Err)
 		return
 	}
-	heard := &complaints{}
+	heard := &warnings{}
 	begin := time.Now()
 	client, err := t.dial(ctx, c.server, client.Options{Revision: mcp.Revision(t.revision), Logger: slog.New(heard)})
 	c.Seconds = time.Since(begin).Seconds()
 	if err != nil {
-		c.wrong("%s", c.advice(err))
+		c.wrong("%s", c.withRemedy(err))
 		return
 	}
 	server := client.Server()
 	c.Server = &server
-	c.spoken(client.Revision())
-	c.look(ctx, client)
+	c.addRevision(client.Revision())
+	c.checkLists(ctx, client)
 	supported := client.Supported()
 	client.Close()
 	if t.revision == "" {
-		c.tryOther(ctx, t, supported, heard)
+		c.tryOtherEra(ctx, t, supported, heard)
 	}
 	for _, text := range heard.all() {
 		c.wrong("%s", text)
 	}
 }
 
-// onlyUnasked reports whether missing input of the user is the only error.
-func onlyUnasked(err error) bool {
+// needsOnlyInput reports whether missing input from the user is the only error.
+func needsOnlyInput(err error) bool {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !errors.Is(err, mcpconfig.ErrCannotAsk) })
 	}
 	return errors.Is(err, mcpconfig.ErrCannotAsk)
 }
 
-// spoken records a revision that the server speaks.
-func (c *checkup) spoken(r mcp.Revision) {
+// addRevision records a revision that the server speaks.
+func (c *checkup) addRevision(r mcp.Revision) {
 	if r > mcp.LatestHandshake {
 		c.Stateless = r
 	} else {
@@ -363,61 +362,61 @@ func (c *checkup) spoken(r mcp.Revision) {
 	}
 }
 
-// tryOther finds out whether the server also speaks the other era, which is optional.
-func (c *checkup) tryOther(ctx context.Context, t *target, supported []mcp.Revision, heard *complaints) {
-	wish := mcp.Latest
+// tryOtherEra checks whether the server also speaks the other era. Failing to is not an error.
+func (c *checkup) tryOtherEra(ctx context.Context, t *target, supported []mcp.Revision, heard *warnings) {
+	revision := mcp.Latest
 	if c.Stateless != "" {
-		wish = mcp.LatestHandshake
-		for _, r := range mcp.HandshakeRevisions() {
+		revision = mcp.LatestHandshake
+		for _, r := range mcp.HandshakeRevisions() { // oldest first
 			if slices.Contains(supported, r) {
-				wish = r // the newest, in the end
+				revision = r
 			}
 		}
 	}
-	client, err := t.dial(ctx, c.server, client.Options{Revision: wish, ConnectTimeout: otherEra, Logger: slog.New(heard)})
+	client, err := t.dial(ctx, c.server, client.Options{Revision: revision, ConnectTimeout: otherEraTimeout, Logger: slog.New(heard)})
 	if err != nil {
 		return
 	}
-	c.spoken(client.Revision())
+	c.addRevision(client.Revision())
 	client.Close()
 }
 
-// look lists and checks tools, resources and prompts.
-func (c *checkup) look(ctx context.Context, client *client.Client) {
+// checkLists lists and checks tools, resources and prompts.
+func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 	tools, err := client.Tools(ctx)
 	if err != nil {
-		c.wrong("listing its tools: %v", err)
+		c.wrong("list tools: %v", err)
 	}
 	resources, err := client.Resources(ctx)
 	if err != nil {
-		c.wrong("listing its resources: %v", err)
+		c.wrong("list resources: %v", err)
 	}
 	templates, err := client.ResourceTemplates(ctx)
 	if err != nil {
-		c.wrong("listing its resource templates: %v", err)
+		c.wrong("list resource templates: %v", err)
 	}
 	prompts, err := client.Prompts(ctx)
 	if err != nil {
-		c.wrong("listing its prompts: %v", err)
+		c.wrong("list prompts: %v", err)
 	}
 	c.Tools, c.Resources, c.Prompts = len(tools), len(resources)+len(templates), len(prompts)
-	good := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	validName := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	for _, t := range tools {
 		switch {
 		case slices.Contains(c.names, t.Name):
-			c.wrong("two of its tools are called %q; clients can call one of them at most", strictjson.Clip(t.Name, maxShown))
-		case !good.MatchString(t.Name):
-			c.wrong("clients refuse a tool called %q: a name is of 1 to 64 letters, digits, _ and -; give it another in the server", strictjson.Clip(t.Name, maxShown))
+			c.wrong("duplicate tool name %q; rename one of the tools in the server", strictjson.Clip(t.Name, maxShown))
+		case !validName.MatchString(t.Name):
+			c.wrong("clients reject the tool name %q; rename the tool in the server, with 1 to 64 letters, digits, _ and -", strictjson.Clip(t.Name, maxShown))
 		}
 		c.names = append(c.names, t.Name)
 		if _, err := schema.Compile(string(t.InputSchema)); err != nil {
-			c.note("the input schema of %s cannot be read here, so that what it is given is checked by the server alone: %v", strictjson.Clip(t.Name, maxShown), err)
+			c.note("petrock cannot check arguments of the tool %s, only the server can: input schema: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 		if t.OutputSchema == nil {
 			continue
 		}
 		if _, err := schema.Compile(string(t.OutputSchema)); err != nil {
-			c.note("the output schema of %s cannot be read here: %v", strictjson.Clip(t.Name, maxShown), err)
+			c.note("petrock cannot check results of the tool %s: output schema: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 	}
 	for _, name := range slices.Concat(c.server.DisabledTools, c.server.EnabledTools) {
@@ -427,73 +426,73 @@ func (c *checkup) look(ctx context.Context, client *client.Client) {
 	}
 }
 
-// advice returns the text of an error with the remedy.
-func (c *checkup) advice(err error) string {
+// withRemedy returns the text of an error with the remedy.
+func (c *checkup) withRemedy(err error) string {
 	text := err.Error()
 	var refused *clienthttp.HTTPError
 	switch {
 	case errors.As(err, &refused):
-		text += "\n" + c.httpAdvice(refused)
+		text += "\n" + c.httpRemedy(refused)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		text += "\nNothing listens there. Start the server first, or correct url."
-	case c.Kind == mcpconfig.Stdio && !strings.Contains(text, "starting ") && !strings.Contains(text, "Its standard error"):
-		text += "\nStart it by hand, and see what it says: " + shown(c.server)
+		text += "\nThe server is not running at this URL. Start it, or correct the url."
+	case c.Kind == mcpconfig.Stdio && !strings.HasPrefix(text, "start ") && !strings.Contains(text, "Its standard error"):
+		text += "\nTo see its output, run it in a shell: " + describe(c.server)
 	}
 	return strings.TrimSpace(text)
 }
 
-func (c *checkup) httpAdvice(e *clienthttp.HTTPError) string {
+func (c *checkup) httpRemedy(e *clienthttp.HTTPError) string {
 	where := "in its configuration"
 	if len(c.Files) > 0 {
 		where = "in " + c.Files[0]
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized && c.server.Header.Get("Authorization") == "":
-		return `It wants to know who calls. Add "headers": {"Authorization": "Bearer ${TOKEN}"} to the server ` + where + `, or the header that it documents, and set the variable.`
+		return `The server requires authentication. Add "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that it documents, to the server ` + where + `, and set the variable.`
 	case e.Status == http.StatusUnauthorized:
-		return "It does not accept what the header Authorization has " + where + ". Look whether the key or token is right, and still good."
+		return "The server rejects the Authorization header " + where + ". Check that the key or token is correct and has not expired."
 	case e.Status == http.StatusForbidden:
-		return "It was reached, and does not let this client in: look at what the key or token may do, and at which hosts and origins the server allows."
+		return "The server denies access. Check the permissions of the key or token, and the hosts and origins that the server allows."
 	case e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed:
-		return "There is no MCP at this path. Look at the url " + where + "; many servers have it at /mcp."
+		return "There is no MCP server at this path. Check the url " + where + "; many servers use /mcp."
 	}
-	return "Look at the url " + where + ", and at what the server logs."
+	return "Check the url " + where + ", and the log of the server."
 }
 
-// complaints is a log handler that collects each warning once.
-type complaints struct {
+// warnings is a log handler that collects each warning once.
+type warnings struct {
 	mu    sync.Mutex
 	texts []string
 }
 
 // Enabled implements [slog.Handler].
-func (c *complaints) Enabled(_ context.Context, level slog.Level) bool {
+func (w *warnings) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn
 }
 
 // WithAttrs implements [slog.Handler].
-func (c *complaints) WithAttrs([]slog.Attr) slog.Handler { return c }
+func (w *warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 
 // WithGroup implements [slog.Handler].
-func (c *complaints) WithGroup(string) slog.Handler { return c }
+func (w *warnings) WithGroup(string) slog.Handler { return w }
 
 // Handle implements [slog.Handler].
-func (c *complaints) Handle(_ context.Context, r slog.Record) error {
+func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool {
 		text += fmt.Sprintf("; %s: %s", a.Key, strictjson.Clip(a.Value.String(), maxShown))
 		return true
 	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !slices.Contains(c.texts, text) {
-		c.texts = append(c.texts, text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.texts, text) {
+		w.texts = append(w.texts, text)
 	}
 	return nil
 }
 
-func (c *complaints) all() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.texts)
+func (w *warnings) all() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.texts)
 }

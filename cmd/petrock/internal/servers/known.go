@@ -14,18 +14,19 @@ import (
 )
 
 const (
-	maxKnown        = 1 << 20 // bytes that are kept of a server's lists
-	maxKnownServers = 200     // the oldest are forgotten
+	maxListsFile = 1 << 20 // bytes, for each server
+	maxListsKept = 200     // servers; the oldest files are removed
 )
 
-// urlDefinition is the definition of a server that only its URL describes.
+// urlDefinition returns the definition of a server that is given as a URL on the command line.
 func urlDefinition(url string) string {
 	sum := sha256.Sum256([]byte("url\x00" + url))
 	return hex.EncodeToString(sum[:])
 }
 
-// knownFile is the file with what is known of a server. It is empty if there is no place for it.
-func knownFile(definition string) string {
+// listsFile returns the file with the saved lists of a server. It returns "" if the user's cache folder
+// is unknown.
+func listsFile(definition string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil || definition == "" {
 		return ""
@@ -33,41 +34,42 @@ func knownFile(definition string) string {
 	return filepath.Join(dir, "petrock", "servers", definition+".json")
 }
 
-// recall returns what commands have learned of a server. It is empty if the file cannot be read, is
+// loadLists returns the lists that saveList saved. They are empty if the file cannot be read, is
 // damaged, or could have been written by another user.
-func recall(definition string) mcpcli.Lists {
+func loadLists(definition string) mcpcli.Lists {
 	lists := mcpcli.Lists{}
-	text, err := userfile.Read(knownFile(definition), maxKnown)
+	text, err := userfile.Read(listsFile(definition), maxListsFile)
 	if err != nil || json.Unmarshal(text, &lists) != nil || lists == nil {
 		return mcpcli.Lists{}
 	}
 	return lists
 }
 
-// learn keeps a list of a server for completion. Errors are ignored: completion then suggests less.
-func learn(definition, method string, entries []json.RawMessage) {
-	file := knownFile(definition)
+// saveList saves a list of a server for shell completion. It ignores errors: completion then suggests
+// less.
+func saveList(definition, method string, entries []json.RawMessage) {
+	file := listsFile(definition)
 	if file == "" || !slices.Contains([]string{"tools/list", "resources/list", "prompts/list"}, method) {
 		return
 	}
-	lists := recall(definition)
+	lists := loadLists(definition)
 	before, _ := json.Marshal(lists)
 	lists[method] = entries
 	text, err := json.Marshal(lists)
-	if err == nil && len(text) > maxKnown {
+	if err == nil && len(text) > maxListsFile {
 		delete(lists, method)
 		text, err = json.Marshal(lists)
 	}
 	if err != nil || bytes.Equal(text, before) || userfile.Write(file, text) != nil {
 		return
 	}
-	forget(filepath.Dir(file))
+	removeOldest(filepath.Dir(file))
 }
 
-// forget removes the oldest files of a folder that has too many.
-func forget(dir string) {
+// removeOldest removes the oldest files of a folder with more than maxListsKept.
+func removeOldest(dir string) {
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) <= maxKnownServers {
+	if err != nil || len(entries) <= maxListsKept {
 		return
 	}
 	var files []os.FileInfo
@@ -77,7 +79,7 @@ func forget(dir string) {
 		}
 	}
 	slices.SortFunc(files, func(a, b os.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
-	for i := maxKnownServers; i < len(files); i++ {
-		_ = os.Remove(filepath.Join(dir, files[i].Name()))
+	for _, file := range files[min(maxListsKept, len(files)):] {
+		_ = os.Remove(filepath.Join(dir, file.Name()))
 	}
 }

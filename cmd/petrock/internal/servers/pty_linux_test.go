@@ -18,7 +18,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// openTerminal returns both ends of a terminal. The test is skipped if there are none here.
+// openTerminal returns both ends of a terminal. It skips the test if the system has none.
 func openTerminal(t *testing.T) (user, program *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -72,7 +72,7 @@ func doOnTerminal(t *testing.T, dir, answers string, args ...string) (status int
 	return terminal.ExitCode(err), strings.ReplaceAll(seen.String(), "\r\n", "\n")
 }
 
-// On a terminal, petrock shows what it would start, and asks once for each content.
+// On a terminal, petrock shows what it would start, and asks once for each definition.
 func TestConsent(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("A_SECRET", "s3cret")
@@ -82,10 +82,10 @@ func TestConsent(t *testing.T) {
 		write(t, dir, ".mcp.json", `{"mcpServers": {"evil`+"\u202e"+`": {"command": "sh", "args": ["-c", "touch ran`+more+`"], "env": {"LD_X": "a.so\n", "KEY": "${A_SECRET}x"}}}}`)
 	}
 	define("")
-	question := filepath.Join(dir, ".mcp.json") + ` names a server, evil\u202e, that you have not allowed yet:
+	question := filepath.Join(dir, ".mcp.json") + ` defines the server evil\u202e, which you have not allowed yet:
   sh -c "touch ran"
-  in the folder ` + dir + `
-  with the environment variables
+  working directory: ` + dir + `
+  environment variables:
     CLAUDE_PROJECT_DIR: ` + dir + `
     KEY: ${A_SECRET}x
     LD_X: "a.so\n"
@@ -109,12 +109,12 @@ Start it, now and in the future? Answer yes or no [no]: `
 		_, err := os.Stat(ran)
 		os.Remove(ran)
 		if status == 0 || strings.Contains(text, question) != step.asks || (err == nil) != step.runs || strings.Contains(text, "s3cret") || !step.runs && !strings.Contains(text, "did not allow it") {
-			t.Errorf("step %d, %s: it ends with %d, it runs: %t, and it says\n%s", i+1, step.args, status, err == nil, text)
+			t.Errorf("step %d, %s: exit code %d, it runs: %t, and it prints\n%s", i+1, step.args, status, err == nil, text)
 		}
 	}
 	define(" more")
-	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, `sh -c "touch ran more"`) || !strings.Contains(text, "that has changed since you allowed it:\n") {
-		t.Errorf("after a change it says\n%s", text)
+	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, `sh -c "touch ran more"`) || !strings.Contains(text, "which has changed since you allowed it:\n") {
+		t.Errorf("after a change it prints\n%s", text)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("after a change it runs unasked")
@@ -125,7 +125,7 @@ Start it, now and in the future? Answer yes or no [no]: `
 		t.Fatal(err)
 	}
 	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, question) {
-		t.Errorf("with answers that others can write it says\n%s", text)
+		t.Errorf("with answers that others can write it prints\n%s", text)
 	}
 }
 
@@ -136,18 +136,18 @@ func TestConsentToSend(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct{ file, text, want string }{
 		{".mcp.json", `{"mcpServers": {"p": {"type": "http", "url": "http://127.0.0.1:1/${A_SECRET}", "headers": {"X": "a ${B:-b}", "Y": "` + strings.Repeat("y", 500) + `${C:-}"}}}}`,
-			"  http://127.0.0.1:1/${A_SECRET}\n  with the headers\n    X: \"a ${B:-b}\"\n    Y: " + strings.Repeat("y", 400) + "… (506 bytes)\nSend it the values of the variables A_SECRET, B, C, now"},
+			"  http://127.0.0.1:1/${A_SECRET}\n  headers:\n    X: \"a ${B:-b}\"\n    Y: " + strings.Repeat("y", 400) + "… (506 bytes)\nSend it the values of the variables A_SECRET, B, C, now"},
 		{"crush.json", `{"mcp": {"p": {"type": "http", "url": "http://127.0.0.1:1/", "headers": {"X": "$A_SECRET ${B:-${C-d}}"}}}}`, "variables A_SECRET, B, C, now"},
 		{".cursor/mcp.json", `{"mcpServers": {"p": {"url": "http://127.0.0.1:1/${env:A_SECRET}/${userHome}"}}}`, "variables env:A_SECRET, userHome, now"},
 	} {
 		file := write(t, dir, test.file, test.text)
 		if _, text := doOnTerminal(t, dir, "no\n", "tools", "--config", file); !strings.Contains(text, test.want) || strings.Contains(text, "s3cret") {
-			t.Errorf("for %s it says\n%s", test.file, text)
+			t.Errorf("for %s it prints\n%s", test.file, text)
 		}
 	}
 }
 
-// Nothing that a server says changes the state of the terminal, in text or in JSON.
+// The output of a server cannot change the state of the terminal, in text or in JSON.
 func TestTerminalIsSafe(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "hostile", "hostile")+`}}`)

@@ -1,5 +1,6 @@
-// Package servers makes the commands that call any MCP server: tools, call, resources, read, prompts, prompt and doctor. A server is a
-// name from a configuration file (see package mcpconfig), a URL, or a command after --.
+// Package servers has the commands that call any MCP server: tools, call, resources, read, prompts,
+// prompt and doctor. A server is a name from a configuration file (see package mcpconfig), a URL, or a
+// command after --.
 package servers
 
 import (
@@ -28,12 +29,13 @@ import (
 )
 
 // about explains SERVER in help texts.
-const about = `SERVER is a name from a configuration file (.mcp.json, .crush.json, crush.json, .cursor/mcp.json, .codex/config.toml or
-.vscode/mcp.json, in this folder or one above it, up to the project's folder or the home folder) or a URL. A command after -- is started as the
-server. Without either, it is the server of the project, or the only one in the configuration files.
+const about = `SERVER is a URL, or a name from a configuration file: .mcp.json, .crush.json, crush.json, .cursor/mcp.json,
+.codex/config.toml or .vscode/mcp.json in this folder or one above it, up to the project's folder or the home folder.
+To start a server by its command, write the command after --. The default is the server of the project, or the only
+server in the configuration files.
 
-Before petrock starts a program that a project's file names, it shows it and asks, once for each content. Without a
-terminal it starts only a SERVER that is named, unless --yes is given. petrock help trust has the details.`
+Petrock asks before it starts a program that a project's configuration file defines, once for each definition. Without
+a terminal, it starts the program only if you give SERVER or --yes. For details, run petrock help trust.`
 
 // Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which
 // call any MCP server.
@@ -51,7 +53,7 @@ func Commands(env mcpcli.Env) []*cobra.Command {
 	return append(mcpcli.Commands(env), newDoctor(env))
 }
 
-// A target finds the server that a command line names: by its name, its URL or its command.
+// A target finds the server of a command line, by name, URL or command.
 type target struct {
 	env    mcpcli.Env
 	common *mcpcli.Flags
@@ -67,10 +69,10 @@ func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.cmd, t.common = cmd, common
 	flags := cmd.Flags()
 	flags.StringArrayVar(&t.headers, "header", nil, "`'Name: value'` to send to a URL with each request; may be repeated")
-	flags.StringVar(&t.config, "config", "", "the configuration `file` that names servers (default those of the folder or one above it)")
-	flags.StringVar(&t.dir, "dir", "", "the folder for configuration files and for a command (default the working directory)")
-	flags.StringVar(&t.revision, "revision", "", "the protocol revision to speak (default the newest that both know)")
-	flags.BoolVar(&t.yes, "yes", false, "start programs that a project's file names without asking")
+	flags.StringVar(&t.config, "config", "", "read this configuration `file` (default those of --dir or a folder above it)")
+	flags.StringVar(&t.dir, "dir", ".", "`folder` to look for configuration files in, and to run a command in")
+	flags.StringVar(&t.revision, "revision", "", "protocol `revision` (default the newest that both sides support)")
+	flags.BoolVar(&t.yes, "yes", false, "start programs that a project's configuration file defines without asking")
 	cmd.MarkFlagDirname("dir")
 	cmd.RegisterFlagCompletionFunc("revision", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return revisions(), cobra.ShellCompDirectiveNoFileComp
@@ -92,7 +94,7 @@ func revisions() []string {
 // check returns a usage error for wrong flags.
 func (t *target) check() error {
 	if t.revision != "" && !slices.Contains(revisions(), t.revision) {
-		return terminal.Usagef("--revision %s is not supported; supported are %s", t.revision, strings.Join(revisions(), ", "))
+		return terminal.Usagef("--revision %s: unsupported revision; use one of %s", t.revision, strings.Join(revisions(), ", "))
 	}
 	_, err := t.header()
 	return err
@@ -112,7 +114,7 @@ func (t *target) header() (http.Header, error) {
 	return header, nil
 }
 
-// folder returns the folder for configuration files and commands.
+// folder returns --dir as an absolute path.
 func (t *target) folder() string {
 	if filepath.IsAbs(t.dir) {
 		return t.dir
@@ -121,15 +123,15 @@ func (t *target) folder() string {
 }
 
 // configuration reads the configuration files. The error is [mcpconfig.ErrNone] if there are none.
-// It asks the user for input, and says which files are ignored, unless it is only looking.
-func (t *target) configuration(onlyLooking bool) (*mcpconfig.Config, error) {
+// Unless quiet, it prints notices about ignored files, and the user is asked for inputs.
+func (t *target) configuration(quiet bool) (*mcpconfig.Config, error) {
 	var with mcpconfig.Options
-	if !onlyLooking {
+	if !quiet {
 		with.Input = t.input()
 	}
 	if t.config == "" {
 		config, err := mcpconfig.Find(t.folder(), with)
-		if err == nil && !onlyLooking {
+		if err == nil && !quiet {
 			for _, p := range config.Ignored {
 				fmt.Fprintf(t.env.Err, "petrock: %s\n", terminal.Plain(p.Error()))
 			}
@@ -147,8 +149,8 @@ func (t *target) configuration(onlyLooking bool) (*mcpconfig.Config, error) {
 	return config, nil
 }
 
-// input asks for the inputs of .vscode/mcp.json. It is nil without a terminal. It does not ask for passwords, because a terminal shows
-// what is typed.
+// input returns a function that asks for the inputs of .vscode/mcp.json, or nil without a terminal. The
+// function does not ask for passwords, because the terminal would show them.
 func (t *target) input() func(mcpconfig.Input) (string, error) {
 	asker := mcpcli.NewAsker(t.env, &terminal.Progress{})
 	if asker == nil {
@@ -156,7 +158,7 @@ func (t *target) input() func(mcpconfig.Input) (string, error) {
 	}
 	return func(in mcpconfig.Input) (string, error) {
 		if in.Password {
-			return "", fmt.Errorf("%w unseen; set %s in the environment", mcpconfig.ErrCannotAsk, in.Variable())
+			return "", fmt.Errorf("%w, because the terminal would show the password; set %s in the environment", mcpconfig.ErrCannotAsk, in.Variable())
 		}
 		text := cmp.Or(in.Description, in.ID)
 		for _, option := range in.Options {
@@ -202,7 +204,7 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 			}
 			return c, func() error { c.Close(); return nil }, nil
 		},
-		Known: func() mcpcli.Lists { return recall(server.Definition) },
+		Known: func() mcpcli.Lists { return loadLists(server.Definition) },
 		Refuse: func(tool string) error {
 			if allows(server, tool) {
 				return nil
@@ -212,7 +214,7 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 	}, rest, nil
 }
 
-// connect connects to the server of a command line. Its errors have a remedy.
+// connect connects to a server. It adds remedies to errors.
 func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o client.Options) (*client.Client, error) {
 	o.Revision = mcp.Revision(t.revision)
 	c, err := t.dial(ctx, server, o)
@@ -228,13 +230,14 @@ func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o client
 		err = fmt.Errorf("%w; start the server first", err)
 	}
 	if server.Kind == mcpconfig.Stdio && server.Err == nil {
-		err = fmt.Errorf("the server %s: %w", terminal.Plain(server.Name), err)
+		err = fmt.Errorf("server %s: %w", terminal.Plain(server.Name), err)
 	}
 	return nil, &terminal.UnreachableError{Err: err}
 }
 
-// dial starts the server's program, or calls its URL. The headers of the configuration take precedence over --header. Without o.ConnectTimeout,
-// the time limit is --timeout, or that of the configuration if --timeout is not given.
+// dial starts the server's program, or calls its URL. Headers of the configuration take precedence over
+// --header. The default of o.ConnectTimeout is --timeout, or the timeout of the configuration if
+// --timeout is not given.
 func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options) (*client.Client, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -245,7 +248,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 	}
 	maps.Copy(header, s.Header)
 	o.Info, o.Timeout, o.MaxNotifications = t.env.Info, cmp.Or(o.Timeout, t.common.Timeout), maxNotifications
-	o.Listed = func(method string, entries []json.RawMessage) { learn(s.Definition, method, entries) }
+	o.Listed = func(method string, entries []json.RawMessage) { saveList(s.Definition, method, entries) }
 	if o.ConnectTimeout == 0 {
 		o.ConnectTimeout = t.common.Timeout
 		if s.Timeout > 0 && !t.cmd.Flags().Changed("timeout") {
@@ -257,10 +260,10 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 	if s.Kind == mcpconfig.Stdio {
 		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
 	}
-	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, Shown: shown(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
+	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, Shown: describe(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
 }
 
-// allows reports whether the configuration of a server allows a tool.
+// allows reports whether a server's configuration enables a tool.
 func allows(s *mcpconfig.Server, tool string) bool {
 	if slices.Contains(s.DisabledTools, tool) {
 		return false
@@ -268,13 +271,13 @@ func allows(s *mcpconfig.Server, tool string) bool {
 	return len(s.EnabledTools) == 0 || slices.Contains(s.EnabledTools, tool)
 }
 
-// Limits on what a server can send during one command.
+// Limits on the output of a server during one command.
 const (
 	maxNotifications = 100_000
 	maxStderr        = 10 << 20 // bytes that --verbose shows
 )
 
-// stderr returns where a server's standard error goes; nil discards it.
+// stderr returns the destination of a server's standard error; nil discards it.
 func (t *target) stderr() io.Writer {
 	if t.common.Verbose {
 		return terminal.NewPlainWriter(t.env.Err, maxStderr)
@@ -287,10 +290,10 @@ func isURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }
 
-// isArgument reports whether a word is an argument, and not a name.
+// isArgument reports whether a word is an argument of a tool or prompt.
 func isArgument(word string) bool { return word == "-" || strings.Contains(word, "=") }
 
-// namesServer reports whether the first word can only be a server.
+// namesServer reports whether the first word is a server.
 func namesServer(shape mcpcli.Shape, words []string) bool {
 	switch {
 	case shape == mcpcli.NoWords:
@@ -303,13 +306,12 @@ func namesServer(shape mcpcli.Shape, words []string) bool {
 	return (isURL(words[0]) || !isArgument(words[0])) && !isArgument(words[1])
 }
 
-// find returns the server that a command line means, and the remaining words. See configuration for
-// onlyLooking.
-func (t *target) find(words []string, dash int, shape mcpcli.Shape, onlyLooking bool) (*mcpconfig.Server, []string, error) {
+// find returns the server of a command line, and the remaining words. See configuration for quiet.
+func (t *target) find(words []string, dash int, shape mcpcli.Shape, quiet bool) (*mcpconfig.Server, []string, error) {
 	if dash >= 0 {
 		command := words[dash:]
 		if len(command) == 0 {
-			return nil, nil, terminal.Usagef("after -- comes the command that starts a server, such as: -- npx -y some-server")
+			return nil, nil, terminal.Usagef("missing command after --, such as -- npx -y some-server")
 		}
 		if len(t.headers) > 0 {
 			return nil, nil, terminal.Usagef("--header is for URLs; a command takes arguments and environment variables")
@@ -317,16 +319,16 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, onlyLooking 
 		return t.program(command), words[:dash], nil
 	}
 	if !namesServer(shape, words) {
-		server, err := t.fallback(words, onlyLooking)
+		server, err := t.defaultServer(words, quiet)
 		return server, words, err
 	}
 	if isURL(words[0]) {
 		return &mcpconfig.Server{Name: words[0], Kind: mcpconfig.HTTP, URL: words[0], Definition: urlDefinition(words[0])}, words[1:], nil
 	}
-	config, err := t.configuration(onlyLooking)
+	config, err := t.configuration(quiet)
 	if err != nil {
 		if errors.Is(err, mcpconfig.ErrNone) {
-			err = terminal.Usagef("unknown server %q: there is %w; a server is also a URL, or a command after --", words[0], err)
+			err = terminal.Usagef("unknown server %q: %w; give a URL, or a command after --", words[0], err)
 		}
 		return nil, nil, err
 	}
@@ -335,9 +337,9 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, onlyLooking 
 		return nil, nil, terminal.Usagef("%w; if it is a URL, write http://%s", err, words[0])
 	}
 	if errors.Is(err, mcpconfig.ErrUnknown) {
-		return nil, nil, terminal.Usagef("%w; a server is also a URL, or a command after --", err)
+		return nil, nil, terminal.Usagef("%w; for another server, give a URL, or a command after --", err)
 	}
-	return server, words[1:], nil // with its error, which connecting returns
+	return server, words[1:], nil // dial returns server.Err
 }
 
 // program returns the server that a command starts.
@@ -345,12 +347,12 @@ func (t *target) program(command []string) *mcpconfig.Server {
 	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Unexpanded: command, Command: command[0], Args: command[1:], Dir: t.folder()}
 }
 
-// fallback returns the server of a command line that names none. The words name a tool, a resource
-// or a prompt.
-func (t *target) fallback(words []string, onlyLooking bool) (*mcpconfig.Server, error) {
-	config, err := t.configuration(onlyLooking)
+// defaultServer returns the server of a command line without SERVER: the server of the project, or the
+// only one. The words are a tool, resource or prompt, and its arguments.
+func (t *target) defaultServer(words []string, quiet bool) (*mcpconfig.Server, error) {
+	config, err := t.configuration(quiet)
 	if errors.Is(err, mcpconfig.ErrNone) {
-		return nil, terminal.Usagef("no server is named, and there is %w; name a URL, or a command after --", err)
+		return nil, terminal.Usagef("no SERVER given: %w; give a URL, or a command after --", err)
 	}
 	if err != nil {
 		return nil, err
@@ -364,13 +366,13 @@ func (t *target) fallback(words []string, onlyLooking bool) (*mcpconfig.Server, 
 		best = found.Name
 	}
 	if best == "" && len(words) > 0 && slices.Contains(names, words[0]) {
-		wanted := map[string]string{"call": "tool", "read": "resource", "prompt": "prompt"}[t.cmd.Name()]
-		return nil, terminal.Usagef("%s is a server; name a %s too", words[0], wanted)
+		missing := map[string]string{"call": "tool", "read": "resource", "prompt": "prompt"}[t.cmd.Name()]
+		return nil, terminal.Usagef("%s is a server; give a %s too", words[0], missing)
 	}
 	if best == "" {
-		err := fmt.Errorf("no server is named; %s has: %s; a server is also a URL, or a command after --", strings.Join(config.Files, ", "), strings.Join(names, ", "))
+		err := fmt.Errorf("no SERVER given; %s defines %s; give one of them, a URL, or a command after --", strings.Join(config.Files, ", "), strings.Join(names, ", "))
 		if len(names) == 0 {
-			err = fmt.Errorf("no server is named, and %s has none; a server is also a URL, or a command after --", strings.Join(config.Files, ", "))
+			err = fmt.Errorf("no SERVER given, and %s defines none; give a URL, or a command after --", strings.Join(config.Files, ", "))
 		}
 		var all []error
 		for _, p := range slices.Concat(config.Problems, config.Ignored) {

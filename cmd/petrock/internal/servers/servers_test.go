@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// runTests runs the tests with folders of their own for what petrock remembers.
+// runTests runs the tests with temporary cache and configuration folders.
 func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "servers")
 	if err != nil {
@@ -71,7 +71,8 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// newServer has tools of these names, which echo their arguments; by default echo, fail and slow, and a resource and a prompt.
+// newServer returns a server whose tools echo their arguments. By default it has the tools echo, fail
+// and slow, a resource and a prompt.
 func newServer(tools ...string) *mcp.Server {
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
 	check := func(err error) {
@@ -110,7 +111,7 @@ func newServer(tools ...string) *mcp.Server {
 // hostile has characters that a terminal must not get.
 const hostile = "h\x1b[2J\u202e\u009b31m\u200b\r\a"
 
-// newHostile says hostile wherever it can.
+// newHostile returns a server that sends hostile in every text.
 func newHostile() *mcp.Server {
 	s := mcp.NewServer(mcp.Implementation{Name: "test" + hostile, Version: hostile}, mcp.Options{})
 	for name, handler := range map[string]mcp.ToolHandler{
@@ -191,7 +192,7 @@ func write(t *testing.T, dir, name, text string) string {
 	return file
 }
 
-// entry is an entry of a configuration: this program as a server of some kind.
+// entry returns a configuration entry that starts this program as a server of some kind.
 func entry(t *testing.T, name, kind string, args ...string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -205,7 +206,7 @@ func entry(t *testing.T, name, kind string, args ...string) string {
 	return fmt.Sprintf(`%q: {"type": "stdio", "command": %q, "args": %s, "env": {%q: %q}}`, name, self, list, kindVariable, kind)
 }
 
-// Flags and words that choose a server are checked, and the exit codes tell a usage error from a server that was not reached.
+// Usage errors and unreachable servers have different exit codes.
 func TestWords(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`}}`)
@@ -219,8 +220,8 @@ func TestWords(t *testing.T) {
 		{"call echo text=hi --header nonsense", 2, "Authorization: Bearer TOKEN"},
 		{"call echo text=hi --revision 2000-01-01", 2, "2025-11-25"},
 		{"call echo text=hi --config nowhere.json", 2, "nowhere.json"},
-		{"call nobody echo text=hi", 2, "there are: good"},
-		{"call echo text=hi --", 2, "after -- comes the command"},
+		{"call nobody echo text=hi", 2, "known servers: good"},
+		{"call echo text=hi --", 2, "missing command after --"},
 		{"tools one two", 2, "two"},
 		{"tools --all x", 2, "--all"},
 		{"doctor --timeout -1s", 2, "--timeout"},
@@ -244,7 +245,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// An interrupt cancels the call and ends the server in an orderly way.
+// An interrupt cancels the call and stops the server.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`}}`)
@@ -256,7 +257,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Where no server is named it is the one that is known best; a name is one of a configuration.
+// The default is the server of the project, or the only one. Names come from the configuration files.
 func TestServers(t *testing.T) {
 	good, other := entry(t, "good", "good"), entry(t, "other", "good")
 	one := `{"mcpServers": {` + good + `}}`
@@ -274,16 +275,16 @@ func TestServers(t *testing.T) {
 		{"above the project", map[string]string{"../.mcp.json": one, "petrock.json": `{"name": "good"}`}, "call echo text=hi", 2, "ignored, because it is above"},
 		{"by name", map[string]string{".mcp.json": two}, "call other echo text=hi", 0, `{"text":"hi"}`},
 		{"by name, tools", map[string]string{".mcp.json": two}, "tools other", 0, `echo text=string`},
-		{"none is named", map[string]string{".mcp.json": two}, "call echo text=hi", 2, "good, other, unset, dies; a server is also a URL, or a command after --"},
-		{"a server without a tool", map[string]string{".mcp.json": two}, "call other", 2, "other is a server; name a tool too"},
-		{"a server without a resource", map[string]string{".mcp.json": two}, "read other", 2, "other is a server; name a resource too"},
+		{"none is named", map[string]string{".mcp.json": two}, "call echo text=hi", 2, "good, other, unset, dies; give one of them, a URL, or a command after --"},
+		{"a server without a tool", map[string]string{".mcp.json": two}, "call other", 2, "other is a server; give a tool too"},
+		{"a server without a resource", map[string]string{".mcp.json": two}, "read other", 2, "other is a server; give a resource too"},
 		{"that of the project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "other"}`}, "call echo text=hi", 0, `{"text":"hi"}`},
-		{"of another project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "else"}`}, "call echo text=hi", 2, "no server is named"},
-		{"an unknown name", map[string]string{".mcp.json": two}, "tools good2", 2, "there are: good, other, unset, dies"},
+		{"of another project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "else"}`}, "call echo text=hi", 2, "no SERVER given"},
+		{"an unknown name", map[string]string{".mcp.json": two}, "tools good2", 2, "known servers: good, other, unset, dies"},
 		{"another file", map[string]string{"x/my.json": one}, "call echo text=hi --config x/my.json", 0, `{"text":"hi"}`},
 		{"another folder", map[string]string{"x/.mcp.json": one}, "call echo text=hi --dir x", 0, `{"text":"hi"}`},
-		{"no file", nil, "tools", 2, "no file with MCP servers"},
-		{"no servers", map[string]string{".mcp.json": `{"mcpServers": {}}`}, "tools", 2, "has none"},
+		{"no file", nil, "tools", 2, "no MCP configuration file"},
+		{"no servers", map[string]string{".mcp.json": `{"mcpServers": {}}`}, "tools", 2, "defines none"},
 		{"a broken file", map[string]string{".mcp.json": `{"mcpServers": {`}, "tools", 2, ".mcp.json:1:"},
 		{"a variable that is not set", map[string]string{".mcp.json": two}, "call unset echo", 3, "NO_SUCH_VARIABLE_ANYWHERE"},
 		{"one that dies", map[string]string{".mcp.json": two}, "tools dies", 3, "exit status 3"},
@@ -293,7 +294,7 @@ func TestServers(t *testing.T) {
 		{"nothing", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools", 0, "bare has no tools.\n"},
 		{"nothing of all", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "tools --all", 0, "bare has no tools.\n"},
 		{"no resources", map[string]string{".mcp.json": `{"mcpServers": {` + entry(t, "bare", "bare") + `}}`}, "resources", 0, "bare has no resources.\n"},
-		{"all but some", map[string]string{".mcp.json": two}, "tools --all", 3, "servers that were not started, for the reasons above: unset\nservers that did not answer: dies; prog doctor says more"},
+		{"all but some", map[string]string{".mcp.json": two}, "tools --all", 3, "servers that were not started, for the reasons above: unset\nservers that did not answer: dies; run prog doctor"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "project")
@@ -303,13 +304,13 @@ func TestServers(t *testing.T) {
 			}
 			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text", "--yes")...)
 			if got.status != test.status || !strings.Contains(got.out+got.err, test.says) {
-				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
+				t.Errorf("exit code %d, want %d; it prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
 			}
 		})
 	}
 }
 
-// An address is called with what --header says.
+// Requests to a URL have the headers of --header.
 func TestAddress(t *testing.T) {
 	handler := mcphttp.NewHandler(newServer(), mcphttp.Options{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -323,10 +324,10 @@ func TestAddress(t *testing.T) {
 	defer web.Close()
 	dir := t.TempDir()
 	if got := do(t.Context(), t, dir, "call", web.URL, "echo", "text=hi", "--header", "Authorization: Bearer secret"); got.status != 0 || !strings.Contains(got.out, "hi") {
-		t.Errorf("it says %+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if got := do(t.Context(), t, dir, "tools", web.URL); got.status != 3 || !strings.Contains(got.err, "401") {
-		t.Errorf("it says %+v", got)
+		t.Errorf("got %+v", got)
 	}
 	write(t, dir, ".mcp.json", `{"mcpServers": {
 		"in": {"type": "http", "url": "`+web.URL+`", "headers": {"Authorization": "Bearer secret"}},
@@ -336,18 +337,18 @@ func TestAddress(t *testing.T) {
 	}}`)
 	got := do(t.Context(), t, dir, "doctor", "--text")
 	for _, want := range []string{
-		"in: ok (.mcp.json)\n  test 1 speaks 2026-07-28 and 2025-11-25", `Add "headers": {"Authorization"`, "It does not accept what the header Authorization has in .mcp.json", "Nothing listens there",
+		"in: ok (.mcp.json)\n  test 1 speaks 2026-07-28 and 2025-11-25", `Add "headers": {"Authorization"`, "The server rejects the Authorization header in .mcp.json", "is not running at this URL",
 	} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("it lacks %q:\n%s", want, got.out)
 		}
 	}
 	if got.status != 1 {
-		t.Errorf("it ends with %d", got.status)
+		t.Errorf("exit code %d", got.status)
 	}
 }
 
-// The doctor says what is wrong with each server and each file, and that the rest is well.
+// doctor prints the errors of each server and each file.
 func TestDoctor(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+strings.Join([]string{
@@ -369,10 +370,10 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(got.out), &found); err != nil || got.status != 1 || found.OK {
-		t.Fatalf("it ends with %d, %v, and prints\n%s%s", got.status, err, got.out, got.err)
+		t.Fatalf("exit code %d, %v; it prints\n%s%s", got.status, err, got.out, got.err)
 	}
 	if len(found.Problems) != 1 || !strings.Contains(found.Problems[0], filepath.Join(".cursor", "mcp.json")) || len(found.Files) != 3 {
-		t.Errorf("of files it says %v, %v", found.Files, found.Problems)
+		t.Errorf("files %v, problems %v", found.Files, found.Problems)
 	}
 	want := map[string]string{
 		"good": "", "off": "", "loud": "Listening on port", "garbage": "Listening on port", "dies": "no database", "absent": "install it", "unset": "NO_SUCH_VARIABLE_ANYWHERE",
@@ -381,7 +382,7 @@ func TestDoctor(t *testing.T) {
 		says, ok := want[s.Name]
 		delete(want, s.Name)
 		if text := strings.Join(s.Wrong, "\n"); !ok || !strings.Contains(text, says) || (says == "") != (text == "") {
-			t.Errorf("of %s it says %q, want %q", s.Name, text, says)
+			t.Errorf("%s: got %q, want %q", s.Name, text, says)
 		}
 		if s.Name == "good" && (s.State != "ok" || s.Stateless != "2026-07-28" || s.Handshake != "2025-11-25" || s.Tools != 3 || s.Resources != 1 || s.Prompts != 1 || len(s.Files) != 2) {
 			t.Errorf("good is %+v", s)
@@ -397,7 +398,7 @@ func TestDoctor(t *testing.T) {
 	web := httptest.NewServer(mcphttp.NewHandler(newServer(), mcphttp.Options{}))
 	defer web.Close()
 	for args, says := range map[string]string{
-		"good": "good: ok", "dies": "dies: wrong", "nobody": "there are: good", web.URL: web.URL + ": ok", "-- no-such-program-anywhere": "no-such-program-anywhere: wrong", "--": "after -- comes", "--header A:b -- x": "--header is for URLs",
+		"good": "good: ok", "dies": "dies: wrong", "nobody": "known servers: good", web.URL: web.URL + ": ok", "-- no-such-program-anywhere": "no-such-program-anywhere: wrong", "--": "missing command after --", "--header A:b -- x": "--header is for URLs",
 	} {
 		got := do(t.Context(), t, dir, append([]string{"doctor", "--text"}, strings.Fields(args)...)...)
 		others := strings.Count(got.out, ": ok") + strings.Count(got.out, ": wrong")
@@ -405,12 +406,12 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("doctor %s says %+v", args, got)
 		}
 	}
-	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 1 || !strings.Contains(got.err, "no file with MCP servers") {
-		t.Errorf("with nothing to check it says %+v", got)
+	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 1 || !strings.Contains(got.err, "no MCP configuration file") {
+		t.Errorf("without files: got %+v", got)
 	}
 }
 
-// What commands have learned is completed, and nothing is said of what goes wrong.
+// Completion suggests the names that earlier commands listed, and prints no errors.
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`, `+entry(t, "dies", "dies")+`}}`)
@@ -449,7 +450,7 @@ func TestCompletion(t *testing.T) {
 				}
 			}
 			if text := strings.Join(words, " "); text != want {
-				t.Errorf("it suggests %q, want %q; it says %s", text, want, got.err)
+				t.Errorf("it suggests %q, want %q; stderr: %s", text, want, got.err)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 )
 
-// newProject returns a folder in a project whose .mcp.json names a program. ran reports whether the
+// newProject returns a folder in a project whose .mcp.json defines a program. ran reports whether the
 // program was started since the last call.
 func newProject(t *testing.T) (dir string, ran func() bool) {
 	t.Helper()
@@ -25,7 +25,7 @@ func newProject(t *testing.T) (dir string, ran func() bool) {
 	return filepath.Join(root, "below"), func() bool { return os.Remove(filepath.Join(root, "ran")) == nil }
 }
 
-// Completion starts nothing, calls no URL and asks nothing.
+// Completion starts no program, calls no URL and asks no questions.
 func TestCompletionIsQuiet(t *testing.T) {
 	called := false
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
@@ -100,11 +100,11 @@ func TestUnattended(t *testing.T) {
 	t.Setenv("HOME", filepath.Dir(dir))
 	t.Setenv("USERPROFILE", filepath.Dir(dir))
 	if got := do(t.Context(), t, dir, "tools"); !ran() {
-		t.Errorf("in the home folder it says %+v", got)
+		t.Errorf("in the home folder got %+v", got)
 	}
 }
 
-// The values of variables are not sent to a URL of a project's file without a question.
+// Petrock asks before it sends values of variables to a URL of a project's file.
 func TestUnattendedURL(t *testing.T) {
 	sent := ""
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("X") }))
@@ -156,10 +156,10 @@ func TestErrorsWithoutValues(t *testing.T) {
 	}
 }
 
-// A file of another user is ignored, and the notice says so.
+// A file of another user is ignored with a notice.
 func TestForeignFile(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
+		t.Skip("only root can chown")
 	}
 	dir, ran := newProject(t)
 	if err := os.Chown(filepath.Join(dir, "..", ".mcp.json"), 12345, -1); err != nil {
@@ -176,42 +176,42 @@ func TestForeignFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := do(t.Context(), t, dir, "tools", "good"); got.status != 0 || strings.Count(got.err, "belongs to another user") != 1 {
-		t.Errorf("with another file it says %+v", got)
+		t.Errorf("with another file got %+v", got)
 	}
 }
 
-// What is known of servers is limited, and survives damage.
+// Saved lists are limited, and damaged files are replaced.
 func TestKnown(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	entries := func(size int) []json.RawMessage {
 		return []json.RawMessage{json.RawMessage(fmt.Sprintf("%q", strings.Repeat("x", size)))}
 	}
-	learn("one", "tools/list", entries(10))
-	learn("one", "prompts/list", entries(20))
-	learn("one", "tasks/list", entries(10))
+	saveList("one", "tools/list", entries(10))
+	saveList("one", "prompts/list", entries(20))
+	saveList("one", "tasks/list", entries(10))
 	known := func() string {
 		text := ""
 		for _, method := range []string{"tools/list", "prompts/list", "tasks/list"} {
-			text += fmt.Sprint(len(recall("one")[method]))
+			text += fmt.Sprint(len(loadLists("one")[method]))
 		}
 		return text
 	}
 	if got := known(); got != "110" {
 		t.Errorf("it knows %s", got)
 	}
-	learn("one", "tools/list", entries(maxKnown))
+	saveList("one", "tools/list", entries(maxListsFile))
 	if got := known(); got != "010" {
 		t.Errorf("after a list that is too large it knows %s", got)
 	}
-	file := knownFile("one")
-	for _, damage := range []string{"", "{", "null", "[1]", `{"tools/list": {}}`, "\x00\xff", strings.Repeat("[", 100_000), strings.Repeat(" ", maxKnown+1)} {
+	file := listsFile("one")
+	for _, damage := range []string{"", "{", "null", "[1]", `{"tools/list": {}}`, "\x00\xff", strings.Repeat("[", 100_000), strings.Repeat(" ", maxListsFile+1)} {
 		if err := os.WriteFile(file, []byte(damage), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if lists := recall("one"); lists == nil || len(lists["tools/list"]) > 0 {
+		if lists := loadLists("one"); lists == nil || len(lists["tools/list"]) > 0 {
 			t.Errorf("with %.20q it knows %v", damage, lists)
 		}
-		learn("one", "tools/list", entries(10))
+		saveList("one", "tools/list", entries(10))
 		if got := known(); got != "100" {
 			t.Errorf("after %.20q it learns %s", damage, got)
 		}
@@ -222,18 +222,18 @@ func TestKnown(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() == 0o666 && known() != "000" {
 		t.Errorf("it reads a file that others can write: %v", err)
 	}
-	for i := range maxKnownServers + 20 {
+	for i := range maxListsKept + 20 {
 		name := fmt.Sprint("server", i)
-		learn(name, "tools/list", entries(1))
-		if err := os.Chtimes(knownFile(name), time.Time{}, time.Unix(int64(i), 0)); err != nil {
+		saveList(name, "tools/list", entries(1))
+		if err := os.Chtimes(listsFile(name), time.Time{}, time.Unix(int64(i), 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	left, err := os.ReadDir(filepath.Dir(file))
-	if err != nil || len(left) > maxKnownServers {
+	if err != nil || len(left) > maxListsKept {
 		t.Errorf("there are %d files, %v", len(left), err)
 	}
-	if lists := recall(fmt.Sprint("server", maxKnownServers+19)); len(lists["tools/list"]) != 1 {
+	if lists := loadLists(fmt.Sprint("server", maxListsKept+19)); len(lists["tools/list"]) != 1 {
 		t.Error("the newest server is forgotten")
 	}
 	var none mcpcli.Lists

@@ -1,4 +1,4 @@
-// Package testenv is the environment of tests that compile generated projects.
+// Package testenv prepares the environment of tests that compile generated projects.
 package testenv
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// GoFlags are the flags of every go command that the tests start. With -trimpath, all copies of a
-// project share the build cache. Linking is faster without debug information, and compiling takes
-// two thirds of the time without inlining.
+// GoFlags is GOFLAGS for every go command that the tests run. With -trimpath, all copies of a project
+// share the build cache. Linking is faster without debug information, and compiling takes two thirds
+// of the time without inlining.
 const GoFlags = "-trimpath -ldflags=-w -gcflags=all=-l"
 
-// Warm compiles the project hello, unless a test did so before. Test programs run in parallel: the
-// first one compiles, the others wait and find the result in the build cache.
+// Warm compiles the project hello into the build cache, unless it is there. If test programs run in
+// parallel, the first one compiles and the others wait.
 func Warm(ctx context.Context) (err error) {
 	hello := scaffold.Answers{Name: "hello", Module: "hello"}
 	files, err := scaffold.Embedded().Make(hello)

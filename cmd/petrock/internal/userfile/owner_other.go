@@ -4,7 +4,7 @@ package userfile
 
 import "io/fs"
 
-// IsOwn reports true: this system has no owners that a program can compare easily.
+// IsOwn reports true, because files on this system have no owner that is easy to compare.
 func IsOwn(fs.FileInfo) bool { return true }
 
 func othersMayWrite(fs.FileInfo) bool { return false }

@@ -1,5 +1,5 @@
-// Package userfile keeps small files of the user that no other user may write: answers to
-// questions, and what is known of servers.
+// Package userfile reads and writes small files that only the user can write, such as saved answers
+// and cached lists.
 package userfile
 
 import (
@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 )
 
-// ErrForeign says that another user can write a file or its folder.
+// ErrForeign is returned if another user can write the file or its folder.
 var ErrForeign = errors.New("another user can write it")
 
-// IsPrivate reports whether a file belongs to this user, and no other user may write it.
+// IsPrivate reports whether a file belongs to this user and no other user can write it.
 func IsPrivate(info fs.FileInfo) bool { return IsOwn(info) && !othersMayWrite(info) }
 
-// check returns [ErrForeign] if another user can write the folder of path, or the one above that.
+// check returns [ErrForeign] if another user can write the folder of path, or its parent.
 func check(path string) error {
 	dir := filepath.Dir(path)
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
@@ -57,8 +57,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// Write writes a file that only this user can read and write, and creates its folder. Either the
-// whole file is written or nothing.
+// Write atomically writes a file that only this user can read and write, and creates its folder.
 func Write(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
