@@ -30,7 +30,7 @@ type libraryClient interface {
 	close() error
 }
 
-// measureClients lets 64 goroutines call one server, petrock's, through one client of each library.
+// measureClients calls petrock's server from 64 goroutines, through one client of each library.
 func measureClients(ctx context.Context, b *bench, round int, r results) error {
 	ours := b.named(0, "ours")[0]
 	p, err := serve(ctx, ours, eras.Handshake(), "clients call add", 4*b.time+2*patience)

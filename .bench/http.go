@@ -24,8 +24,8 @@ import (
 // inFlight is the number of pipelined calls over stdio, and of clients over HTTP.
 const inFlight = 64
 
-// measureHTTP lets 64 clients call every server, in five interleaved slices, and returns calls a
-// second by server. The processes are the same in all slices.
+// measureHTTP calls every server with 64 clients, in five interleaved slices, and returns calls per
+// second by server. The server processes run through all slices.
 func measureHTTP(ctx context.Context, servers []server, era eras.Era, d time.Duration) (map[string]float64, error) {
 	const slices = 5
 	running, clients := map[string]*served{}, map[string][]*caller{}
@@ -82,13 +82,13 @@ func connectCallers(ctx context.Context, s server, era eras.Era, doing string, l
 	callers := make([]*caller, clients)
 	for i := range callers {
 		if callers[i], err = newCaller(p, era, i); err != nil {
-			return nil, nil, err // which has killed it
+			return nil, nil, err // newCaller has killed the server
 		}
 	}
 	return p, callers, nil
 }
 
-// callFor lets all callers call, and counts the calls of d.
+// callFor runs all callers in parallel, and counts their calls during d, after a warm-up of d/4.
 func callFor(d time.Duration, callers []*caller) (load, error) {
 	var phase atomic.Int32
 	var all sync.WaitGroup
@@ -124,8 +124,8 @@ func callFor(d time.Duration, callers []*caller) (load, error) {
 	return l, <-errs
 }
 
-// A served is a running server that speaks HTTP. A watchdog kills one that takes too long, which
-// ends all that waits for it: there are no deadlines on its connections.
+// A served is a running server over HTTP. Its connections have no deadlines. Instead, a watchdog kills
+// a server that takes too long, which ends all reads.
 type served struct {
 	server server
 	addr   string
@@ -134,16 +134,16 @@ type served struct {
 	stderr *stderr
 
 	ctx      context.Context
-	doing    string // for messages of errors
+	doing    string // for error messages
 	limit    time.Duration
 	watchdog *time.Timer
 	expired  atomic.Bool
 }
 
-// serve starts a server over HTTP, for clients of an era. The caller must call stop or kill.
+// serve starts a server over HTTP for clients of an era. The caller must call stop or kill.
 func serve(ctx context.Context, s server, era eras.Era, doing string, limit time.Duration) (*served, error) {
 	args := []string{front.ServeArgument}
-	if !era.Sessions() && s.mustChoose() {
+	if !era.Sessions() && s.needsEraFlag() {
 		args = append(args, front.StatelessFlag)
 	}
 	p := &served{server: s, stderr: &stderr{}, ctx: ctx, doing: doing, limit: limit}
@@ -154,32 +154,31 @@ func serve(ctx context.Context, s server, era eras.Era, doing string, limit time
 	}
 	p.lines, p.cmd.Stderr, p.cmd.WaitDelay = bufio.NewReader(out), p.stderr, time.Second
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", s.name, err)
+		return nil, fmt.Errorf("start %s: %w", s.name, err)
 	}
 	p.watchdog = time.AfterFunc(limit, func() {
 		p.expired.Store(true)
 		p.cmd.Process.Kill()
 	})
-	if p.addr, err = p.after(front.Listening); err != nil {
+	if p.addr, err = p.readAfter(front.ListeningPrefix); err != nil {
 		return nil, p.failed(err)
 	}
 	return p, nil
 }
 
-// after reads lines until one begins with a word, and returns what comes after it.
-func (p *served) after(word string) (string, error) {
+// readAfter reads lines until one begins with prefix, and returns the rest of it.
+func (p *served) readAfter(prefix string) (string, error) {
 	for {
 		line, err := p.lines.ReadString('\n')
 		if err != nil {
 			return "", err
 		}
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), word); ok {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
 			return rest, nil
 		}
 	}
 }
 
-// dial makes a connection to the server.
 func (p *served) dial() (*raw.Conn, error) {
 	c, err := raw.Dial(p.addr)
 	if err != nil {
@@ -188,7 +187,7 @@ func (p *served) dial() (*raw.Conn, error) {
 	return c, nil
 }
 
-// failed kills the server and makes an error of one that came up, with the reason for it.
+// failed kills the server and adds the cause to an error.
 func (p *served) failed(err error) error {
 	p.kill()
 	switch {
@@ -197,12 +196,12 @@ func (p *served) failed(err error) error {
 	case p.ctx.Err() != nil:
 		return p.ctx.Err()
 	case p.expired.Load():
-		return fmt.Errorf("%s: it hung while %s, and was killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
+		return fmt.Errorf("%s: killed after %v without an answer (while %s); %s", p.server.name, p.limit, p.doing, p.stderr)
 	}
 	return fmt.Errorf("%s: %w (while %s); %s", p.server.name, err, p.doing, p.stderr)
 }
 
-// stop ends the server with SIGTERM, and returns how its process ended.
+// stop stops the server with SIGTERM, and returns the state of its process.
 func (p *served) stop() (*os.ProcessState, error) {
 	signalErr := p.cmd.Process.Signal(syscall.SIGTERM)
 	io.Copy(io.Discard, p.lines)
@@ -212,14 +211,14 @@ func (p *served) stop() (*os.ProcessState, error) {
 	case p.ctx.Err() != nil:
 		return nil, p.ctx.Err()
 	case p.expired.Load():
-		return nil, fmt.Errorf("%s: it did not end when it was told to, after %s; killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
+		return nil, fmt.Errorf("%s: did not exit on SIGTERM (after %s); killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
 	case signalErr != nil || waitErr != nil:
 		return nil, fmt.Errorf("%s: after %s: %w; %s", p.server.name, p.doing, errors.Join(signalErr, waitErr), p.stderr)
 	}
 	return p.cmd.ProcessState, nil
 }
 
-// kill ends the server at once, if it has not ended yet. It may be called again.
+// kill kills the server unless it has exited. It may be called again.
 func (p *served) kill() {
 	if p.cmd.ProcessState != nil {
 		return
@@ -229,15 +228,15 @@ func (p *served) kill() {
 	p.watchdog.Stop()
 }
 
-// idsEach is how many ids a caller has for its calls.
+// idsEach is the number of ids of each caller.
 const idsEach = 1_000_000
 
-// A caller is a client over HTTP: a connection that is kept, and a session where the era has them.
+// A caller is a client over HTTP, with one connection and, if the era has sessions, one session.
 type caller struct {
 	conn    *raw.Conn
 	era     eras.Era
 	session string
-	request []byte // a call of add, whose id is put in
+	request []byte // a call of add, whose id is replaced
 	idAt    int
 	nextID  int
 	pattern pattern
@@ -266,7 +265,7 @@ func newCaller(p *served, era eras.Era, n int) (*caller, error) {
 	return c, nil
 }
 
-// openSession shakes hands over a connection, and returns the session's id.
+// openSession performs the handshake, and returns the session's id.
 func openSession(conn *raw.Conn) (string, error) {
 	head, body, err := conn.Do(eras.Handshake().Post(eras.Initialize(initializeID)))
 	switch {
@@ -286,7 +285,7 @@ func openSession(conn *raw.Conn) (string, error) {
 	return session, nil
 }
 
-// roundTrip makes a call and returns its id and the message that answers it, valid until the next call.
+// roundTrip makes a call and returns its id and the response, which is valid until the next call.
 func (c *caller) roundTrip() (int, []byte, error) {
 	id := c.nextID
 	c.nextID++
@@ -296,12 +295,12 @@ func (c *caller) roundTrip() (int, []byte, error) {
 		return id, nil, err
 	}
 	if head.Status != http.StatusOK || head.Close {
-		return id, nil, fmt.Errorf("status %d for a call, and the connection is closed: %v: %s", head.Status, head.Close, body)
+		return id, nil, fmt.Errorf("call: status %d, connection closed: %v: %s", head.Status, head.Close, body)
 	}
 	return id, raw.Message(head, body), nil
 }
 
-// first makes one call, whose answer is decoded and becomes the pattern.
+// first makes one call, and makes a pattern of its response.
 func (c *caller) first() error {
 	id, message, err := c.roundTrip()
 	if err != nil {
@@ -311,27 +310,23 @@ func (c *caller) first() error {
 	return err
 }
 
-// call makes a call and checks its answer: against the pattern, and in full, as a client has to that
-// waits for it.
+// call makes a call, compares its response with the pattern, and decodes it as a real client does.
 func (c *caller) call() error {
 	id, message, err := c.roundTrip()
 	if err != nil {
 		return err
 	}
 	if got, ok := c.pattern.id(message); !ok || got != id {
-		return fmt.Errorf("an answer to %d unlike the first one: %s", id, message)
+		return fmt.Errorf("the response to %d differs from the first one: %s", id, message)
 	}
 	c.calls++
 	return checkAnswer(message, id)
 }
 
-// errTooMany means that a caller has run out of ids.
-var errTooMany = errors.New("more calls than there are ids; try a smaller -time")
-
-// check reports whether there are ids left.
+// check returns an error if the caller has run out of ids.
 func (c *caller) check() error {
 	if c.calls >= idsEach-2 {
-		return errTooMany
+		return errors.New("more calls than ids; use a smaller -time")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func main() {
 	os.Exit(code)
 }
 
-// tolerance is how far the median may miss a bound: machines and runs differ.
+// tolerance is the fraction by which the median may miss a bound, because machines and runs differ.
 const tolerance = 0.1
 
 // A gate is a published ratio: a figure of ours divided by the same figure of a peer.
@@ -36,14 +36,14 @@ type gate struct {
 	peer    string
 	atLeast bool // or at most
 	bound   float64
-	exact   bool // the figure does not vary, so that there is no tolerance
+	exact   bool // the figure does not vary, so there is no tolerance
 }
 
-// A group measures some figures, and has the gates for them.
+// A group is a set of figures with their gates.
 type group struct {
 	name  string
 	gates []gate
-	// measure takes every figure of every server once. round is the number of the round.
+	// measure measures every figure of every server once, in a round.
 	measure func(ctx context.Context, b *bench, round int, r results) error
 }
 
@@ -91,7 +91,7 @@ func (r results) add(figure, server string, value float64) {
 	r[figure][server] = append(r[figure][server], value)
 }
 
-// ratios divides our figure by that of the peer, round by round: a busy machine slows both.
+// ratios returns our figure divided by the peer's, for each round: a busy machine slows both.
 func (r results) ratios(g gate) []float64 {
 	ours, peer := r[g.figure]["ours"], r[g.figure][g.peer]
 	all := make([]float64, min(len(ours), len(peer)))
@@ -116,7 +116,7 @@ func (g gate) met(ratios []float64) bool {
 	return median(ratios) <= g.bound*(1+slack)
 }
 
-// run is the program. It returns the exit code: 0 if every gate is met, 1 if not, 2 for a usage error.
+// run returns the exit code: 0 if every gate is met, 1 if not, 2 for a usage error.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(errOut)

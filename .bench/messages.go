@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/bench/internal/wire"
 )
 
-// What a client says first.
+// The first messages of a client.
 const (
 	initializeID = 1
 	listID       = 2
@@ -17,13 +17,13 @@ const (
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
 )
 
-// The ids of calls and pings have eight digits, so that one can be put over another.
+// The ids of calls have eight digits, so that one can be written over another.
 const (
 	firstID  = 10_000_000
 	idDigits = 8
 )
 
-// What is added, again and again. The floor knows the sum.
+// The arguments of every call, and their sum, which the floor returns without adding.
 const (
 	addArguments = `{"a":2,"b":3.5}`
 	addSum       = 5.5
@@ -33,8 +33,8 @@ func callMessage(id int, tool, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", id, tool, arguments)
 }
 
-// A calls is a stock of calls of add, written beforehand. Only their ids are put in when
-// they are taken, each one more than the last.
+// A calls holds encoded calls of add. Only their ids, which are consecutive, are written when they are
+// taken.
 type calls struct {
 	bytes []byte
 	size  int // of one call
@@ -42,7 +42,7 @@ type calls struct {
 	next  int
 }
 
-// newCalls returns a stock for taking up to n calls at once.
+// newCalls returns calls of which up to n can be taken at a time.
 func newCalls(n int) *calls {
 	one := []byte(callMessage(firstID, "add", addArguments))
 	return &calls{
@@ -63,10 +63,10 @@ func (c *calls) take(n int) []byte {
 	return c.bytes[:n*c.size]
 }
 
-// taken is how many calls have been taken.
+// taken returns the number of calls that have been taken.
 func (c *calls) taken() int { return c.next - firstID }
 
-// putNumber fills digits with a number.
+// putNumber writes n in decimal over all of digits.
 func putNumber(digits []byte, n int) {
 	for i := len(digits) - 1; i >= 0; i-- {
 		digits[i] = byte('0' + n%10)
@@ -74,26 +74,26 @@ func putNumber(digits []byte, n int) {
 	}
 }
 
-// A pattern is an answer to a call of add, without its id. All of a server's answers
-// are alike, so one that has been decoded and checked serves to check the others by
-// comparing bytes: cheaper than decoding, and nothing wrong gets through.
+// A pattern is a response to a call of add, without its id. All responses of a server are equal except
+// for the id. One of them is decoded and checked, and the others are compared with it, which is cheaper
+// than decoding.
 type pattern struct {
 	before, after []byte
 }
 
-// learn makes a pattern of a line, once it has been decoded and found right.
+// learn checks a line and returns its pattern.
 func learn(line []byte, id int) (pattern, error) {
 	if err := checkAnswer(line, id); err != nil {
 		return pattern{}, err
 	}
 	begin, end, ok := wire.ID(line)
 	if n, isNumber := wire.Number(line[begin:end]); !ok || !isNumber || n != id {
-		return pattern{}, fmt.Errorf("its id is not where it is looked for: %s", line)
+		return pattern{}, fmt.Errorf("cannot find the id in the response: %s", line)
 	}
 	return pattern{bytes.Clone(line[:begin]), bytes.Clone(line[end:])}, nil
 }
 
-// id returns the id of an answer that fits the pattern.
+// id returns the id of a response that matches the pattern.
 func (p pattern) id(line []byte) (id int, ok bool) {
 	if len(line) < len(p.before)+len(p.after) || !bytes.HasPrefix(line, p.before) || !bytes.HasSuffix(line, p.after) {
 		return 0, false
@@ -101,7 +101,7 @@ func (p pattern) id(line []byte) (id int, ok bool) {
 	return wire.Number(line[len(p.before) : len(line)-len(p.after)])
 }
 
-// checkAnswer decodes the answer to a call of add, and reports what is wrong with it.
+// checkAnswer decodes the response to a call of add, and returns an error unless it is correct.
 func checkAnswer(line []byte, id int) error {
 	var answer struct {
 		ID     *int            `json:"id"`
@@ -121,20 +121,20 @@ func checkAnswer(line []byte, id int) error {
 	result := answer.Result
 	switch {
 	case err != nil:
-		return fmt.Errorf("answer is not valid JSON: %w: %s", err, line)
+		return fmt.Errorf("the response is not valid JSON: %w: %s", err, line)
 	case answer.ID == nil || *answer.ID != id:
-		return fmt.Errorf("an answer with another id than %d: %s", id, line)
+		return fmt.Errorf("the id of the response is not %d: %s", id, line)
 	case answer.Error != nil || result.IsError:
-		return fmt.Errorf("an error for an answer: %s", line)
+		return fmt.Errorf("the response is an error: %s", line)
 	case result.StructuredContent.Sum == nil || *result.StructuredContent.Sum != addSum:
-		return fmt.Errorf("an answer without the sum %v: %s", addSum, line)
+		return fmt.Errorf("a response without the sum %v: %s", addSum, line)
 	case len(result.Content) != 1 || result.Content[0].Text != `{"sum":5.5}`:
-		return fmt.Errorf("an answer without the sum as text: %s", line)
+		return fmt.Errorf("a response without the sum as text: %s", line)
 	}
 	return nil
 }
 
-// checkList reports what is wrong with an answer to tools/list.
+// checkList returns an error unless line is a correct response to tools/list.
 func checkList(line []byte, tools int) error {
 	var answer struct {
 		Result struct {
@@ -146,10 +146,10 @@ func checkList(line []byte, tools int) error {
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(line, &answer); err != nil {
-		return fmt.Errorf("list of tools is not valid JSON: %w: %s", err, line)
+		return fmt.Errorf("the list of tools is not valid JSON: %w: %s", err, line)
 	}
 	if got := len(answer.Result.Tools); got != tools {
-		return fmt.Errorf("a list of %d tools instead of %d: %s", got, tools, line)
+		return fmt.Errorf("got %d tools, want %d: %s", got, tools, line)
 	}
 	for _, tool := range answer.Result.Tools {
 		if tool.Name == "" || tool.InputSchema == nil || tool.OutputSchema == nil {

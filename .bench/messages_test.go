@@ -80,9 +80,9 @@ func TestPattern(t *testing.T) {
 
 func TestLearnRefusesWrongAnswers(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
-		{`"id":10000000`, `"id":10000001`, "another id"},
-		{`"id":10000000`, `"id": 10000000`, "not where"},
-		{`"id":10000000,`, ``, "another id"},
+		{`"id":10000000`, `"id":10000001`, "the id of the response is not"},
+		{`"id":10000000`, `"id": 10000000`, "cannot find the id"},
+		{`"id":10000000,`, ``, "the id of the response is not"},
 		{`"sum":5.5}}`, `"sum":6}}`, "without the sum"},
 		{`,"structuredContent":{"sum":5.5}`, ``, "without the sum"},
 		{`{\"sum\":5.5}`, `5`, "as text"},

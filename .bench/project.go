@@ -17,7 +17,7 @@ type project struct {
 	dir     string
 	petrock string
 	dev     *client.Client
-	names   int    // of generated tools
+	names   int    // number of names in use
 	tool    []byte // tools/add.go
 }
 
@@ -46,7 +46,7 @@ func (b *bench) hello(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	b.project = p
-	// The first time of everything does not count.
+	// The first run of each is a warm-up.
 	for _, first := range []func(context.Context) (time.Duration, error){p.warm, p.cold, p.build} {
 		if _, err := first(ctx); err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func (p *project) cold(ctx context.Context) (time.Duration, error) {
 	return took, command(ctx, p.dir, p.petrock, "undo")
 }
 
-// build measures go build ./tools after a change of one file that no cache has seen.
+// build measures go build ./tools after a change to one file that is not in the build cache.
 func (p *project) build(ctx context.Context) (time.Duration, error) {
 	file := filepath.Join(p.dir, "tools", "add.go")
 	changed := fmt.Appendf(nil, "%s\nfunc touched() int { return %d }\n", p.tool, time.Now().UnixNano())
@@ -119,7 +119,7 @@ func (p *project) build(ctx context.Context) (time.Duration, error) {
 	return took, errors.Join(err, os.WriteFile(file, p.tool, 0o644))
 }
 
-// measureGenerate takes the time of a generated tool, verified, written and recorded, and of go build.
+// measureGenerate measures generating a tool, which verifies, writes and records it, and go build.
 func measureGenerate(ctx context.Context, b *bench, _ int, r results) error {
 	p, err := b.hello(ctx)
 	if err != nil {

@@ -18,9 +18,9 @@ type server struct {
 	path string // of the binary
 }
 
-// mustChoose reports whether the server has to be told which era it serves: a handler of the Go SDK
-// has sessions or does without.
-func (s server) mustChoose() bool { return s.name == "gosdk" }
+// needsEraFlag reports whether the server needs a flag for the stateless era: a handler of the Go SDK
+// serves one era only.
+func (s server) needsEraFlag() bool { return s.name == "gosdk" }
 
 // build compiles all servers into dir.
 func build(ctx context.Context, dir string) ([]server, error) {
@@ -54,9 +54,9 @@ func (b *bench) named(round int, names ...string) []server {
 	return rotated(all, round)
 }
 
-// measureStdio takes calls a second with 64 calls in flight, and the time of one call at a time. The
-// latter is the median of five slices, each with a new process: how fast two processes take turns
-// depends on the CPUs they run on, and they tend to stay there.
+// measureStdio measures calls per second with 64 calls in flight, and the time of one call at a time.
+// The latter is the median of five slices, each with a new process, because it depends on the CPUs that
+// client and server run on, and processes tend to stay on their CPU.
 func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 	const slices = 5
 	for _, s := range b.named(round, "ours", "gosdk", "mcpgo") {

@@ -17,11 +17,10 @@ import (
 	"github.com/petrock/petrock/bench/internal/wire"
 )
 
-// measureLoad calls add on a fresh server for about d, after a quarter of that to warm
-// up, with so many calls in flight. As answers come in, as many calls go out, in one
-// write for all that one read has brought: what a client does that is busy. With one call
-// in flight the answer is decoded before the next call, as a client has to that waits for
-// it; with several it is only compared, so that it is the server that has to keep up.
+// measureLoad calls add on a new server for about d, after a warm-up of d/4, with a number of calls in
+// flight. For each read it sends as many calls as responses have arrived, in one write. With one call
+// in flight it decodes the response before the next call, as a real client does. With several it only
+// compares responses, so that the server and not the client is the bottleneck.
 func measureLoad(ctx context.Context, s server, d time.Duration, inFlight int) (load, error) {
 	doing := fmt.Sprintf("calling add with %d in flight", inFlight)
 	c, err := connect(ctx, s, doing, d+d/4+patience)
@@ -45,7 +44,7 @@ type generator struct {
 	inFlight int
 	pattern  pattern
 	answered []bool // by id, from firstID on
-	count    int    // of answers
+	count    int    // of responses
 }
 
 func (g *generator) run(d time.Duration) (load, error) {
@@ -71,7 +70,7 @@ func (g *generator) run(d time.Duration) (load, error) {
 	return l, nil
 }
 
-// first makes one call, whose answer is decoded and becomes the pattern.
+// first makes one call, and makes a pattern of its response.
 func (g *generator) first() error {
 	if err := g.send(g.calls.take(1)); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (g *generator) first() error {
 	return nil
 }
 
-// keepUp receives answers for a while, and sends a call for each.
+// keepUp receives responses for d, and sends a call for each.
 func (g *generator) keepUp(d time.Duration) error {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		n, err := g.receive()
@@ -102,7 +101,7 @@ func (g *generator) keepUp(d time.Duration) error {
 	return nil
 }
 
-// receive waits for answers, takes all that have come, and returns how many.
+// receive waits for responses, reads all that have arrived, and returns their number.
 func (g *generator) receive() (int, error) {
 	for n := 0; ; {
 		line, err := g.line()
@@ -115,7 +114,7 @@ func (g *generator) receive() (int, error) {
 		}
 		if !ok {
 			if !bytes.Contains(line, []byte(`"method":`)) { // not a notification
-				return n, g.wrong(fmt.Errorf("an answer unlike the first one: %s", line))
+				return n, g.wrong(fmt.Errorf("a response that differs from the first one: %s", line))
 			}
 		} else if err := g.note(id); err != nil {
 			return n, g.wrong(err)
@@ -129,17 +128,17 @@ func (g *generator) receive() (int, error) {
 	}
 }
 
-// note takes down that an answer has come.
+// note records that a call has been answered.
 func (g *generator) note(id int) error {
 	for len(g.answered) < g.calls.taken() {
 		g.answered = append(g.answered, false)
 	}
 	i := id - firstID
 	if i < 0 || i >= len(g.answered) {
-		return fmt.Errorf("an answer to %d, which was not asked", id)
+		return fmt.Errorf("a response to %d, which was not sent", id)
 	}
 	if g.answered[i] {
-		return fmt.Errorf("a second answer to %d", id)
+		return fmt.Errorf("a second response to %d", id)
 	}
 	g.answered[i] = true
 	g.count++
@@ -158,14 +157,14 @@ func connect(ctx context.Context, s server, doing string, limit time.Duration) (
 		return nil, err
 	}
 	c := &conversation{process: p}
-	if err := c.shakeHands(); err != nil {
+	if err := c.initialize(); err != nil {
 		c.kill()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *conversation) shakeHands() error {
+func (c *conversation) initialize() error {
 	if err := c.send([]byte(initialize)); err != nil {
 		return err
 	}
@@ -182,7 +181,7 @@ func (c *conversation) shakeHands() error {
 	return c.wrong(checkList(line, 1))
 }
 
-// answer reads until the answer with the given id comes, and passes over the rest.
+// answer reads until the response with the given id, and skips all other messages.
 func (c *conversation) answer(id int) ([]byte, error) {
 	for {
 		got, line, err := c.anyAnswer()
@@ -192,7 +191,7 @@ func (c *conversation) answer(id int) ([]byte, error) {
 	}
 }
 
-// anyAnswer reads the next answer, and passes over notifications.
+// anyAnswer reads the next response, and skips notifications.
 func (c *conversation) anyAnswer() (id int, line []byte, err error) {
 	for {
 		line, err := c.line()
@@ -210,7 +209,7 @@ func (c *conversation) anyAnswer() (id int, line []byte, err error) {
 	}
 }
 
-// wrong says who answered wrongly, and when. It returns nil for nil.
+// wrong adds the server and its task to an error. It returns nil for nil.
 func (c *conversation) wrong(err error) error {
 	if err == nil {
 		return nil
@@ -218,14 +217,12 @@ func (c *conversation) wrong(err error) error {
 	return fmt.Errorf("%s: %w (while %s)", c.server.name, err, c.doing)
 }
 
-// patience is how long a server may take for anything, beyond the time that a
-// measurement is meant to take.
+// patience is the timeout of a server, in addition to the duration of the measurement.
 const patience = 10 * time.Second
 
-// A process is a running server. The pipes to it are in blocking mode: a read or a
-// write is one system call, without a detour through Go's poller, which would cost
-// more than the fastest servers do. So there are no deadlines either; instead, a
-// watchdog kills a server that takes too long, which ends the read.
+// A process is a running server over stdio. Its pipes are in blocking mode: a read or a write is one
+// system call, without Go's poller, which would cost more than the fastest servers do. Such pipes have
+// no deadlines. Instead, a watchdog kills a server that takes too long, which ends the read.
 type process struct {
 	server server
 	cmd    *exec.Cmd
@@ -235,7 +232,7 @@ type process struct {
 	stderr *stderr
 
 	ctx      context.Context
-	doing    string // for messages of errors
+	doing    string // for error messages
 	limit    time.Duration
 	watchdog *time.Timer
 	expired  atomic.Bool
@@ -264,7 +261,7 @@ func startProcess(ctx context.Context, s server, doing string, limit time.Durati
 	if err != nil {
 		in.Close()
 		out.Close()
-		return nil, fmt.Errorf("starting %s: %w", s.name, err)
+		return nil, fmt.Errorf("start %s: %w", s.name, err)
 	}
 	p.watchdog = time.AfterFunc(limit, func() {
 		p.expired.Store(true)
@@ -273,7 +270,6 @@ func startProcess(ctx context.Context, s server, doing string, limit time.Durati
 	return p, nil
 }
 
-// send writes messages to the server.
 func (p *process) send(messages []byte) error {
 	if _, err := p.in.Write(messages); err != nil {
 		return p.failed(err)
@@ -290,27 +286,26 @@ func (p *process) line() ([]byte, error) {
 	return line, nil
 }
 
-// failed makes an error of one that reading or writing gave, with the reason for it.
+// failed kills the server and adds the cause to an error of reading or writing.
 func (p *process) failed(err error) error {
 	state, waitErr := p.kill()
 	switch {
 	case p.ctx.Err() != nil:
 		return p.ctx.Err()
 	case p.expired.Load():
-		return fmt.Errorf("%s: it hung while %s, and was killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
+		return fmt.Errorf("%s: killed after %v without an answer (while %s); %s", p.server.name, p.limit, p.doing, p.stderr)
 	case errors.Is(err, bufio.ErrBufferFull):
 		return fmt.Errorf("%s: a line of more than %d bytes while %s", p.server.name, p.lines.Size(), p.doing)
 	case state == nil:
 		return fmt.Errorf("%s: %w while %s; %w", p.server.name, err, p.doing, waitErr)
 	}
-	return fmt.Errorf("%s: it ended while %s (%v); %s", p.server.name, p.doing, state, p.stderr)
+	return fmt.Errorf("%s: exited while %s (%v); %s", p.server.name, p.doing, state, p.stderr)
 }
 
-// stop ends the server as a client does, by closing its input, and returns what became
-// of it.
+// stop stops the server as a client does, by closing its input, and returns the state of its process.
 func (p *process) stop() (*os.ProcessState, error) {
 	p.in.Close()
-	// Whatever it still has to say is read, so that it cannot block on a full pipe.
+	// Read the remaining output, so that the server does not block on a full pipe.
 	_, copyErr := io.Copy(io.Discard, p.lines)
 	waitErr := p.cmd.Wait()
 	p.watchdog.Stop()
@@ -319,21 +314,21 @@ func (p *process) stop() (*os.ProcessState, error) {
 	case p.ctx.Err() != nil:
 		return nil, p.ctx.Err()
 	case p.expired.Load():
-		return nil, fmt.Errorf("%s: it did not end when its input did, after %s; killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
+		return nil, fmt.Errorf("%s: did not exit at the end of its input (after %s); killed after %v; %s", p.server.name, p.doing, p.limit, p.stderr)
 	case waitErr != nil:
 		return nil, fmt.Errorf("%s: after %s: %w; %s", p.server.name, p.doing, waitErr, p.stderr)
 	case copyErr != nil:
-		return nil, fmt.Errorf("%s: reading what is left after %s: %w", p.server.name, p.doing, copyErr)
+		return nil, fmt.Errorf("%s: read remaining output (after %s): %w", p.server.name, p.doing, copyErr)
 	}
 	return p.cmd.ProcessState, nil
 }
 
-// kill ends the server at once, if it has not ended yet. It may be called again.
+// kill kills the server unless it has exited. It may be called again.
 func (p *process) kill() (*os.ProcessState, error) {
 	if p.cmd.ProcessState != nil {
 		return p.cmd.ProcessState, nil
 	}
-	// A server that has just closed its output gets a moment to tell how it ended.
+	// A server that has just closed its output gets time to exit, so that its state is known.
 	grace := time.AfterFunc(100*time.Millisecond, func() { p.cmd.Process.Kill() })
 	p.in.Close()
 	err := p.cmd.Wait()
@@ -343,11 +338,9 @@ func (p *process) kill() (*os.ProcessState, error) {
 	return p.cmd.ProcessState, err
 }
 
-// stderrKept is how much of a server's standard error is kept, from its beginning.
-const stderrKept = 8 << 10
+const stderrKept = 8 << 10 // bytes
 
-// A stderr takes what a server writes to its standard error. It keeps the beginning,
-// for error messages.
+// A stderr keeps the beginning of a server's standard error, for error messages.
 type stderr struct {
 	mu   sync.Mutex
 	kept []byte
@@ -364,16 +357,16 @@ func (s *stderr) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String tells what was written, for the end of an error message.
+// String returns the output for the end of an error message.
 func (s *stderr) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := strings.TrimSpace(string(s.kept))
 	switch {
 	case text == "":
-		return "it wrote nothing to standard error"
+		return "nothing on standard error"
 	case s.more:
 		text += "\n…"
 	}
-	return "its standard error:\n" + text
+	return "standard error:\n" + text
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/bench/internal/canned"
 )
 
-// TestMain makes a server of the test binary, if the environment says which.
+// TestMain runs the test binary as a server if BENCH_TEST_SERVER is set.
 func TestMain(m *testing.M) {
 	if kind := os.Getenv("BENCH_TEST_SERVER"); kind != "" {
 		serveAs(kind)
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveAs is a server with a fault. A client that only lists the tools does not see it.
+// serveAs runs a server with a fault that shows only when tools are called.
 func serveAs(kind string) {
 	few := &io.LimitedReader{R: os.Stdin, N: 5000}
 	switch kind {
@@ -48,7 +48,7 @@ func serveAs(kind string) {
 	}
 }
 
-// changed writes to standard output, with something replaced.
+// changed writes to standard output, and replaces old with new.
 type changed struct{ old, new string }
 
 func (c changed) Write(p []byte) (int, error) {
@@ -80,9 +80,9 @@ func TestMeasureLoad(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	for kind, want := range map[string][]string{
-		"dies":    {"it ended while calling add", "exit status 3", "out of luck"},
+		"dies":    {"exited while calling add", "exit status 3", "out of luck"},
 		"errs":    {"without the sum 5.5"},
-		"repeats": {"a second answer to 10000008"},
+		"repeats": {"a second response to 10000008"},
 	} {
 		_, err := measureLoad(t.Context(), asServer(t, kind), 40*time.Millisecond, 4)
 		for _, part := range append(want, kind+": ") {
@@ -99,7 +99,7 @@ func TestHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &generator{conversation: c, calls: newCalls(4), inFlight: 4}
-	if _, err = g.run(time.Minute); err == nil || !strings.Contains(err.Error(), "hangs: it hung while testing, and was killed after 300ms") {
+	if _, err = g.run(time.Minute); err == nil || !strings.Contains(err.Error(), "hangs: killed after 300ms without an answer (while testing)") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.stop(); err == nil || !strings.Contains(err.Error(), "did not end when its input did") {
+	if _, err := c.stop(); err == nil || !strings.Contains(err.Error(), "did not exit at the end of its input") {
 		t.Errorf("error %v", err)
 	}
 }

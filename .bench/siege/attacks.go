@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/bench/internal/raw"
 )
 
-// An attack is what one hostile connection does until it is closed. It is begun again and again.
+// An attack is a behaviour of hostile connections. When one is closed, another one takes its place.
 type attack struct {
 	name string
 	on   func(a *attacker) error
@@ -22,18 +22,17 @@ type attack struct {
 type attacker struct {
 	*raw.Conn
 	number  int
-	session string // of all attackers
+	session string // shared by all attackers
 	over    <-chan struct{}
 }
 
-// A small request is sent again after a breath, a large one after a rest: the attackers run on the
-// same CPUs as the server.
+// Pauses after small and large requests. Attackers pause because they share the CPUs with the server.
 const (
 	breath = 50 * time.Millisecond
 	rest   = 2 * time.Second
 )
 
-// attack begins an attack. ended is closed when all its connections are.
+// attack starts an attack. ended is closed when all its connections are closed.
 func (s *server) attack(ctx context.Context, kind attack, conns int) (ended <-chan struct{}) {
 	session := s.newSession()
 	var all sync.WaitGroup
@@ -43,7 +42,7 @@ func (s *server) attack(ctx context.Context, kind attack, conns int) (ended <-ch
 				conn, err := net.DialTimeout("tcp", s.addr, time.Second)
 				if err == nil {
 					stop := context.AfterFunc(ctx, func() { conn.Close() })
-					_ = kind.on(&attacker{raw.New(conn), i + n*conns, session, ctx.Done()}) // it is refused, sooner or later
+					_ = kind.on(&attacker{raw.New(conn), i + n*conns, session, ctx.Done()}) // the server refuses it sooner or later
 					stop()
 					conn.Close()
 				}
@@ -59,7 +58,7 @@ func (s *server) attack(ctx context.Context, kind attack, conns int) (ended <-ch
 	return done
 }
 
-// newSession begins a session of the attackers, or returns "".
+// newSession opens a session for the attackers. It returns "" if that fails.
 func (s *server) newSession() string {
 	conn, err := raw.Dial(s.addr)
 	if err != nil {
@@ -91,7 +90,7 @@ func header(key, session string, length int) string {
 
 func post(key, session, body string) []byte { return []byte(header(key, session, len(body)) + body) }
 
-// attacks are the kinds that have stopped a server before, and some more.
+// attacks returns all attacks. Some of them have stopped earlier versions of the server.
 func attacks() []attack {
 	large := strings.Repeat("x", 900_000)
 	body := []byte(strings.Repeat(" ", 1<<20-1))
@@ -101,7 +100,7 @@ func attacks() []attack {
 		{"unread-answers", func(a *attacker) error {
 			return a.flood(post(hostileKey, a.session, `{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 		}},
-		{"unread-large-answers", func(a *attacker) error { // one after another: what tools need is not the server's
+		{"unread-large-answers", func(a *attacker) error { // one after another, because the memory of tools is not limited by the server
 			time.Sleep(time.Duration(a.number%250) * breath)
 			_, err := a.Write(post(hostileKey, a.session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"big"}}`, a.number)))
 			time.Sleep(10 * rest)
@@ -148,7 +147,7 @@ func attacks() []attack {
 			_, err := io.WriteString(a, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nX-Api-Token: "+hostileKey+"\r\nMcp-Session-Id: "+a.session+"\r\n\r\n")
 			return a.linger(err)
 		}},
-		{"new-connections", func(a *attacker) error { // a thousand a second, which stay open
+		{"new-connections", func(a *attacker) error { // a thousand per second, which stay open
 			for {
 				conn, err := net.DialTimeout("tcp", a.RemoteAddr().String(), time.Second)
 				if err != nil {

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// A seen is what the other client saw during an attack.
-type seen struct {
+// An observed holds the observations of the friendly client during an attack.
+type observed struct {
 	took   []time.Duration // of each call
 	failed []error
-	memory int64 // the most that the server needed, in bytes
-	files  int
+	memory int64 // maximum of the server, in bytes
+	files  int   // maximum of the server
 }
 
 const patience = 5 * time.Second
 
-// visit calls the server every few milliseconds for a while: over one connection, every tenth time
-// over a new one, and asks for its health.
-func (s *server) visit(ctx context.Context, d time.Duration) *seen {
-	var all seen
+// callFor calls the server every few milliseconds for d. Every tenth call has a new connection. Every
+// twentieth request is a health check.
+func (s *server) callFor(ctx context.Context, d time.Duration) *observed {
+	var all observed
 	client := &http.Client{Timeout: patience}
 	defer client.CloseIdleConnections()
 	once := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -86,23 +86,23 @@ func expect(client *http.Client, r *http.Request, want string) error {
 	return err
 }
 
-func (s *seen) at(percent int) time.Duration {
+func (s *observed) at(percent int) time.Duration {
 	if len(s.took) == 0 {
 		return 0
 	}
 	return s.took[min(len(s.took)-1, len(s.took)*percent/100)]
 }
 
-func (s *seen) String() string {
+func (s *observed) String() string {
 	short := func(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
 	return fmt.Sprintf("%8d %8s %8s %8s %5d MB %6d", len(s.took), short(s.at(50)), short(s.at(99)), short(s.at(100)), s.memory>>20, s.files)
 }
 
-// fault says what the client could not accept.
-func (s *seen) fault() error {
+// fault returns an error if a limit of the siege was exceeded.
+func (s *observed) fault() error {
 	var errs []error
 	if len(s.took) == 0 {
-		errs = append(errs, errors.New("no call ended"))
+		errs = append(errs, errors.New("no call completed"))
 	}
 	if n := len(s.failed); n > 0 {
 		errs = append(errs, fmt.Errorf("%d of %d calls failed, the first with: %w", n, len(s.took), s.failed[0]))
@@ -111,7 +111,7 @@ func (s *seen) fault() error {
 		errs = append(errs, fmt.Errorf("the 99th percentile is %v", p))
 	}
 	if s.memory > maxMemory {
-		errs = append(errs, fmt.Errorf("the server needs %d MB", s.memory>>20))
+		errs = append(errs, fmt.Errorf("the server uses %d MB", s.memory>>20))
 	}
 	return errors.Join(errs...)
 }

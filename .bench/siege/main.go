@@ -1,7 +1,7 @@
-// Siege lets 250 hostile connections of each kind attack a server that may open 1,024 files, while
-// another client calls it. It exits with 1 if a call of that client fails, if the 99th percentile of
-// its calls is above 250 ms, if the server needs more than 300 MB, or if it still holds something of
-// the attack a minute later.
+// Siege attacks a server, which may open 1,024 files, with 250 hostile connections of each kind, while
+// a friendly client calls it. It exits with 1 if a call of the friendly client fails, if the 99th
+// percentile of its calls is above 250 ms, if the server uses more than 300 MB, or if the server has
+// not released its resources a minute after the attacks.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// What must hold.
+// Limits of the siege.
 const (
 	maxP99    = 250 * time.Millisecond
 	maxMemory = 300 << 20
@@ -25,9 +25,9 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	duration := flag.Duration("time", time.Minute, "how long each attack lasts")
-	conns := flag.Int("conns", 250, "hostile connections of each kind")
-	only := flag.String("only", "", "attacks to run, separated by commas")
+	duration := flag.Duration("time", time.Minute, "duration of each attack")
+	conns := flag.Int("conns", 250, "number of hostile connections of each attack")
+	only := flag.String("only", "", "comma-separated `attacks` to run (default all)")
 	flag.Parse()
 	if err := run(ctx, *duration, *conns, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "siege:", err)
@@ -41,11 +41,11 @@ func run(ctx context.Context, duration time.Duration, conns int, only string) er
 		return err
 	}
 	defer s.stop()
-	// One call of each kind of request, so that what the first one costs is not part of the attack.
-	if err := s.visit(ctx, time.Second).fault(); err != nil {
+	// A warm-up, so that one-time costs do not count.
+	if err := s.callFor(ctx, time.Second).fault(); err != nil {
 		return fmt.Errorf("before any attack: %w", err)
 	}
-	before, err := s.holding()
+	before, err := s.usage()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func run(ctx context.Context, duration time.Duration, conns int, only string) er
 		}
 		under, cancel := context.WithTimeout(ctx, duration)
 		ended := s.attack(under, attack, conns)
-		seen := s.visit(under, duration)
+		seen := s.callFor(under, duration)
 		cancel()
 		<-ended
 		if ctx.Err() != nil {
@@ -69,13 +69,13 @@ func run(ctx context.Context, duration time.Duration, conns int, only string) er
 			fmt.Printf("  MISSED: %v\n", err)
 		}
 	}
-	after, err := s.recovered(ctx, before)
-	fmt.Printf("at the start: %v\nafter all:    %v\n", before, after)
+	after, err := s.waitRecovered(ctx, before)
+	fmt.Printf("before the attacks: %v\nafter the attacks:  %v\n", before, after)
 	if err != nil {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d attacks took the server from another client", failed)
+		return fmt.Errorf("%d attacks disturbed the friendly client", failed)
 	}
 	return nil
 }

@@ -18,21 +18,21 @@ import (
 	"github.com/petrock/petrock/bench/internal/front"
 )
 
-// The keys of the attackers and of the other client.
+// API keys.
 const (
 	hostileKey = "hostile-0123456789abcdef"
 	friendKey  = "friendly-0123456789abcdef"
 )
 
-// A server is the one under attack.
+// A server is the server under attack.
 type server struct {
 	addr string
 	cmd  *exec.Cmd
 	dir  string // to be removed
 
-	mu    sync.Mutex
-	lines []string // the last ones of its standard error
-	holds chan string
+	mu      sync.Mutex
+	lines   []string // the last lines of its standard error
+	reports chan string
 }
 
 // start builds the server and starts it with a limit of 1,024 files.
@@ -41,12 +41,12 @@ func start(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir, holds: make(chan string, 1)}
+	s := &server{dir: dir, reports: make(chan string, 1)}
 	program := filepath.Join(dir, "besieged")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "github.com/petrock/petrock/bench/servers/besieged")
 	if out, err := build.CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
-		return nil, fmt.Errorf("building the server: %w; is this run inside .bench?\n%s", err, out)
+		return nil, fmt.Errorf("build the server: %w; run siege in .bench\n%s", err, out)
 	}
 	s.cmd = exec.Command("sh", "-c", `ulimit -n 1024 && exec "$0" serve --addr 127.0.0.1:0 --healthz --log-level warn --session-idle 20s`, program)
 	s.cmd.Env = append(os.Environ(), "BESIEGED_API_KEY="+hostileKey+","+friendKey)
@@ -65,7 +65,7 @@ func start(ctx context.Context) (*server, error) {
 		return s, nil
 	case <-time.After(10 * time.Second):
 		s.stop()
-		return nil, fmt.Errorf("the server does not listen:\n%s", s.said())
+		return nil, fmt.Errorf("the server did not listen within 10s:\n%s", s.stderrText())
 	}
 }
 
@@ -75,8 +75,8 @@ func (s *server) read(lines *bufio.Scanner, ready chan<- string) {
 		if _, url, ok := strings.Cut(line, "serving http://"); ok {
 			ready <- strings.TrimSuffix(url, "/mcp")
 		}
-		if text, ok := strings.CutPrefix(line, front.Holds); ok {
-			s.holds <- text
+		if text, ok := strings.CutPrefix(line, front.UsagePrefix); ok {
+			s.reports <- text
 		}
 		s.mu.Lock()
 		s.lines = append(s.lines[max(0, len(s.lines)-20):], line)
@@ -84,7 +84,7 @@ func (s *server) read(lines *bufio.Scanner, ready chan<- string) {
 	}
 }
 
-func (s *server) said() string {
+func (s *server) stderrText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.lines, "\n")
@@ -98,33 +98,33 @@ func (s *server) stop() {
 	os.RemoveAll(s.dir)
 }
 
-// A holding is what the server has in its hands.
-type holding struct {
-	front.Holding
+// A usage is the server's use of resources.
+type usage struct {
+	front.Usage
 	Files int
 }
 
-func (h holding) String() string {
+func (h usage) String() string {
 	return fmt.Sprintf("%d goroutines, %d files, %.1f MB of heap", h.Goroutines, h.Files, float64(h.Heap)/(1<<20))
 }
 
-func (s *server) holding() (holding, error) {
-	h := holding{Files: s.files()}
-	if err := s.cmd.Process.Signal(front.Ask); err != nil {
-		return h, fmt.Errorf("asking the server: %w\n%s", err, s.said())
+func (s *server) usage() (usage, error) {
+	h := usage{Files: s.files()}
+	if err := s.cmd.Process.Signal(front.UsageSignal); err != nil {
+		return h, fmt.Errorf("ask the server: %w\n%s", err, s.stderrText())
 	}
 	select {
-	case text := <-s.holds:
-		return h, json.Unmarshal([]byte(text), &h.Holding)
+	case text := <-s.reports:
+		return h, json.Unmarshal([]byte(text), &h.Usage)
 	case <-time.After(time.Minute):
-		return h, fmt.Errorf("the server does not say what it holds:\n%s", s.said())
+		return h, fmt.Errorf("the server did not report its resources within a minute:\n%s", s.stderrText())
 	}
 }
 
-// recovered waits until the server holds what it held before the attacks.
-func (s *server) recovered(ctx context.Context, before holding) (holding, error) {
+// waitRecovered waits until the server has released the resources of the attacks.
+func (s *server) waitRecovered(ctx context.Context, before usage) (usage, error) {
 	for end := time.Now().Add(recovery); ; {
-		after, err := s.holding()
+		after, err := s.usage()
 		if err != nil || ctx.Err() != nil {
 			return after, err
 		}
@@ -132,7 +132,7 @@ func (s *server) recovered(ctx context.Context, before holding) (holding, error)
 			return after, nil
 		}
 		if time.Now().After(end) {
-			return after, fmt.Errorf("after %v the server still holds more than before", recovery)
+			return after, fmt.Errorf("the server still uses more resources than before, %v after the attacks", recovery)
 		}
 		time.Sleep(time.Second)
 	}

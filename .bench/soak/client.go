@@ -14,25 +14,25 @@ import (
 	"github.com/petrock/petrock/bench/internal/raw"
 )
 
-// patience is how long an answer may take before that is an error.
+// patience is the timeout of a request.
 const patience = time.Minute
 
-// A client is one of many. It is for one goroutine.
+// A client is one of the clients. It is not safe for concurrent use.
 type client struct {
 	number int
 	kind   string
 	addr   string
-	ctx    context.Context // ends with the soak; what has begun is finished nevertheless
+	ctx    context.Context // ends with the soak; pending requests are completed
 	report *report
 	dice   *rand.Rand
-	conn   *raw.Conn // that is kept, or nil
+	conn   *raw.Conn // kept open, or nil
 	lastID int
 }
 
-// over tells whether the time is.
+// over reports whether the soak has ended.
 func (c *client) over() bool { return c.ctx.Err() != nil }
 
-// pause waits for a while, up to most.
+// pause waits for a random time, at most most.
 func (c *client) pause(most time.Duration) {
 	select {
 	case <-time.After(time.Duration(c.dice.Int64N(int64(most)))):
@@ -40,13 +40,13 @@ func (c *client) pause(most time.Duration) {
 	}
 }
 
-// id returns a new one.
+// id returns a new id.
 func (c *client) id() int {
 	c.lastID++
 	return c.lastID
 }
 
-// hangUp closes the connection that is kept.
+// hangUp closes c.conn.
 func (c *client) hangUp() {
 	if c.conn != nil {
 		c.conn.Close()
@@ -54,7 +54,7 @@ func (c *client) hangUp() {
 	}
 }
 
-// dial makes a connection beside the one that is kept.
+// dial opens another connection.
 func (c *client) dial() (*raw.Conn, error) {
 	conn, err := raw.Dial(c.addr)
 	if err == nil {
@@ -63,7 +63,7 @@ func (c *client) dial() (*raw.Conn, error) {
 	return conn, err
 }
 
-// ask sends a request over the connection that is kept, and reads how the answer begins.
+// ask sends a request over c.conn, and reads the head of the response.
 func (c *client) ask(request []byte) (raw.Head, error) {
 	var err error
 	if c.conn == nil {
@@ -77,7 +77,7 @@ func (c *client) ask(request []byte) (raw.Head, error) {
 	return c.conn.Ask(request)
 }
 
-// do sends a request whose answer has a status and is not a stream, and returns its body.
+// do sends a request, expects a response with a status and not a stream, and returns its body.
 func (c *client) do(request []byte, status int) (raw.Head, []byte, error) {
 	head, err := c.ask(request)
 	if err != nil {
@@ -88,14 +88,14 @@ func (c *client) do(request []byte, status int) (raw.Head, []byte, error) {
 	case err != nil:
 		return head, body, err
 	case head.Status != status:
-		return head, body, fmt.Errorf("status %d instead of %d: %s", head.Status, status, body)
+		return head, body, fmt.Errorf("status %d, want %d: %s", head.Status, status, body)
 	case head.Close:
 		c.hangUp()
 	}
 	return head, raw.Message(head, body), nil
 }
 
-// A message is what a server says.
+// A message is a message from the server.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -110,7 +110,7 @@ type message struct {
 	Error json.RawMessage
 }
 
-// text is that of a result, or an error if it is not one of a call with this id.
+// text returns the text of the result of the call id. All other messages are errors.
 func (m message) text(id int) (string, error) {
 	if string(m.ID) != fmt.Sprint(id) || m.Error != nil || m.Result == nil || m.Result.IsError || len(m.Result.Content) != 1 {
 		return "", fmt.Errorf("not the result of the call %d: %+v", id, m)
@@ -118,7 +118,7 @@ func (m message) text(id int) (string, error) {
 	return m.Result.Content[0].Text, nil
 }
 
-// add calls add and checks what comes of it.
+// add calls the tool add and checks the result.
 func (c *client) add(era eras.Era, session, what string) error {
 	id, a, b := c.id(), c.dice.IntN(1000), c.dice.IntN(1000)
 	begun := time.Now()
@@ -138,19 +138,19 @@ func wantText(body []byte, id int, want string) error {
 	}
 	text, err := m.text(id)
 	if err == nil && text != want {
-		err = fmt.Errorf("the call %d says %s instead of %s", id, text, want)
+		err = fmt.Errorf("call %d: got %s, want %s", id, text, want)
 	}
 	return err
 }
 
-// counting is the request for an answer that streams.
+// counting returns a call of count, whose response is a stream.
 func (c *client) counting(era eras.Era, session string, id, to, bytes, ms int) []byte {
 	r := era.Call(session, id, "count", fmt.Sprintf(`{"to":%d,"bytes":%d,"ms":%d}`, to, bytes, ms))
 	r.Meta = fmt.Sprintf(`"progressToken":%d`, id)
 	return era.Post(r)
 }
 
-// progress calls count and checks that all of its progress comes, in order, and then the answer.
+// progress calls count and checks that all progress notifications arrive in order, then the result.
 func (c *client) progress(era eras.Era, session, what string) error {
 	id, to := c.id(), 1+c.dice.IntN(10)
 	begun := time.Now()
@@ -169,13 +169,13 @@ func (c *client) progress(era eras.Era, session, what string) error {
 	return nil
 }
 
-// streams says what is wrong with the beginning of an answer that should be a stream.
+// streams returns an error unless a response is a stream.
 func streams(what string, head raw.Head, err error) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	case head.Status != http.StatusOK || !head.Events:
-		return fmt.Errorf("%s: status %d, a stream: %v", what, head.Status, head.Events)
+		return fmt.Errorf("%s: want a stream, got status %d, stream: %v", what, head.Status, head.Events)
 	}
 	return nil
 }
@@ -188,10 +188,9 @@ type follower struct {
 	last   string // the id of the last event
 }
 
-// errMore means that a stream went on behind the answer.
-var errMore = errors.New("the stream goes on behind the answer")
+var errMore = errors.New("the stream continues after the response")
 
-// follow reads a stream to its end, or until so many events have come. It reports whether the stream has ended.
+// follow reads a stream to its end, or at most most events. It reports whether the stream has ended.
 func (f *follower) follow(s *raw.Stream, most int) (bool, error) {
 	for n := 0; n != most; n++ {
 		event, err := s.Next()
@@ -218,7 +217,7 @@ func (f *follower) follow(s *raw.Stream, most int) (bool, error) {
 	return false, nil
 }
 
-// take looks at a message.
+// take checks a message.
 func (f *follower) take(data []byte) error {
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -227,7 +226,7 @@ func (f *follower) take(data []byte) error {
 	if m.Method == "notifications/progress" {
 		f.at++
 		if m.Params.Progress != float64(f.at) {
-			return fmt.Errorf("progress %v instead of %d", m.Params.Progress, f.at)
+			return fmt.Errorf("progress %v, want %d", m.Params.Progress, f.at)
 		}
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/bench/internal/raw"
 )
 
-// What clients do that must not fail.
+// Operations that must not fail.
 const (
 	addInSession      = "2025-11-25: call"
 	addStateless      = "2026-07-28: call"
@@ -20,13 +20,13 @@ const (
 	progressStateless = "2026-07-28: call with progress"
 	updateOverGet     = "2025-11-25: update over the GET stream"
 	updateOverListen  = "2026-07-28: update over subscriptions/listen"
-	asked             = "2025-11-25: call that asks back"
-	resumed           = "2025-11-25: stream cut and taken up again"
+	asked             = "2025-11-25: call with elicitation"
+	resumed           = "2025-11-25: stream cut and resumed"
 	opened            = "2025-11-25: session opened"
 	ended             = "2025-11-25: session ended"
 )
 
-// stateless makes some calls.
+// stateless makes calls without a session.
 func (c *client) stateless() error {
 	for range 5 {
 		if err := c.add(eras.Stateless(), "", addStateless); err != nil {
@@ -37,11 +37,11 @@ func (c *client) stateless() error {
 	return c.progress(eras.Stateless(), "", progressStateless)
 }
 
-// session opens a session with a stream, does all that a session can, and ends it.
+// session opens a session, performs random operations in it, and ends it.
 func (c *client) session() (err error) {
 	s, err := c.open()
 	if err != nil {
-		return fmt.Errorf("opening a session: %w", err)
+		return fmt.Errorf("open session: %w", err)
 	}
 	defer s.close()
 	steps := []func() error{
@@ -64,7 +64,7 @@ func (c *client) session() (err error) {
 	return s.end()
 }
 
-// A session is one of a client, with its stream.
+// A session is a client's session, with its GET stream.
 type session struct {
 	client *client
 	id     string
@@ -73,7 +73,7 @@ type session struct {
 	ended  error        // of the stream, once heard is closed
 }
 
-// open shakes hands, opens the session's stream and subscribes to a resource of its own.
+// open performs the handshake, opens the session's stream and subscribes to the client's resource.
 func (c *client) open() (*session, error) {
 	begun := time.Now()
 	era := eras.Handshake()
@@ -107,7 +107,7 @@ func (c *client) open() (*session, error) {
 	return s, nil
 }
 
-// note is the address of the resource that only this client is interested in.
+// note returns the URI of the client's resource, which no other client uses.
 func (c *client) note() string { return fmt.Sprintf("note://%d", c.number) }
 
 // listen reads the stream until it ends.
@@ -130,7 +130,7 @@ func (s *session) listen(events *raw.Stream) {
 	}
 }
 
-// update changes the resource and waits to be told.
+// update changes the resource and waits for the notification.
 func (s *session) update() error {
 	begun := time.Now()
 	if err := s.client.touch(eras.Handshake(), s.id); err != nil {
@@ -142,16 +142,16 @@ func (s *session) update() error {
 			return fmt.Errorf("the stream has ended: %w", s.ended)
 		}
 		if m.Method != "notifications/resources/updated" || m.Params.URI != s.client.note() {
-			return fmt.Errorf("over the stream came %+v", m)
+			return fmt.Errorf("unexpected message on the stream: %+v", m)
 		}
 	case <-time.After(patience):
-		return errors.New("no update over the stream")
+		return errors.New("no update on the stream")
 	}
 	s.client.report.took(updateOverGet, time.Since(begun))
 	return nil
 }
 
-// touch calls touch.
+// touch calls the tool touch.
 func (c *client) touch(era eras.Era, session string) error {
 	id := c.id()
 	_, body, err := c.do(era.Post(era.Call(session, id, "touch", fmt.Sprintf(`{"uri":%q}`, c.note()))), http.StatusOK)
@@ -161,7 +161,8 @@ func (c *client) touch(era eras.Era, session string) error {
 	return wantText(body, id, "touched")
 }
 
-// question calls a tool that asks back over the stream of the call, and answers over another connection.
+// question calls a tool that sends an elicitation over the stream of the call, and answers it over
+// another connection.
 func (s *session) question() error {
 	c, era := s.client, eras.Handshake()
 	begun, id := time.Now(), c.id()
@@ -192,12 +193,12 @@ func (s *session) question() error {
 		}
 		answer := eras.Request{Session: s.id, Question: string(m.ID), Answer: `{"action":"accept","content":{"name":"Ada"}}`}
 		if _, _, err := c.do(era.Post(answer), http.StatusAccepted); err != nil {
-			return fmt.Errorf("answering: %w", err)
+			return fmt.Errorf("answer: %w", err)
 		}
 	}
 }
 
-// cut loses the stream of a call, and takes it up again where it was.
+// cut closes the stream of a call, and resumes it after the last event.
 func (s *session) cut() error {
 	c, era := s.client, eras.Handshake()
 	begun := time.Now()
@@ -221,17 +222,17 @@ func (s *session) cut() error {
 	}
 	defer again.Close()
 	head, err = again.Ask(eras.Listen(s.id, f.last))
-	if err := streams("taking up the stream after "+f.last, head, err); err != nil {
+	if err := streams("resume after "+f.last, head, err); err != nil {
 		return err
 	}
 	if _, err := f.follow(again.Events(), -1); err != nil {
-		return fmt.Errorf("taken up again after %q: %w", f.last, err)
+		return fmt.Errorf("resumed after %q: %w", f.last, err)
 	}
 	c.report.took(resumed, time.Since(begun))
 	return nil
 }
 
-// end ends the session, and with it its stream.
+// end ends the session, and checks that its stream ends.
 func (s *session) end() error {
 	begun := time.Now()
 	head, err := s.client.ask(eras.Delete(s.id))
@@ -239,10 +240,10 @@ func (s *session) end() error {
 		_, err = s.client.conn.Body()
 	}
 	if err != nil {
-		return fmt.Errorf("ending a session: %w", err)
+		return fmt.Errorf("end session: %w", err)
 	}
 	if head.Status < 200 || head.Status > 299 {
-		return fmt.Errorf("ending a session: status %d", head.Status)
+		return fmt.Errorf("end session: status %d", head.Status)
 	}
 	for {
 		select {
@@ -251,12 +252,12 @@ func (s *session) end() error {
 				continue
 			}
 			if !errors.Is(s.ended, io.EOF) {
-				return fmt.Errorf("the stream of a session that was ended: %w", s.ended)
+				return fmt.Errorf("stream of an ended session: %w", s.ended)
 			}
 			s.client.report.took(ended, time.Since(begun))
 			return nil
 		case <-time.After(patience):
-			return errors.New("the stream of a session does not end with it")
+			return errors.New("the stream does not end with its session")
 		}
 	}
 }
@@ -264,11 +265,11 @@ func (s *session) end() error {
 // close closes the stream's connection.
 func (s *session) close() {
 	s.stream.Close()
-	for range s.heard { // until its reader has ended
+	for range s.heard { // until listen has returned
 	}
 }
 
-// listener follows a resource without a session.
+// listener subscribes to a resource without a session, and changes it.
 func (c *client) listener() error {
 	era := eras.Stateless()
 	conn, err := c.dial()
@@ -303,12 +304,12 @@ func (c *client) listener() error {
 	return nil
 }
 
-// expect reads the next message of a stream.
+// expect reads the next message of a stream and checks it.
 func expect(events *raw.Stream, method, uri string) error {
 	for {
 		event, err := events.Next()
 		if err != nil {
-			return fmt.Errorf("waiting for %s: %w", method, err)
+			return fmt.Errorf("wait for %s: %w", method, err)
 		}
 		if len(event.Data) == 0 {
 			continue
@@ -318,7 +319,7 @@ func expect(events *raw.Stream, method, uri string) error {
 			return err
 		}
 		if m.Method != method || m.Params.URI != uri {
-			return fmt.Errorf("%s instead of %s", event.Data, method)
+			return fmt.Errorf("got %s, want %s", event.Data, method)
 		}
 		return nil
 	}

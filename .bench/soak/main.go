@@ -1,11 +1,11 @@
-// Soak lets many clients at once use one server on petrock's core over HTTP, in both eras of the
-// protocol, for minutes. A tenth of them disconnect at random moments, and some read what they get
-// at a few bytes a second. No other client may see an error, and when all have gone the server must
-// hold no more goroutines and memory than before.
+// Soak calls one server on petrock's core from many clients over HTTP, in both protocol eras, for
+// minutes. A tenth of the clients disconnect at random moments, and some read only a few bytes a
+// second. No other client may see an error. After all clients have disconnected, the server must not
+// use more goroutines and memory than before.
 //
 //	cd .bench && go run ./soak -time 5m
 //
-// It needs Linux. See -help for what it can be told.
+// It requires Linux. Run it with -help for its flags.
 package main
 
 import (
@@ -27,15 +27,15 @@ func main() {
 	os.Exit(code)
 }
 
-// An options is what the program was told.
+// An options holds the values of the flags.
 type options struct {
 	clients int
 	time    time.Duration
 	seed    uint64
-	program string // of the server; it is built if none is given
+	program string // the server; "" builds it
 }
 
-// run is the program. It returns the exit code: 0 if all went well, 1 if not, 2 if the arguments are wrong.
+// run returns the exit code: 0 for success, 1 for failure, 2 for a usage error.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	o, err := parseOptions(args, errOut)
 	if errors.Is(err, flag.ErrHelp) {
@@ -60,30 +60,29 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return 0
 }
 
-// parseOptions reads the arguments. What is wrong with them has been written to errOut
-// when it returns an error.
+// parseOptions parses the flags. It writes errors to errOut.
 func parseOptions(args []string, errOut io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.SetOutput(errOut)
-	flags.IntVar(&o.clients, "clients", 256, "how many clients there are")
-	flags.DurationVar(&o.time, "time", 5*time.Minute, "how long they go on, from 1s")
-	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()%1e9), "of what the clients do; another one each time")
-	flags.StringVar(&o.program, "program", "", "the server to start instead of building it")
+	flags.IntVar(&o.clients, "clients", 256, "number of clients, at least 16")
+	flags.DurationVar(&o.time, "time", 5*time.Minute, "duration, at least 1s")
+	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()%1e9), "seed of random choices; the default differs each time")
+	flags.StringVar(&o.program, "program", "", "server binary (default: build it)")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	var err error
 	switch {
 	case flags.NArg() > 0:
-		err = fmt.Errorf("there are no arguments but flags, got %q", flags.Arg(0))
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.clients < 16:
 		err = fmt.Errorf("-clients must be at least 16, got %d", o.clients)
 	case o.time < time.Second:
 		err = fmt.Errorf("-time must be at least 1s, got %v", o.time)
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "soak: %v\nTry -help.\n", err)
+		fmt.Fprintf(errOut, "soak: %v\nRun soak -help for usage.\n", err)
 	}
 	return o, err
 }

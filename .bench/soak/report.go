@@ -11,21 +11,21 @@ import (
 	"github.com/petrock/petrock/bench/internal/front"
 )
 
-// heapSlack is by how much the heap may differ without having grown.
+// heapSlack is the tolerated growth of the heap, in bytes.
 const heapSlack = 512 << 10
 
-// A report is what came of it.
+// A report holds the results of a soak.
 type report struct {
 	options       options
 	clients       map[string]int // by kind
-	start         front.Holding  // nobody has come yet
-	before, after front.Holding
+	start         front.Usage    // before the first client
+	before, after front.Usage
 
 	residentBefore, residentMost, residentAfter int64
 
 	mu     sync.Mutex
-	times  map[string][]time.Duration // by what was done
-	counts map[string]int             // of what is not timed
+	times  map[string][]time.Duration // by operation
+	counts map[string]int             // of operations that are not timed
 	errs   []error                    // the first ones
 	failed int
 }
@@ -34,21 +34,21 @@ func newReport(o options) *report {
 	return &report{options: o, clients: map[string]int{}, times: map[string][]time.Duration{}, counts: map[string]int{}}
 }
 
-// took takes down how long something took, of a client that must not fail.
+// took records the duration of an operation that must not fail.
 func (r *report) took(what string, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.times[what] = append(r.times[what], d)
 }
 
-// did counts something else.
+// did counts an operation that may fail.
 func (r *report) did(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[what]++
 }
 
-// fault takes down an error of a client that must not have any.
+// fault records an error of an operation that must not fail.
 func (r *report) fault(err error) {
 	const kept = 10
 	r.mu.Lock()
@@ -59,11 +59,11 @@ func (r *report) fault(err error) {
 	}
 }
 
-// faults are what must not be.
+// faults returns the reasons why the soak failed.
 func (r *report) faults() []string {
 	var all []string
 	if r.failed > 0 {
-		all = append(all, fmt.Sprintf("%d errors of clients that should have had none; the first ones:", r.failed))
+		all = append(all, fmt.Sprintf("%d operations failed that must not fail; the first errors:", r.failed))
 		for _, err := range r.errs {
 			all = append(all, err.Error())
 		}
@@ -72,46 +72,46 @@ func (r *report) faults() []string {
 		addInSession, addStateless, progressInSession, progressStateless, updateOverGet, updateOverListen, asked, resumed,
 	} {
 		if len(r.times[what]) == 0 {
-			all = append(all, "nobody got to: "+what)
+			all = append(all, "operation never completed: "+what)
 		}
 	}
 	if r.after.Goroutines > r.start.Goroutines {
-		all = append(all, fmt.Sprintf("the server started with %d goroutines, and now there are %d", r.start.Goroutines, r.after.Goroutines))
+		all = append(all, fmt.Sprintf("goroutines grew from %d at startup to %d", r.start.Goroutines, r.after.Goroutines))
 	}
 	return append(all, grown(r.before, r.after)...)
 }
 
-// grown says what a server holds more of than before.
-func grown(before, after front.Holding) []string {
+// grown returns what the server uses more of than before.
+func grown(before, after front.Usage) []string {
 	var all []string
 	if after.Goroutines > before.Goroutines {
-		all = append(all, fmt.Sprintf("there were %d goroutines, and now there are %d", before.Goroutines, after.Goroutines))
+		all = append(all, fmt.Sprintf("goroutines grew from %d to %d", before.Goroutines, after.Goroutines))
 	}
 	if after.Heap > before.Heap+heapSlack {
-		all = append(all, fmt.Sprintf("there were %d bytes on the heap, and now there are %d", before.Heap, after.Heap))
+		all = append(all, fmt.Sprintf("heap grew from %d to %d bytes", before.Heap, after.Heap))
 	}
 	return all
 }
 
-// write writes the report for people, as Markdown.
+// write writes the report as Markdown.
 func (r *report) write(w io.Writer) {
 	fmt.Fprintf(w, "%d clients for %v, seed %d:", r.options.clients, r.options.time, r.options.seed)
 	for _, k := range kinds() {
 		fmt.Fprintf(w, " %d %s,", r.clients[k.name], k.name)
 	}
-	fmt.Fprintf(w, "\n\n| what clients did that must not fail | times | p50, ms | p99, ms | max, ms |\n|---|---:|---:|---:|---:|\n")
+	fmt.Fprintf(w, "\n\n| operations that must not fail | count | p50, ms | p99, ms | max, ms |\n|---|---:|---:|---:|---:|\n")
 	for _, what := range slices.Sorted(maps.Keys(r.times)) {
 		times := slices.Sorted(slices.Values(r.times[what]))
 		at := func(p int) float64 { return times[(len(times)-1)*p/100].Seconds() * 1e3 }
 		fmt.Fprintf(w, "| %s | %d | %.2f | %.2f | %.2f |\n", what, len(times), at(50), at(99), at(100))
 	}
-	fmt.Fprintf(w, "\n| what the others did | times |\n|---|---:|\n")
+	fmt.Fprintf(w, "\n| operations that may fail | count |\n|---|---:|\n")
 	for _, what := range slices.Sorted(maps.Keys(r.counts)) {
 		fmt.Fprintf(w, "| %s | %d |\n", what, r.counts[what])
 	}
-	fmt.Fprintf(w, "\n| the server | started | before | at most | after |\n|---|---:|---:|---:|---:|\n")
+	fmt.Fprintf(w, "\n| server | at startup | before | maximum | after |\n|---|---:|---:|---:|---:|\n")
 	fmt.Fprintf(w, "| goroutines | %d | %d | | %d |\n", r.start.Goroutines, r.before.Goroutines, r.after.Goroutines)
 	fmt.Fprintf(w, "| heap, kB | %d | %d | | %d |\n", r.start.Heap>>10, r.before.Heap>>10, r.after.Heap>>10)
 	fmt.Fprintf(w, "| resident, MB | | %d | %d | %d |\n\n", r.residentBefore>>20, r.residentMost>>20, r.residentAfter>>20)
-	fmt.Fprintf(w, "%d errors of clients that must not have any\n", r.failed)
+	fmt.Fprintf(w, "%d errors in operations that must not fail\n", r.failed)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/bench/internal/raw"
 )
 
-// drop closes a connection, half of the time without a word of farewell to the other side.
+// drop closes a connection, half of the time with a reset.
 func (c *client) drop(conn *raw.Conn) {
 	if tcp, ok := conn.Conn.(*net.TCPConn); ok && c.dice.IntN(2) == 0 {
 		tcp.SetLinger(0)
@@ -19,12 +19,12 @@ func (c *client) drop(conn *raw.Conn) {
 	conn.Close()
 }
 
-// disconnect begins something and goes away at a random moment. Whatever comes of it is fine.
+// disconnect sends a request and disconnects at a random moment.
 func (c *client) disconnect() error {
 	defer c.pause(150 * time.Millisecond)
 	conn, err := c.dial()
 	if err != nil {
-		return fmt.Errorf("connecting: %w", err)
+		return fmt.Errorf("connect: %w", err)
 	}
 	defer c.drop(conn)
 	era := eras.All()[c.dice.IntN(2)]
@@ -32,18 +32,18 @@ func (c *client) disconnect() error {
 	if era.Sessions() {
 		head, _, err := conn.Do(era.Post(eras.Initialize(c.id())))
 		if err != nil {
-			return fmt.Errorf("initialize: %w", err) // it has not gone away yet
+			return fmt.Errorf("initialize: %w", err)
 		}
 		session = head.Session
 	}
 	what, request := c.something(era, session)
 	if c.dice.IntN(3) == 0 {
-		c.report.did("gone in the middle of a request")
+		c.report.did("disconnected during a request")
 		conn.Write(request[:c.dice.IntN(len(request))])
 		c.pause(30 * time.Millisecond)
 		return nil
 	}
-	c.report.did("gone in the middle of " + what)
+	c.report.did("disconnected during " + what)
 	conn.Write(request)
 	if c.dice.IntN(2) == 0 {
 		conn.SetReadDeadline(time.Now().Add(time.Second))
@@ -53,7 +53,7 @@ func (c *client) disconnect() error {
 	return nil
 }
 
-// something is a request that takes a while.
+// something returns a random request.
 func (c *client) something(era eras.Era, session string) (what string, request []byte) {
 	id := c.id()
 	switch c.dice.IntN(5) {
@@ -62,7 +62,7 @@ func (c *client) something(era eras.Era, session string) (what string, request [
 	case 1:
 		return "a call that waits", era.Post(era.Call(session, id, "slow", fmt.Sprintf(`{"ms":%d}`, c.dice.IntN(300))))
 	case 2:
-		return "a question", era.Post(era.Call(session, id, "ask", `{}`))
+		return "an elicitation", era.Post(era.Call(session, id, "ask", `{}`))
 	case 3:
 		if era.Sessions() {
 			return "a GET stream", eras.Listen(session, "")
@@ -72,11 +72,11 @@ func (c *client) something(era eras.Era, session string) (what string, request [
 	return "a stream", c.counting(era, session, id, 1+c.dice.IntN(50), c.dice.IntN(2000), c.dice.IntN(5))
 }
 
-// slow asks for much and reads little of it, a few bytes at a time.
+// slow requests 20 MB and reads a few bytes of it at a time.
 func (c *client) slow() error {
 	conn, err := c.dial()
 	if err != nil {
-		return fmt.Errorf("connecting: %w", err)
+		return fmt.Errorf("connect: %w", err)
 	}
 	defer c.drop(conn)
 	if tcp, ok := conn.Conn.(*net.TCPConn); ok {
@@ -96,11 +96,11 @@ func (c *client) slow() error {
 	if _, err := conn.Write(c.counting(era, session, c.id(), 5000, 4000, 0)); err != nil {
 		return nil
 	}
-	c.report.did("asked for 20 MB and read slowly")
+	c.report.did("requested 20 MB and read slowly")
 	for until := time.Now().Add(time.Duration(5+c.dice.IntN(25)) * time.Second); time.Now().Before(until) && !c.over(); {
 		conn.SetReadDeadline(time.Now().Add(time.Second))
 		if _, err := conn.Read(make([]byte, 8)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			c.report.did("cut off for reading slowly")
+			c.report.did("disconnected by the server for reading slowly")
 			return nil
 		}
 		c.pause(500 * time.Millisecond)

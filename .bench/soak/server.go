@@ -19,10 +19,10 @@ import (
 	"github.com/petrock/petrock/bench/internal/front"
 )
 
-// idleSession is after how long the server ends a session that its client has left without a word.
+// idleSession is the server's timeout of idle sessions.
 const idleSession = 20 * time.Second
 
-// A server is the one under test.
+// A server is the server under test.
 type server struct {
 	addr  string
 	cmd   *exec.Cmd
@@ -33,7 +33,7 @@ type server struct {
 	stderr bytes.Buffer
 }
 
-// start builds the server, unless it is given, and starts it.
+// start starts a server. If program is "", it builds it first.
 func start(ctx context.Context, program string) (*server, error) {
 	s := &server{}
 	if program == "" {
@@ -45,7 +45,7 @@ func start(ctx context.Context, program string) (*server, error) {
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "github.com/petrock/petrock/bench/servers/ours")
 		if out, err := build.CombinedOutput(); err != nil {
 			os.RemoveAll(s.dir)
-			return nil, fmt.Errorf("building the server: %w; is this run inside .bench?\n%s", err, out)
+			return nil, fmt.Errorf("build the server: %w; run soak in .bench\n%s", err, out)
 		}
 	}
 	s.cmd = exec.Command(program, front.ServeArgument, "--soak", "--session-idle", idleSession.String(), "--client-share", "100")
@@ -55,16 +55,16 @@ func start(ctx context.Context, program string) (*server, error) {
 	}
 	s.cmd.Stderr, s.lines = s, bufio.NewReader(out)
 	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the server: %w", err)
+		return nil, fmt.Errorf("start the server: %w", err)
 	}
-	if s.addr, err = s.after(front.Listening); err != nil {
+	if s.addr, err = s.after(front.ListeningPrefix); err != nil {
 		s.cmd.Process.Kill()
-		return nil, fmt.Errorf("the server does not listen: %w\n%s", err, s.said())
+		return nil, fmt.Errorf("wait for the server to listen: %w\n%s", err, s.stderrText())
 	}
 	return s, nil
 }
 
-// Write takes what the server writes to its standard error.
+// Write keeps the beginning of the server's standard error.
 func (s *server) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,41 +74,41 @@ func (s *server) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *server) said() string {
+func (s *server) stderrText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stderr.String()
 }
 
-// after reads lines until one begins with a word, and returns what comes after it.
-func (s *server) after(word string) (string, error) {
+// after reads lines until one begins with prefix, and returns the rest of it.
+func (s *server) after(prefix string) (string, error) {
 	for {
 		line, err := s.lines.ReadString('\n')
 		if err != nil {
 			return "", err
 		}
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), word); ok {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
 			return rest, nil
 		}
 	}
 }
 
-// holding asks the server what it has in its hands.
-func (s *server) holding() (front.Holding, error) {
-	var h front.Holding
-	if err := s.cmd.Process.Signal(front.Ask); err != nil {
-		return h, fmt.Errorf("asking the server: %w\n%s", err, s.said())
+// usage asks the server for its use of memory and goroutines.
+func (s *server) usage() (front.Usage, error) {
+	var h front.Usage
+	if err := s.cmd.Process.Signal(front.UsageSignal); err != nil {
+		return h, fmt.Errorf("ask the server: %w\n%s", err, s.stderrText())
 	}
-	late := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() }) // which ends what it says
+	late := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() }) // ends s.after
 	defer late.Stop()
-	text, err := s.after(front.Holds)
+	text, err := s.after(front.UsagePrefix)
 	if err != nil {
-		return h, fmt.Errorf("asking the server: %w\n%s", err, s.said())
+		return h, fmt.Errorf("ask the server: %w\n%s", err, s.stderrText())
 	}
 	return h, json.Unmarshal([]byte(text), &h)
 }
 
-// resident is the memory that the server has, in bytes, or 0 if that cannot be told.
+// resident returns the resident memory of the server in bytes, or 0 if it is unknown.
 func (s *server) resident() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *server) resident() int64 {
 	return kb << 10
 }
 
-// stop tells the server to end, and waits until it has.
+// stop stops the server with SIGTERM, and waits for it.
 func (s *server) stop() error {
 	defer os.RemoveAll(s.dir)
 	s.cmd.Process.Signal(syscall.SIGTERM)
@@ -128,7 +128,7 @@ func (s *server) stop() error {
 	defer timer.Stop()
 	io.Copy(io.Discard, s.lines)
 	if err := s.cmd.Wait(); err != nil {
-		return fmt.Errorf("the server did not end well: %w\n%s", err, s.said())
+		return fmt.Errorf("stop the server: %w\n%s", err, s.stderrText())
 	}
 	return nil
 }

@@ -11,15 +11,14 @@ import (
 	"github.com/petrock/petrock/bench/internal/front"
 )
 
-// A kind is a way in which clients behave.
+// A kind is a behaviour of clients.
 type kind struct {
 	name  string
-	share int // of so many in all
+	share int // relative to the others
 	turn  func(*client) error
 }
 
-// kinds are all of them. Those who disconnect and those who read slowly may see any error; they
-// return none.
+// kinds returns all kinds. Clients that disconnect or read slowly ignore errors.
 func kinds() []kind {
 	return []kind{
 		{"sessions", 96, (*client).session},
@@ -30,7 +29,7 @@ func kinds() []kind {
 	}
 }
 
-// soak lets all clients go on for their time, and then waits for the server to be as it was.
+// soak runs all clients for o.time, and then waits until the server has released its resources.
 func soak(ctx context.Context, o options, progress io.Writer) (*report, error) {
 	s, err := start(ctx, o.program)
 	if err != nil {
@@ -38,33 +37,33 @@ func soak(ctx context.Context, o options, progress io.Writer) (*report, error) {
 	}
 	defer s.cmd.Process.Kill()
 	r := newReport(o)
-	if r.start, err = s.holding(); err != nil {
+	if r.start, err = s.usage(); err != nil {
 		return nil, err
 	}
-	// What is made once is no growth: Go keeps the descriptor of a goroutine that has ended for another one, and a map
-	// the room that it once needed. So as many clients come once before.
+	// The warm-up has as many clients as the soak, because Go reuses the descriptors of goroutines and maps keep
+	// their capacity: the first clients always increase the memory of the server.
 	first := options{clients: o.clients, time: min(o.time/4, 10*time.Second), seed: o.seed + 1}
-	crowd(ctx, s, first, newReport(first))
-	if r.before, err = s.settled(ctx); err != nil {
+	runClients(ctx, s, first, newReport(first))
+	if r.before, err = s.waitSettled(ctx); err != nil {
 		return nil, err
 	}
 	r.residentBefore = s.resident()
 	watched := watch(ctx, s, r)
-	crowd(ctx, s, o, r)
+	runClients(ctx, s, o, r)
 	watched()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	fmt.Fprintln(progress, "all clients have gone; waiting for the server to be as it was")
-	if r.after, err = s.settled(ctx); err != nil {
+	fmt.Fprintln(progress, "all clients have disconnected; waiting for the server to release its resources")
+	if r.after, err = s.waitSettled(ctx); err != nil {
 		return nil, err
 	}
 	r.residentAfter = s.resident()
 	return r, s.stop()
 }
 
-// crowd runs all clients until the time is over.
-func crowd(ctx context.Context, s *server, o options, r *report) {
+// runClients runs all clients for o.time.
+func runClients(ctx context.Context, s *server, o options, r *report) {
 	ctx, cancel := context.WithTimeout(ctx, o.time)
 	defer cancel()
 	total := 0
@@ -102,12 +101,12 @@ func kindOf(i int) kind {
 	return all[0]
 }
 
-// settled waits until what the server holds has not become less for longer than a session may be idle, and returns
-// what that is.
-func (s *server) settled(ctx context.Context) (front.Holding, error) {
-	var least front.Holding
+// waitSettled waits until the server's use of resources has not decreased for longer than idleSession, and
+// returns it.
+func (s *server) waitSettled(ctx context.Context) (front.Usage, error) {
+	var least front.Usage
 	for since := time.Now(); ; {
-		h, err := s.holding()
+		h, err := s.usage()
 		if err != nil {
 			return h, err
 		}
@@ -126,7 +125,7 @@ func (s *server) settled(ctx context.Context) (front.Holding, error) {
 	}
 }
 
-// watch takes down the most memory that the server has, until the function that it returns is called.
+// watch records the maximum memory of the server until stop is called.
 func watch(ctx context.Context, s *server, r *report) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup

@@ -21,7 +21,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A tenth of 256 clients disconnect, and there are all kinds, also among few.
+// A tenth of 256 clients disconnect, and 16 clients are enough for all kinds.
 func TestKinds(t *testing.T) {
 	for _, n := range []int{16, 256} {
 		counts := map[string]int{}
@@ -38,8 +38,8 @@ func TestKinds(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	before := front.Holding{Heap: 1 << 20, Goroutines: 5}
-	for after, want := range map[front.Holding]int{
+	before := front.Usage{Heap: 1 << 20, Goroutines: 5}
+	for after, want := range map[front.Usage]int{
 		before: 0,
 		{Heap: before.Heap + heapSlack, Goroutines: 4}:     0,
 		{Heap: before.Heap + heapSlack + 1, Goroutines: 5}: 1,
@@ -50,6 +50,6 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	if faults := newReport(options{}).faults(); len(faults) == 0 {
-		t.Error("a soak in which nothing was done went well")
+		t.Error("a soak without operations has no faults")
 	}
 }

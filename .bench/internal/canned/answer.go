@@ -8,7 +8,7 @@ import (
 
 var methodKey = []byte(`"method":"`)
 
-// What the floor answers, whatever was asked: the sum is that of the benchmark's calls.
+// The results of the floor. The sum is that of the benchmark's calls.
 const (
 	initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"floor","version":"0.1.0"}}`
 	list        = `{"tools":[{"name":"add","description":"Adds two numbers.","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"sum":{"type":"number","description":"The two numbers together"}},"required":["sum"],"additionalProperties":false}}]}`
@@ -16,18 +16,18 @@ const (
 	sum         = `"content":[{"type":"text","text":"{\"sum\":5.5}"}],"structuredContent":{"sum":5.5}`
 	pinged      = `{}`
 
-	// In revision 2026-07-28 results say more.
+	// Results of revision 2026-07-28 have more fields.
 	stateless = `{"resultType":"complete",` + sum + `,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"floor","version":"0.1.0"}}}`
 )
 
-// Append appends the answer to a message, or nothing if the message wants none.
+// Append appends the response to a message, or nothing for a notification.
 func Append(to, message []byte) []byte { return appendResult(to, message, resultOf(message)) }
 
-// AppendStateless appends the answer to a call of revision 2026-07-28.
+// AppendStateless appends the response to a call of revision 2026-07-28.
 func AppendStateless(to, message []byte) []byte { return appendResult(to, message, stateless) }
 
-// appendResult appends the answer to a line, or nothing if the line wants none. Without a result
-// it is that there is no such method.
+// appendResult appends the response to a line, or nothing for a notification. If result is "", it
+// appends the error "method not found".
 func appendResult(to, line []byte, result string) []byte {
 	begin, end, ok := wire.ID(line)
 	if !ok {

@@ -1,6 +1,5 @@
-// Package canned is a server that answers with bytes written beforehand. It decodes
-// nothing and checks nothing: no server on pipes can do less, so it shows what the pipes
-// and the machine cost.
+// Package canned is a server with canned responses. It decodes and checks nothing: no server on pipes
+// can do less, so it measures the cost of the pipes and the machine.
 package canned
 
 import (
@@ -9,8 +8,7 @@ import (
 	"io"
 )
 
-// Serve answers the lines of in until there are no more. It writes when all that has
-// come in is answered.
+// Serve answers the lines of in until its end. It flushes out when all lines read so far are answered.
 func Serve(in io.Reader, out io.Writer) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	writer := bufio.NewWriterSize(out, 64<<10)

@@ -1,5 +1,5 @@
-// Package eras writes what a client says over HTTP, in both eras of the protocol: the one with
-// a handshake and sessions, and the one without.
+// Package eras encodes the HTTP requests of a client in both protocol eras: with a handshake and
+// sessions, and stateless.
 package eras
 
 import (
@@ -9,42 +9,42 @@ import (
 	"github.com/petrock/petrock/bench/internal/front"
 )
 
-// An Era is one of the protocol's two.
+// An Era is a protocol era.
 type Era struct {
 	Name    string
 	Version string
 }
 
-// Handshake is the newest revision that has a handshake, and sessions.
+// Handshake returns the era with handshake and sessions, with its newest revision.
 func Handshake() Era { return Era{"handshake", "2025-11-25"} }
 
-// Stateless is the revision that has neither.
+// Stateless returns the era without handshake and sessions.
 func Stateless() Era { return Era{"stateless", "2026-07-28"} }
 
-// All are both.
+// All returns both eras.
 func All() []Era { return []Era{Handshake(), Stateless()} }
 
-// Sessions tells whether the era has any.
+// Sessions reports whether the era has sessions.
 func (e Era) Sessions() bool { return e.Name == "handshake" }
 
-// A Request is what a client sends.
+// A Request is a message from a client.
 type Request struct {
-	Session  string // in an era that has them
+	Session  string // in an era with sessions
 	ID       int    // 0 for a notification
 	Method   string
-	Name     string // of the tool, or the address of the resource
-	Params   string // the members of the object, without its braces
-	Meta     string // members of _meta, beside those of the era
-	Answer   string // a result for the server's question with the id Question, instead of all from ID on
+	Name     string // of the tool, or the URI of the resource
+	Params   string // members of the object, without its braces
+	Meta     string // members of _meta, in addition to those of the era
+	Answer   string // a response to the server's request Question; if set, the fields above except Session are ignored
 	Question string // JSON
 }
 
-// Call is the request that calls a tool.
+// Call returns a call of a tool.
 func (e Era) Call(session string, id int, tool, arguments string) Request {
 	return Request{Session: session, ID: id, Method: "tools/call", Name: tool, Params: fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments)}
 }
 
-// Post writes a request as the bytes that go over a connection.
+// Post encodes a request as HTTP.
 func (e Era) Post(r Request) []byte {
 	var head strings.Builder
 	body := e.body(r)
@@ -63,7 +63,7 @@ func (e Era) Post(r Request) []byte {
 	return []byte(head.String())
 }
 
-// body is the message of a request.
+// body encodes the message of a request.
 func (e Era) body(r Request) string {
 	if r.Answer != "" {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.Question, r.Answer)
@@ -87,7 +87,7 @@ func (e Era) body(r Request) string {
 	return b.String() + "}"
 }
 
-// meta are the members of _meta.
+// meta returns the members of _meta.
 func (e Era) meta(more string) string {
 	if e.Sessions() {
 		return more
@@ -99,23 +99,23 @@ func (e Era) meta(more string) string {
 	return own + "," + more
 }
 
-// Initialize is the first request of a session.
+// Initialize returns the first request of a session.
 func Initialize(id int) Request {
 	return Request{ID: id, Method: "initialize", Params: `"protocolVersion":"2025-11-25","capabilities":{"elicitation":{},"sampling":{}},"clientInfo":{"name":"bench","version":"0.1.0"}`}
 }
 
-// Initialized is the notification that follows its answer.
+// Initialized returns the notification that follows the response to [Initialize].
 func Initialized(session string) Request {
 	return Request{Session: session, Method: "notifications/initialized"}
 }
 
-// Listen writes the request for the stream of a session; after is the last event that was seen of
-// a stream that was cut, or "".
+// Listen encodes the request for the stream of a session. To resume a stream, after is the id of its
+// last event; otherwise it is "".
 func Listen(session, after string) []byte {
 	return bare("GET", session, "Accept: text/event-stream\r\n", after)
 }
 
-// Delete writes the request that ends a session.
+// Delete encodes the request that ends a session.
 func Delete(session string) []byte {
 	return bare("DELETE", session, "", "")
 }

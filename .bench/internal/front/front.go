@@ -1,5 +1,5 @@
-// Package front puts the servers on HTTP, all in the same way, and lets the benchmark ask
-// them what they hold.
+// Package front serves all servers over HTTP in the same way, and lets the benchmark ask them for their
+// use of resources.
 package front
 
 import (
@@ -13,33 +13,32 @@ import (
 	"syscall"
 )
 
-// ServeArgument is the first argument of a server that is to speak HTTP, on a port of
-// 127.0.0.1 that the system chooses.
+// ServeArgument is the first argument that makes a server listen on a port of 127.0.0.1 that the system
+// chooses.
 const ServeArgument = "serve"
 
-// StatelessFlag follows it for a server that must be told that there will be no sessions.
+// StatelessFlag makes a server serve without sessions, if it cannot do both.
 const StatelessFlag = "--stateless"
 
-// Listening is what the line begins with that a server writes to its standard output once it
-// listens. Its address follows.
-const Listening = "listening on "
+// ListeningPrefix is the prefix of the line with its address that a server writes to standard output when it
+// listens.
+const ListeningPrefix = "listening on "
 
-// Path is where the servers are found.
+// Path is the path of all servers.
 const Path = "/mcp"
 
-// Serving tells whether the program was started with [ServeArgument].
+// Serving reports whether the program was started with [ServeArgument].
 func Serving() bool {
 	return len(os.Args) > 1 && os.Args[1] == ServeArgument
 }
 
-// Ready says on out, the server's standard output, where it listens, and from then on answers there
-// what the benchmark asks.
+// Ready writes the address of the server to out, its standard output, and starts [ReportUsage].
 func Ready(out io.Writer, addr net.Addr) {
-	AnswerWhenAsked(out) // which it is ready for when it says so
-	fmt.Fprintf(out, "%s%s\n", Listening, addr)
+	ReportUsage(out)
+	fmt.Fprintf(out, "%s%s\n", ListeningPrefix, addr)
 }
 
-// Serve puts a handler on HTTP until the process is told to end.
+// Serve serves a handler over HTTP until SIGTERM.
 func Serve(h http.Handler) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

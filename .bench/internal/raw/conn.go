@@ -1,19 +1,18 @@
-// Package raw speaks HTTP/1.1 without net/http: requests that were written beforehand go out as
-// they are, and of an answer only what is looked at is read. So a load generator costs less than
-// the servers that it is to keep busy, and may also send what net/http would not.
+// Package raw is an HTTP/1.1 client without net/http. It sends encoded requests, and parses only the
+// necessary parts of responses. So a load generator needs less CPU than the servers that it tests, and
+// can send requests that net/http refuses to send.
 package raw
 
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 )
 
-// A Conn is a connection to a server. It is for one goroutine at a time.
+// A Conn is a connection to a server. It is not safe for concurrent use.
 type Conn struct {
 	net.Conn
 	in   *bufio.Reader
@@ -21,16 +20,16 @@ type Conn struct {
 	body []byte
 }
 
-// A Head is what an answer begins with, as far as it is of interest.
+// A Head has the status and some headers of a response.
 type Head struct {
 	Status  int
 	Session string // Mcp-Session-Id
-	Events  bool   // the body is a stream of events
-	Close   bool   // the server will not take another request
+	Events  bool   // the body is an event stream
+	Close   bool   // the server closes the connection
 
 	chunked bool
-	length  int // of the body, unless it is chunked
-	endless bool
+	length  int  // of the body, unless it is chunked
+	endless bool // the body ends with the connection
 }
 
 // Dial connects to a server.
@@ -42,12 +41,12 @@ func Dial(addr string) (*Conn, error) {
 	return New(conn), nil
 }
 
-// New makes a Conn of any connection.
+// New returns a Conn that uses conn.
 func New(conn net.Conn) *Conn {
 	return &Conn{Conn: conn, in: bufio.NewReaderSize(conn, 4<<10)}
 }
 
-// Do sends a request and reads the answer to it, whose body is valid until the next one.
+// Do sends a request and reads the response. The body is valid until the next response.
 func (c *Conn) Do(request []byte) (Head, []byte, error) {
 	head, err := c.Ask(request)
 	if err != nil {
@@ -57,7 +56,7 @@ func (c *Conn) Do(request []byte) (Head, []byte, error) {
 	return head, body, err
 }
 
-// Ask sends a request and reads how the answer to it begins.
+// Ask sends a request and reads the head of the response.
 func (c *Conn) Ask(request []byte) (Head, error) {
 	if _, err := c.Write(request); err != nil {
 		return Head{}, err
@@ -65,7 +64,7 @@ func (c *Conn) Ask(request []byte) (Head, error) {
 	return c.Head()
 }
 
-// Head reads how the next answer begins.
+// Head reads the head of the next response.
 func (c *Conn) Head() (Head, error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {
@@ -73,10 +72,10 @@ func (c *Conn) Head() (Head, error) {
 	}
 	c.head = Head{endless: true}
 	if len(line) < len("HTTP/1.1 200") || !bytes.HasPrefix(line, []byte("HTTP/1.")) {
-		return Head{}, fmt.Errorf("this is no answer of HTTP/1: %q", line)
+		return Head{}, fmt.Errorf("not an HTTP/1 response: %q", line)
 	}
 	if c.head.Status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return Head{}, fmt.Errorf("a status that is no number: %q", line)
+		return Head{}, fmt.Errorf("invalid status: %q", line)
 	}
 	for {
 		line, err := c.in.ReadSlice('\n')
@@ -97,7 +96,7 @@ func (c *Conn) Head() (Head, error) {
 	return c.head, nil
 }
 
-// note takes down a header.
+// note parses a header.
 func (h *Head) note(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimSpace(value)
@@ -105,7 +104,7 @@ func (h *Head) note(line []byte) error {
 	case bytes.EqualFold(name, []byte("Content-Length")):
 		n, err := strconv.Atoi(string(value))
 		if err != nil || n < 0 {
-			return fmt.Errorf("a length that is no number: %q", line)
+			return fmt.Errorf("invalid length: %q", line)
 		}
 		h.length, h.endless = n, false
 	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
@@ -120,7 +119,7 @@ func (h *Head) note(line []byte) error {
 	return nil
 }
 
-// Body reads the whole body of the answer, which is valid until the next one.
+// Body reads the body of the response. It is valid until the next response.
 func (c *Conn) Body() ([]byte, error) {
 	c.body = c.body[:0]
 	switch {
@@ -156,7 +155,7 @@ func (c *Conn) take(n int) error {
 	return err
 }
 
-// chunk reads how long the next chunk is; 0 means that the body has ended.
+// chunk reads the length of the next chunk. At the end of the body, it reads the trailer and returns 0.
 func (c *Conn) chunk() (int, error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {
@@ -165,15 +164,15 @@ func (c *Conn) chunk() (int, error) {
 	size, _, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(";"))
 	n, err := strconv.ParseUint(string(size), 16, 31)
 	if err != nil {
-		return 0, fmt.Errorf("a chunk without a length: %q", line)
+		return 0, fmt.Errorf("invalid chunk length: %q", line)
 	}
 	if n > 0 {
 		return int(n), nil
 	}
-	for { // what may follow the last chunk
+	for { // the trailer
 		line, err := c.in.ReadSlice('\n')
 		if err != nil {
-			return 0, errors.Join(errors.New("the body does not end properly"), err)
+			return 0, fmt.Errorf("read the end of the body: %w", err)
 		}
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
 			return 0, nil

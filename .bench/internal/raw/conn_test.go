@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// answering is a connection to somebody who says this, whatever is asked.
+// answering returns a connection to a server that answers any request with text.
 func answering(t *testing.T, text string) *Conn {
 	t.Helper()
 	near, far := net.Pipe()

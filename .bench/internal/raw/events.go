@@ -6,24 +6,24 @@ import (
 	"io"
 )
 
-// An Event is one of a stream.
+// An Event is an event of a [Stream].
 type Event struct {
 	ID   string
-	Data []byte // valid until the next one
+	Data []byte // valid until the next event
 }
 
-// A Stream is the body of an answer that is a stream of events.
+// A Stream reads an event stream.
 type Stream struct {
 	lines *bufio.Reader
 	data  []byte
 }
 
-// Events reads the body of the answer, event by event.
+// Events returns a reader of the events in the body of the response.
 func (c *Conn) Events() *Stream {
 	return &Stream{lines: bufio.NewReaderSize(&bodyReader{conn: c}, 4<<10)}
 }
 
-// Next returns the next event that has data or an id, and io.EOF when the stream has ended properly.
+// Next returns the next event that has data or an id, or io.EOF at the end of a complete stream.
 func (s *Stream) Next() (Event, error) {
 	var event Event
 	s.data = s.data[:0]
@@ -49,7 +49,7 @@ func (s *Stream) Next() (Event, error) {
 	}
 }
 
-// line reads a line, however long it is.
+// line reads a line of any length.
 func (s *Stream) line() ([]byte, error) {
 	line, err := s.lines.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -63,13 +63,13 @@ func (s *Stream) line() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// Message returns the last message in the body of an answer: the body itself, or the data of the
-// last event in it.
+// Message returns the last message in the body of a response: the body itself, or the data of its last
+// event.
 func Message(head Head, body []byte) []byte {
 	if !head.Events {
 		return bytes.TrimRight(body, "\n")
 	}
-	const data = "\ndata: " // no message has a line's end in it
+	const data = "\ndata: " // messages contain no line breaks
 	i := bytes.LastIndex(body, []byte(data))
 	if i < 0 && !bytes.HasPrefix(body, []byte(data[1:])) {
 		return nil
@@ -78,12 +78,12 @@ func Message(head Head, body []byte) []byte {
 	return line
 }
 
-// A bodyReader is the body of an answer, as a reader.
+// A bodyReader reads the body of a response.
 type bodyReader struct {
 	conn *Conn
-	left int // of the present chunk, or of the body
-	last bool
-	some bool // it has been read from
+	left int  // bytes of the current chunk, or of the body
+	last bool // the last chunk has been read
+	some bool // left is set for a body that is not chunked
 }
 
 // Read implements io.Reader.
@@ -120,7 +120,7 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	return n, unexpected(err)
 }
 
-// unexpected is for an end that comes too early.
+// unexpected returns io.ErrUnexpectedEOF for io.EOF.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -1,14 +1,13 @@
-// Package wire looks at lines of JSON-RPC without decoding them.
+// Package wire parses parts of JSON-RPC messages without decoding them.
 package wire
 
 import "bytes"
 
 var idKey = []byte(`"id":`)
 
-// ID returns where the value of the first "id" in a line begins and ends. It is made
-// for the lines that go to and fro here: no space after the colon, and an id that is
-// a number, or a string without an escaped quote or a backslash. ok is false for a
-// line that has none, such as a notification.
+// ID returns the begin and the end of the value of the first "id" in a line. There must be no space
+// after the colon. The id must be an integer, or a string without backslashes. ok is false for a line
+// without id, such as a notification.
 func ID(line []byte) (begin, end int, ok bool) {
 	i := bytes.Index(line, idKey)
 	if i < 0 {
@@ -29,7 +28,7 @@ func ID(line []byte) (begin, end int, ok bool) {
 	return begin, end, end > begin
 }
 
-// Number reads the digits of a whole number that is not negative and below 10^18.
+// Number parses an integer that is not negative and below 10^18.
 func Number(digits []byte) (n int, ok bool) {
 	if len(digits) == 0 || len(digits) > 18 {
 		return 0, false

@@ -1,13 +1,13 @@
-// Package work holds what the tools of the servers do, so that all of them do the same.
+// Package work has the implementation of the tools, which all servers share.
 package work
 
-// AddInput is what add takes, for the servers that derive a schema from a Go type.
+// AddInput is the input of add, for servers that derive the schema from a Go type.
 type AddInput struct {
 	A float64 `json:"a" jsonschema:"First number"`
 	B float64 `json:"b" jsonschema:"Second number"`
 }
 
-// AddOutput is what add returns.
+// AddOutput is the output of add.
 type AddOutput struct {
 	Sum float64 `json:"sum" jsonschema:"The two numbers together"`
 }

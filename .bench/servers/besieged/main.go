@@ -1,5 +1,5 @@
-// Besieged is a server on petrock's core whose clients are hostile: package siege sends them. It is
-// the command line of a user's server, with a tool that asks, and resources to subscribe to.
+// Besieged is the server that siege attacks. It has the command line of a petrock project's server, a
+// tool that sends elicitations, and resources to subscribe to.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	front.AnswerWhenAsked(os.Stderr)
+	front.ReportUsage(os.Stderr)
 	os.Exit(serve.Main(serve.Config{Name: "besieged", Wire: func() serve.Wiring { return serve.Wiring{Register: register} }}))
 }
 

@@ -1,4 +1,4 @@
-// Floor answers canned bytes, and has nothing else in it.
+// Floor is a server over stdio that does nothing but send canned responses.
 package main
 
 import (

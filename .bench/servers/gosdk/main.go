@@ -1,5 +1,5 @@
-// Gosdk is the server on the official Go SDK, as its README writes one: typed tools,
-// whose schemas are derived from Go types, over the stdio transport or over HTTP.
+// Gosdk is a server on the official Go SDK, written as in its README: typed tools, whose schemas are
+// derived from Go types, over stdio or HTTP.
 package main
 
 import (
@@ -26,8 +26,8 @@ func main() {
 	}
 }
 
-// handler serves with sessions or, if asked to, without: one and the same handler does not do
-// both. Answers are plain JSON, which is the SDK's faster way, and not a stream of one event.
+// handler serves with sessions, or without them if StatelessFlag is given: a handler of the SDK cannot
+// do both. Responses are plain JSON, which the SDK serves faster than streams.
 func handler(s *mcp.Server) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
 		JSONResponse: true,

@@ -10,14 +10,13 @@ import (
 	"github.com/petrock/petrock/bench/internal/canned"
 )
 
-// maxBody is the longest message that is taken.
-const maxBody = 64 << 10
+const maxBody = 64 << 10 // bytes
 
-// A buffer is what one answer needs.
+// A buffer holds one request and its response.
 type buffer struct{ in, out []byte }
 
-// newHandler answers canned bytes over net/http, with a length. The body is read into a buffer that
-// is used again, and looked through for the id alone: a server on net/http can hardly do less.
+// newHandler returns a handler that sends canned responses. It reads the body into a pooled buffer and
+// parses only the id: a server on net/http can hardly do less.
 func newHandler() http.Handler {
 	buffers := sync.Pool{New: func() any { return &buffer{in: make([]byte, maxBody)} }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

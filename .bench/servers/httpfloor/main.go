@@ -1,4 +1,4 @@
-// Httpfloor answers canned bytes over HTTP, and has nothing in it but net/http.
+// Httpfloor is a server on net/http that does nothing but send canned responses.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Mcpgo is the server on mcp-go, as its example of structured input and output writes
-// one. Checking arguments against the schema is left off, which is mcp-go's default
-// and its faster way; the other two servers check.
+// Mcpgo is a server on mcp-go, written as in its example of structured input and output. It does not
+// validate arguments against the schema, which is the default of mcp-go and faster; the other two
+// servers do.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Ours is the server on petrock's core, as a user's server is: commands made with
-// cobra, for stdio and for HTTP.
+// Ours is a server on petrock's core, over stdio or HTTP.
 package main
 
 import (
@@ -25,7 +24,7 @@ func main() {
 func newRootCmd(out *os.File) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ours",
-		Short:         "A server of MCP",
+		Short:         "An MCP server",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

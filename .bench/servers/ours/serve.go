@@ -16,7 +16,7 @@ import (
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
-// newServeCmd serves HTTP as a user's server does, but on a port that the system chooses.
+// newServeCmd returns the command serve, which listens on a port that the system chooses.
 func newServeCmd(out *os.File) *cobra.Command {
 	var soaked bool
 	var o mcphttp.Options
@@ -39,9 +39,9 @@ func newServeCmd(out *os.File) *cobra.Command {
 			return serveHTTP(ctx, mcphttp.NewHandler(server, o), out)
 		},
 	}
-	cmd.Flags().BoolVar(&soaked, "soak", false, "offer what the soak test needs too")
-	cmd.Flags().DurationVar(&o.SessionIdle, "session-idle", 0*time.Second, "when a session without a word of its client ends")
-	cmd.Flags().IntVar(&o.ClientShare, "client-share", 0, "the share of the limits that a client may have, in percent")
+	cmd.Flags().BoolVar(&soaked, "soak", false, "add the tools and resources of the soak test")
+	cmd.Flags().DurationVar(&o.SessionIdle, "session-idle", 0*time.Second, "timeout of idle sessions")
+	cmd.Flags().IntVar(&o.ClientShare, "client-share", 0, "share of the limits that one client may use, in percent")
 	return cmd
 }
 

@@ -11,16 +11,16 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// registerSoaked offers what the soak test needs: tools whose answers stream, ask or wait, and resources that change.
+// registerSoaked registers the tools and resources of the soak test.
 func registerSoaked(s *mcp.Server) error {
 	note := func(_ context.Context, uri string, _ map[string]string) ([]mcp.ResourceContents, error) {
 		return []mcp.ResourceContents{{MIMEType: "text/plain", Text: uri}}, nil
 	}
 	return errors.Join(
 		mcp.AddTool(s, mcp.Tool{Name: "slow", Description: "Waits."}, slow),
-		mcp.AddTool(s, mcp.Tool{Name: "count", Description: "Counts, and tells how far it is."}, count),
+		mcp.AddTool(s, mcp.Tool{Name: "count", Description: "Counts and reports progress."}, count),
 		mcp.AddTool(s, mcp.Tool{Name: "ask", Description: "Asks for a name."}, ask),
-		mcp.AddTool(s, mcp.Tool{Name: "touch", Description: "Says that a resource has changed."}, func(_ context.Context, in touched) (string, error) {
+		mcp.AddTool(s, mcp.Tool{Name: "touch", Description: "Notifies subscribers that a resource has changed."}, func(_ context.Context, in touched) (string, error) {
 			s.ResourceUpdated(in.URI)
 			return "touched", nil
 		}),
@@ -74,7 +74,7 @@ type waited struct {
 	MS int `json:"ms"`
 }
 
-// slow waits, until its time is up or the call is cancelled.
+// slow waits until its time has passed or the call is cancelled.
 func slow(ctx context.Context, in waited) (string, error) {
 	select {
 	case <-time.After(time.Duration(in.MS) * time.Millisecond):
