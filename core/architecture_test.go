@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// mayImport says which of our packages a package may import. The first row that
-// matches counts. "..." stands for any text, and a trailing "/..." for the package itself too,
-// as in the patterns of the go command. A new package of core needs a row of its own: where
-// it stands is a decision. Test files are free, but for those of core (see upward).
+// mayImport lists the packages of this module that a package may import. The first matching row
+// applies. Patterns are those of the go command. Each package of core needs its own row. Test files
+// may import any package, except those of core (see upward).
 var mayImport = []struct {
 	pkg     string
 	imports []string
@@ -67,11 +66,11 @@ var mayImport = []struct {
 	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},
 }
 
-// upward is what even the test files of core may not import.
+// upward lists packages that even test files of core must not import.
 var upward = []string{"cmd/...", "generators/...", "skeleton/..."}
 
-// outsideCore lists, by package, what core may import from outside the standard library.
-// Only leaf packages belong here: a server that does not use them must not link them.
+// outsideCore lists the third-party packages that packages of core may import. Only leaf packages
+// belong here, so that a server links them only if it uses them.
 var outsideCore = map[string][]string{
 	"core/app/sqlite":   {"modernc.org/sqlite"},
 	"core/app/appserve": {"github.com/spf13/cobra"},
@@ -81,33 +80,33 @@ var outsideCore = map[string][]string{
 	"core/auth/token":   {"github.com/go-jose/go-jose/v4", "github.com/go-jose/go-jose/v4/json"},
 }
 
-// makeCommandLine are the packages that may import cobra, beside those below a folder cmd.
+// makeCommandLine lists the packages that may import cobra, in addition to those below a folder cmd.
 var makeCommandLine = []string{"core/app/appserve", "core/auth/oauth", "core/mcpcli", "core/serve", "generators/cli"}
 
-// copied are the folders whose sources every new project gets.
+// copied lists the folders that petrock new copies.
 var copied = []string{"core/...", "generators/...", "skeleton/..."}
 
-// refused lists imports that are fine elsewhere and wrong in one place.
+// refused lists imports that are forbidden in single packages.
 var refused = []struct{ pkg, path, reason string }{
 	{"core/mcp/...", "bufio", "mcp holds no byte framing; read and write messages through core/jsonrpc"},
 }
 
-// allowedState lists the package-level variables that may be, by "file name", each with its reason.
+// allowedState lists the allowed package-level variables, as "file name", with the reasons.
 var allowedState = map[string]string{
 	"core/serve/stdout/stdout.go fd": "taking standard output while packages are initialised is the purpose of the package",
 }
 
-// topLevel is all that the repository's root may hold, dotfiles apart.
+// topLevel lists everything that the root of the repository may contain, except dotfiles.
 var topLevel = []string{
 	"cmd", "core", "skeleton", "generators", "templates",
 	"go.mod", "go.sum", "README.md", "LICENSE",
 }
 
-// rules are what holds for the whole repository. Each is a test of its own:
+// rules are the rules for the whole repository. Each is a subtest:
 //
 //	go test ./core -run 'TestArchitecture/cobra'
 //
-// A rule returns what breaks it, one line each. TestRules shows that each can be broken.
+// A rule returns one line for each violation. TestRules checks that each rule finds violations.
 var rules = []struct {
 	name string
 	find func(tree) []string

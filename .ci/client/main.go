@@ -1,10 +1,10 @@
-// Command client is the client that .ci/conformance lets the official suite look at: core/client's, and what a scenario
-// wants done with it.
+// Command client runs the scenarios of the official conformance suite with core/client. It is started by
+// .ci/conformance.
 //
 // Usage: client [-pin] URL
 //
-// The suite says in the environment which scenario it plays, and in which revision of the protocol. The client finds
-// out by itself what the server speaks, as clients do; with -pin it speaks the suite's revision and no other.
+// The suite sets the scenario and the protocol revision in the environment. By default the client
+// negotiates the revision. With -pin it uses only the suite's revision.
 package main
 
 import (
@@ -29,10 +29,10 @@ func main() {
 	}
 }
 
-// play is what is done in a scenario once the client has begun to speak to the server.
+// A play runs a scenario with a connected client.
 type play func(context.Context, *client.Client) error
 
-// plays are the scenarios, by their names.
+// plays has the scenarios by name.
 var plays = map[string]play{
 	"initialize":                          listTools,
 	"tools_call":                          callTool("add_numbers", map[string]any{"a": 5, "b": 3}),
@@ -40,7 +40,7 @@ var plays = map[string]play{
 	"sse-retry":                           callTool("test_reconnection", nil),
 	"request-metadata":                    inOrder(listTools, ping, callTool("anything", nil)),
 	"http-standard-headers":               useAll,
-	"http-custom-headers":                 callAsToldTo,
+	"http-custom-headers":                 callRequested,
 	"http-invalid-tool-headers":           callAllListed,
 	"sep-2322-client-request-state": inOrder(listTools,
 		callTool("test_mrtr_echo_state", nil), callTool("test_mrtr_no_state", nil),
@@ -50,15 +50,15 @@ var plays = map[string]play{
 }
 
 func run() error {
-	pin := flag.Bool("pin", false, "speak the revision that the suite names, and no other")
+	pin := flag.Bool("pin", false, "use only the protocol revision of the suite")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		return errors.New("the address of the server is missing")
+		return errors.New("missing URL; usage: client [-pin] URL")
 	}
 	scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO")
 	play, ok := plays[scenario]
 	if !ok {
-		return fmt.Errorf("nobody has said what to do in scenario %q", scenario)
+		return fmt.Errorf("unknown scenario %q", scenario)
 	}
 	o := options()
 	if *pin {
@@ -73,7 +73,8 @@ func run() error {
 	return errors.Join(play(ctx, client), client.Close())
 }
 
-// options are those of a client that answers all that a server may ask. Forms are accepted as they are.
+// options returns the options of a client that answers all questions. It accepts forms with their
+// defaults.
 func options() client.Options {
 	return client.Options{
 		Info:   mcp.Implementation{Name: "petrock-conformance", Version: "1"},
@@ -96,7 +97,7 @@ func options() client.Options {
 	}
 }
 
-// inOrder does one after another.
+// inOrder runs plays one after another.
 func inOrder(plays ...play) play {
 	return func(ctx context.Context, c *client.Client) error {
 		for _, p := range plays {
@@ -115,24 +116,24 @@ func listTools(ctx context.Context, c *client.Client) error {
 
 func ping(ctx context.Context, c *client.Client) error { return c.Ping(ctx) }
 
-// callTool calls a tool, which must have a good result.
+// callTool calls a tool, and fails on any error.
 func callTool(name string, arguments any) play {
 	return func(ctx context.Context, c *client.Client) error {
-		if _, err := c.Tools(ctx); err != nil { // what is to be repeated in headers
+		if _, err := c.Tools(ctx); err != nil { // some arguments are repeated in headers
 			return err
 		}
 		result, err := c.CallTool(ctx, name, arguments)
 		if err != nil {
-			return fmt.Errorf("calling %s: %w", name, err)
+			return fmt.Errorf("call %s: %w", name, err)
 		}
 		if result.IsError {
-			return fmt.Errorf("calling %s: it says: %s", name, result.Text())
+			return fmt.Errorf("call %s: tool error: %s", name, result.Text())
 		}
 		return nil
 	}
 }
 
-// useAll lists all that there is, and uses each of it.
+// useAll calls all tools, reads all resources and gets all prompts.
 func useAll(ctx context.Context, c *client.Client) error {
 	if err := callAllListed(ctx, c); err != nil {
 		return err
@@ -143,7 +144,7 @@ func useAll(ctx context.Context, c *client.Client) error {
 	}
 	for _, r := range resources {
 		if _, err := c.ReadResource(ctx, r.URI); err != nil {
-			return fmt.Errorf("reading %s: %w", r.URI, err)
+			return fmt.Errorf("read %s: %w", r.URI, err)
 		}
 	}
 	prompts, err := c.Prompts(ctx)
@@ -152,13 +153,13 @@ func useAll(ctx context.Context, c *client.Client) error {
 	}
 	for _, p := range prompts {
 		if _, err := c.GetPrompt(ctx, p.Name, nil); err != nil {
-			return fmt.Errorf("getting %s: %w", p.Name, err)
+			return fmt.Errorf("get prompt %s: %w", p.Name, err)
 		}
 	}
 	return nil
 }
 
-// callAllListed calls each tool that the client lists, with a text for all that it requires.
+// callAllListed calls each listed tool, with a text for each required argument.
 func callAllListed(ctx context.Context, c *client.Client) error {
 	tools, err := c.Tools(ctx)
 	if err != nil {
@@ -169,7 +170,7 @@ func callAllListed(ctx context.Context, c *client.Client) error {
 			Required []string `json:"required"`
 		}
 		if err := json.Unmarshal(t.InputSchema, &schema); err != nil {
-			return fmt.Errorf("the schema of %s: %w", t.Name, err)
+			return fmt.Errorf("schema of %s: %w", t.Name, err)
 		}
 		arguments := map[string]string{}
 		for _, name := range schema.Required {
@@ -182,18 +183,18 @@ func callAllListed(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// callAsToldTo makes the calls that the suite asks for.
-func callAsToldTo(ctx context.Context, c *client.Client) error {
-	var told struct {
+// callRequested makes the calls that the suite requests in the environment.
+func callRequested(ctx context.Context, c *client.Client) error {
+	var requested struct {
 		Calls []struct {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
 		} `json:"toolCalls"`
 	}
-	if err := json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &told); err != nil {
-		return fmt.Errorf("reading MCP_CONFORMANCE_CONTEXT: %w", err)
+	if err := json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &requested); err != nil {
+		return fmt.Errorf("parse MCP_CONFORMANCE_CONTEXT: %w", err)
 	}
-	for _, call := range told.Calls {
+	for _, call := range requested.Calls {
 		if err := callTool(call.Name, call.Arguments)(ctx, c); err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func callAsToldTo(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// echoSchema gives the schema of one tool to another.
+// echoSchema passes the schema of one tool to another.
 func echoSchema(ctx context.Context, c *client.Client) error {
 	tool, err := c.Tool(ctx, "json_schema_2020_12_tool")
 	if err != nil {

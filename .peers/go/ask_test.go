@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// both are the capabilities of a client that shows forms and opens pages.
+// both are the capabilities of a client that supports forms and URLs.
 func both() *mcp.ClientCapabilities {
 	return &mcp.ClientCapabilities{
 		Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
@@ -17,7 +17,7 @@ func both() *mcp.ClientCapabilities {
 	}
 }
 
-// answerAll is a client that answers every question, and says in asked what it was asked.
+// answerAll returns options of a client that answers every question and sends the questions to asked.
 func answerAll(asked chan<- *mcp.ElicitParams) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		Capabilities: both(),
@@ -59,8 +59,8 @@ type answer struct {
 	Content map[string]any
 }
 
-// answered is what a tool says that it was told. Older revisions know no
-// structured content, but those have no elicitation either.
+// answered returns the answers that a tool received. Older revisions without structured content have no
+// elicitation either.
 func answered(t *testing.T, s *mcp.ClientSession, tool string) answer {
 	t.Helper()
 	return decode[answer](t, call(t, s, tool, nil))
@@ -215,7 +215,7 @@ func TestAskElsewhere(t *testing.T) {
 	})
 }
 
-// A client that cannot be asked is told so, and never asked.
+// Tools that ask fail for a client without elicitation, and the client is not asked.
 func TestCannotBeAsked(t *testing.T) {
 	eachRevision(t, func(t *testing.T, version string) {
 		s := connect(t, version, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
@@ -229,13 +229,13 @@ func TestCannotBeAsked(t *testing.T) {
 		}
 		s = connect(t, version, &mcp.ClientOptions{
 			Capabilities:       &mcp.ClientCapabilities{},
-			ElicitationHandler: answerAll(nil).ElicitationHandler, // forms alone
+			ElicitationHandler: answerAll(nil).ElicitationHandler, // only forms
 		})
 		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "ask_link"})
 		if version >= stateless {
 			wantCode(t, err, -32021)
 		} else if err != nil || !r.IsError {
-			t.Errorf("a client of forms alone: %+v, %v", r, err)
+			t.Errorf("a client with only forms: %+v, %v", r, err)
 		}
 	})
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A made component is one that a generation makes, with what calling it gives back.
+// A made component is a generation with a call and its expected result.
 type made struct {
 	kind  string
 	input map[string]any
-	call  map[string]any // what the tool call is given
-	says  string         // a part of the answer
+	call  map[string]any // arguments of the tool call
+	says  string         // part of the result
 }
 
-// components are ten, half of which come with bodies and examples.
+// components returns ten components, half of them with bodies and examples.
 func components() []made {
 	written := func(name, body string, fields []string, example, given map[string]any, says string) made {
 		return made{"tool", map[string]any{
@@ -51,8 +51,9 @@ func components() []made {
 	}
 }
 
-// The official client drives petrock's dev server, from an empty folder: it makes a project, lists, plans, applies,
-// generates ten components, undoes two of them, builds, and calls the other eight, in one conversation.
+// The official client uses petrock's dev server, starting in an empty folder: it creates a project, lists,
+// plans, applies, generates ten components, undoes two of them, builds, and calls the other eight, in one
+// session.
 func TestDevServer(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
@@ -91,7 +92,7 @@ func driveDevServer(t *testing.T, version string) {
 	for i, c := range all {
 		tool, input := "generate_"+c.kind, c.input
 		switch {
-		case i == 0: // one is planned first
+		case i == 0: // with a plan
 			input = map[string]any{"kind": c.kind}
 			for key, value := range c.input {
 				input[key] = value
@@ -104,7 +105,7 @@ func driveDevServer(t *testing.T, version string) {
 				t.Fatal("a plan writes files")
 			}
 			tool, input = "apply", map[string]any{"plan": plan["plan"]}
-		case i == 1: // and one is made by the name of its kind
+		case i == 1: // with generate_component
 			tool, input = "generate_component", map[string]any{"kind": c.kind}
 			for key, value := range c.input {
 				input[key] = value
@@ -141,7 +142,7 @@ func driveDevServer(t *testing.T, version string) {
 	}
 }
 
-// good calls a tool, which must succeed.
+// good calls a tool and fails the test on any error.
 func good(t *testing.T, s *mcp.ClientSession, tool string, input map[string]any) map[string]any {
 	t.Helper()
 	result := call(t, s, tool, input)

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The official client makes a feature from an empty folder, over stdio alone, and calls it through
-// the dev server, and through the built server, which is killed and started again.
+// The official client creates a feature over stdio, starting in an empty folder, and calls it through the
+// dev server and through the built server, which is killed and restarted.
 func TestFeature(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
@@ -74,7 +74,7 @@ func driveFeature(t *testing.T, version string) {
 	}
 }
 
-// startServer starts a built server, elsewhere than in its project.
+// startServer starts a built server in a folder outside its project.
 func startServer(t *testing.T, program, dir, version string) (*mcp.ClientSession, *exec.Cmd) {
 	t.Helper()
 	command := exec.Command(program, "mcp")

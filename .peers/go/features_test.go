@@ -205,7 +205,7 @@ func TestListChanged(t *testing.T) {
 		for _, kind := range []string{"tools", "resources", "prompts"} {
 			call(t, s, "switch", map[string]any{"kind": kind})
 			if got := receive(t, heard, kind+"/list_changed"); got != kind {
-				t.Errorf("told of %s, want %s", got, kind)
+				t.Errorf("notified of %s, want %s", got, kind)
 			}
 		}
 		wantAll(t, collect(t, s.Tools(t.Context(), nil), func(v *mcp.Tool) string { return v.Name }), "extra")
@@ -221,7 +221,7 @@ func TestSubscribe(t *testing.T) {
 		if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "note://readme"}); err != nil {
 			t.Fatal(err)
 		}
-		call(t, s, "touch", map[string]any{"uri": "note://logo"}) // nobody asked
+		call(t, s, "touch", map[string]any{"uri": "note://logo"}) // not subscribed
 		call(t, s, "touch", map[string]any{"uri": "note://readme"})
 		if got := receive(t, heard, "update"); got != "note://readme" {
 			t.Errorf("update of %s", got)
@@ -233,7 +233,7 @@ func TestSubscribe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if version >= stateless {
-			// Unsubscribing sends its notification when it pleases: wait until it has arrived.
+			// Unsubscribing is asynchronous: wait until it has arrived.
 			eventually(t, "the old subscription is over", func() bool {
 				call(t, s, "touch", map[string]any{"uri": "note://readme"})
 				call(t, s, "touch", map[string]any{"uri": "note://logo"})

@@ -12,12 +12,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sdkClient is a client of the Go SDK.
+// sdkClient returns a client of the Go SDK.
 func sdkClient(o *mcp.ClientOptions) *mcp.Client {
 	return mcp.NewClient(&mcp.Implementation{Name: "go-peer", Version: "1"}, o)
 }
 
-// A client that closes ends its session, if the revision has any.
+// Closing a client ends its session, if the revision has sessions.
 func TestHTTPSessionEnds(t *testing.T) {
 	address := serveFixture(t)
 	for _, version := range append([]string{stateless}, handshakes...) {
@@ -42,7 +42,7 @@ func TestHTTPSessionEnds(t *testing.T) {
 	}
 }
 
-// Who has no good key does not come in, in either era.
+// Clients without a valid key are rejected in both eras.
 func TestHTTPKeys(t *testing.T) {
 	address := serveFixture(t, "FIXTURE_API_KEY=another-key-that-is-good,"+goodKey)
 	for _, version := range []string{"2025-11-25", stateless} {
@@ -76,7 +76,7 @@ func TestHTTPKeys(t *testing.T) {
 	}
 }
 
-// A client whose connection is cut in the middle of an answer gets the rest of it, and each message once.
+// If the connection is cut during a response, the client receives the rest of it, and each message once.
 func TestHTTPResumes(t *testing.T) {
 	w := newWire(t, serveFixture(t))
 	heard := make(chan *mcp.ProgressNotificationParams, 100)
@@ -114,7 +114,7 @@ func TestHTTPResumes(t *testing.T) {
 	}
 }
 
-// A tool may let its caller go: the client comes back for the answer.
+// A tool can close the stream: the client reconnects for the response.
 func TestHTTPSuspend(t *testing.T) {
 	address := serveFixture(t)
 	for _, version := range append([]string{stateless}, handshakes...) {
@@ -132,7 +132,7 @@ func TestHTTPSuspend(t *testing.T) {
 	}
 }
 
-// One and the same process serves clients of every revision at once, and what happens to one resource is told to all who follow it.
+// One process serves clients of all revisions in parallel, and notifies all subscribers of a resource.
 func TestHTTPOneProcess(t *testing.T) {
 	address := os.Getenv("PEERS_URL")
 	if address == "" {
@@ -166,8 +166,7 @@ func TestHTTPOneProcess(t *testing.T) {
 	}
 }
 
-// The server of a project that petrock new has just made serves over HTTP, behind its key, and does not offer
-// the generators there.
+// The server of a new project serves over HTTP, requires its API key, and does not include the generators.
 func TestHTTPNewProject(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -200,7 +199,7 @@ func TestHTTPNewProject(t *testing.T) {
 		}
 		transport := &mcp.StreamableClientTransport{Endpoint: address}
 		if _, err := sdkClient(nil).Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version}); err == nil {
-			t.Errorf("in %s, a client without a key came in", version)
+			t.Errorf("in %s, a client without a key was accepted", version)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func eachEra(t *testing.T, test func(t *testing.T, version string)) {
 	}
 }
 
-// mcpgoTo connects a client of mcp-go to a server; carrier may be nil.
+// mcpgoTo connects a client of mcp-go to a server. carrier may be nil.
 func mcpgoTo(t *testing.T, address, version string, c http.RoundTripper) *mcpgo {
 	t.Helper()
 	m, err := tryMCPGo(t, address, version, c)
@@ -67,7 +67,7 @@ func tryMCPGo(t *testing.T, address, version string, c http.RoundTripper) (*mcpg
 	return m, err
 }
 
-// answers answers every question.
+// answers has handlers that answer every question.
 type answers struct{}
 
 func (answers) Elicit(context.Context, mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
@@ -100,7 +100,7 @@ func (m *mcpgo) say(t *testing.T, tool string, arguments any, meta *mcp.Meta) st
 	return text.Text
 }
 
-// next is the next notification with a method.
+// next returns the next notification with a method.
 func (m *mcpgo) next(t *testing.T, method string) map[string]any {
 	t.Helper()
 	for {
@@ -199,7 +199,7 @@ func TestMCPGoUpdates(t *testing.T) {
 			}
 			t.Cleanup(stop)
 		}
-		if version >= stateless { // it does not say when it listens, but hands on what the server says
+		if version >= stateless { // the client does not report when it listens, but passes on the server's message
 			m.next(t, "notifications/subscriptions/acknowledged")
 		}
 		m.say(t, "touch", map[string]any{"uri": uri}, nil)
@@ -209,8 +209,7 @@ func TestMCPGoUpdates(t *testing.T) {
 	})
 }
 
-// This client comes back for the rest of a stream that the server has ended. A connection that was cut it
-// takes for the end of the call.
+// This client reconnects if the server closes the stream. It does not if the connection is cut.
 func TestMCPGoResumes(t *testing.T) {
 	m := mcpgoTo(t, serveFixture(t), "2025-11-25", nil)
 	if got := m.say(t, "suspend", nil, nil); got != "back again" {

@@ -1,5 +1,4 @@
-// Package peers_test drives the fixture with the official Go SDK's client, in
-// both eras of the protocol.
+// Package peers_test tests the fixture with the client of the official Go SDK, in both protocol eras.
 package peers_test
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// fixture is the path of the server, built once for all tests.
+// fixture is the path of the server, which is built once for all tests.
 var fixture string
 
 func TestMain(m *testing.M) {
@@ -40,8 +39,7 @@ func build(m *testing.M) int {
 // patience is how long a test waits for what must happen.
 const patience = 10 * time.Second
 
-// connect starts the fixture and connects a client to it. An empty version leaves
-// the choice to the client.
+// connect starts the fixture and connects a client to it. If version is "", the client chooses one.
 func connect(t *testing.T, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	return connectAs(t, version, mcp.NewClient(&mcp.Implementation{Name: "go-peer", Version: "1"}, o))
@@ -65,7 +63,7 @@ func connectAs(t *testing.T, version string, client *mcp.Client) *mcp.ClientSess
 			t.Errorf("closing: %v", err)
 		}
 		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("the server took %v to end once its input was closed", took)
+			t.Errorf("the server took %v to exit after the end of its input", took)
 		}
 		if t.Failed() {
 			t.Logf("the server wrote:\n%s", stderr.String())
@@ -93,7 +91,7 @@ func connectTo(t *testing.T, address, version string, client *mcp.Client, carrie
 	return session
 }
 
-// call calls a tool and fails the test if that is an error of the protocol.
+// call calls a tool and fails the test on a protocol error.
 func call(t *testing.T, s *mcp.ClientSession, name string, arguments any) *mcp.CallToolResult {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
@@ -103,7 +101,7 @@ func call(t *testing.T, s *mcp.ClientSession, name string, arguments any) *mcp.C
 	return result
 }
 
-// textOf is the text of the first block of a result.
+// textOf returns the text of the first block of a result.
 func textOf(t *testing.T, r *mcp.CallToolResult) string {
 	t.Helper()
 	if len(r.Content) == 0 {
@@ -116,7 +114,7 @@ func textOf(t *testing.T, r *mcp.CallToolResult) string {
 	return text.Text
 }
 
-// decode reads the structured content of a result.
+// decode decodes the structured content of a result.
 func decode[T any](t *testing.T, r *mcp.CallToolResult) T {
 	t.Helper()
 	var v T
@@ -133,7 +131,7 @@ func decode[T any](t *testing.T, r *mcp.CallToolResult) T {
 	return v
 }
 
-// receive waits for what a client is told.
+// receive waits for a value from c.
 func receive[T any](t *testing.T, c <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -145,7 +143,7 @@ func receive[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
@@ -155,7 +153,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// collect gathers the pages of a list.
+// collect returns the keys of all entries of a paged list.
 func collect[T any](t *testing.T, pages func(func(*T, error) bool), key func(*T) string) []string {
 	t.Helper()
 	var keys []string
@@ -177,10 +175,10 @@ func wantAll(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// stateless is the revision that has no handshake.
+// stateless is the revision without handshake.
 const stateless = "2026-07-28"
 
-// handshakes are the revisions that have one.
+// handshakes are the revisions with a handshake.
 var handshakes = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
 // eachRevision runs a test in every revision.
@@ -193,7 +191,7 @@ func eachRevision(t *testing.T, test func(t *testing.T, version string)) {
 	}
 }
 
-// later is a context that ends with the test's patience.
+// later returns a context with the timeout patience.
 func later(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

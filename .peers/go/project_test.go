@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A project that petrock new has just made serves the official client in both eras, and so does its
-// dev server, started as the project's .mcp.json says, also when the project's own code is broken.
+// A new project and its dev server, started by .mcp.json, serve the official client in both eras. The dev
+// server does so even if the project does not compile.
 func TestNewProject(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")
@@ -36,7 +36,7 @@ func TestNewProject(t *testing.T) {
 	}
 	got := status(t, start(t, project, "petrock", ""))
 	if got.Builds || len(got.Diagnostics) != 1 || got.Diagnostics[0].File != "tools/broken.go" || got.Diagnostics[0].Line != 3 {
-		t.Errorf("of broken code, project_status says %+v", got)
+		t.Errorf("with broken code, project_status says %+v", got)
 	}
 }
 
@@ -58,7 +58,7 @@ func start(t *testing.T, project, name, version string) *mcp.ClientSession {
 	}
 	server := config.Servers[name]
 	command := exec.Command(server.Command, server.Args...)
-	command.Dir = filepath.Join(project, "tools") // clients are also started in a folder below
+	command.Dir = filepath.Join(project, "tools") // clients may start in a subfolder
 	client := mcp.NewClient(&mcp.Implementation{Name: "go-peer", Version: "1"}, nil)
 	transport := &mcp.CommandTransport{Command: command, TerminateDuration: time.Minute}
 	session, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
@@ -73,7 +73,7 @@ func start(t *testing.T, project, name, version string) *mcp.ClientSession {
 	return session
 }
 
-// projectStatus is what the tool project_status says.
+// projectStatus is the result of the tool project_status.
 type projectStatus struct {
 	Module      string
 	Builds      bool

@@ -15,14 +15,13 @@ import (
 	"time"
 )
 
-// over is the transport that the tests of features go over.
+// over is the transport for the tests.
 var over = flag.String("over", "stdio", "the transport that clients take: stdio or http")
 
-// goodKey is a key of a server that wants one.
+// goodKey is a valid API key.
 const goodKey = "0123456789abcdef0123456789abcdef"
 
-// serveFixture starts the fixture over HTTP, with more in its environment, and returns its address. It must
-// end well when it is told to.
+// serveFixture starts the fixture over HTTP, with additional environment variables, and returns its URL.
 func serveFixture(t *testing.T, environment ...string) string {
 	t.Helper()
 	cmd := exec.Command(fixture, "serve")
@@ -30,7 +29,8 @@ func serveFixture(t *testing.T, environment ...string) string {
 	return serving(t, cmd, cmd.StdoutPipe)
 }
 
-// serving starts a server, whose address is the word that begins with http:// in one of the first lines that it writes.
+// serving starts a server and returns its URL, which the server prints on one of its first lines. It fails
+// the test if the server does not exit with 0 on SIGTERM.
 func serving(t *testing.T, cmd *exec.Cmd, pipe func() (io.ReadCloser, error)) string {
 	t.Helper()
 	out, err := pipe()
@@ -63,22 +63,22 @@ func serving(t *testing.T, cmd *exec.Cmd, pipe func() (io.ReadCloser, error)) st
 		cmd.Process.Signal(syscall.SIGTERM)
 		said += <-rest
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the server did not end well: %v", err)
+			t.Errorf("the server failed on SIGTERM: %v", err)
 		}
 		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("the server took %v to end once it was told to", took)
+			t.Errorf("the server took %v to exit on SIGTERM", took)
 		}
 		if t.Failed() {
 			t.Logf("the server wrote:\n%s", said)
 		}
 	})
 	if address == "" {
-		t.Fatalf("the server does not say where it listens:\n%s", said)
+		t.Fatalf("the server does not print its URL:\n%s", said)
 	}
 	return address
 }
 
-// A wire is a way to a server that can be cut.
+// A wire is a TCP proxy to a server, whose connections can be cut.
 type wire struct {
 	url string
 
@@ -87,7 +87,7 @@ type wire struct {
 	cuts  int
 }
 
-// newWire lays a wire to the server at an address.
+// newWire starts a wire to the server at an address.
 func newWire(t *testing.T, address string) *wire {
 	t.Helper()
 	host, path, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
@@ -121,14 +121,14 @@ func newWire(t *testing.T, address string) *wire {
 	return w
 }
 
-// through carries what comes from one end to the other.
+// through copies from one connection to the other.
 func through(to, from net.Conn) {
 	io.Copy(to, from)
 	to.Close()
 	from.Close()
 }
 
-// cut cuts all that goes over the wire now.
+// cut closes all connections.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +139,7 @@ func (w *wire) cut() {
 	w.cuts++
 }
 
-// A carrier puts a header on every request, and notes the sessions that it sees.
+// A carrier adds a header to every request, and records the sessions.
 type carrier struct {
 	name, value string
 
@@ -166,7 +166,7 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// wantEnded checks that every session that was seen has ended, and that there was one or none.
+// wantEnded checks the number of sessions, and that all have ended.
 func (c *carrier) wantEnded(t *testing.T, address string, sessions int) {
 	t.Helper()
 	c.mu.Lock()
@@ -193,7 +193,7 @@ func (c *carrier) wantEnded(t *testing.T, address string, sessions int) {
 		}
 		response.Body.Close()
 		if response.StatusCode != http.StatusNotFound {
-			t.Errorf("a session that was ended still answers: status %d", response.StatusCode)
+			t.Errorf("an ended session still answers: status %d", response.StatusCode)
 		}
 	}
 }

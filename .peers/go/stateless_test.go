@@ -7,10 +7,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client that is left to choose takes the newest revision.
+// By default, a client uses the newest revision.
 func TestDiscover(t *testing.T) {
 	s := connect(t, "", nil)
-	r := s.InitializeResult() // the SDK's name for what it discovered
+	r := s.InitializeResult() // in this era, the result of server/discover
 	if r.ProtocolVersion != stateless || r.ServerInfo == nil || r.ServerInfo.Name != "fixture" || r.Instructions != "Call anything." {
 		t.Errorf("got %+v of %+v", r, r.ServerInfo)
 	}
@@ -24,7 +24,7 @@ func TestLevelOfRequest(t *testing.T) {
 	s := connect(t, stateless, &mcp.ClientOptions{
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { heard <- r.Params },
 	})
-	call(t, s, "say", nil) // did not ask for messages
+	call(t, s, "say", nil) // without a log level
 	p := &mcp.CallToolParams{Name: "say", Meta: mcp.Meta{mcp.MetaKeyLogLevel: "warning"}}
 	if _, err := s.CallTool(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestLevelOfRequest(t *testing.T) {
 	}
 }
 
-// A client that would rather speak a revision that is not there yet is told what there is.
+// If a client requests an unknown revision, the server lists the supported ones.
 func TestFromTheFuture(t *testing.T) {
 	s := connect(t, "2099-01-01", nil)
 	if got := s.InitializeResult().ProtocolVersion; got != stateless {
@@ -63,7 +63,7 @@ func TestRoundsByHand(t *testing.T) {
 			t.Fatalf("wanted a question, got %+v", r)
 		}
 		if states[r.RequestState] {
-			t.Errorf("the state %q came before", r.RequestState)
+			t.Errorf("duplicate state %q", r.RequestState)
 		}
 		states[r.RequestState] = true
 		p = &mcp.CallToolParams{Name: "ask_twice", RequestState: r.RequestState, InputResponses: mcp.InputResponseMap{}}

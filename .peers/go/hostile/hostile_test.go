@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// A trial is a request and what must come of it.
+// A trial is a request with the expected response.
 type trial struct {
 	name   string
 	raw    fmt.Stringer
-	status []int // any of them
-	code   int   // of the JSON-RPC error; 0 if it does not matter
+	status []int // one of these
+	code   int   // of the JSON-RPC error; 0 for any
 }
 
-// A written is a request as it goes over the wire.
+// A written is an encoded request.
 type written string
 
 func (w written) String() string { return string(w) }
 
-// try sends all trials. There must be one answer to each.
+// try sends all trials, and expects one response to each.
 func try(t *testing.T, trials []trial) {
 	t.Helper()
 	for _, one := range trials {
@@ -40,7 +40,7 @@ func try(t *testing.T, trials []trial) {
 	healthy(t)
 }
 
-// is is one status.
+// is returns the expected statuses.
 func is(status ...int) []int { return status }
 
 func TestMethodsAndPaths(t *testing.T) {
@@ -170,9 +170,9 @@ func TestMessages(t *testing.T) {
 		in := request{body: one.body, headers: []string{"Mcp-Session-Id: " + session, "Mcp-Protocol-Version: 2025-11-25"}}
 		inSession, alone := is(400), is(400, 404)
 		switch {
-		case one.code == 0: // whether a value fits is for the method to say
+		case one.code == 0: // the method checks the value
 			inSession, alone = is(200, 400), is(200, 400, 404)
-		case strings.Contains(one.name, "batch"): // one revision with sessions knows them
+		case strings.Contains(one.name, "batch"): // one handshake revision has batches
 			inSession = is(200, 400)
 		}
 		trials = append(trials,

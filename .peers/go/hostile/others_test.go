@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What belongs to a session of somebody else is as if it were not there.
+// Sessions of other callers look as if they did not exist.
 func TestSessionsOfOthers(t *testing.T) {
 	mine, theirs := begin(t, keyA), begin(t, keyB)
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -59,7 +59,7 @@ func TestSessionsOfOthers(t *testing.T) {
 	try(t, trials)
 }
 
-// stream opens a stream and returns the ids of its first events, and what ends it.
+// stream opens a stream and returns the ids of its first events.
 func stream(t *testing.T, r request, events int) (ids []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -88,14 +88,14 @@ func stream(t *testing.T, r request, events int) (ids []string) {
 	return ids
 }
 
-// A stream can be taken up in the session that it belongs to, and nowhere else.
+// A stream can be resumed only in its own session.
 func TestResumptionOfOthers(t *testing.T) {
 	mine, theirs := begin(t, keyA), begin(t, keyB)
 	count := request{
 		headers: []string{"Mcp-Session-Id: " + theirs}, as: keyB,
 		body: `{"jsonrpc":"2.0","id":"secret","method":"tools/call","params":{"name":"count","arguments":{"to":5},"_meta":{"progressToken":"secret"}}}`,
 	}
-	ids := stream(t, count, 3) // and goes away
+	ids := stream(t, count, 3) // then disconnects
 	after := func(key, session string, events ...string) request {
 		r := request{method: "GET", as: key, headers: []string{"Mcp-Session-Id: " + session, "Mcp-Protocol-Version: 2025-11-25"}}
 		for _, id := range events {
@@ -118,11 +118,11 @@ func TestResumptionOfOthers(t *testing.T) {
 	})
 	rest := exchange(t, after(keyB, theirs, ids[1]).String())
 	if len(rest) != 1 || rest[0].StatusCode != http.StatusOK || !strings.Contains(rest[0].body, "counted to 5") || strings.Contains(rest[0].body, `"progress":1,`) {
-		t.Errorf("the rest of the stream, for whom it belongs to: %+v", rest)
+		t.Errorf("the rest of the stream in its own session: %+v", rest)
 	}
 }
 
-// What a server lets a client carry for it comes back as it was, from the same caller and for the same call, or not at all.
+// The server rejects a request state that was changed, or that belongs to another caller or call.
 func TestRequestState(t *testing.T) {
 	ask := func(key, tool, more string) request {
 		return request{as: key, headers: modern("tools/call", tool), body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},%s%s}}`, tool, more, meta)}
@@ -160,11 +160,11 @@ func TestRequestState(t *testing.T) {
 	try(t, trials)
 	last := exchange(t, with(keyA, "ask_twice", good, blue).String())
 	if len(last) != 1 || !strings.Contains(last[0].body, `{\"color\":\"blue\",\"name\":\"Ada\"}`) {
-		t.Errorf("the state, as it was: %+v", last)
+		t.Errorf("the unchanged state: %+v", last)
 	}
 }
 
-// turn changes one character into another.
+// turn replaces one character.
 func turn(c byte) func(rune) rune {
 	return func(r rune) rune {
 		if r == rune(c) {
@@ -175,11 +175,11 @@ func turn(c byte) func(rune) rune {
 }
 
 func quoted(text string) string {
-	out, _ := json.Marshal(text) // text, which cannot fail
+	out, _ := json.Marshal(text) // a string cannot fail
 	return string(out)
 }
 
-// state is what the server lets its client carry.
+// state returns the request state in a response.
 func state(t *testing.T, all []reply) string {
 	t.Helper()
 	var m struct{ Result struct{ RequestState string } }

@@ -16,7 +16,7 @@ var (
 	random = flag.Int("random", 3000, "how many random requests are sent")
 )
 
-// pieces are put into requests at random places.
+// pieces are inserted into requests at random places.
 var pieces = []string{
 	"\r\n", "\n", "\r", "\x00", " ", "\t", ":", ",", ";", "\r\n\r\n", "0\r\n\r\n", "\xff\xfe", "{", "}", "[", "]", `"`, `\`, "null", "-1", "1e999", "99999999999999999999",
 	"Transfer-Encoding: chunked\r\n", "Content-Length: 0\r\n", "Content-Length: 99999\r\n", "Host: evil.example\r\n", "Origin: http://evil.example\r\n", "Connection: upgrade\r\n", "Upgrade: websocket\r\n",
@@ -24,10 +24,11 @@ var pieces = []string{
 	`"id":null,`, `"id":[],`, `"_meta":null,`, `"params":[],`, `"method":"initialize",`, `"method":"subscriptions/listen",`, "HTTP/1.0", "HTTP/2.0", "GET ", "DELETE ",
 }
 
-// statuses are those that may come back, whatever was sent: nothing is a fault of the server.
+// statuses are the allowed statuses: no 5xx.
 var statuses = []int{200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 417, 429, 431, 501, 503, 505}
 
-// Whatever a request is turned into, the answer is well-formed and no fault of the server's, and tells nobody what is another's.
+// The responses to mutated requests are well-formed, are not server errors, and do not leak data of other
+// callers.
 func TestRandom(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano()) % 1e9
@@ -59,7 +60,7 @@ func TestRandom(t *testing.T) {
 	all.Wait()
 	healthy(t)
 	if got := exchange(t, request{as: keyB, headers: []string{"Mcp-Session-Id: " + theirs}, body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.String()); got[0].StatusCode != 200 {
-		t.Errorf("a session that nobody knew of has not survived: %s", got[0].Status)
+		t.Errorf("a session that no request named has not survived: %s", got[0].Status)
 	}
 }
 
@@ -69,21 +70,21 @@ func mutate(dice *rand.Rand, raw string) string {
 		at := dice.IntN(len(raw) + 1)
 		to := min(len(raw), at+dice.IntN(40))
 		switch dice.IntN(6) {
-		case 0: // a piece more
+		case 0: // insert a piece
 			raw = raw[:at] + pieces[dice.IntN(len(pieces))] + raw[at:]
-		case 1: // less
+		case 1: // delete
 			raw = raw[:at] + raw[to:]
-		case 2: // again
+		case 2: // repeat
 			raw = raw[:to] + raw[at:]
-		case 3: // another byte
+		case 3: // change a byte
 			if at < len(raw) {
 				raw = raw[:at] + string([]byte{byte(dice.IntN(256))}) + raw[at+1:]
 			}
-		case 4: // one line more
+		case 4: // insert a line
 			if end := strings.Index(raw, "\r\n"); end >= 0 {
 				raw = raw[:end+2] + pieces[dice.IntN(len(pieces))] + raw[end+2:]
 			}
-		case 5: // broken off
+		case 5: // truncate
 			if dice.IntN(4) == 0 {
 				raw = raw[:at]
 			}
@@ -95,7 +96,7 @@ func mutate(dice *rand.Rand, raw string) string {
 	return raw
 }
 
-// harmless sends a request and says what is wrong with what comes back.
+// harmless sends a request and returns an error unless the responses are allowed.
 func harmless(raw, secret string) error {
 	replies, err := tryExchange(raw)
 	if err != nil {

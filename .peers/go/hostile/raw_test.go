@@ -1,5 +1,5 @@
-// Package hostile_test sends a server over HTTP what no client should: requests that are malformed, that lie about
-// themselves, or that are about what belongs to somebody else. The right status must come back, and nothing else.
+// Package hostile_test sends hostile requests to a server over HTTP: malformed ones, inconsistent ones, and
+// ones for data of other callers. The server must respond with the right status and leak nothing.
 package hostile_test
 
 import (
@@ -26,20 +26,20 @@ const (
 	keyB = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// patience is how long an answer may take.
+// patience is the timeout of a response.
 const patience = 10 * time.Second
 
-// hesitation is how long an answer is waited for before it is said that there is no more to the question.
+// hesitation is the time before exchange closes its side of the connection.
 const hesitation = 300 * time.Millisecond
 
-// address is that of the server, one process for all tests.
+// address is the address of the server, one process for all tests.
 var address string
 
 func TestMain(m *testing.M) {
 	os.Exit(serve(m))
 }
 
-// serve starts the fixture for the tests. It must be there still when they are over, and end well.
+// serve starts the fixture for the tests. It must run until their end, and exit with 0.
 func serve(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "petrock-hostile")
 	if err != nil {
@@ -74,21 +74,21 @@ func serve(m *testing.M) int {
 	return code
 }
 
-// A reply is what a server answers.
+// A reply is a response of the server.
 type reply struct {
 	*http.Response
 	body string
 }
 
-// code is that of the error in a reply, or 0.
+// code returns the code of the JSON-RPC error in a reply, or 0.
 func (r reply) code() int {
 	var m struct{ Error struct{ Code int } }
-	_ = json.Unmarshal([]byte(r.body), &m) // what is no JSON has none
+	_ = json.Unmarshal([]byte(r.body), &m) // a body that is not JSON has no code
 	return m.Error.Code
 }
 
-// exchange sends bytes over a connection of their own and returns all replies. If none comes, it says that there will be no
-// more. It does not say so at once: to a server, a client that has nothing more to say may be gone.
+// exchange sends bytes over a new connection and returns all replies. If none arrives in time, it closes its
+// side of the connection. It does not do so immediately, because a server may take that for a disconnect.
 func exchange(t *testing.T, raw string) []reply {
 	t.Helper()
 	all, err := tryExchange(raw)
@@ -114,7 +114,7 @@ func tryExchange(raw string) ([]reply, error) {
 		}
 	}()
 	go func(answered <-chan struct{}) {
-		io.WriteString(conn, raw) // a server may answer before it has read all of it
+		io.WriteString(conn, raw) // may fail: a server may answer before it has read everything
 		select {
 		case <-answered:
 		case <-time.After(hesitation):
@@ -132,10 +132,10 @@ func tryExchange(raw string) ([]reply, error) {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && len(all) > 0 || errors.Is(err, syscall.ECONNRESET) {
 				return all, nil
 			}
-			return all, fmt.Errorf("no well-formed answer: %w", err)
+			return all, fmt.Errorf("malformed response: %w", err)
 		}
 		if response.StatusCode == http.StatusContinue {
-			continue // the answer comes yet
+			continue // the final response follows
 		}
 		if answered != nil {
 			close(answered)
@@ -143,13 +143,13 @@ func tryExchange(raw string) ([]reply, error) {
 		}
 		body, err := io.ReadAll(response.Body)
 		if err != nil && !errors.Is(err, syscall.ECONNRESET) {
-			return all, fmt.Errorf("the body of an answer: %w: %s", err, body)
+			return all, fmt.Errorf("body of a response: %w: %s", err, body)
 		}
 		all = append(all, reply{response, string(body)})
 	}
 }
 
-// short is the beginning of a text, for messages.
+// short returns the beginning of a text, for messages.
 func short(raw string) string {
 	const most = 300
 	if len(raw) > most {
@@ -158,17 +158,16 @@ func short(raw string) string {
 	return raw
 }
 
-// A request is one that is well-formed but for what a test changes.
+// A request is a well-formed request, unless a test changes it.
 type request struct {
-	method  string // POST if it is empty
-	path    string // /mcp if it is empty
+	method  string // default POST
+	path    string // default /mcp
 	headers []string
 	body    string
-	as      string // a key; that of A if it is empty, none if it is "-"
+	as      string // a key; "" for that of A, "-" for none
 }
 
-// String writes the request as it goes over the wire. A header that is given replaces the usual one; one with an
-// empty value takes it away.
+// String encodes the request. A header replaces the default one, or removes it if the value is empty.
 func (r request) String() string {
 	if r.method == "" {
 		r.method = "POST"
@@ -207,10 +206,10 @@ func (r request) String() string {
 	return out.String()
 }
 
-// meta is what a request without a session says of itself.
+// meta is _meta of a stateless request.
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 
-// modern are the headers of such a request.
+// modern returns the headers of a stateless request.
 func modern(method, name string, more ...string) []string {
 	headers := append([]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}, more...)
 	if name != "" {
@@ -219,21 +218,21 @@ func modern(method, name string, more ...string) []string {
 	return headers
 }
 
-// add is a request that is good.
+// add returns a valid request.
 func add() request {
 	return request{headers: modern("tools/call", "add"), body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":40},` + meta + `}}`}
 }
 
-// healthy checks that the server still answers those who ask properly.
+// healthy checks that the server still answers valid requests.
 func healthy(t *testing.T) {
 	t.Helper()
 	all := exchange(t, add().String())
 	if len(all) != 1 || all[0].StatusCode != http.StatusOK || !strings.Contains(all[0].body, `"sum":42`) {
-		t.Fatalf("the server is not as it was: %+v", all)
+		t.Fatalf("the server no longer answers: %+v", all)
 	}
 }
 
-// begin opens a session for who has a key, and returns its id.
+// begin opens a session with a key, and returns its id.
 func begin(t *testing.T, key string) string {
 	t.Helper()
 	all := exchange(t, request{as: key, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}`}.String())

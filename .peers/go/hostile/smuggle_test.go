@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A request that two servers in a row might cut differently is refused, or read as the standard says, and then nothing is
-// left of it that could be taken for another request.
+// A request that two servers in a row could frame differently is rejected, or read as the standard says.
+// No part of it is taken for another request.
 func TestSmuggling(t *testing.T) {
 	session := begin(t, keyA)
 	hidden := request{headers: []string{"Mcp-Session-Id: " + session}, body: `{"jsonrpc":"2.0","id":"hidden","method":"ping"}`}.String()
@@ -55,7 +55,7 @@ func TestSmuggling(t *testing.T) {
 		}
 		for _, one := range all {
 			if strings.Contains(one.body, "hidden") {
-				t.Errorf("%s: what was hidden was taken for a request: %s", test.name, one.body)
+				t.Errorf("%s: the hidden request was answered: %s", test.name, one.body)
 			}
 		}
 		if len(all) > 0 {
@@ -63,7 +63,7 @@ func TestSmuggling(t *testing.T) {
 		}
 	}
 	healthy(t)
-	// What is behind a message, in a trailer, is no header of it.
+	// Fields of a trailer are not headers.
 	trailer := request{headers: []string{"Content-Length:", "Transfer-Encoding: chunked", "Trailer: Mcp-Session-Id"}}.String() +
 		strings.TrimSuffix(chunk, "\r\n") + "Mcp-Session-Id: " + session + "\r\n\r\n"
 	if all := exchange(t, trailer); len(all) != 1 || all[0].StatusCode != 400 {

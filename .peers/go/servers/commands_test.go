@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A project's server calls its own tools, and petrock in the project calls that server, the project's petrock and third-party servers: by
-// name, by URL, by a command after --.
+// The command line of a project's server calls its own tools. Petrock calls that server, the project's
+// petrock and third-party servers by name, by URL, and by a command after --.
 func TestProjectCalls(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")
@@ -32,7 +32,7 @@ func TestProjectCalls(t *testing.T) {
 	}
 	greeter := build(t, goSDK+"examples/server/hello")
 	address := serveMCPGo(t, "everything", "-t", "http")
-	// The project's configuration names a third-party server too.
+	// The project's configuration also defines a third-party server.
 	config := filepath.Join(project, ".mcp.json")
 	text, err := os.ReadFile(config)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestProjectCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		if status != test.status || !strings.Contains(string(out), test.want) {
-			t.Errorf("%s ends with %d: %s", test.line, status, out)
+			t.Errorf("%s: exit code %d: %s", test.line, status, out)
 		}
 	}
 }

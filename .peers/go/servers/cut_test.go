@@ -12,13 +12,13 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A line passes connections on to a server, until they are cut.
+// A line is a TCP proxy to a server, whose connections can be cut.
 type line struct {
 	mu    sync.Mutex
 	conns []net.Conn
 }
 
-// newLine is a line to a server, and the address at which it begins.
+// newLine starts a line to a server, and returns its address.
 func newLine(t *testing.T, server string) (*line, string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,7 +51,7 @@ func newLine(t *testing.T, server string) (*line, string) {
 	return l, listener.Addr().String()
 }
 
-// cut ends all connections there are.
+// cut closes all connections.
 func (l *line) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +61,8 @@ func (l *line) cut() {
 	l.conns = nil
 }
 
-// A connection that breaks in the middle of a call costs nothing where the server keeps what it sends: the client takes
-// the stream up again, and that of the session too. So it does where the server ends the stream to have the client come back.
+// If the server stores events, the client resumes the streams of a call and of the session after a broken
+// connection. It also does if the server closes the stream.
 func TestGoSDKCut(t *testing.T) {
 	t.Parallel()
 	server := freeAddress(t)
@@ -88,7 +88,7 @@ func TestGoSDKCut(t *testing.T) {
 				same(t, "leave", call(t, c, "leave", nil), "still here")
 			}
 			call(t, c, "grow", nil)
-			await(t, e.changed, "tools") // over the stream of the session
+			await(t, e.changed, "tools") // on the session's stream
 		})
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// goSDK is where the official Go SDK has its programs.
+// goSDK is the prefix of package paths of the official Go SDK.
 const goSDK = "github.com/modelcontextprotocol/go-sdk/"
 
-// goSDKWays starts one of its servers that serves over stdio, and over HTTP at an address that -http names. The SDK has revisions without
-// sessions over HTTP for servers that have no sessions at all, which the examples do not ask for.
+// goSDKWays returns the ways to a server of the SDK, over stdio and, with -http, over HTTP. Over HTTP the
+// SDK serves stateless revisions only without sessions, which the examples do not enable.
 func goSDKWays(t *testing.T, pkg string, args ...string) []way {
 	t.Helper()
 	program, address := build(t, goSDK+pkg), freeAddress(t)
@@ -56,14 +56,14 @@ func TestGoSDKEverything(t *testing.T) {
 		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams)
 		var missing *client.NotFoundError
 		if _, err := c.Tool(t.Context(), "nonesuch"); !errors.As(err, &missing) || !slices.Contains(missing.Available, "greet") {
-			t.Errorf("looking for a tool that is not there: %v", err)
+			t.Errorf("an unknown tool: %v", err)
 		}
 		goSDKResources(t, c)
 		goSDKQuestions(t, c, e)
 	})
 }
 
-// goSDKResources reads what there is, and what there is not.
+// goSDKResources reads known and unknown resources.
 func goSDKResources(t *testing.T, c *client.Client) {
 	t.Helper()
 	resources := must[[]mcp.Resource](t)(c.Resources(t.Context()))
@@ -101,7 +101,8 @@ func goSDKResources(t *testing.T, c *client.Client) {
 	}
 }
 
-// goSDKQuestions has the server ask things. These tools ask in the middle of a call, which revisions without sessions do not have.
+// goSDKQuestions calls tools that ask the client. They ask during a call, which stateless revisions do not
+// allow.
 func goSDKQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	call(t, c, "log", nil)
@@ -135,7 +136,7 @@ func goSDKQuestions(t *testing.T, c *client.Client, e *ears) {
 	goSDKGiveUp(t, c, e)
 }
 
-// goSDKGiveUp gives a call up while it waits for a person. The server, which is told, takes its question back.
+// goSDKGiveUp cancels a call while it waits for an answer. The server cancels its question.
 func goSDKGiveUp(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,7 +149,7 @@ func goSDKGiveUp(t *testing.T, c *client.Client, e *ears) {
 	receive(t, e.asked, "question")
 	cancel()
 	if err := receive(t, done, "end of the call"); !errors.Is(err, context.Canceled) {
-		t.Errorf("a call that was given up: %v", err)
+		t.Errorf("a cancelled call: %v", err)
 	}
 	receive(t, e.forgotten, "withdrawal of the question")
 	same(t, "the next call", call(t, c, "greet", map[string]string{"name": "Ada"}), "Hi Ada")
@@ -161,7 +162,7 @@ func TestGoSDKMemory(t *testing.T) {
 	})
 }
 
-// remember has a server note something, find it and forget it. Servers of one family share the names of their tools.
+// remember stores, finds and deletes an entity. The memory servers of different authors have the same tools.
 func remember(t *testing.T, c *client.Client) {
 	t.Helper()
 	ada := map[string]any{"name": "Ada", "entityType": "person", "observations": []string{"counts"}}
@@ -181,7 +182,7 @@ func remember(t *testing.T, c *client.Client) {
 	}
 	call(t, c, "delete_entities", map[string]any{"entityNames": []string{"Ada", "Bob"}})
 	if result := called(t, c, "read_graph", map[string]any{}); strings.Contains(string(result.StructuredContent), `"Ada"`) {
-		t.Errorf("it remembers: %s", result.Text())
+		t.Errorf("after deleting: %s", result.Text())
 	}
 }
 
@@ -217,8 +218,8 @@ func TestGoSDKSSE(t *testing.T) {
 	})
 }
 
-// TestGoSDKConformance drives the server that the SDK keeps for the official suite. It has what the examples have not: progress,
-// lists that change, and questions as revisions without sessions ask them.
+// TestGoSDKConformance tests the SDK's server for the official conformance suite. Unlike the examples, it
+// has progress, lists that change, and questions in stateless revisions.
 func TestGoSDKConformance(t *testing.T) {
 	t.Parallel()
 	program, address, stateless := build(t, goSDK+"conformance/everything-server"), freeAddress(t), freeAddress(t)
@@ -226,7 +227,7 @@ func TestGoSDKConformance(t *testing.T) {
 	serve(t, stateless, exec.Command(program, "-http", stateless))
 	ways := []way{overStdio(program), overHTTP("http://" + address).inSessions(), overHTTP("http://" + stateless).as("http, stateless")}
 	inEach(t, ways, func(t *testing.T, c *client.Client, e *ears) {
-		alone := strings.Contains(t.Name(), "stateless") // each request is a session of its own, or there is none
+		alone := strings.Contains(t.Name(), "stateless") // one session per request, or none
 		goSDKContent(t, c)
 		var progress []float64
 		call(t, c, "test_tool_with_progress", nil, client.OnProgress(func(p client.Progress) { progress = append(progress, p.Progress) }))
@@ -251,7 +252,7 @@ func TestGoSDKConformance(t *testing.T) {
 	})
 }
 
-// goSDKContent has all kinds of content made.
+// goSDKContent requests all kinds of content.
 func goSDKContent(t *testing.T, c *client.Client) {
 	t.Helper()
 	image, ok := called(t, c, "test_image_content", nil).Content[0].(mcp.Image)
@@ -278,14 +279,14 @@ func goSDKContent(t *testing.T, c *client.Client) {
 		t.Errorf("a prompt with an image: %+v", prompt.Messages[0])
 	}
 	if c.Revision() == mcp.Latest {
-		// Over HTTP an argument of it is repeated in a header, which the server compares.
+		// Over HTTP, a header repeats an argument, and the server compares them.
 		call(t, c, "test_x_mcp_header", map[string]any{"region": "Zürich "})
 		must[[]mcp.Tool](t)(c.Tools(t.Context()))
 		call(t, c, "test_x_mcp_header", map[string]any{"region": "Zürich "})
 	}
 }
 
-// goSDKRounds has the server ask before it answers, in rounds.
+// goSDKRounds calls tools that ask before they answer, in rounds.
 func goSDKRounds(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	e.fill <- `{"name":"Ada"}`
@@ -303,7 +304,7 @@ func goSDKRounds(t *testing.T, c *client.Client, e *ears) {
 	must[*mcp.PromptResult](t)(c.GetPrompt(t.Context(), "test_input_required_result_prompt", nil))
 }
 
-// goSDKChanges has lists and a resource change, which does so every three seconds.
+// goSDKChanges changes lists, and waits for a resource that changes every three seconds.
 func goSDKChanges(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	call(t, c, "test_trigger_tool_change", nil)

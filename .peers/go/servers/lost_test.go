@@ -11,8 +11,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Servers that were started anew do not know the session, and say so in different ways. The client begins another, and
-// nobody who calls notices.
+// Restarted servers do not know the session, and report that in different ways. The client opens a new
+// session, and calls succeed.
 func TestLostSession(t *testing.T) {
 	address := freeAddress(t)
 	_, port, _ := strings.Cut(address, ":")
@@ -46,12 +46,12 @@ func TestLostSession(t *testing.T) {
 				toolNames(t, c)
 			})
 			if !ok || c == nil {
-				t.SkipNow() // the reference servers may not be there
+				t.SkipNow() // the reference servers are optional
 			}
 			t.Run("after", func(t *testing.T) {
 				serve(t, address, server.start(t))
 				if names := toolNames(t, c); len(names) == 0 {
-					t.Error("there are no tools")
+					t.Error("no tools")
 				}
 				if err := c.Close(); err != nil {
 					t.Errorf("closing: %v", err)

@@ -15,10 +15,10 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// mcpGo is where mcp-go has its examples.
+// mcpGo is the prefix of package paths of mcp-go's examples.
 const mcpGo = "github.com/mark3labs/mcp-go/examples/"
 
-// serveMCPGo starts an example that listens at port 8080, at another one, and returns its address.
+// serveMCPGo starts an example at a free port instead of 8080, and returns its URL.
 func serveMCPGo(t *testing.T, example string, args ...string) string {
 	t.Helper()
 	address := freeAddress(t)
@@ -47,7 +47,7 @@ func TestMCPGoEverything(t *testing.T) {
 		same(t, "a progress of somebody else", call(t, c, "notify", nil), "notification sent successfully")
 		var progress []float64
 		call(t, c, "longRunningOperation", map[string]any{"duration": 0.3, "steps": 3}, client.OnProgress(func(p client.Progress) { progress = append(progress, p.Progress) }))
-		if len(progress) < 2 || !slices.IsSorted(progress) { // now and then the server does not send the last of it
+		if len(progress) < 2 || !slices.IsSorted(progress) { // sometimes the server does not send the last one
 			t.Errorf("progress: %v", progress)
 		}
 		mcpGoResources(t, c)
@@ -58,7 +58,7 @@ func TestMCPGoEverything(t *testing.T) {
 	})
 }
 
-// mcpGoResources reads what there is.
+// mcpGoResources reads resources and templates.
 func mcpGoResources(t *testing.T, c *client.Client) {
 	t.Helper()
 	same(t, "number of resources", len(must[[]mcp.Resource](t)(c.Resources(t.Context()))), 101)
@@ -93,14 +93,14 @@ func mcpGoResources(t *testing.T, c *client.Client) {
 	}
 }
 
-// mcpGoGiveUp gives a long call up at its first progress.
+// mcpGoGiveUp cancels a long call at its first progress notification.
 func mcpGoGiveUp(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err := c.CallTool(ctx, "longRunningOperation", map[string]any{"duration": 1, "steps": 10}, client.OnProgress(func(client.Progress) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a call that was given up: %v", err)
+		t.Errorf("a cancelled call: %v", err)
 	}
 	same(t, "the next call", call(t, c, "echo", map[string]string{"message": "still"}), "Echo: still")
 }
@@ -130,8 +130,7 @@ func TestMCPGoStructured(t *testing.T) {
 	})
 }
 
-// asksNoMore checks that a tool refuses to do what its example shows: it asks in the middle of a call, which revisions without sessions do
-// not have.
+// asksNoMore checks that a tool fails that asks during a call, which stateless revisions do not allow.
 func asksNoMore(t *testing.T, c *client.Client, name string, arguments any) {
 	t.Helper()
 	const why = "server-initiated requests are not supported"
@@ -147,7 +146,7 @@ func TestMCPGoElicitation(t *testing.T) {
 	inEach(t, []way{overStdio(build(t, mcpGo+"elicitation"))}, func(t *testing.T, c *client.Client, e *ears) {
 		same(t, "number of tools", len(toolNames(t, c)), 4)
 		if c.Revision() < mcp.Revision20250618 {
-			return // which know no questions
+			return // revisions without elicitation
 		}
 		if c.Revision() == mcp.Latest {
 			asksNoMore(t, c, "create_project", nil)
@@ -174,10 +173,10 @@ func TestMCPGoRoots(t *testing.T) {
 			asksNoMore(t, c, "roots", map[string]string{"testonly": "yes"})
 			return
 		}
-		e.forgiven = "notification received: notifications/roots/list_changed" // which the example prints to its standard output
+		e.forgiven = "notification received: notifications/roots/list_changed" // the example prints it to standard output
 		has(t, "roots", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
 		if err := c.RootsChanged(t.Context()); err != nil {
-			t.Errorf("telling that roots changed: %v", err)
+			t.Errorf("notify that roots changed: %v", err)
 		}
 		has(t, "roots, after a line that is no message", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
 	})
@@ -207,7 +206,8 @@ func TestMCPGoSSE(t *testing.T) {
 	})
 }
 
-// TestMCPGoConformance drives the server that mcp-go keeps for the official suite. It has what the examples have not.
+// TestMCPGoConformance tests mcp-go's server for the official conformance suite, which has more features
+// than the examples.
 func TestMCPGoConformance(t *testing.T) {
 	address := freeAddress(t)
 	cmd := exec.Command(build(t, mcpGo+"conformance"))
@@ -256,7 +256,7 @@ func TestMCPGoAsker(t *testing.T) {
 			t.Fatalf("subscribing: %v", err)
 		}
 		call(t, c, "touch", nil)
-		if c.Revision() != mcp.Latest || strings.Contains(t.Name(), "stdio") { // what is told to all, mcp-go keeps from streams over HTTP there
+		if c.Revision() != mcp.Latest || strings.Contains(t.Name(), "stdio") { // there, mcp-go does not send broadcasts on HTTP streams
 			await(t, e.updated, "note://1")
 		}
 		if err := c.Unsubscribe(t.Context(), "note://1"); err != nil {

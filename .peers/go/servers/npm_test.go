@@ -23,11 +23,11 @@ var (
 	node = flag.String("node", "node", "the program that runs them")
 )
 
-// reference is the script of a reference server.
+// reference returns the script of a reference server.
 func reference(t *testing.T, name string) string {
 	t.Helper()
 	if *npm == "" {
-		t.Skip("-npm does not say where the reference servers are")
+		t.Skip("-npm, the folder of the reference servers, is not set")
 	}
 	script, err := filepath.Abs(filepath.Join(*npm, "node_modules/@modelcontextprotocol/server-"+name+"/dist/index.js"))
 	if err == nil {
@@ -39,7 +39,7 @@ func reference(t *testing.T, name string) string {
 	return script
 }
 
-// serveReference starts a reference server that listens, and returns its address without a path.
+// serveReference starts a reference server over HTTP, and returns its URL without a path.
 func serveReference(t *testing.T, script, transport string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(freeAddress(t), ":")
@@ -77,14 +77,14 @@ func TestReferenceEverything(t *testing.T) {
 	})
 }
 
-// referenceContent has all kinds of content made.
+// referenceContent requests all kinds of content.
 func referenceContent(t *testing.T, c *client.Client) {
 	t.Helper()
 	same(t, "echo", call(t, c, "echo", map[string]string{"message": "Grüße\n\"你好\""}), "Echo: Grüße\n\"你好\"")
 	has(t, "sum", call(t, c, "get-sum", map[string]any{"a": 2, "b": 3.5}), "5.5")
 	same(t, "a sum of words", called(t, c, "get-sum", map[string]any{"a": "two", "b": "three"}).IsError, true)
 	if result := called(t, c, "nonesuch", nil); !result.IsError {
-		t.Errorf("a tool that is not there: %s", result.Text())
+		t.Errorf("an unknown tool: %s", result.Text())
 	}
 	image, ok := called(t, c, "get-tiny-image", nil).Content[1].(mcp.Image)
 	if !ok || image.MIMEType != "image/png" || len(image.Data) == 0 {
@@ -109,7 +109,7 @@ func referenceContent(t *testing.T, c *client.Client) {
 	}
 }
 
-// referenceResources reads what there is, and has prompts filled in.
+// referenceResources reads resources, and gets prompts.
 func referenceResources(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	resources := must[[]mcp.Resource](t)(c.Resources(t.Context()))
@@ -153,13 +153,13 @@ func referenceResources(t *testing.T, c *client.Client, e *ears) {
 	}
 }
 
-// referenceQuestions has the server ask all that it can.
+// referenceQuestions calls tools that ask the client.
 func referenceQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
-	await(t, e.asked, "roots") // which it asks by itself
+	await(t, e.asked, "roots") // without a call
 	has(t, "roots", call(t, c, "get-roots-list", nil), root)
 	if err := c.RootsChanged(t.Context()); err != nil {
-		t.Errorf("telling that roots changed: %v", err)
+		t.Errorf("notify that roots changed: %v", err)
 	}
 	await(t, e.asked, "roots")
 	has(t, "sampling", call(t, c, "trigger-sampling-request", map[string]any{"prompt": "Why?", "maxTokens": 10}), "You said: Resource trigger-sampling-request context: Why?")
@@ -186,7 +186,7 @@ func referenceQuestions(t *testing.T, c *client.Client, e *ears) {
 	}
 }
 
-// referenceChanges has the server tell of what it does by itself.
+// referenceChanges waits for notifications that the server sends without a call.
 func referenceChanges(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	const uri = "demo://resource/dynamic/text/1"
@@ -203,7 +203,7 @@ func referenceChanges(t *testing.T, c *client.Client, e *ears) {
 		t.Errorf("setting the level: %v", err)
 	}
 	call(t, c, "toggle-simulated-logging", nil)
-	for !strings.Contains(string(receive(t, e.logged, "log").Data), "message") { // after what it says of roots and subscriptions
+	for !strings.Contains(string(receive(t, e.logged, "log").Data), "message") { // after messages about roots and subscriptions
 	}
 	call(t, c, "toggle-simulated-logging", nil)
 	zipped := called(t, c, "gzip-file-as-resource", map[string]string{"name": "hello.txt.gz", "data": "data:text/plain;base64,SGVsbG8="})
@@ -218,7 +218,7 @@ func referenceChanges(t *testing.T, c *client.Client, e *ears) {
 	}
 }
 
-// referenceProgress follows a long call, and gives another one up.
+// referenceProgress waits for the progress of a long call, and cancels another one.
 func referenceProgress(t *testing.T, c *client.Client) {
 	t.Helper()
 	var progress []float64
@@ -230,7 +230,7 @@ func referenceProgress(t *testing.T, c *client.Client) {
 	defer cancel()
 	_, err := c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20}, client.OnProgress(func(client.Progress) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a call that was given up: %v", err)
+		t.Errorf("a cancelled call: %v", err)
 	}
 	same(t, "the next call", call(t, c, "echo", map[string]string{"message": "still"}), "Echo: still")
 }
@@ -239,7 +239,7 @@ func TestReferenceFilesystem(t *testing.T) {
 	script := reference(t, "filesystem")
 	other := t.TempDir()
 	inEach(t, []way{overStdio(*node, script, root).inSessions()}, func(t *testing.T, c *client.Client, e *ears) {
-		await(t, e.asked, "roots") // which take the place of the folder that it was started with
+		await(t, e.asked, "roots") // they replace the folder in its arguments
 		note := filepath.Join(root, "note.txt")
 		call(t, c, "write_file", map[string]string{"path": note, "content": "one\ntwo\nthree"})
 		has(t, "read", call(t, c, "read_text_file", map[string]any{"path": note, "tail": 1}), "three")
@@ -259,7 +259,7 @@ func TestReferenceFilesystem(t *testing.T) {
 			t.Fatal(err)
 		}
 		await(t, e.asked, "roots")
-		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { // it looks at them first
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { // until the server has read the new roots
 			allowed := call(t, c, "list_allowed_directories", nil)
 			if strings.Contains(allowed, other) {
 				break

@@ -1,5 +1,5 @@
-// Package servers_test drives servers that others wrote with core/mcp's client: the examples of the official Go SDK and of
-// mcp-go, as they stand in these modules, and the reference servers on npm.
+// Package servers_test tests petrock's client with third-party servers: the examples of the official Go
+// SDK and of mcp-go, and the reference servers on npm.
 package servers_test
 
 import (
@@ -30,8 +30,8 @@ import (
 const patience = 10 * time.Second
 
 var (
-	scratch string // where programs are built, for as long as the tests run
-	root    string // what the person works on: a folder in it
+	scratch string // temporary folder for programs
+	root    string // root of the client: a folder in scratch
 )
 
 func TestMain(m *testing.M) {
@@ -54,13 +54,13 @@ var (
 	built    = map[string]string{}
 )
 
-// build builds a program of a module that go.mod names, once, and returns its path.
+// build builds a program of a required module, once, and returns its path.
 func build(t *testing.T, pkg string) string {
 	t.Helper()
 	return buildOnce(t, pkg, pkg)
 }
 
-// buildAt is [build] for a program that listens at an address which is written in it.
+// buildAt is [build] for a program with a fixed address, which it replaces.
 func buildAt(t *testing.T, pkg, written, address string) string {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
@@ -86,7 +86,7 @@ func buildAt(t *testing.T, pkg, written, address string) string {
 		}
 	}
 	if !changed {
-		t.Fatalf("%s does not say %s any more", pkg, written)
+		t.Fatalf("%s no longer contains %s", pkg, written)
 	}
 	return buildOnce(t, pkg+" "+address, files...)
 }
@@ -105,7 +105,7 @@ func buildOnce(t *testing.T, key string, args ...string) string {
 	return built[key]
 }
 
-// freeAddress is one of this machine that nobody listens at.
+// freeAddress returns a free local address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,7 +116,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// serve starts a server that listens at an address, and waits until it does. It is killed in the end.
+// serve starts a server and waits until it listens at an address. The server is killed at the end of the
+// test.
 func serve(t *testing.T, address string, cmd *exec.Cmd) {
 	t.Helper()
 	said := &text{}
@@ -142,7 +143,7 @@ func serve(t *testing.T, address string, cmd *exec.Cmd) {
 		select {
 		case err := <-ended:
 			ended <- err
-			t.Fatalf("the server ended before it listened: %v", err)
+			t.Fatalf("the server exited before it listened: %v", err)
 		default:
 		}
 		if time.Now().After(deadline) {
@@ -151,7 +152,7 @@ func serve(t *testing.T, address string, cmd *exec.Cmd) {
 	}
 }
 
-// text is what is written, by whomever.
+// text is a buffer that is safe for concurrent use.
 type text struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -169,23 +170,23 @@ func (t *text) String() string {
 	return t.b.String()
 }
 
-// A way is how to get to a server: by starting it, or at an address.
+// A way is a way to connect to a server: by a command, or by a URL.
 type way struct {
 	name    string
 	command client.Command
 	address string
 	sse     bool
-	wishes  []mcp.Revision // to speak there; the first leaves the choice to client and server
-	best    mcp.Revision   // what they then agree on
+	wishes  []mcp.Revision // to request; "" negotiates
+	best    mcp.Revision   // the negotiated revision
 }
 
-// inSessions is a way to a server that has the revisions with a handshake, and no others.
+// inSessions returns a way to a server that has only revisions with a handshake.
 func (w way) inSessions() way {
 	w.wishes, w.best = handshakes, mcp.LatestHandshake
 	return w
 }
 
-// as is the same way under another name.
+// as returns the way under another name.
 func (w way) as(name string) way {
 	w.name = name
 	return w
@@ -204,13 +205,13 @@ func overSSE(address string) way {
 }
 
 var (
-	// handshakes leaves the choice to both, and then names each revision with a handshake.
+	// handshakes has "" and each revision with a handshake.
 	handshakes = []mcp.Revision{"", mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105}
-	// either is that, and the revision without.
+	// either has also the stateless revision.
 	either = append([]mcp.Revision{"", mcp.Latest}, handshakes[1:]...)
 )
 
-// inEach runs a test over each way, in each revision that there is to be wished for.
+// inEach runs a test over each way, with each of its revisions.
 func inEach(t *testing.T, ways []way, f func(*testing.T, *client.Client, *ears)) {
 	t.Helper()
 	for _, w := range ways {
@@ -224,7 +225,7 @@ func inEach(t *testing.T, ways []way, f func(*testing.T, *client.Client, *ears))
 				o.Revision = wish
 				c := connect(t, w, o)
 				if c.Revision() != want {
-					t.Errorf("they speak %s, want %s", c.Revision(), want)
+					t.Errorf("revision %s, want %s", c.Revision(), want)
 				}
 				f(t, c, e)
 			})
@@ -232,7 +233,7 @@ func inEach(t *testing.T, ways []way, f func(*testing.T, *client.Client, *ears))
 	}
 }
 
-// connect gets to a server, and leaves it when the test ends, which must not take long.
+// connect connects to a server, and closes the connection at the end of the test.
 func connect(t *testing.T, w way, o client.Options) *client.Client {
 	t.Helper()
 	said := &text{}
@@ -250,7 +251,7 @@ func connect(t *testing.T, w way, o client.Options) *client.Client {
 		t.Fatalf("connecting: %v\nthe server wrote:\n%s", err, said)
 	}
 	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v to connect", took)
+		t.Errorf("connecting took %v", took)
 	}
 	t.Cleanup(func() {
 		began := time.Now()
@@ -258,7 +259,7 @@ func connect(t *testing.T, w way, o client.Options) *client.Client {
 			t.Errorf("closing: %v", err)
 		}
 		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("it took %v to close", took)
+			t.Errorf("closing took %v", took)
 		}
 		if t.Failed() {
 			t.Logf("the server wrote:\n%s", said)
@@ -267,20 +268,20 @@ func connect(t *testing.T, w way, o client.Options) *client.Client {
 	return c
 }
 
-// ears are what a client is told and asked.
+// ears receive notifications and questions to a client.
 type ears struct {
 	logged    chan client.LogMessage
 	updated   chan string // resources
 	changed   chan string // lists
-	asked     chan string // questions, in a few words
-	fill      chan string // what to fill into the next forms; a form is declined if there is nothing
+	asked     chan string // summaries of questions
+	fill      chan string // answers to the next forms; without one, a form is declined
 	roots     []mcp.Root
-	forgotten chan struct{} // gets one for each question that was taken back
-	forgiven  string        // what the client may complain of, if anything
+	forgotten chan struct{} // receives a value for each cancelled question
+	forgiven  string        // a warning that does not fail the test
 }
 
-// listening are options of a client that hears all, and answers all that it is asked. What it has to complain of fails
-// the test.
+// listening returns options of a client that answers all questions and sends everything to e. Warnings of
+// the client fail the test.
 func listening(t *testing.T) (client.Options, *ears) {
 	t.Helper()
 	e := &ears{
@@ -291,7 +292,7 @@ func listening(t *testing.T) (client.Options, *ears) {
 	t.Cleanup(func() {
 		for line := range strings.Lines(complaints.String()) {
 			if e.forgiven == "" || !strings.Contains(line, e.forgiven) {
-				t.Errorf("the client complains: %s", line)
+				t.Errorf("warning of the client: %s", line)
 			}
 		}
 	})
@@ -331,7 +332,7 @@ func listening(t *testing.T) (client.Options, *ears) {
 	}, e
 }
 
-// elicit fills a form in with what the test says; "wait" waits until the question is taken back.
+// elicit answers a form with the next value of fill. With "wait", it waits until the question is cancelled.
 func (e *ears) elicit(ctx context.Context, form *mcp.Elicitation) error {
 	offer(e.asked, form.Message)
 	select {
@@ -348,7 +349,7 @@ func (e *ears) elicit(ctx context.Context, form *mcp.Elicitation) error {
 	return nil
 }
 
-// offer gives away a value if there is room for it.
+// offer sends a value unless the channel is full.
 func offer[T any](c chan<- T, v T) {
 	select {
 	case c <- v:
@@ -356,7 +357,7 @@ func offer[T any](c chan<- T, v T) {
 	}
 }
 
-// receive waits for what a client is told.
+// receive waits for a value from c.
 func receive[T any](t *testing.T, c <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -368,7 +369,7 @@ func receive[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
-// await waits until a client is told one thing among others.
+// await waits for a certain value, and skips others.
 func await[T comparable](t *testing.T, c <-chan T, want T) {
 	t.Helper()
 	for {
@@ -378,7 +379,7 @@ func await[T comparable](t *testing.T, c <-chan T, want T) {
 	}
 }
 
-// must fails the test if there is an error.
+// must fails the test on an error.
 func must[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -389,7 +390,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// call calls a tool, whose result must be good, and returns its text.
+// call calls a tool and returns its text. It fails the test on any error.
 func call(t *testing.T, c *client.Client, name string, arguments any, options ...client.CallOption) string {
 	t.Helper()
 	result := called(t, c, name, arguments, options...)
@@ -399,7 +400,7 @@ func call(t *testing.T, c *client.Client, name string, arguments any, options ..
 	return result.Text()
 }
 
-// called calls a tool, which must have a result.
+// called calls a tool. It fails the test on a protocol error.
 func called(t *testing.T, c *client.Client, name string, arguments any, options ...client.CallOption) *mcp.ToolResult {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), name, arguments, options...)
@@ -409,7 +410,7 @@ func called(t *testing.T, c *client.Client, name string, arguments any, options 
 	return result
 }
 
-// same fails the test if something is not as it should be.
+// same fails the test unless got equals want.
 func same[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {
@@ -417,7 +418,7 @@ func same[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// has fails the test if a text does not have another in it.
+// has fails the test unless a text contains another.
 func has(t *testing.T, what, got, want string) {
 	t.Helper()
 	if !strings.Contains(got, want) {
@@ -425,7 +426,7 @@ func has(t *testing.T, what, got, want string) {
 	}
 }
 
-// fails checks that an error is one that the server answered with, of a code.
+// fails fails the test unless err is an error of the server with one of the codes.
 func fails(t *testing.T, what string, err error, codes ...jsonrpc.Code) {
 	t.Helper()
 	var e *jsonrpc.Error
@@ -434,7 +435,7 @@ func fails(t *testing.T, what string, err error, codes ...jsonrpc.Code) {
 	}
 }
 
-// toolNames are the names of all tools.
+// toolNames returns the names of all tools.
 func toolNames(t *testing.T, c *client.Client) []string {
 	t.Helper()
 	var names []string

@@ -1,6 +1,6 @@
-// Command asker is the smallest server on mcp-go that has what its examples do not serve to other processes: a tool
-// that asks in either era, as examples/multi_round_trip does within one, lists that change, and a resource that does.
-// It serves over stdio, or over HTTP at the address that it is given.
+// Command asker is a server on mcp-go with features that the examples of mcp-go lack: a tool that asks in
+// both eras, and lists and a resource that change. It serves over stdio or, with an address as argument,
+// over HTTP.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// deploy asks whether it may.
+// deploy asks for confirmation.
 func deploy(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if answer := server.ElicitationResponse(request.Params.InputResponses, "confirm"); answer != nil {
 		if answer.Action != mcp.ElicitationResponseActionAccept {

@@ -1,5 +1,5 @@
-// Command keeper is the smallest server on the official Go SDK that keeps what it sends, for clients that come back after
-// their connection broke: none of the SDK's own does. It serves over HTTP at the address that it is given.
+// Command keeper is a server on the official Go SDK that stores events, so that clients can resume broken
+// streams. No server of the SDK itself does. It serves over HTTP at the address in its argument.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 func main() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "keeper", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "count", Description: "Counts to ten, ten times a second."}, count)
-	mcp.AddTool(s, &mcp.Tool{Name: "leave", Description: "Ends the stream before the answer."}, leave)
+	mcp.AddTool(s, &mcp.Tool{Name: "leave", Description: "Closes the stream before the response."}, leave)
 	mcp.AddTool(s, &mcp.Tool{Name: "grow", Description: "Adds a tool."}, func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, any, error) {
 		mcp.AddTool(s, &mcp.Tool{Name: "grown"}, leave)
 		return said("grown"), nil, nil
