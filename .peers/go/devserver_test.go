@@ -85,7 +85,7 @@ func driveDevServer(t *testing.T, version string) {
 	if r := call(t, s, "project_status", nil); !r.IsError || !strings.Contains(textOf(t, r), "new_project") {
 		t.Errorf("without a project, project_status says %s", textOf(t, r))
 	}
-	good(t, s, "new_project", map[string]any{"name": "hello"})
+	mustCall(t, s, "new_project", map[string]any{"name": "hello"})
 
 	all := components()
 	undo := map[string]string{} // operations by name
@@ -97,7 +97,7 @@ func driveDevServer(t *testing.T, version string) {
 			for key, value := range c.input {
 				input[key] = value
 			}
-			plan := good(t, s, "plan", input)
+			plan := mustCall(t, s, "plan", input)
 			if plan["plan"] == "" || plan["dryRun"] != true || len(plan["files"].([]any)) < 3 {
 				t.Fatalf("plan says %v", plan)
 			}
@@ -111,13 +111,13 @@ func driveDevServer(t *testing.T, version string) {
 				input[key] = value
 			}
 		}
-		result := good(t, s, tool, input)
+		result := mustCall(t, s, tool, input)
 		undo[c.input["name"].(string)] = result["operation"].(string)
 	}
 	for _, name := range []string{"gone", "lost"} {
-		good(t, s, "undo", map[string]any{"operation": undo[name]})
+		mustCall(t, s, "undo", map[string]any{"operation": undo[name]})
 	}
-	if built := good(t, s, "build", nil); built["ok"] != true {
+	if built := mustCall(t, s, "build", nil); built["ok"] != true {
 		t.Fatalf("build says %v", built)
 	}
 	for _, c := range all {
@@ -128,7 +128,7 @@ func driveDevServer(t *testing.T, version string) {
 			t.Errorf("%v says %s, want %s in it", c.call, said, c.says)
 		}
 	}
-	if listing := good(t, s, "list_components", nil); len(listing["components"].([]any)) != 9 {
+	if listing := mustCall(t, s, "list_components", nil); len(listing["components"].([]any)) != 9 {
 		t.Errorf("list_components says %v", listing)
 	}
 	test := exec.Command("go", "test", "./tools", "./resources", "./prompts", "./cmd/...")
@@ -142,8 +142,8 @@ func driveDevServer(t *testing.T, version string) {
 	}
 }
 
-// good calls a tool and fails the test on any error.
-func good(t *testing.T, s *mcp.ClientSession, tool string, input map[string]any) map[string]any {
+// mustCall calls a tool and fails the test on any error.
+func mustCall(t *testing.T, s *mcp.ClientSession, tool string, input map[string]any) map[string]any {
 	t.Helper()
 	result := call(t, s, tool, input)
 	if result.IsError {

@@ -24,13 +24,13 @@ func driveFeature(t *testing.T, version string) {
 	t.Parallel()
 	dir := t.TempDir()
 	dev := startPetrock(t, dir, version)
-	good(t, dev, "new_project", map[string]any{"name": "hello"})
-	good(t, dev, "generate_feature", map[string]any{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
-	good(t, dev, "generate_query", map[string]any{
+	mustCall(t, dev, "new_project", map[string]any{"name": "hello"})
+	mustCall(t, dev, "generate_feature", map[string]any{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
+	mustCall(t, dev, "generate_query", map[string]any{
 		"name": "posts/count", "output": []string{"count:int"}, "body": "return CountOutput{Count: len(s.Posts)}, nil",
 		"examples": []any{map[string]any{"tool": "posts_create", "input": map[string]any{"title": "a"}}, map[string]any{"output": map[string]any{"count": 1}}},
 	})
-	program, _ := good(t, dev, "build", nil)["program"].(string)
+	program, _ := mustCall(t, dev, "build", nil)["program"].(string)
 	through := func(tool string, arguments map[string]any) map[string]any {
 		t.Helper()
 		said := call(t, dev, "call", map[string]any{"name": tool, "arguments": arguments})
@@ -46,12 +46,12 @@ func driveFeature(t *testing.T, version string) {
 	through("posts_delete", map[string]any{"id": gone["id"]})
 
 	server, process := startServer(t, program, dir, version)
-	if got := good(t, server, "posts_get", map[string]any{"id": first["id"]}); got["title"] != "changed" {
+	if got := mustCall(t, server, "posts_get", map[string]any{"id": first["id"]}); got["title"] != "changed" {
 		t.Errorf("posts_get says %v", got)
 	}
 	var ids []string
 	for i := range 20 {
-		made := good(t, server, "posts_create", map[string]any{"title": fmt.Sprint("post ", i)})
+		made := mustCall(t, server, "posts_create", map[string]any{"title": fmt.Sprint("post ", i)})
 		ids = append(ids, made["id"].(string))
 	}
 	log, err := server.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "app://log?after=4"})
@@ -64,9 +64,9 @@ func driveFeature(t *testing.T, version string) {
 	process.Wait()
 	again, _ := startServer(t, program, dir, version)
 	for _, id := range ids {
-		good(t, again, "posts_get", map[string]any{"id": id})
+		mustCall(t, again, "posts_get", map[string]any{"id": id})
 	}
-	if got := good(t, again, "posts_count", map[string]any{}); fmt.Sprint(got["count"]) != "21" {
+	if got := mustCall(t, again, "posts_count", map[string]any{}); fmt.Sprint(got["count"]) != "21" {
 		t.Errorf("posts_count says %v", got)
 	}
 	if err := again.Close(); err != nil {

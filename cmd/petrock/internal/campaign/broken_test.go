@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// faults are what can be wrong with a Go file of the package tools. Each declares the tool broken
-// in a way of its own, but for the last ones, which break what is there besides.
+// faults are Go files of the package tools with different errors. Each declares the tool broken, except
+// the last ones, which break other declarations.
 func faults() map[string]string {
 	return map[string]string{
 		"a syntax error": "package tools\n\nfunc Broken( {\n",
@@ -35,7 +35,7 @@ func Broken(ctx context.Context, in there.Input) (there.Output, error) { return 
 	}
 }
 
-// registers fails the test if a derived file does not hold what it must hold.
+// registers fails the test unless a derived file contains the texts.
 func (w *world) registers(file string, texts ...string) {
 	w.Helper()
 	for _, text := range texts {
@@ -45,7 +45,7 @@ func (w *world) registers(file string, texts ...string) {
 	}
 }
 
-// What is wrong in one package is no reason to leave another alone, and no tool is lost on the way.
+// An error in one package does not prevent generating in another, and no tool is lost.
 func TestBrokenElsewhere(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestBrokenElsewhere(t *testing.T) {
 			first := w.generate(e, "prompt", input{Name: "review", Fields: []string{"code"}})
 			second := w.generate(e, "resource", input{Name: "note", URI: "note://{id}"})
 			if got := w.read("tools/tools_gen.go"); got != toolsGen {
-				t.Errorf("tools/tools_gen.go has become\n%s", got)
+				t.Errorf("tools/tools_gen.go is now\n%s", got)
 			}
 			w.registers("cmd/hello/wire_gen.go", "tools.Register", "prompts.Register", "resources.Register")
 
@@ -75,8 +75,8 @@ func TestBrokenElsewhere(t *testing.T) {
 	}
 }
 
-// A package that does not parse, or that exposes what is not known, is not derived from. One that is
-// wrong inside is.
+// Petrock does not derive from a package that does not parse or that exposes unknown types. It does if
+// only function bodies are wrong.
 func TestBrokenHere(t *testing.T) {
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
@@ -92,12 +92,12 @@ func TestBrokenHere(t *testing.T) {
 			result, err := e.Generate(t.Context(), "tool", input{Name: "more"}.json(), engine.Options{})
 			if what == "a type error in a body" {
 				if err != nil {
-					t.Fatalf("a fault inside a function is in the way: %v", err)
+					t.Fatalf("an error in a function body blocks the change: %v", err)
 				}
-				// A change that only adds does not look into functions that were there before.
+				// A change that only adds does not check existing function bodies.
 				for _, d := range result.Diagnostics {
 					if d.File != "tools/broken.go" {
-						t.Errorf("it says that %s was wrong before", d)
+						t.Errorf("it reports the earlier error %s", d)
 					}
 				}
 				w.registers("tools/tools_gen.go", "kept", "more", "add")
@@ -107,22 +107,22 @@ func TestBrokenHere(t *testing.T) {
 			}
 			refused := w.refusal(err)
 			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/broken.go" || refused.WayOut == "" || !strings.Contains(refused.Error(), "tools/broken.go") {
-				t.Errorf("the refusal does not say where the fault is: %v", refused)
+				t.Errorf("the refusal does not name the file: %v", refused)
 			}
 			w.unchanged(before, "after the refusal,")
 			if _, err := e.Undo(t.Context(), kept.Operation, engine.Options{}); err == nil {
-				t.Error("an undo goes through although nothing can be derived from tools")
+				t.Error("undo succeeds although tools cannot be derived")
 			}
 			if _, err := e.Destroy(t.Context(), "tool", "kept", engine.Options{}); err == nil {
-				t.Error("a destroy goes through although nothing can be derived from tools")
+				t.Error("destroy succeeds although tools cannot be derived")
 			}
 			w.unchanged(before, "after an undo and a destroy that are refused,")
 		})
 	}
 }
 
-// A package beside tools that is broken is in nobody's way as long as no tool exposes what it lacks,
-// and is not repaired or made worse.
+// A broken package outside tools does not block changes unless a tool exposes one of its broken types.
+// Petrock does not change it.
 func TestBrokenImported(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -186,7 +186,7 @@ func Use(ctx context.Context, in UseInput) (UseOutput, error) { return UseOutput
 	}
 }
 
-// The program that ships may be broken while tools are made.
+// Tools can be generated while the server does not compile.
 func TestBrokenProgram(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -209,8 +209,7 @@ func TestBrokenProgram(t *testing.T) {
 	}
 }
 
-// Deriving names the package that is broken, leaves its derived files as they are, and goes on with
-// the others.
+// sync names a broken package, does not change its derived files, and derives the others.
 func TestBrokenSync(t *testing.T) {
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
@@ -230,28 +229,28 @@ func TestBrokenSync(t *testing.T) {
 			out, errOut, status := w.run("sync")
 			inside := what == "a type error in a body"
 			if want := map[bool]int{true: 0, false: 1}[inside]; status != want {
-				t.Errorf("sync ends with %d, not %d: %s%s", status, want, out, errOut)
+				t.Errorf("sync: exit code %d, want %d: %s%s", status, want, out, errOut)
 			}
 			if !inside && !strings.Contains(out, "tools/broken.go") {
-				t.Errorf("sync does not say what is wrong: %s%s", out, errOut)
+				t.Errorf("sync does not print the error: %s%s", out, errOut)
 			}
 			if got := w.read("tools/tools_gen.go"); got != tools {
-				t.Errorf("tools/tools_gen.go has become\n%s", got)
+				t.Errorf("tools/tools_gen.go is now\n%s", got)
 			}
 			w.registers("prompts/prompts_gen.go", "Reviews.")
 			w.registers("resources/resources_gen.go", "note://{id}")
 			w.registers("cmd/hello/wire_gen.go", "tools.Register", "prompts.Register", "resources.Register")
 			if _, _, status := w.run("sync", "--check"); (status == 0) != inside {
-				t.Errorf("sync --check ends with %d", status)
+				t.Errorf("sync --check: exit code %d", status)
 			}
 			if _, _, status := w.run("list"); (status == 0) != inside {
-				t.Errorf("list ends with %d", status)
+				t.Errorf("list: exit code %d", status)
 			}
 		})
 	}
 }
 
-// Whoever breaks what was generated can still have it taken back.
+// A generation can be undone after its files were broken.
 func TestBrokenByItself(t *testing.T) {
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
@@ -265,7 +264,7 @@ func TestBrokenByItself(t *testing.T) {
 			w.write("tools/broken.go", text)
 			edited := w.tree()
 			if refused := w.refusal(second(e.Undo(t.Context(), made.Operation, engine.Options{}))); len(refused.Files) == 0 {
-				t.Errorf("the refusal does not show what was edited: %v", refused)
+				t.Errorf("the refusal does not show the edit: %v", refused)
 			}
 			w.unchanged(edited, "after the refusal,")
 			if _, err := e.Undo(t.Context(), made.Operation, engine.Options{Force: true}); err != nil {

@@ -32,7 +32,7 @@ func (w *world) links(e *engine.Engine) {
 	}
 }
 
-// Whichever component of a feature is destroyed, the tests that are left pass, and undo restores every file.
+// After destroying any component of a feature, the remaining tests pass, and undo restores every file.
 func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -46,10 +46,10 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	before := w.tree()
 	for _, test := range []struct {
 		kind, name string
-		first      string   // a worker that is destroyed before
-		refused    string   // why it is refused; empty if it is not
-		gone       []string // tests that go with it, besides its own
-		changed    []string // tests of which a part goes
+		first      string   // a worker that is destroyed first
+		refused    string   // part of the refusal; "" if it succeeds
+		gone       []string // tests that are also removed, besides its own
+		changed    []string // tests that are changed
 	}{
 		{kind: "command", name: "links/create", refused: "destroy command links_create: still used by Digest.OnCreate (features/links/digest.go:"},
 		{kind: "command", name: "links/create", first: "links/digest", gone: []string{"count_test.go", "delete_test.go", "get_test.go", "list_test.go", "star_test.go", "update_test.go"}},
@@ -72,7 +72,7 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 		result, err := e.Destroy(t.Context(), test.kind, test.name, engine.Options{})
 		if test.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), test.refused) {
-				t.Errorf("destroying %s: the error is %v, not one about %q", test.name, err, test.refused)
+				t.Errorf("destroy %s: error %v, want %q in it", test.name, err, test.refused)
 			}
 			w.unchanged(before, "after a refusal")
 			continue
@@ -80,7 +80,7 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 		if err != nil {
 			t.Fatalf("destroying %s: %v", test.name, err)
 		}
-		w.toldOf(result, test.gone, test.changed)
+		w.wantTests(result, test.gone, test.changed)
 		w.goCommand("test", "-vet=all", "./features/...")
 		w.formatted("features")
 		w.fresh(e)
@@ -91,8 +91,8 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	}
 }
 
-// toldOf fails the test unless a result says of these tests of links, and no others, that they go or change.
-func (w *world) toldOf(result *engine.Result, gone, changed []string) {
+// wantTests fails the test unless a result lists exactly these tests of links as removed or changed.
+func (w *world) wantTests(result *engine.Result, gone, changed []string) {
 	w.Helper()
 	own := strings.TrimPrefix(strings.TrimPrefix(result.Name, "links_"), "links/") + "_test.go"
 	var wentNow, changedNow []string
@@ -107,7 +107,7 @@ func (w *world) toldOf(result *engine.Result, gone, changed []string) {
 		}
 	}
 	if !slices.Equal(wentNow, gone) || !slices.Equal(changedNow, changed) {
-		w.Errorf("with %s, %q go and %q change, not %q and %q", result.Name, wentNow, changedNow, gone, changed)
+		w.Errorf("destroy %s: removed %q and changed %q, want %q and %q", result.Name, wentNow, changedNow, gone, changed)
 	}
 	for _, name := range gone {
 		if want := "features/links/" + name + ": removed this file, because it used "; !strings.Contains(result.String(), want) {
@@ -121,7 +121,7 @@ func (w *world) toldOf(result *engine.Result, gone, changed []string) {
 	}
 }
 
-// Tests that have been edited are not changed without force, and force removes no more than what uses the component.
+// Edited tests are not changed without force. Force removes only code that uses the component.
 func TestDestroyRefusesEditedTests(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestKept(t *testing.T) {
 	_, err := e.Destroy(t.Context(), "command", "notes/delete", engine.Options{})
 	refused := w.refusal(err)
 	if len(refused.Diagnostics) != 1 || refused.Diagnostics[0].File != "tools/notes_test.go" || refused.Diagnostics[0].Line != 12 || !strings.Contains(refused.WayOut, "force") {
-		t.Errorf("it is refused with %v", err)
+		t.Errorf("the refusal is %v", err)
 	}
 	w.unchanged(before, "after a refusal")
 

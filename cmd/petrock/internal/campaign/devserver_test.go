@@ -20,7 +20,7 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// serve runs the project's dev server, and returns a client of it.
+// serve starts the project's dev server, and returns a client.
 func (w *world) serve(o devserver.Options) *mcptest.Client {
 	w.Helper()
 	if o.Dir == "" {
@@ -39,8 +39,8 @@ func (w *world) serve(o devserver.Options) *mcptest.Client {
 	return mcptest.Connect(w, server)
 }
 
-// good calls a tool of the dev server, which must succeed, and returns its result.
-func good[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
+// mustCall calls a tool of the dev server and returns its result. It fails the test on any error.
+func mustCall[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
 	w.Helper()
 	result := client.CallTool(tool, arguments)
 	if result.IsError {
@@ -63,17 +63,17 @@ func shout() object {
 	}
 }
 
-// One call makes a finished tool, which can be called in the same conversation, and undone.
+// One call generates a finished tool, which can be called in the same session, and undone.
 func TestDevServerFinishesTool(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	before := w.tree()
-	made := good[engine.Result](w, client, "generate_tool", shout())
+	made := mustCall[engine.Result](w, client, "generate_tool", shout())
 	if made.Trial == nil || !made.Trial.Ran || !reflect.DeepEqual(made.Trial.Passed, []string{"loud", "example 2"}) || len(made.Components) != 1 {
 		t.Errorf("it says %+v", made)
 	}
 	if text := w.read("tools/shout.go"); !strings.Contains(text, "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)") {
-		t.Errorf("its imports are not right:\n%s", text)
+		t.Errorf("wrong imports:\n%s", text)
 	}
 	if said := client.CallTool("call", object{"name": "shout", "arguments": object{"text": "hey"}}); said.IsError || said.Text() != `{"result":"HEY"}` {
 		t.Errorf("shout says %s", said.Text())
@@ -90,12 +90,12 @@ func TestDevServerFinishesTool(t *testing.T) {
 			t.Errorf("%s says %s, want %s in it", wrong.arguments, said.Text(), wrong.says)
 		}
 	}
-	shown := good[engine.Inspection](w, client, "inspect_component", object{"name": "shout"})
+	shown := mustCall[engine.Inspection](w, client, "inspect_component", object{"name": "shout"})
 	if shown.Component.Name != "shout" || !strings.Contains(shown.Source, "func Shout(") || !strings.Contains(shown.Test, "func TestShout(") {
 		t.Errorf("inspect_component says %+v", shown)
 	}
 	w.soundQuickly(w.engine())
-	good[engine.Result](w, client, "undo", object{"operation": made.Operation})
+	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})
 	w.unchanged(before, "after undo")
 }
 
@@ -116,7 +116,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with status 3"},
 		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "Examples may write to the folder that they run in"},
 	}
-	// Each takes its time: some are picked.
+	// The cases are slow: pick some.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	picked := all[:rounds(1, len(all))]
 	t.Logf("%d of %d bodies, with seed %d", len(picked), len(all), *seed)
@@ -135,13 +135,13 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		})
 	}
 	if how := beside.differences(w.outside()); how != "" {
-		t.Errorf("beside the project something has changed:\n%s", how)
+		t.Errorf("a file outside the project has changed:\n%s", how)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
-		t.Errorf("in the temporary folder there is still %v, %v", left, err)
+		t.Errorf("the temporary folder contains %v, %v", left, err)
 	}
-	// One that prints is fine, and so is one that writes to where it runs.
-	made := good[engine.Result](w, client, "generate_tool", object{"name": "loud", "fields": []string{"text"},
+	// A body may print, and may write to its working directory.
+	made := mustCall[engine.Result](w, client, "generate_tool", object{"name": "loud", "fields": []string{"text"},
 		"body":     "fmt.Println(\"to nobody\")\nif err := os.WriteFile(\"note.txt\", []byte(in.Text), 0o644); err != nil {\n\treturn LoudOutput{}, err\n}\ntext, err := os.ReadFile(\"note.txt\")\nreturn LoudOutput{Result: string(text)}, err",
 		"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 	if !strings.Contains(made.Trial.Printed, "to nobody") || !made.Trial.Confined {
@@ -152,7 +152,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 	}
 }
 
-// quote is a text as a string of Go.
+// quote returns a text as a Go string.
 func quote(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -161,7 +161,7 @@ func quote(text string) string {
 	return string(quoted)
 }
 
-// The command line prints the JSON that the tool gives back, however its input came.
+// The command line prints the same JSON as the tool returns, for each form of input.
 func TestDevServerMatchesCommandLine(t *testing.T) {
 	needsLong(t)
 	input := shout()
@@ -193,11 +193,11 @@ func TestDevServerMatchesCommandLine(t *testing.T) {
 	want := withoutOperation(t, string(result.StructuredContent))
 	for how, got := range map[string]string{"from a file": file, "by flags": flags} {
 		if got := withoutOperation(t, got); got != want {
-			t.Errorf("%s it prints\n%s\nand the tool gives back\n%s", how, got, want)
+			t.Errorf("%s it prints\n%s\nand the tool returns\n%s", how, got, want)
 		}
 	}
 
-	// So it is with what is refused.
+	// Refusals are the same, too.
 	refused := byTool.serve(devserver.Options{}).CallTool("generate_tool", input)
 	file, _, status = byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
 	if got, want := withoutOperation(t, file), withoutOperation(t, string(refused.StructuredContent)); got != want || status != 1 || !refused.IsError {
@@ -205,7 +205,7 @@ func TestDevServerMatchesCommandLine(t *testing.T) {
 	}
 }
 
-// withoutOperation is JSON in one form, without the id of the operation.
+// withoutOperation returns normalized JSON without the id of the operation.
 func withoutOperation(t *testing.T, text string) string {
 	t.Helper()
 	text = regexp.MustCompile(`"operation": ?"\d{4}-[0-9a-f]+"`).ReplaceAllString(text, `"operation":"ID"`)
@@ -220,7 +220,7 @@ func withoutOperation(t *testing.T, text string) string {
 	return string(made)
 }
 
-// A plan writes what it has shown, once, and only into the project that it was made from.
+// apply writes what the plan showed, once, and only if the project has not changed.
 func TestDevServerPlans(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -229,8 +229,8 @@ func TestDevServerPlans(t *testing.T) {
 	input := shout()
 	input["kind"] = "tool"
 	input["body"] = "if x := &in.Text; len(*x) < 0 && *x > \"\" {\n\tpanic(\"<never>\")\n}\n" + input["body"].(string)
-	plan := good[engine.Result](w, client, "plan", input)
-	again := good[engine.Result](w, client, "plan", input)
+	plan := mustCall[engine.Result](w, client, "plan", input)
+	again := mustCall[engine.Result](w, client, "plan", input)
 	if plan.Plan == "" || plan.Plan != again.Plan || !plan.DryRun || plan.Operation != "" {
 		t.Errorf("plans are %+v and %+v", plan, again)
 	}
@@ -239,16 +239,16 @@ func TestDevServerPlans(t *testing.T) {
 	w.write("tools/more.go", "package tools\n\nconst more = 1\n")
 	said := client.CallTool("apply", object{"plan": plan.Plan})
 	if !said.IsError || !strings.Contains(said.Text(), "tools/more.go") || !strings.Contains(said.Text(), "Make the plan again") {
-		t.Errorf("of a changed project, apply says %s", said.Text())
+		t.Errorf("in a changed project, apply says %s", said.Text())
 	}
 	if err := os.Remove(w.path("tools/more.go")); err != nil {
 		t.Fatal(err)
 	}
-	careful := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}) // its examples have been run already
-	applied := good[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
+	careful := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}) // the plan has run its examples
+	applied := mustCall[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
-		t.Errorf("what was applied is not what was planned:\n%+v\n%+v", plan, applied)
+		t.Errorf("apply differs from the plan:\n%+v\n%+v", plan, applied)
 	}
 	for id, says := range map[string]string{again.Plan: "no plan", "xyz": "not the id of a plan", "../../../etc/pass": "not the id of a plan"} {
 		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
@@ -257,8 +257,8 @@ func TestDevServerPlans(t *testing.T) {
 	}
 }
 
-// While something is verified, the client is told how far it is, and may ask other things or give up; then
-// nothing is written, and the next call works.
+// During verification, the client receives progress and can make other calls. If it cancels, nothing is
+// written, and the next call works.
 func TestDevServerCanBeCancelled(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
@@ -285,9 +285,9 @@ func TestDevServerCanBeCancelled(t *testing.T) {
 	}
 	cancel()
 	if err := <-done; err == nil {
-		t.Error("what was cancelled succeeds")
+		t.Error("a cancelled call succeeds")
 	}
-	made := good[engine.Result](w, client, "plan", object{"kind": "tool", "name": "other"})
+	made := mustCall[engine.Result](w, client, "plan", object{"kind": "tool", "name": "other"})
 	if len(made.Files) == 0 {
 		t.Errorf("afterwards it says %+v", made)
 	}
@@ -323,13 +323,13 @@ func TestDevServerIsRooted(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{"hello", "./hello/tools", filepath.Join(w.base, "hello")} {
-		if listing := good[engine.Listing](w, client, "list_components", object{"dir": dir}); listing.Root != w.dir {
+		if listing := mustCall[engine.Listing](w, client, "list_components", object{"dir": dir}); listing.Root != w.dir {
 			t.Errorf("in %s there is %+v", dir, listing)
 		}
 	}
 }
 
-// Programs are built to a folder of the project, and to nowhere else that it may be a link to.
+// Programs are built in a folder of the project. If it is a link to another place, build fails.
 func TestDevServerBuildsInside(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
@@ -344,11 +344,11 @@ func TestDevServerBuildsInside(t *testing.T) {
 		t.Errorf("build says %s", said.Text())
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf("beside the project:\n%s", how)
+		t.Errorf("outside the project:\n%s", how)
 	}
 }
 
-// With --no-exec nothing is run: examples are left to go test, and nothing can be called.
+// With --no-exec, petrock runs no code of the project: no examples and no tools.
 func TestDevServerWithoutExec(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
@@ -361,7 +361,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 		}
 	}
 	marker := filepath.Join(w.base, "ran")
-	made := good[engine.Result](w, client, "generate_tool", object{"name": "mark", "body": "return MarkOutput{}, os.WriteFile(" + quote(marker) + ", nil, 0o644)", "examples": []object{{"output": object{"result": "wrong"}}}})
+	made := mustCall[engine.Result](w, client, "generate_tool", object{"name": "mark", "body": "return MarkOutput{}, os.WriteFile(" + quote(marker) + ", nil, 0o644)", "examples": []object{{"output": object{"result": "wrong"}}}})
 	if made.Trial == nil || made.Trial.Ran {
 		t.Errorf("it says %+v", made.Trial)
 	}
@@ -369,16 +369,16 @@ func TestDevServerWithoutExec(t *testing.T) {
 		t.Error("the body was run")
 	}
 	if said := client.CallTool("generate_tool", object{"name": "bad", "body": "return 1"}); !said.IsError {
-		t.Error("what does not compile is taken")
+		t.Error("code that does not compile is accepted")
 	}
 
-	// A generator that has come to the project since is code that somebody has written, too.
-	good[engine.Result](w, client, "generate_generator", object{"name": "handler"})
+	// A generator that was added later is code of the project, too.
+	mustCall[engine.Result](w, client, "generate_generator", object{"name": "handler"})
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
-		t.Errorf("a generator of the project's own says %s", said.Text())
+		t.Errorf("the project's own generator says %s", said.Text())
 	}
 
-	// A dev server that is started now offers it from the beginning, unless it does not compile.
+	// A restarted dev server has a tool for it, unless it does not compile.
 	if client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}); !hasTool(client, "generate_handler") {
 		t.Error("there is no tool generate_handler")
 	}
@@ -390,7 +390,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "internal/generators does not compile, so the project's own generators are left out:\n  internal/generators/wrong.go:") {
 		t.Errorf("a generator that does not compile says %s", said.Text())
 	}
-	good[engine.Result](w, client, "generate_prompt", object{"name": "other"})
+	mustCall[engine.Result](w, client, "generate_prompt", object{"name": "other"})
 }
 
 // The dev server warns if a generator's source has changed since it was started, even if nothing was
@@ -399,12 +399,12 @@ func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
 	w.replace("generators/prompt.go", " is filled in with.", " is given.")
-	made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
+	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
 	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has other generators") {
 		t.Errorf("it says %+v", made.Warnings)
 	}
 	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
-	if made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
+	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again, it says %+v", made.Warnings)
 	}
 }
@@ -415,7 +415,7 @@ func TestDevServerIntroducesItself(t *testing.T) {
 	client := newWorld(t).serve(devserver.Options{CanMake: true})
 	for _, tool := range client.Tools() {
 		if tool.Annotations == nil || len(tool.Description) < 40 {
-			t.Errorf("%s says too little of itself: %+v", tool.Name, tool)
+			t.Errorf("%s lacks a description or annotations: %+v", tool.Name, tool)
 		}
 	}
 	if !strings.Contains(client.Instructions, "generate_tool") || !strings.Contains(client.Instructions, "new_project") {

@@ -14,9 +14,8 @@ import (
 // block finds the blocks of the documentation that name a tool or a file: language, name and text.
 var block = regexp.MustCompile("(?ms)^```(json|go) (\\S+)\n(.*?)^```$")
 
-// The documentation's inputs of tools can be sent as they are, its Go files can be written, and the
-// project then compiles and passes its tests. A generator that the documentation adds can be used in
-// the same conversation. TestDocs in cmd/petrock runs the commands.
+// All tool inputs and Go files of the documentation work, and the project then compiles and passes its
+// tests. A generator that the documentation adds can be used in the same session. TestDocs in cmd/petrock runs the commands.
 func TestDocs(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -30,25 +29,25 @@ func TestDocs(t *testing.T) {
 		text := client.ReadResource(resource.URI)[0].Text
 		for _, f := range block.FindAllStringSubmatch(text, -1) {
 			if f[1] == "json" {
-				made := good[engine.Result](w, client, f[2], json.RawMessage(f[3]))
+				made := mustCall[engine.Result](w, client, f[2], json.RawMessage(f[3]))
 				operations = append(operations, made.Operation)
 			} else {
 				w.write(f[2], strings.ReplaceAll(f[3], "MODULE", module))
 			}
 		}
 	}
-	if built := good[devserver.Built](w, client, "build", object{}); !built.OK {
+	if built := mustCall[devserver.Built](w, client, "build", object{}); !built.OK {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))
 	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./internal/...", "./cmd/...")
 	w.formatted(".")
 
-	if err := removeAll(w.path("features/posts/old.go")); err != nil { // nobody generated it, and its feature is undone
+	if err := removeAll(w.path("features/posts/old.go")); err != nil { // it was not generated, and its feature is undone
 		t.Fatal(err)
 	}
 	for i := range operations {
-		good[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
+		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if hasTool(client, "generate_handler") {
 		t.Error("after undo there is still a tool generate_handler")
@@ -64,14 +63,14 @@ func TestDocs(t *testing.T) {
 	w.unchanged(before, "after undoing all of it")
 }
 
-// useGenerator uses the generator that the documentation adds, by the name of its kind and by the tool that it
-// has become.
+// useGenerator uses the generator that the documentation adds, with generate_component and with its own
+// tool.
 func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 	w.Helper()
 	if !hasTool(client, "generate_handler") {
 		w.Error("there is no tool generate_handler")
 	}
-	first := good[engine.Result](w, client, "generate_component", object{"kind": "handler", "name": "first"})
+	first := mustCall[engine.Result](w, client, "generate_component", object{"kind": "handler", "name": "first"})
 	if first.Kind != "handler" || len(first.Files) != 2 || !strings.Contains(w.read("handlers/first.go"), "func First(") {
 		w.Errorf("the new generator makes %+v", first)
 	}
@@ -79,12 +78,12 @@ func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 		w.Errorf("a second time it says %s", said.Text())
 	}
 	if said := client.CallTool("generate_component", object{"kind": "nothing", "name": "x"}); !said.IsError || !strings.Contains(said.Text(), `no generator "nothing"`) {
-		w.Errorf("of a kind that is not there it says %s", said.Text())
+		w.Errorf("for an unknown kind it says %s", said.Text())
 	}
 	return first.Operation
 }
 
-// hasTool reports whether the dev server offers a tool.
+// hasTool reports whether the dev server has a tool.
 func hasTool(client *mcptest.Client, name string) bool {
 	for _, tool := range client.Tools() {
 		if tool.Name == name {

@@ -23,7 +23,7 @@ type server struct {
 	out *bufio.Scanner
 }
 
-// startServer starts the program that build has made, in whatever folder, as clients do.
+// startServer starts a built program in a folder, as clients do.
 func startServer(t *testing.T, program, dir string) *server {
 	t.Helper()
 	s := &server{t: t, cmd: exec.Command(program, "mcp")}
@@ -45,7 +45,7 @@ func startServer(t *testing.T, program, dir string) *server {
 	return s
 }
 
-// request is the result of a request, as JSON.
+// request sends a request and returns its result as JSON.
 func (s *server) request(method string, params object) string {
 	s.t.Helper()
 	message, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -62,7 +62,7 @@ func (s *server) request(method string, params object) string {
 	return ""
 }
 
-// call is what a tool says, which is to hold a text.
+// call calls a tool. Its result must contain a text.
 func (s *server) call(tool string, arguments object, says string) {
 	s.t.Helper()
 	if said := s.request("tools/call", object{"name": tool, "arguments": arguments}); !strings.Contains(said, says) {
@@ -70,20 +70,20 @@ func (s *server) call(tool string, arguments object, says string) {
 	}
 }
 
-// kill ends the server as nothing else does.
+// kill kills the server.
 func (s *server) kill() {
 	s.cmd.Process.Kill()
 	s.cmd.Wait()
 }
 
-// end closes the input, which ends the server.
+// end closes the input, and waits for the server to exit.
 func (s *server) end() {
 	s.t.Helper()
 	s.in.Close()
 	for s.out.Scan() {
 	}
 	if err := s.cmd.Wait(); err != nil {
-		s.t.Errorf("the server ends with %v", err)
+		s.t.Errorf("the server exits with %v", err)
 	}
 }
 
@@ -97,24 +97,24 @@ func (w *world) caller(client *mcptest.Client) func(tool string, arguments objec
 	}
 }
 
-// What an agent makes, and what is answered by it, lasts: over kill -9, over a second process, over new commands.
+// Features keep their data after kill -9, with a second process, and after new commands.
 func TestFeaturesLast(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)
-	made := good[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
+	made := mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
 	if len(made.Components) != 6 || len(made.Refused)+len(made.Warnings) > 0 {
 		t.Errorf("it says %+v", made)
 	}
-	program := good[devserver.Built](w, client, "build", nil).Program
+	program := mustCall[devserver.Built](w, client, "build", nil).Program
 	call("posts_create", object{"title": "from the dev server"}, `"seq":1`)
 	call("posts_list", object{}, "from the dev server")
 
 	first := startServer(t, program, w.dir)
 	first.call("posts_list", object{}, "from the dev server")
 	first.call("posts_create", object{"title": "one"}, `"seq":2`)
-	second := startServer(t, program, t.TempDir()) // elsewhere, and on the same data
+	second := startServer(t, program, t.TempDir()) // in another folder, with the same data
 	second.call("posts_list", object{}, "one")
 	second.call("posts_create", object{"title": "two"}, `"seq":3`)
 	first.call("posts_list", object{}, "two")
@@ -134,14 +134,14 @@ func TestFeaturesLast(t *testing.T) {
 	second.call("posts_get", object{"id": items[1].ID}, `"title":"changed"`)
 	second.kill()
 
-	// A new command changes nothing of what is there.
-	good[engine.Result](w, client, "generate_command", object{
+	// A new command does not change existing data.
+	mustCall[engine.Result](w, client, "generate_command", object{
 		"name": "posts/shout", "fields": []string{"id"},
 		"check":    "return s.known(c.ID)",
 		"body":     "post := s.Posts[c.ID]\npost.Title = strings.ToUpper(post.Title)\nreturn ShoutOutput{}",
 		"examples": []object{{"tool": "posts_create", "input": object{"title": "a"}}, {"input": object{"id": "id1"}}, {"tool": "posts_get", "input": object{"id": "id1"}}},
 	})
-	good[object](w, client, "build", nil)
+	mustCall[object](w, client, "build", nil)
 	third := startServer(t, program, w.dir)
 	third.call("posts_list", object{}, `"items":[{"id":"`+items[1].ID+`","seq":2,"title":"changed"`)
 	third.call("posts_shout", object{"id": items[1].ID}, `"structuredContent":{}`)

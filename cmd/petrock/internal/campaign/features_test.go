@@ -9,16 +9,16 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A made is something that was generated, as far as others can build on it.
+// A made is a generated component, with what others can depend on.
 type made struct {
-	operations []string // that it can be undone by: what made it, and what brought it back
-	feature    string   // that it is in; empty if it is in none
-	begins     bool     // it made the feature too
-	commands   []string // that it made: posts/create
-	follows    []string // commands
+	operations []string // that can be undone to remove it: the generation, or the undo of its undo
+	feature    string   // that contains it, or ""
+	begins     bool     // it also created the feature
+	commands   []string // that it created, such as posts/create
+	follows    []string // commands that it follows
 }
 
-// remember is what is to be known of something that has just been generated, when others were there.
+// remember returns the made of a component that was generated after others.
 func remember(kind string, in input, result *engine.Result, there []made) made {
 	m := made{operations: []string{result.Operation}, follows: in.On}
 	if !slices.Contains(featureKinds(), kind) {
@@ -34,7 +34,7 @@ func remember(kind string, in input, result *engine.Result, there []made) made {
 	return m
 }
 
-// buildsOn reports whether something cannot be without something else.
+// buildsOn reports whether m depends on another component.
 func (m made) buildsOn(other made) bool {
 	switch {
 	case m.operations[0] == other.operations[0]:
@@ -45,7 +45,7 @@ func (m made) buildsOn(other made) bool {
 	return slices.ContainsFunc(m.follows, func(command string) bool { return slices.Contains(other.commands, command) })
 }
 
-// builders are those that build on another.
+// builders returns the components that depend on another.
 func builders(all []made, on made) []made {
 	var found []made
 	for _, m := range all {
@@ -56,7 +56,7 @@ func builders(all []made, on made) []made {
 	return found
 }
 
-// features are those that there are.
+// features returns the existing features.
 func features(all []made) []string {
 	var found []string
 	for _, m := range all {
@@ -67,7 +67,7 @@ func features(all []made) []string {
 	return found
 }
 
-// commands are those that there are.
+// commands returns the existing commands.
 func commands(all []made) []string {
 	var found []string
 	for _, m := range all {
@@ -76,10 +76,10 @@ func commands(all []made) []string {
 	return found
 }
 
-// featureKinds are the kinds of components that make features, or are in them.
+// featureKinds are the kinds of features and of their components.
 func featureKinds() []string { return []string{"feature", "command", "query", "worker"} }
 
-// inFeature is the input of a feature, or of a component of one.
+// inFeature returns an input of a feature, or of a component of one.
 func (m *maker) inFeature(kind string, there []made) input {
 	if kind == "feature" {
 		in := input{Name: m.feature()}
@@ -102,7 +102,7 @@ func (m *maker) inFeature(kind string, there []made) input {
 	case "command", "query":
 		in.Output = m.fields(4, m.field)
 	case "worker":
-		// Features that follow each other would import each other, which Go does not have.
+		// Features that follow each other would be an import cycle.
 		all := slices.DeleteFunc(commands(there), func(command string) bool { return age(command) > age(feature) })
 		if len(all) > 0 && m.IntN(4) > 0 {
 			in.On = append(in.On, one(m, all...))
@@ -117,7 +117,7 @@ func (m *maker) inFeature(kind string, there []made) input {
 	return in
 }
 
-// apart is the name of a field that items do not have by themselves.
+// apart returns the name of a field that items do not have by default.
 func apart(name string) string {
 	if name == "id" {
 		return "the_id"
@@ -125,22 +125,22 @@ func apart(name string) string {
 	return name
 }
 
-// feature is the name of a feature that is not there yet.
+// feature returns the name of a new feature.
 func (m *maker) feature() string {
 	name := fmt.Sprintf("f%df%s%s", len(m.used), one(m, words()...), one(m, "s", "", "ies", "es", "9"))
 	m.used[name] = true
 	return name
 }
 
-// age is the number of a feature, or of that of a component: it is larger the later the feature came.
+// age returns the number of a component's feature. Newer features have larger numbers.
 func age(name string) (n int) {
 	if _, err := fmt.Sscanf(name, "f%df", &n); err != nil {
-		panic(err) // a name that is not of feature
+		panic(err) // not a name from feature
 	}
 	return n
 }
 
-// exact is a name all of whose words are found again in what Go makes of it.
+// exact returns a name whose words are all kept in its Go name.
 func (m *maker) exact() string {
 	for {
 		text := m.name()

@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Whatever is asked for, a dry run writes nothing, and what it would write is Go, as gofmt writes it,
-// in the folders where components are. Text is a field, or the address of a resource.
+// For any input, a dry run writes nothing, and its planned files are formatted Go in the folders of
+// components. Text is a field, or the URI of a resource.
 func FuzzGenerate(f *testing.F) {
 	kinds := []string{"tool", "resource", "prompt"}
 	add := func(h hostile) {
@@ -64,7 +64,7 @@ func FuzzGenerate(f *testing.F) {
 			w.clear(err)
 			for _, bad := range []string{"nothing can be derived", "writing Go", "would not compile"} {
 				if strings.Contains(err.Error(), bad) {
-					t.Errorf("%s %s gets past the generator, and no further: %v", kind, in.json(), err)
+					t.Errorf("%s %s passes the generator and fails later: %v", kind, in.json(), err)
 				}
 			}
 			return
@@ -78,11 +78,11 @@ func FuzzGenerate(f *testing.F) {
 	})
 }
 
-// planned fails the test if a file that would be written is not as it has to be.
+// planned fails the test if a planned file is invalid.
 func (w *world) planned(file engine.FileChange) {
 	w.Helper()
 	if file.Path == contract.File {
-		return // its form is tested where it is written
+		return // other tests check its format
 	}
 	dir, _, _ := strings.Cut(file.Path, "/")
 	if !strings.Contains(" tools resources prompts cmd ", " "+dir+" ") || path.Clean(file.Path) != file.Path || strings.Contains(file.Path, "..") || strings.ContainsAny(file.Path, "\\:\n") {
@@ -95,15 +95,15 @@ func (w *world) planned(file engine.FileChange) {
 	}
 	text, err := patch(was, file.Diff)
 	if err != nil || journal.Hash(text) != file.After {
-		w.Errorf("the diff of %s does not lead to what would be written: %v\n%s", file.Path, err, file.Diff)
+		w.Errorf("the diff of %s does not produce the planned file: %v\n%s", file.Path, err, file.Diff)
 		return
 	}
 	if _, err := parser.ParseFile(token.NewFileSet(), file.Path, text, parser.SkipObjectResolution); err != nil {
-		w.Errorf("what would be written is no Go: %v\n%s", err, text)
+		w.Errorf("the planned file is not valid Go: %v\n%s", err, text)
 		return
 	}
 	if formatted, err := format.Source(text); err != nil || !bytes.Equal(formatted, text) {
-		w.Errorf("%s is not as gofmt writes it: %v\n%s", file.Path, err, text)
+		w.Errorf("%s is not formatted: %v\n%s", file.Path, err, text)
 	}
 }
 
@@ -137,7 +137,7 @@ func patch(text []byte, diff string) ([]byte, error) {
 			at++
 		case line == "":
 		default:
-			return nil, fmt.Errorf("what is %q?", line)
+			return nil, fmt.Errorf("unexpected line %q", line)
 		}
 	}
 	for ; at < len(before); at++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Whatever is generated, and in whatever order it is undone, the project is sound after each
-// step, and in the end it is what it was at the beginning, to the last byte.
+// After each of many random generations and undos the project is sound. In the end it is equal to the new
+// project, byte for byte.
 func TestGenerations(t *testing.T) {
 	t.Parallel()
 	generations := rounds(1, 200)
@@ -22,7 +22,7 @@ func TestGenerations(t *testing.T) {
 	before := w.tree()
 	begin := time.Now()
 
-	var done []made // what is not undone
+	var done []made // not undone yet
 	var steps int
 	var engineTime, goTime time.Duration
 	step := func(do func()) {
@@ -38,7 +38,7 @@ func TestGenerations(t *testing.T) {
 		}
 		goTime += time.Since(start)
 	}
-	// undo takes back something that nothing builds on: at, or if something does, which has to be refused, what does.
+	// undo undoes done[at]. If other components depend on it, undo checks that it is refused and undoes one of them.
 	undo := func(at int) (int, *engine.Result) {
 		t.Helper()
 		for {
@@ -48,7 +48,7 @@ func TestGenerations(t *testing.T) {
 			if len(on) == 0 {
 				return at, w.undo(e, id)
 			}
-			w.keeps(e, id, on)
+			w.refusesUndo(e, id, on)
 			next := one(m, on...)
 			at = slices.IndexFunc(done, func(d made) bool { return d.operations[0] == next.operations[0] })
 		}
@@ -68,7 +68,7 @@ func TestGenerations(t *testing.T) {
 			}
 			done = append(done, remember(kind, in, result, done))
 		})
-		// The more there is, the longer each step takes, so that a long campaign undoes more on its way.
+		// Steps take longer in a larger project, so a long campaign undoes more.
 		const many = 30
 		if len(done) > 1 && (m.IntN(4) == 0 || len(done) > many && m.IntN(4) > 0) {
 			step(func() {
@@ -89,7 +89,7 @@ func TestGenerations(t *testing.T) {
 		})
 	}
 	w.unchanged(before, "in the end")
-	if *long { // a short campaign leaves it to others that a new project is sound
+	if *long { // other tests check that a new project is sound
 		for _, args := range [][]string{{"build", "./..."}, {"vet", "./..."}, {"test", "./..."}} {
 			w.goCommand(args...)
 		}
@@ -97,23 +97,23 @@ func TestGenerations(t *testing.T) {
 	t.Logf("%d steps in %v: %v of it for the engine, %v for the go command", steps, time.Since(begin).Round(time.Second), engineTime.Round(time.Millisecond), goTime.Round(time.Millisecond))
 }
 
-// keeps fails the test unless an operation that others build on stays, and they are named.
-func (w *world) keeps(e *engine.Engine, operation string, builders []made) {
+// refusesUndo fails the test unless undoing an operation is refused, and the refusal names its dependents.
+func (w *world) refusesUndo(e *engine.Engine, operation string, builders []made) {
 	w.Helper()
 	before := w.tree()
 	refused := w.refusal(second(e.Undo(w.Context(), operation, engine.Options{})))
 	if len(refused.Operations) == 0 || !strings.Contains(refused.WayOut, refused.Operations[0]) {
-		w.Errorf("the refusal to undo %s does not name what builds on it, %v: %v", operation, builders, refused)
+		w.Errorf("the refusal to undo %s does not name its dependents %v: %v", operation, builders, refused)
 	}
 	for _, id := range refused.Operations {
 		if !slices.ContainsFunc(builders, func(b made) bool { return slices.Contains(b.operations, id) }) {
-			w.Errorf("the refusal to undo %s names %s, and %v build on it: %v", operation, id, builders, refused)
+			w.Errorf("the refusal to undo %s names %s, but its dependents are %v: %v", operation, id, builders, refused)
 		}
 	}
 	w.unchanged(before, "after the refusal of an undo,")
 }
 
-// The same words make the same bytes, in whatever project and however often.
+// The same input generates the same bytes in every project.
 func TestSameAgain(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -132,12 +132,12 @@ func TestSameAgain(t *testing.T) {
 	}
 	for _, other := range trees[1:] {
 		if how := trees[0].differences(other); how != "" {
-			t.Errorf("it is not the same again:\n%s", how)
+			t.Errorf("the second result differs:\n%s", how)
 		}
 	}
 }
 
-// What somebody has written stays as it is, to the last byte, whatever is generated and undone.
+// Generations and undos do not change a byte of the user's code.
 func TestEditsStay(t *testing.T) {
 	needsLong(t)
 	t.Parallel()

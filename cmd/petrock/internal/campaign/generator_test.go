@@ -11,13 +11,12 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A generator of a project's own may be called as its components are, whatever that means to Go, to
-// files or to what is written; or what is wrong with the name is said.
+// The project's own generators can have unusual names. Invalid names are refused with the reason.
 func TestGeneratorNames(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
 	w := newWorld(t)
-	untried := generators.All() // building the project's own petrock for each takes too long
+	untried := generators.All() // building the project's petrock for each takes too long
 	for i, g := range untried {
 		untried[i].Make = func(p gen.Project, input json.RawMessage) (gen.Draft, error) {
 			draft, err := g.Make(p, input)
@@ -46,7 +45,7 @@ func TestGeneratorNames(t *testing.T) {
 			case err == nil && refused != "":
 				t.Errorf("%q is not refused", name)
 			case err != nil && (refused == "" || !strings.Contains(err.Error(), refused)):
-				t.Errorf("%q: it does not say %q: %v", name, refused, err)
+				t.Errorf("%q: want %q in the error: %v", name, refused, err)
 			case err != nil:
 				w.clear(err)
 			case len(result.Components) != 1 || result.Components[0].Kind != derive.Generator || len(result.Components[0].Input) == 0 || len(result.Refused)+len(result.Warnings) > 0:
@@ -57,7 +56,7 @@ func TestGeneratorNames(t *testing.T) {
 	w.unchanged(before, "after dry runs,")
 }
 
-// A generator of a project's own is listed, destroyed and undone like any component. Petrock's are not.
+// The project's own generators are listed, destroyed and undone like components. Petrock's are not.
 func TestGeneratorOfOurOwn(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -109,7 +108,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	w.undo(e, made.Operation)
 	w.unchanged(before, "in the end")
 
-	// A generator that somebody has written wrongly is in the way of generators alone.
+	// An invalid generator blocks only other generators.
 	w.write("internal/generators/wrong.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Wrong is wrong.\nfunc Wrong() (gen.Draft, error) { return gen.Draft{}, nil }\n")
 	refused := w.refusal(second(e.Generate(t.Context(), "generator", input{Name: "handler"}.json(), engine.Options{})))
 	if !strings.Contains(refused.Error(), "internal/generators/wrong.go:6:6: Wrong is exported and is no generator") {
@@ -118,12 +117,12 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	w.generate(e, "prompt", input{Name: "more"})
 }
 
-// What a generator of a project's own makes is judged like what the others make.
+// The results of the project's own generators are checked like those of petrock's.
 func TestGeneratorDrafts(t *testing.T) {
 	t.Parallel()
 	for _, test := range pick(t, 1, []struct {
 		file, text string
-		refused    string // is in the error; empty if it is written
+		refused    string // part of the error; "" if it succeeds
 	}{
 		{"notes/first.md", "# First\n", ""},
 		{"notes/empty.txt", "", ""},
@@ -154,7 +153,7 @@ func TestGeneratorDrafts(t *testing.T) {
 			result, err := e.Generate(t.Context(), "note", json.RawMessage("{}"), engine.Options{})
 			if test.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(test.refused, "*")) {
-					t.Errorf("it does not say %q: %v", test.refused, err)
+					t.Errorf("want %q in the error: %v", test.refused, err)
 				}
 			} else if err != nil || w.read(test.file) != test.text {
 				t.Fatalf("it is not written: %v", err)
@@ -163,7 +162,7 @@ func TestGeneratorDrafts(t *testing.T) {
 			}
 			w.unchanged(before, "in the end")
 			if how := outside.differences(w.outside()); how != "" {
-				t.Errorf("beside the project:\n%s", how)
+				t.Errorf("outside the project:\n%s", how)
 			}
 		})
 	}

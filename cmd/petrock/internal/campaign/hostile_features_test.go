@@ -12,26 +12,26 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// tried fails the test unless what was made is sound: as the engine sees it, or, if that is asked for, as the go command does.
+// tried fails the test unless the project is formatted and fresh. With -long it must be sound.
 func (w *world) tried(e *engine.Engine) {
 	w.Helper()
 	if *long {
 		w.soundQuickly(e)
 		return
 	}
-	w.Logf("what was made is built and tested with -long only")
+	w.Logf("built and tested only with -long")
 	w.formatted(".")
 	w.fresh(e)
 }
 
-// hostileFeatures is the table of hostile inputs that have to do with features.
+// hostileFeatures is the table of hostile inputs for features.
 func hostileFeatures() []hostile {
 	long := strings.Repeat("a", 10_000)
 	var all []hostile
 	add := func(more ...hostile) { all = append(all, more...) }
 	title := []string{"title"}
 
-	// Names that no folder, package or client can have, of a feature and of what is in one.
+	// Names of features and their components that are invalid for folders, packages or clients.
 	for _, name := range []string{"", " ", "a b", `"`, "`", "*/", "a\nb", "a\x00b", "\xff", "..", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, ".git", "_", "-x", "--force", "1a", "a.b", "a-b", "aB", "POSTS",
 		"аdd", "ädd", "\u202eadd", "ſend", long, "func", "type", "go", "import", "string", "error", "nil", "init", "main", "app", "a", "vendor", "internal", "testdata", "con", "com1", "core", "cmd", "tools", "serve", "features", "mcp", "context", "time"} {
 		add(hostile{"feature", input{Name: name}, "*"}, hostile{"feature", input{Name: name, CRUD: true, Fields: title}, "*"})
@@ -46,7 +46,7 @@ func hostileFeatures() []hostile {
 		}
 	}
 
-	// Features whose names mean something elsewhere, and are fine here: the program's, the suffixes of files, variables of tests.
+	// Valid names of features with a special meaning elsewhere: the program, file suffixes, variables of tests.
 	for _, name := range []string{"hello", "windows", "orders", "client", "first", "fmt", "data"} {
 		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
 	}
@@ -66,7 +66,7 @@ func hostileFeatures() []hostile {
 	add(hostile{"query", input{Name: "posts/find", Fields: []string{"A:string", "a:int"}}, "field"}, hostile{"query", input{Name: "posts/find", Fields: []string{"answer"}}, "a method Answer"},
 		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "in Go, which is the name of"}, hostile{"worker", input{Name: "posts/digest", Every: "5m", Fields: []string{"runs:int"}}, "Runs"})
 
-	// The names that once had a meaning of their own, or became part of others, or of no build.
+	// Names that once collided with others, or were excluded from the build.
 	add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{"title", "body:string?"}}, ""})
 	for _, name := range []string{"search", "find", "count", "request_summary", "set_summary", "create-draft", "get-by-slug", "send-test", "export-windows", "getPost", "posts-gen", "func", "string", "client", "errors"} {
 		add(hostile{"command", input{Name: "posts/" + name, Fields: []string{"postID:string", "publishAt:time"}, Description: "`*/` \"x\" %s"}, ""})
@@ -80,13 +80,13 @@ func hostileFeatures() []hostile {
 		add(hostile{"command", input{Name: "posts/" + name}, "*"})
 	}
 
-	// What clients would take for one.
+	// Names that are equal for clients.
 	add(hostile{"tool", input{Name: "posts_create"}, "and so has Create in features/posts/create.go"}, hostile{"tool", input{Name: "posts_archive"}, ""}, hostile{"command", input{Name: "posts/archive"}, "and so has PostsArchive in tools/posts_archive.go"})
 	for _, uri := range []string{"app://log", "app://log{?limit}", "app://features", "app://workers"} {
 		add(hostile{"resource", input{Name: "log", URI: uri}, "a program with features"})
 	}
 
-	// What workers follow.
+	// Events that workers follow.
 	for _, on := range []string{"", "posts/nothing", "posts/get", "nothing/create", "../create", "posts/create\nx", "posts/", "*/", "orders"} {
 		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "on "})
 	}
@@ -97,7 +97,7 @@ func hostileFeatures() []hostile {
 	return all
 }
 
-// Whatever is typed for a feature, or for something in one, is refused with a word on what is wrong, or it is sound.
+// Any input for a feature or its components is refused with the reason, or the result is sound.
 func TestHostileFeatures(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -106,8 +106,8 @@ func TestHostileFeatures(t *testing.T) {
 	w.tried(w.takes(hostileFeatures()))
 }
 
-// Bodies that would make another state of a log when it is read again, that do not compile, or that do not do what their
-// examples say, are refused, and the project is what it was.
+// Bodies whose replay would differ, that do not compile, or whose examples fail are refused, and the project
+// does not change.
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -128,7 +128,7 @@ func TestHostileBodies(t *testing.T) {
 		says string
 	}
 	all := []hostileBody{
-		// Without examples nothing is run: the source tells.
+		// Without examples, petrock checks only the source.
 		{"command", input{Body: "_ = time.Now()" + fine}, "bad.go:24:11: Bad.Apply → time.Now"},
 		{"command", input{Body: "f := time.Since\n_ = f(e.Time)" + fine}, "Bad.Apply → time.Since"},
 		{"command", input{Body: "s.Order = append(s.Order, rand.Text())" + fine}, "Bad.Apply → rand.Text"},
@@ -153,7 +153,7 @@ func TestHostileBodies(t *testing.T) {
 		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "the body is for one of"},
 		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "is no tool"},
 
-		// With examples it is run.
+		// With examples, petrock runs the body.
 		{"command", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (bad.go:23)"},
 		{"command", input{Check: "panic(1)", Body: fine, Examples: given(`{}`)}, "panic: 1 (bad.go:17)"},
 		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
@@ -164,7 +164,7 @@ func TestHostileBodies(t *testing.T) {
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts differs"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "event 1: never"},
 	}
-	// What is run takes its time: some are picked.
+	// Running is slow: pick some cases.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	run, bodies := 0, rounds(1, len(all))
 	all = slices.DeleteFunc(all, func(b hostileBody) bool {
@@ -189,6 +189,6 @@ func TestHostileBodies(t *testing.T) {
 		w.unchanged(before, "after "+string(test.json()))
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf("beside the project:\n%s", how)
+		t.Errorf("outside the project:\n%s", how)
 	}
 }

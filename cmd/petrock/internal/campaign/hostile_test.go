@@ -16,14 +16,14 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// A hostile is an input that went wrong somewhere once, or could.
+// A hostile is an input that caused an error once, or could.
 type hostile struct {
 	kind string
 	input
-	refused string // is in the error; empty if it is generated
+	refused string // part of the error; "" if it succeeds
 }
 
-// named are tools that differ by their name alone.
+// named returns tools that differ only in their names.
 func named(refused string, names ...string) []hostile {
 	var all []hostile
 	for _, name := range names {
@@ -32,7 +32,7 @@ func named(refused string, names ...string) []hostile {
 	return all
 }
 
-// fields are tools that differ by their fields alone, each with a name of its own.
+// fields returns tools with different fields.
 func fields(prefix, refused string, lists ...[]string) []hostile {
 	var all []hostile
 	for i, list := range lists {
@@ -47,7 +47,7 @@ func hostiles() []hostile {
 	var all []hostile
 	add := func(more ...hostile) { all = append(all, more...) }
 
-	// Names that no file, function or client can have.
+	// Names that are invalid for files, functions or clients.
 	add(named(`a tool needs a "name"`, "")...)
 	add(named("cannot be a name", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
 		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
@@ -55,22 +55,22 @@ func hostiles() []hostile {
 	add(named("clients do not take the name", strings.Repeat("a", 64))...)
 	add(named("is the name of something else here", "new", "register", "tools", "New", "prompts", "resources")...)
 
-	// Names that Go, its build rules, Windows and petrock have for something else, and that are fine here.
+	// Names with a special meaning in Go, its build rules, Windows or petrock, which are valid here.
 	add(named("", "func", "type", "go", "import", "range", "select", "string", "error", "nil", "true", "any", "len", "append", "make", "iota",
 		"send-test", "export-windows", "run_arm64", "linux", "send_linux_amd64", "unix", "js", "x_js", "wasm", "test", "a_test", "test_test", "con", "aux_nul", "com1",
 		"gen", "tools_gen", "x_gen", "init", "main", "hello", "petrock", "vendor", "testdata", "internal", "context", "errors", "testing", "mcp", "schema", "json",
 		"ctx", "in", "t", "client", "result", "wrong", "err", "s", "id", "ids", "http_url", "a_b_c", "abc2", "x1_y2", "tool", "prompt", "resource", "input", "output", "close", "server")...)
 
-	// One name in other letters, and names that other declarations have.
+	// The same name in different letter case, and names of other declarations.
 	add(named("already exists", "send-test", "SendTest", "sendTest", "add", "Add", "ADD", "func", "Func")...)
 	add(named("declared", "add_input", "add-output", "AddInput")...)
 	add(hostile{"prompt", input{Name: "add"}, ""}, hostile{"prompt", input{Name: "add_input"}, "AddInput"}, hostile{"resource", input{Name: "add_input", URI: "add://input"}, ""})
-	// The types of enumerations are called after the component and the field.
+	// The types of enumerations are named after the component and the field.
 	add(fields("clash", "in Go, which is the name of", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
 	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "in Go, which is the name of"})
 	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "in Go, which is the name of"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
 
-	// Types that are none, or more.
+	// Invalid types.
 	add(fields("type", "field", []string{"a:string; evil"}, []string{"a:../../x"}, []string{"a:func"}, []string{"a:func()"}, []string{"a:[]"}, []string{"a:map[string]"},
 		[]string{"a:map[int]string"}, []string{"a:struct{}"}, []string{"a:*int"}, []string{"a:chan int"}, []string{"a:interface{}"}, []string{"a:os.File"}, []string{"a:time.Time"},
 		[]string{"a:string\n}\n\nfunc init() { panic(1) }\n\ntype Zz struct {\n\tQ string"}, []string{"a:string`"}, []string{"a:string `json:\"b\"`"}, []string{"a:[]" + long}, []string{"a:" + strings.Repeat("[]", 5) + "int"},
@@ -80,7 +80,7 @@ func hostiles() []hostile {
 		[]string{`a "open`}, []string{`a "x" y`}, []string{`a "a\nb"`}, []string{"a \"a\nb\""}, []string{"a \"\u202e\""}, []string{"a \"\u2028\""}, []string{"a \"\x00\""}, []string{`a"b"`}, []string{`a "+build ignore"`}, []string{`a:int : " +build linux"`}, []string{`a "` + long + `"`},
 		make([]string, 101))...)
 
-	// Fields whose names or texts mean something elsewhere.
+	// Fields whose names or texts have a special meaning elsewhere.
 	add(fields("odd", "", []string{"func", "type", "go", "import", "string", "error", "nil", "int:string", "range:int"},
 		[]string{"ctx", "in", "context:time", "json:any", "result", "err", "t", "wrong", "client"}, []string{"a " + `"*/ ` + "`" + ` ' // /* \\ \" %s {{.}} <b>"`},
 		[]string{`a "//go:build ignore"`, `b "x +build ignore"`, `c "petrock:ignore"`, `d "nolint"`, `e "Deprecated: no"`, `f ":"`, `g ""`},
@@ -105,7 +105,7 @@ func hostiles() []hostile {
 		}
 	}
 
-	// Addresses.
+	// URIs.
 	for i, uri := range []string{"", " ", "x", "/etc/passwd", "../x", "note://{", "note://}", "note://{}", "note://{a", "note://{a}{a}", "note://{a b}", "note://{a-b}", "note://{ä}", "note://{?a}/b", "note://{#a}", "note://{a*}", "note://{a:3}",
 		"note://a b", "note://\"", "note://`", "note://\n", "note://a\n//petrock:ignore", "note://ä", "note://%", "note://{_}", "note://{1}", "note://{a}/{A}", "note://{user_id}/{userId}", "://x", "note://\x00", "note://{" + long + "}", "note://{{a}}"} {
 		add(hostile{"resource", input{Name: fmt.Sprintf("bad_uri_%d", i), URI: uri}, "*"})
@@ -117,37 +117,35 @@ func hostiles() []hostile {
 		}
 		add(hostile{"resource", input{Name: fmt.Sprintf("uri_%d", i), URI: uri}, refused})
 	}
-	// Addresses that others have.
+	// Duplicate URIs.
 	add(hostile{"resource", input{Name: "one", URI: "same://{id}"}, ""}, hostile{"resource", input{Name: "two", URI: "same://{id}"}, "and so has One"},
 		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "and so has One in resources/one.go, as same://{id}"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
 	return all
 }
 
-// clear fails the test if an error is not fit to be read: it is one paragraph, of plain text, and
-// not longer than somebody reads.
+// clear fails the test unless an error is one short paragraph of plain text.
 func (w *world) clear(err error) {
 	w.Helper()
 	said := err.Error()
 	bad := strings.ContainsFunc(said, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) && r != '\t' })
 	if bad || !utf8.ValidString(said) || strings.Contains(said, "\n\n") || len(said) > 2_000 && strings.Count(said, "\n") < 5 || len(said) > 20_000 || strings.Contains(said, "goroutine") {
-		w.Errorf("the message is not fit to be read: %q", said)
+		w.Errorf("unreadable message: %q", said)
 	}
 }
 
-// Whatever is typed is refused with a word on what is wrong, and nothing is touched; or it is
-// generated, and the project is sound.
+// Any input is refused with the reason, and nothing changes, or it is generated, and the project is sound.
 func TestHostileInput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	all := hostiles()
-	if !*long { // the others depend on what was generated before them
+	if !*long { // later cases depend on earlier ones
 		all = pick(t, 30, slices.DeleteFunc(all, func(h hostile) bool { return h.refused != "*" }))
 	}
 	w.tried(w.takes(all))
 }
 
-// takes gives inputs to generators, one after the other: each is refused with a word on what is wrong, and nothing is
-// touched, or it is generated, and nothing else is touched.
+// takes generates from inputs one after another. Each is refused with the reason, and nothing changes, or it
+// is generated, and no other file changes.
 func (w *world) takes(all []hostile) *engine.Engine {
 	t := w.TB
 	t.Helper()
@@ -164,7 +162,7 @@ func (w *world) takes(all []hostile) *engine.Engine {
 		case err != nil && h.refused == "":
 			t.Errorf("%s is refused: %v", shown, err)
 		case err != nil && !strings.Contains(err.Error(), strings.TrimPrefix(h.refused, "*")):
-			t.Errorf("%s is refused, but not because of %q: %v", shown, h.refused, err)
+			t.Errorf("%s is refused, want %q in the error: %v", shown, h.refused, err)
 		}
 		if err == nil {
 			made++
@@ -178,7 +176,7 @@ func (w *world) takes(all []hostile) *engine.Engine {
 	}
 	t.Logf("%d of %d inputs were generated", made, len(all))
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf("beside the project:\n%s", how)
+		t.Errorf("outside the project:\n%s", how)
 	}
 	after := w.tree()
 	for _, dir := range []string{"resources", "prompts", "features"} {
@@ -216,14 +214,14 @@ func (w *world) touched() tree {
 	return all
 }
 
-// A file that is there is in the way, however its name is written.
+// Existing files block a generation, in any letter case.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	for _, test := range pick(t, 2, []struct {
 		what    string
 		prepare func(w *world)
 		kind    string
-		refused string // is in the error; empty if it works
+		refused string // part of the error; "" if it succeeds
 	}{
 		{"a file in other letters", func(w *world) { w.write("tools/Send_Mail.go", "package tools\n") }, "tool", "letter case"},
 		{"a test in other letters", func(w *world) { w.write("tools/SEND_MAIL_test.go", "package tools_test\n") }, "tool", "letter case"},
@@ -312,7 +310,7 @@ func TestHostileFiles(t *testing.T) {
 			}
 			out, errOut, status := w.run(args...)
 			if how := outside.differences(w.outside()); how != "" {
-				t.Errorf("beside the project:\n%s", how)
+				t.Errorf("outside the project:\n%s", how)
 			}
 			if test.refused == "" {
 				if status != 0 {
@@ -322,18 +320,18 @@ func TestHostileFiles(t *testing.T) {
 				return
 			}
 			if status == 0 || !strings.Contains(errOut, strings.TrimPrefix(test.refused, "*")) {
-				t.Errorf("it ends with %d, and does not say %q: %s%s", status, test.refused, out, errOut)
+				t.Errorf("exit code %d, want %q in the output: %s%s", status, test.refused, out, errOut)
 			}
 			t.Log(errOut)
 			if line, _, _ := strings.Cut(strings.TrimPrefix(errOut, "petrock: "), "\n"); strings.Count(errOut, line) > 1 {
-				t.Errorf("it says more than once: %s", line)
+				t.Errorf("duplicate line: %s", line)
 			}
 			w.unchanged(before, "after the refusal,")
 		})
 	}
 }
 
-// link puts a link to where something leads in place of what is there.
+// link replaces a file or folder by a symbolic link.
 func (w *world) link(target, file string) {
 	w.Helper()
 	if err := os.RemoveAll(w.path(file)); err != nil {
@@ -343,11 +341,11 @@ func (w *world) link(target, file string) {
 		w.Fatal(err)
 	}
 	if err := os.Symlink(filepath.FromSlash(target), w.path(file)); err != nil {
-		w.Skip(err) // not every user of Windows may
+		w.Skip(err) // Windows may not allow it
 	}
 }
 
-// readOnly makes a folder one that nobody can write to, if that is possible here.
+// readOnly makes a folder read-only. It skips the test if the user can write it nevertheless.
 func (w *world) readOnly(dir string) {
 	w.Helper()
 	if err := os.Chmod(w.path(dir), 0o555); err != nil {
@@ -357,6 +355,6 @@ func (w *world) readOnly(dir string) {
 	probe := filepath.Join(w.path(dir), "probe")
 	if os.WriteFile(probe, nil, 0o644) == nil {
 		os.Remove(probe)
-		w.Skip("this user may write everywhere")
+		w.Skip("this user can write to read-only folders")
 	}
 }

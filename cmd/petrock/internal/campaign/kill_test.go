@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Whenever the project's own petrock is killed, the next run leaves the project as it was before, or
-// as it would have become, and goes on.
+// If the project's petrock is killed, the next run rolls the operation back or completes it, and then works.
 func TestKilled(t *testing.T) {
 	t.Run("tool", func(t *testing.T) {
 		testKilled(t, []string{"generate", "tool", "send_mail", "to", "subject:enum(a,b)?"}, []string{"undo"}, []string{"destroy", "tool", "send_mail"})
@@ -21,7 +20,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// testKilled kills a command that generates, and those that take back what it generated.
+// testKilled kills a command that generates, and the commands that undo it.
 func testKilled(t *testing.T, generate []string, back ...[]string) {
 	kills := rounds(1, 50)
 	t.Logf("%d kills with seed %d", kills, *seed)
@@ -32,7 +31,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		t.Helper()
 		begin := time.Now()
 		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s ends with %d: %s%s", strings.Join(args, " "), status, out, errOut)
+			t.Fatalf("%s: exit code %d: %s%s", strings.Join(args, " "), status, out, errOut)
 		}
 		took[args[0]] = time.Since(begin)
 	}
@@ -48,7 +47,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 	}
 	t.Logf("undisturbed: %v", took)
 
-	there := false // what is generated
+	there := false // the component is generated
 	var before, after, middle int
 	for range kills {
 		args := generate
@@ -61,7 +60,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Most moments are to be while files are written, which is the smallest part of the time.
+		// Most kills should happen while files are written, which takes only a small part of the time.
 		if m.IntN(4) > 0 {
 			w.awaitPending(took[args[0]])
 			if m.IntN(4) > 0 {
@@ -78,7 +77,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		next := one(m, []string{"history"}, []string{"history", "--json"}, []string{"generate", "tool", "other", "--dry-run"}, []string{"sync"}, []string{"generate", "prompt", "other"})
 		out, errOut, status := w.run(next...)
 		if status != 0 {
-			t.Fatalf("after the death of %s, %s ends with %d: %s%s", args, next, status, out, errOut)
+			t.Fatalf("after killing %s, %s: exit code %d: %s%s", args, next, status, out, errOut)
 		}
 		if pending && !strings.Contains(out+errOut, "was interrupted, and is finished now") {
 			t.Errorf("%s does not say that %s was interrupted: %s%s", next, args, out, errOut)
@@ -89,13 +88,13 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		now := w.tree()
 		isWith, isWithout := with.differences(now), without.differences(now)
 		if isWith != "" && isWithout != "" {
-			t.Fatalf("after the death of %s and %s, the project is neither as before nor as after:\n%s", args, next, isWithout)
+			t.Fatalf("after killing %s and running %s, the project is neither in its old nor in its new state:\n%s", args, next, isWithout)
 		}
 		switch is := isWith == ""; {
 		case pending:
 			middle++
 			if is == there {
-				t.Errorf("%s was begun, and not finished by %s", args, next)
+				t.Errorf("%s was started, but not completed by %s", args, next)
 			}
 		case is == there:
 			before++
@@ -115,8 +114,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 	}
 }
 
-// awaitPending waits until an operation is written down and so begun, or until more time has
-// passed than it takes.
+// awaitPending waits until an operation is in the journal, or until it should have completed.
 func (w *world) awaitPending(took time.Duration) {
 	for begin := time.Now(); time.Since(begin) < 2*took; {
 		if _, err := os.Lstat(w.path(".petrock/pending.json")); err == nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// logTest is a test in the project. It writes a log to a file if there is none, and has the feature read it, and go on with it.
+// logTest is a test in the project. It creates the event log unless it exists, replays it, and appends to
+// it.
 const logTest = `package posts_test
 
 import (
@@ -60,7 +61,7 @@ func TestLog(t *testing.T) {
 	}
 	got, err := app.Read(t.Context(), a, posts.Get{ID: "id1"})
 	if err != nil || len(records) != 4 || !strings.Contains(string(got), "changed") {
-		t.Errorf("of %d records the first post is %s, %v", len(records), got, err)
+		t.Errorf("with %d records, the first post is %s, %v", len(records), got, err)
 	}
 	got, err = app.Read(t.Context(), a, posts.List{})
 	if err != nil || strings.Contains(string(got), "second") {
@@ -72,7 +73,7 @@ func TestLog(t *testing.T) {
 }
 `
 
-// However much is generated into a feature, all that was in it is still there, and a log from before is still read.
+// Generating into a feature keeps its components, and old event logs can be replayed.
 func TestLogStays(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -94,7 +95,7 @@ func TestLogStays(t *testing.T) {
 	w.registers("cmd/hello/wire_gen.go", "posts.Feature()", "users.Feature()")
 	w.goCommand("test", "./features/...")
 
-	// What it has no events of may go.
+	// Components without events can be destroyed.
 	if _, err := e.Destroy(t.Context(), "command", "posts/archive", engine.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	seed = flag.Uint64("seed", 1, "of everything that is random")
+	seed = flag.Uint64("seed", 1, "seed of random choices")
 	long = flag.Bool("long", false, "run every case and the long campaigns, instead of a short round chosen by -seed")
 )
 

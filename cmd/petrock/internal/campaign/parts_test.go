@@ -10,12 +10,12 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// ok runs a command of petrock, which must succeed, and returns what it prints.
+// ok runs a petrock command and returns its output. It fails the test on an error.
 func (w *world) ok(args ...string) string {
 	w.Helper()
 	out, errOut, status := w.run(args...)
 	if status != 0 {
-		w.Fatalf("%s ends with %d: %s%s", strings.Join(args, " "), status, out, errOut)
+		w.Fatalf("%s: exit code %d: %s%s", strings.Join(args, " "), status, out, errOut)
 	}
 	return out + errOut
 }
@@ -26,7 +26,7 @@ func (w *world) goMod(args ...string) {
 	w.goCommand(append([]string{"mod", "edit"}, args...)...)
 }
 
-// What the user has in go.mod, and imports, survives parts that come and go.
+// Adding and removing parts keeps the user's imports and changes to go.mod.
 func TestPartsAndModules(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.goCommand("build", "./...")
 			w.ok("remove", "app")
 			if now := w.read("go.mod"); now != before {
-				w.Errorf("go.mod is\n%s\nnot\n%s", now, before)
+				w.Errorf("go.mod is\n%s\nwant\n%s", now, before)
 			}
 		},
 		"an import that leads nowhere": func(w *world) {
@@ -75,7 +75,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.goCommand("build", "./...")
 			w.write("go.sum", "<<<<<<< HEAD\n"+w.read("go.sum"))
 			if _, errOut, status := w.run("sync"); status != 1 || !strings.Contains(errOut, "go.sum has conflict markers: resolve the merge") {
-				w.Errorf("with conflict markers it ends with %d: %s", status, errOut)
+				w.Errorf("with conflict markers: exit code %d: %s", status, errOut)
 			}
 		},
 		"a module that is renamed": rename,
@@ -96,7 +96,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.write("core/auth/token/mine.go", "package token\n")
 			before := w.tree()
 			if _, errOut, status := w.run("undo", "--force"); status != 1 || !strings.Contains(errOut, "The part oauth stays: core/auth/token/mine.go was edited") {
-				w.Errorf("undo ends with %d: %s", status, errOut)
+				w.Errorf("undo: exit code %d: %s", status, errOut)
 			}
 			w.unchanged(before, "after the refusal,")
 		},
@@ -108,7 +108,7 @@ func TestPartsAndModules(t *testing.T) {
 	}
 }
 
-// rename renames the module of a project, and lets parts come and go.
+// rename renames the module of a project, and adds and removes parts.
 func rename(w *world) {
 	w.goMod("-module=example.com/renamed")
 	err := filepath.WalkDir(w.dir, func(file string, d os.DirEntry, err error) error {
@@ -134,12 +134,12 @@ func rename(w *world) {
 	w.ok("undo")
 }
 
-// An agent gets a part with the first feature, with progress, and goes on without a rebuild of petrock.
+// The first feature adds the part app, with progress, and the dev server keeps working without a rebuild.
 func TestPartsOverMCP(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{IsProjects: true, NoExec: true})
 	before := w.tree()
-	made := good[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title"}})
+	made := mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title"}})
 	if len(made.Parts) != 1 || made.Parts[0].Name != "app" || len(made.Parts[0].Modules) == 0 {
 		t.Errorf("the parts are %+v", made.Parts)
 	}
@@ -148,12 +148,12 @@ func TestPartsOverMCP(t *testing.T) {
 			t.Errorf("the result lists %s", file.Path)
 		}
 	}
-	good[engine.Result](w, client, "generate_command", object{"name": "posts/publish", "fields": []string{"id"}})
-	status := good[devserver.ProjectStatusOutput](w, client, "project_status", object{})
+	mustCall[engine.Result](w, client, "generate_command", object{"name": "posts/publish", "fields": []string{"id"}})
+	status := mustCall[devserver.ProjectStatusOutput](w, client, "project_status", object{})
 	if !status.OK || !status.Vendored.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
 		t.Errorf("the status is %+v", status)
 	}
-	good[engine.Result](w, client, "undo", object{})
-	good[engine.Result](w, client, "undo", object{})
+	mustCall[engine.Result](w, client, "undo", object{})
+	mustCall[engine.Result](w, client, "undo", object{})
 	w.unchanged(before, "after undo")
 }

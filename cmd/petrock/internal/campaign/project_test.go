@@ -29,7 +29,7 @@ import (
 // runPetrock is an environment variable. If it is set, the test binary runs as the project's own petrock.
 const runPetrock = "PETROCK_TEST_CLI"
 
-// What a project is called in these tests.
+// Name and module of the project in these tests.
 const (
 	name   = "hello"
 	module = "hello"
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(runPetrock) != "" {
 		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout))
 	}
-	debug.SetGCPercent(400) // the tests parse much and keep little
+	debug.SetGCPercent(400) // the tests create much garbage
 	for name, value := range map[string]string{"GOPROXY": "off", "GOFLAGS": testenv.GoFlags, "GOWORK": "off"} {
 		os.Setenv(name, value)
 	}
@@ -54,11 +54,11 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// templateDir is the folder that the template is in; empty as long as no test has asked for it.
+// templateDir is the folder of the template, or "" before its first use.
 var templateDir string
 
-// template is a new project, made once, which the tests copy. Its folder .petrock holds what the
-// go command said, so that each copy need not ask again.
+// template creates a new project once, which the tests copy. Its folder .petrock caches the output of the
+// go command.
 var template = sync.OnceValues(func() (string, error) {
 	base, err := os.MkdirTemp("", "campaign")
 	if err != nil {
@@ -150,14 +150,14 @@ func copyProject(from, to string) error {
 	})
 }
 
-// A world is a project, and what is beside it.
+// A world is a copy of a project, in a folder with other files.
 type world struct {
 	testing.TB
-	base string // holds the project, and what nobody may touch
+	base string // contains the project, and files that must not change
 	dir  string // of the project
 }
 
-// newWorld is a fresh copy of a project, in a folder beside others.
+// newWorld returns a new copy of a project, in a folder with other files.
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	from, err := template()
@@ -184,7 +184,7 @@ func (w *world) writeAt(file, text string) {
 		w.Fatal(err)
 	}
 	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
-		if err := os.Remove(file); err != nil { // it may be shared with other projects
+		if err := os.Remove(file); err != nil { // other projects may share it
 			w.Fatal(err)
 		}
 	}
@@ -193,7 +193,7 @@ func (w *world) writeAt(file, text string) {
 	}
 }
 
-// path is where a file of the project is.
+// path returns the path of a file of the project.
 func (w *world) path(file string) string { return filepath.Join(w.dir, filepath.FromSlash(file)) }
 
 // write writes a file of the project, as a user would.
@@ -202,7 +202,7 @@ func (w *world) write(file, text string) {
 	w.writeAt(w.path(file), text)
 }
 
-// read is what a file of the project holds.
+// read returns the content of a file of the project.
 func (w *world) read(file string) string {
 	w.Helper()
 	text, err := os.ReadFile(w.path(file))
@@ -217,7 +217,7 @@ func (w *world) replace(file, old, text string) {
 	w.Helper()
 	was := w.read(file)
 	if !strings.Contains(was, old) {
-		w.Fatalf("%s has no %q in it:\n%s", file, old, was)
+		w.Fatalf("%s does not contain %q:\n%s", file, old, was)
 	}
 	w.write(file, strings.Replace(was, old, text, 1))
 }
@@ -233,7 +233,7 @@ func (w *world) engine() *engine.Engine {
 	return e
 }
 
-// An input is that of any generator.
+// An input is the input of any generator.
 type input struct {
 	Name        string   `json:"name"`
 	URI         string   `json:"uri,omitempty"`
@@ -241,7 +241,7 @@ type input struct {
 	Output      []string `json:"output,omitempty"`
 	Description string   `json:"description,omitempty"`
 
-	// Of features and of what is in them.
+	// For features and their components.
 	CRUD     bool              `json:"crud,omitempty"`
 	Item     string            `json:"item,omitempty"`
 	On       []string          `json:"on,omitempty"`
@@ -259,7 +259,7 @@ func (in input) json() json.RawMessage {
 	return text
 }
 
-// generate generates what must be possible.
+// generate generates a component. It fails the test on an error.
 func (w *world) generate(e *engine.Engine, kind string, in input) *engine.Result {
 	w.Helper()
 	result, err := e.Generate(w.Context(), kind, in.json(), engine.Options{})
@@ -269,7 +269,7 @@ func (w *world) generate(e *engine.Engine, kind string, in input) *engine.Result
 	return result
 }
 
-// undo takes back what must be possible to take back.
+// undo undoes an operation. It fails the test on an error.
 func (w *world) undo(e *engine.Engine, id string) *engine.Result {
 	w.Helper()
 	result, err := e.Undo(w.Context(), id, engine.Options{})
@@ -314,7 +314,7 @@ func (w *world) addApp() {
 	}
 }
 
-// goCommand runs the go command in the project, which must succeed.
+// goCommand runs the go command in the project. It fails the test on an error.
 func (w *world) goCommand(args ...string) {
 	w.Helper()
 	cmd := exec.Command("go", args...)
@@ -324,9 +324,8 @@ func (w *world) goCommand(args ...string) {
 	}
 }
 
-// sound fails the test unless the project builds, passes go vet and its tests, is as gofmt writes
-// it, and has fresh derived files. One command does the first three: go test compiles all packages,
-// and -vet=all looks at all that go vet looks at.
+// sound fails the test unless the project builds, passes go vet and its tests, is formatted, and has fresh
+// derived files. go test -vet=all does the first three.
 func (w *world) sound(e *engine.Engine) {
 	w.Helper()
 	w.goCommand("test", "-vet=all", "./...")
@@ -334,10 +333,9 @@ func (w *world) sound(e *engine.Engine) {
 	w.fresh(e)
 }
 
-// soundQuickly is the same for what a generation may change. The project's own petrock is left out
-// with its packages: no generation changes them, and its test only checks whether
-// derived files are fresh. With features the program has SQLite in it, which takes seconds to link, so
-// it is compiled and vetted, and not linked and run.
+// soundQuickly is sound for the packages that a generation can change. It skips the project's petrock and
+// its packages. With features the server contains SQLite, which takes seconds to link, so it is only
+// compiled and vetted.
 func (w *world) soundQuickly(e *engine.Engine) {
 	w.Helper()
 	program := "./cmd/" + name
@@ -352,12 +350,12 @@ func (w *world) soundQuickly(e *engine.Engine) {
 	} else {
 		tested = append(tested, program)
 	}
-	w.goCommand(append([]string{"test", "-vet=all", "-ldflags=-w"}, tested...)...) // it links faster without what debuggers read
+	w.goCommand(append([]string{"test", "-vet=all", "-ldflags=-w"}, tested...)...) // links faster without debug information
 	w.formatted(append(tested, program)...)
 	w.fresh(e)
 }
 
-// hasFeatures reports whether the program that ships has features.
+// hasFeatures reports whether the project has features.
 func (w *world) hasFeatures() bool {
 	found, err := filepath.Glob(filepath.Join(w.path("features"), "*", "*_gen.go"))
 	if err != nil {
@@ -390,18 +388,18 @@ func (w *world) fresh(e *engine.Engine) {
 	}
 }
 
-// A tree is all that is below a folder: what it is and what it holds, by path.
+// A tree has the type and content of all files below a folder, by path.
 type tree map[string]string
 
-// tree is the project's, without the folder .petrock, which is petrock's own.
+// tree returns the tree of the project, without the folder .petrock.
 func (w *world) tree() tree { return w.treeOf(w.dir, false) }
 
-// outside is all that is beside the project.
+// outside returns the tree of everything outside the project.
 func (w *world) outside() tree {
 	return w.treeOf(w.base, true)
 }
 
-// treeOf reads a folder. With times, those of the files' last changes count too.
+// treeOf reads a folder. With times, it includes modification times.
 func (w *world) treeOf(dir string, times bool) tree {
 	w.Helper()
 	all := tree{}
@@ -450,7 +448,7 @@ func (w *world) treeOf(dir string, times bool) tree {
 	return all
 }
 
-// differences says how another tree differs, one line for each file; it is empty if it does not.
+// differences returns the differences to another tree, one line for each file.
 func (t tree) differences(other tree) string {
 	var out strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(t)) {
@@ -469,20 +467,20 @@ func (t tree) differences(other tree) string {
 	return out.String()
 }
 
-// unchanged fails the test if the project is not what it was.
+// unchanged fails the test if the project has changed.
 func (w *world) unchanged(before tree, after string) {
 	w.Helper()
 	if how := before.differences(w.tree()); how != "" {
-		w.Fatalf("%s the project is not what it was:\n%s", after, how)
+		w.Fatalf("%s the project has changed:\n%s", after, how)
 	}
 }
 
-// refusal is the error as a refusal, which it must be.
+// refusal returns the error as a refusal. It fails the test for any other error.
 func (w *world) refusal(err error) *engine.Refusal {
 	w.Helper()
 	refused := (*engine.Refusal)(nil)
 	if !errors.As(err, &refused) {
-		w.Fatalf("it is not refused; it says: %v", err)
+		w.Fatalf("not a refusal: %v", err)
 	}
 	return refused
 }
@@ -497,5 +495,5 @@ func removeAll(paths ...string) error {
 	return nil
 }
 
-// second is the second of two values.
+// second returns the second of two values.
 func second[A, B any](_ A, b B) B { return b }

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// A maker makes what is random: names, fields and all else that generators take.
+// A maker creates random inputs of generators.
 type maker struct {
 	*rand.Rand
-	used map[string]bool // names, without what parts their words
+	used map[string]bool // names without separators
 }
 
 func newMaker(seed uint64) *maker {
 	return &maker{Rand: rand.New(rand.NewPCG(seed, 0)), used: map[string]bool{"add": true}}
 }
 
-// one is one of several.
+// one returns a random element.
 func one[T any](m *maker, of ...T) T { return of[m.IntN(len(of))] }
 
-// words are what names are made of: plain ones, those of Go, and those that mean something in the
-// names of files.
+// words are parts of names: plain words, identifiers of Go, and words with a meaning in file names.
 func words() []string {
 	return []string{
 		"send", "mail", "user", "id", "url", "http", "json", "list", "a", "b2", "x", "get", "note", "io", "ids",
@@ -30,7 +29,7 @@ func words() []string {
 	}
 }
 
-// input is one that a generator must take, when some things were made before.
+// input returns a valid input, given the components generated so far.
 func (m *maker) input(kind string, there ...made) input {
 	switch kind {
 	case "feature", "command", "query", "worker":
@@ -48,11 +47,11 @@ func (m *maker) input(kind string, there ...made) input {
 	return in
 }
 
-// name is a name that is not used yet, in one of the ways in which people write names.
+// name returns a new name in a random style.
 func (m *maker) name() string {
 	for {
-		// The types of a component are called after it, with Input, Output or a field behind that, so
-		// each name begins with a word of its own.
+		// The types of a component have its name as a prefix, followed by Input, Output or a field, so each name
+		// begins with a different word.
 		parts := []string{fmt.Sprintf("q%dq", len(m.used))}
 		for range 1 + m.IntN(3) {
 			parts = append(parts, one(m, words()...))
@@ -78,7 +77,7 @@ func (m *maker) name() string {
 	}
 }
 
-// fields are several fields with different names.
+// fields returns fields with different names.
 func (m *maker) fields(most int, make func(name string) string) []string {
 	var all []string
 	used := map[string]bool{}
@@ -88,7 +87,7 @@ func (m *maker) fields(most int, make func(name string) string) []string {
 			name += one(m, "_", "", "9", "__") + one(m, words()...)
 		}
 		if name == "input" || name == "output" || strings.HasPrefix(name, "output_") {
-			name = "the_" + name // the type of an enumeration would be called like that of the input or the output
+			name = "the_" + name // the type of an enumeration would collide with that of the input or output
 		}
 		plain := strings.ToLower(strings.ReplaceAll(name, "_", ""))
 		if len(name) > 60 || used[plain] {
@@ -100,7 +99,7 @@ func (m *maker) fields(most int, make func(name string) string) []string {
 	return all
 }
 
-// field is a field of the whole grammar.
+// field returns a field, which may use all of the grammar.
 func (m *maker) field(name string) string {
 	if m.IntN(8) == 0 {
 		return name + m.described()
@@ -116,7 +115,7 @@ func (m *maker) field(name string) string {
 	return text + m.described()
 }
 
-// argument is a field that is text.
+// argument returns a text field.
 func (m *maker) argument(name string) string {
 	text := name + ":" + one(m, "string", m.enum(), "time")
 	if m.IntN(2) == 0 {
@@ -125,7 +124,7 @@ func (m *maker) argument(name string) string {
 	return text + m.described()
 }
 
-// kind is a type, which is inside of depth others.
+// kind returns a type that is nested in depth others.
 func (m *maker) kind(depth int) string {
 	if depth < 4 && m.IntN(4) == 0 {
 		return one(m, "[]", "map[string]") + m.kind(depth+1)
@@ -133,7 +132,7 @@ func (m *maker) kind(depth int) string {
 	return one(m, "string", "int", "int64", "float", "bool", "time", "duration", "bytes", "any", "number", m.enum())
 }
 
-// enum is an enumeration.
+// enum returns an enumeration.
 func (m *maker) enum() string {
 	var values []string
 	for i := range 1 + m.IntN(5) {
@@ -142,7 +141,7 @@ func (m *maker) enum() string {
 	return "enum(" + strings.Join(values, ",") + ")"
 }
 
-// limits are limits that go with a type, if there are any.
+// limits returns limits that fit a type, or "".
 func (m *maker) limits(kind string) string {
 	low := m.IntN(20)
 	high := low + m.IntN(50)
@@ -157,7 +156,7 @@ func (m *maker) limits(kind string) string {
 	return ""
 }
 
-// odd are texts that have gone wrong somewhere.
+// odd are texts that have caused errors.
 func odd() []string {
 	return []string{
 		`*/`, "`", `'`, `%s %d %v`, `\n`, `\`, `//`, `/*`, `{{.}}`, `${x}`, `<b>&amp;</b>`, "ß Ä 漢字 🎉", "e\u0301", "a\u00a0b", `//go:build ignore`, `petrock:ignore`, `+build`,
@@ -165,7 +164,7 @@ func odd() []string {
 	}
 }
 
-// described is the description of a field, if it has one.
+// described returns the description of a field, or "".
 func (m *maker) described() string {
 	if m.IntN(2) == 0 {
 		return ""
@@ -181,7 +180,7 @@ func (m *maker) described() string {
 	return one(m, " ", ":", " : ") + `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// description is that of a component.
+// description returns a description of a component.
 func (m *maker) description() string {
 	if m.IntN(3) == 0 {
 		return ""
@@ -193,7 +192,7 @@ func (m *maker) description() string {
 	return strings.ReplaceAll(text, "\t", " ")
 }
 
-// uri is an address that no other resource has.
+// uri returns a new URI.
 func (m *maker) uri(number int) string {
 	return fmt.Sprintf(one(m, "note%d://{id}", "config%d://app", "a%d://{user_id}/b/{note}", "file%d:///{+path}", "s%d://x{?q,limit}", "s%d://{id}/x{?q}", "urn:a%d:b", "s%d://a/%%20b", "h%d://{func}/{type}"), number)
 }

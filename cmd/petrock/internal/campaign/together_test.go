@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// together starts all commands at once, and returns what they printed once all have ended.
+// together runs all commands in parallel, and returns their output.
 func (w *world) together(commands ...*exec.Cmd) []string {
 	w.Helper()
 	outs := make([]bytes.Buffer, len(commands))
@@ -20,13 +20,13 @@ func (w *world) together(commands ...*exec.Cmd) []string {
 	}
 	var said []string
 	for i, cmd := range commands {
-		cmd.Wait() // the caller looks at the status
+		cmd.Wait() // the caller checks the exit code
 		said = append(said, outs[i].String())
 	}
 	return said
 }
 
-// Processes on one project take turns, and nothing that one of them does is lost.
+// Parallel processes in one project wait for each other, and no change is lost.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,7 +50,7 @@ func TestTogether(t *testing.T) {
 		t.Errorf("the history has %d operations, not %d: %v", len(history.Operations), len(commands), err)
 	}
 
-	// Undoing is done in turn, too.
+	// Parallel undos wait for each other, too.
 	commands = nil
 	for _, op := range history.Operations {
 		commands = append(commands, w.petrock("undo", op.ID))
@@ -63,7 +63,7 @@ func TestTogether(t *testing.T) {
 	w.unchanged(before, "when all is undone,")
 }
 
-// Of several that want the same name, one gets it.
+// If several processes generate the same name, one succeeds.
 func TestTogetherSame(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestTogetherSame(t *testing.T) {
 		case status == 0:
 			made++
 		case status != 1 || !strings.Contains(said, "tools/same.go already exists"):
-			t.Errorf("it ends with %d, and says: %s", status, said)
+			t.Errorf("exit code %d: %s", status, said)
 		}
 	}
 	if made != 1 {

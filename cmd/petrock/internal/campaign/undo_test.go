@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// What undo and destroy promise. Each row begins with a project that has the generated tool a.
+// The contracts of undo and destroy. Each case starts with a project that has the generated tool a.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	type state struct {
@@ -30,7 +30,7 @@ func TestUndo(t *testing.T) {
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{})))
 			if len(refused.Files) != 1 || refused.Files[0].Path != "tools/a.go" || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.WayOut, "With keep") {
-				s.Errorf("the refusal does not show what was edited: %v", refused)
+				s.Errorf("the refusal does not show the edit: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")
 		}},
@@ -48,7 +48,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/a_test.go", strings.Replace(s.read("tools/a_test.go"), "func TestA(", "// It is mine.\nfunc TestA(", 1))
 			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{Keep: true})))
 			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/a_test.go" {
-				s.Errorf("a test is kept that does not compile without the tool: %v", refused)
+				s.Errorf("keep accepts a test that does not compile without the tool: %v", refused)
 			}
 			edited := "package tools_test\n\n// Kept is mine.\nconst Kept = 1\n"
 			s.write("tools/a_test.go", edited)
@@ -56,7 +56,7 @@ func TestUndo(t *testing.T) {
 				s.Fatal(err)
 			}
 			if s.read("tools/a_test.go") != edited {
-				s.Error("the file that was to be kept is not what it was")
+				s.Error("the kept file has changed")
 			}
 			os.Remove(s.path("tools/a_test.go"))
 			s.unchanged(s.before, "without the file that was kept,")
@@ -66,7 +66,7 @@ func TestUndo(t *testing.T) {
 			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{Keep: true}); err != nil {
 				s.Fatal(err)
 			}
-			s.registers("tools/tools_gen.go", `"a"`) // the function is still there
+			s.registers("tools/tools_gen.go", `"a"`) // the function still exists
 			s.soundQuickly(s.e)
 		}},
 		{"force", func(s state) {
@@ -82,7 +82,7 @@ func TestUndo(t *testing.T) {
 		}},
 		{"keep and force", func(s state) {
 			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{Force: true, Keep: true}); err == nil {
-				s.Error("both are taken")
+				s.Error("keep and force are accepted together")
 			}
 		}},
 		{"somebody builds on it", func(s state) {
@@ -92,7 +92,7 @@ func TestUndo(t *testing.T) {
 			for _, o := range []engine.Options{{}, {Force: true}, {Keep: true}, {DryRun: true}} {
 				refused := s.refusal(second(s.e.Undo(s.Context(), s.id, o)))
 				if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/b.go" || !strings.Contains(refused.Error(), "AInput") {
-					s.Errorf("the refusal does not say what builds on it: %v", refused)
+					s.Errorf("the refusal does not name the dependent code: %v", refused)
 				}
 				if len(refused.Operations) != 1 || refused.Operations[0] != later.Operation {
 					s.Errorf("the refusal names the operations %q, not %q", refused.Operations, later.Operation)
@@ -101,7 +101,7 @@ func TestUndo(t *testing.T) {
 			}
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
 			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/b.go" {
-				s.Errorf("the refusal of a destroy does not say what builds on it: %v", refused)
+				s.Errorf("the refusal to destroy does not name the dependent code: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal of a destroy,")
 		}},
@@ -109,7 +109,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/mine_test.go", "package tools_test\n\nimport \""+module+"/tools\"\n\nvar _ tools.AInput\n")
 			edited := s.tree()
 			if refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{}))); len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/mine_test.go" {
-				s.Errorf("the refusal does not say what builds on it: %v", refused)
+				s.Errorf("the refusal does not name the dependent code: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")
 		}},
@@ -126,10 +126,10 @@ func TestUndo(t *testing.T) {
 			undone := s.undo(s.e, s.id)
 			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{})))
 			if !strings.Contains(refused.Error(), undone.Operation) {
-				s.Errorf("the refusal does not say what undid it: %v", refused)
+				s.Errorf("the refusal does not name the undo: %v", refused)
 			}
 			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); !strings.Contains(refused.Error(), "nothing to undo") {
-				s.Errorf("with nothing left to undo, it says: %v", refused)
+				s.Errorf("with nothing to undo: %v", refused)
 			}
 			s.unchanged(s.before, "after all that,")
 		}},
@@ -149,7 +149,7 @@ func TestUndo(t *testing.T) {
 			with := s.tree()
 			for _, id := range []string{"0099", "nonsense", "../x", "0001-", "1", s.id + "x", " "} {
 				if _, err := s.e.Undo(s.Context(), id, engine.Options{}); err == nil || !strings.Contains(err.Error(), "there is no operation") {
-					s.Errorf("of %q it says: %v", id, err)
+					s.Errorf("undo %q: %v", id, err)
 				}
 			}
 			s.unchanged(with, "after that,")
@@ -161,14 +161,14 @@ func TestUndo(t *testing.T) {
 			}
 			s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{})))
 			if _, err := s.e.Undo(s.Context(), s.id, engine.Options{}); err == nil {
-				s.Error("it undoes what it cannot know of")
+				s.Error("undo succeeds without a journal")
 			}
 			s.unchanged(with, "after the refusals,")
-			// What is generated from here on can be undone again.
+			// Later generations can be undone.
 			s.generate(s.e, "tool", input{Name: "b"})
 			s.undo(s.e, "")
 			s.unchanged(with, "after another,")
-			// Nobody knows any more that a is as it was generated.
+			// Petrock no longer knows whether a was edited.
 			s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
 			if _, err := s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true}); err != nil {
 				s.Fatal(err)
@@ -186,7 +186,7 @@ func TestUndo(t *testing.T) {
 				s.undo(s.e, gone.Operation)
 				s.unchanged(with, "after the undo,")
 			}
-			// What was made with the project is as good as generated.
+			// Components of the new project count as generated.
 			gone, err := s.e.Destroy(s.Context(), "tool", "add", engine.Options{})
 			if err != nil {
 				s.Fatal(err)
@@ -212,7 +212,7 @@ func TestUndo(t *testing.T) {
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
 			if len(refused.Files) != 1 || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.WayOut, "With force") {
-				s.Errorf("the refusal does not show what was edited: %v", refused)
+				s.Errorf("the refusal does not show the edit: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")
 			if _, err := s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true}); err != nil {
@@ -271,7 +271,7 @@ func TestUndo(t *testing.T) {
 			s.generate(s.e, "prompt", input{Name: "b"})
 			s.undo(s.e, "")
 			delete(s.before, "prompts")
-			os.Remove(s.path("prompts")) // it may be there or not: it was empty
+			os.Remove(s.path("prompts")) // it is empty, if it exists
 			s.undo(s.e, "")
 			s.unchanged(s.before, "after the undo,")
 		}},
@@ -279,7 +279,7 @@ func TestUndo(t *testing.T) {
 			s.undo(s.e, s.id)
 			s.generate(s.e, "tool", input{Name: "a", Fields: []string{"other:int"}})
 			with := s.tree()
-			// Bringing the first one back would take the second one's place.
+			// Restoring the first one would overwrite the second one.
 			history, err := s.e.History(s.Context())
 			if err != nil {
 				s.Fatal(err)
@@ -299,8 +299,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// A dry run writes nothing, and prints a diff that git makes the same project with. The code of parts
-// is not in the diff.
+// A dry run writes nothing, and prints a diff that git can apply with the same result. The diff does not
+// contain the code of parts.
 func TestDryRun(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -328,7 +328,7 @@ func TestDryRun(t *testing.T) {
 		before := w.treeOf(w.dir, true)
 		diff, errOut, status := w.run(append(args, "--dry-run")...)
 		if status != 0 {
-			t.Fatalf("%s --dry-run ends with %d: %s", args, status, errOut)
+			t.Fatalf("%s --dry-run: exit code %d: %s", args, status, errOut)
 		}
 		if how := before.differences(w.treeOf(w.dir, true)); how != "" {
 			t.Fatalf("%s --dry-run has changed something:\n%s", args, how)
@@ -345,15 +345,15 @@ func TestDryRun(t *testing.T) {
 			t.Fatalf("git apply of %s: %v\n%s%s", args, err, out, diff)
 		}
 		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s ends with %d: %s%s", args, status, out, errOut)
+			t.Fatalf("%s: exit code %d: %s%s", args, status, out, errOut)
 		}
 		if how := w.tree().differences(twin.tree()); how != "" {
-			t.Errorf("what git made of the diff of %s is something else:\n%s", args, how)
+			t.Errorf("git apply of the diff of %s has a different result:\n%s", args, how)
 		}
 	}
 }
 
-// What is refused ends with 1, what is wrong in itself with 2, and both say so as JSON too.
+// Refusals have exit code 1, usage errors 2. Both are available as JSON.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -361,7 +361,7 @@ func TestStatus(t *testing.T) {
 	for _, test := range pick(t, 2, []struct {
 		args    []string
 		status  int
-		refusal bool // there is one in the JSON
+		refusal bool // the JSON has one
 	}{
 		{[]string{"undo"}, 1, true},
 		{[]string{"undo", "0099"}, 2, false},
@@ -378,11 +378,11 @@ func TestStatus(t *testing.T) {
 	}) {
 		_, errOut, status := w.run(test.args...)
 		if status != test.status || !strings.HasPrefix(errOut, "petrock: ") {
-			t.Errorf("%q ends with %d, not %d: %s", test.args, status, test.status, errOut)
+			t.Errorf("%q: exit code %d, want %d: %s", test.args, status, test.status, errOut)
 		}
 		out, _, status := w.run(append(test.args, "--json")...)
 		if test.args[len(test.args)-1] == "x" && test.args[1] == "nonsense" {
-			continue // what is no command has no JSON
+			continue // an unknown command prints no JSON
 		}
 		var said struct {
 			OK      *bool
@@ -391,7 +391,7 @@ func TestStatus(t *testing.T) {
 			Refusal *engine.Refusal
 		}
 		if err := json.Unmarshal([]byte(out), &said); err != nil || said.OK == nil || *said.OK || said.Error == "" || said.Status != test.status || status != test.status || (said.Refusal != nil) != test.refusal {
-			t.Errorf("%q --json ends with %d and says %s: %v", test.args, status, out, err)
+			t.Errorf("%q --json: exit code %d, output %s: %v", test.args, status, out, err)
 		}
 	}
 	w.unchanged(before, "after all that,")

@@ -20,7 +20,7 @@ func (w *world) version(e *engine.Engine, in object) (*engine.Result, error) {
 	return e.Generate(w.Context(), "version", text, engine.Options{})
 }
 
-// source is the project without its data.
+// source returns the tree of the project without its data.
 func (w *world) source() tree {
 	all := w.tree()
 	for path := range all {
@@ -31,7 +31,7 @@ func (w *world) source() tree {
 	return all
 }
 
-// says fails the test unless an error says all of these.
+// says fails the test unless an error contains all parts.
 func (w *world) says(err error, parts ...string) {
 	w.Helper()
 	for _, part := range parts {
@@ -41,24 +41,25 @@ func (w *world) says(err error, parts ...string) {
 	}
 }
 
-// An agent renames a field that has stored data in one call, and the old data reads as it was. It may do so again, and may undo it.
+// One call renames a field with stored events, and old events can still be read. It can be repeated and
+// undone.
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)
-	good[engine.Result](w, client, "generate_feature", object{"name": "links", "crud": true, "fields": []string{"url:string:1..80", "tags:[]string?"}})
+	mustCall[engine.Result](w, client, "generate_feature", object{"name": "links", "crud": true, "fields": []string{"url:string:1..80", "tags:[]string?"}})
 	call("links_create", object{"url": "https://go.dev", "tags": []string{"go"}}, `"seq":1`)
 
 	before := w.source()
-	first := good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"url=href"}})
+	first := mustCall[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"url=href"}})
 	if first.Trial == nil || !first.Trial.Ran {
-		t.Errorf("its test was not run: %+v", first.Trial)
+		t.Errorf("the test was not run: %+v", first.Trial)
 	}
 	if text := w.read("features/links/create.go"); !strings.Contains(text, "// Href\n") || strings.Contains(text, "// Url") {
-		t.Errorf("the comment of the field is not that of its new name:\n%s", text)
+		t.Errorf("the field's comment has the old name:\n%s", text)
 	}
-	good[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=link"}})
+	mustCall[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=link"}})
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_create", object{"link": "https://pkg.go.dev"}, `"seq":2`)
 	w.goCommand("test", "./features/...")
@@ -68,16 +69,16 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		}
 	}
 
-	// An undo leaves a build that is older than the log, and says so.
-	good[engine.Result](w, client, "undo", nil)
-	good[engine.Result](w, client, "undo", object{"operation": first.Operation})
+	// After undo, the build is older than the event log, and the server reports that.
+	mustCall[engine.Result](w, client, "undo", nil)
+	mustCall[engine.Result](w, client, "undo", object{"operation": first.Operation})
 	if changed := before.differences(w.source()); changed != "" {
 		t.Errorf("after undoing the versions: %s", changed)
 	}
 	call("links_list", object{}, "is newer than this build, which knows links/create up to version 1")
 }
 
-// A change of a recorded command's fields that stored events do not fit is refused by everything, until it is made explicit.
+// All commands refuse an incompatible change to the fields of a recorded command until it is made explicit.
 func TestIncompatibleChangesAreRefused(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -102,7 +103,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 		}
 	}
 
-	// It can be accepted, which can be undone.
+	// The change can be accepted, and that can be undone.
 	_, err = e.Sync(t.Context(), engine.Options{Accept: []string{"links/nosuch"}})
 	w.says(err, `"links/nosuch": there is no such command; there are links/create, links/delete, links/update`)
 	accepted, err := e.Sync(t.Context(), engine.Options{Accept: []string{"links/create"}})
@@ -114,7 +115,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	_, err = e.Sync(t.Context(), engine.Options{})
 	w.says(err, changed)
 
-	// A new version works after the edit too, and another command that is broken does not stand in its way.
+	// A new version also works after the edit, even if another command is broken.
 	w.replace("features/links/update.go", `json:"url,omitempty"`, `json:"href,omitempty"`)
 	_, err = w.version(e, object{"name": "links/create"})
 	w.says(err, "url: no field takes it", "rename url=NEW", "href: it is new and required", "default href=VALUE")
@@ -128,7 +129,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	}
 	w.fresh(e)
 
-	// The Go name is edited too, everywhere, before the next version.
+	// Before the next version, the Go name is edited everywhere, too.
 	w.replace("features/links/create.go", "URL string `json:\"href\"", "Address string `json:\"addr\"")
 	w.replace("features/links/create.go", "c.URL", "c.Address")
 	for _, file := range []string{"create_v1.go", "create_v1_test.go", "create_test.go", "update_test.go", "delete_test.go", "get_test.go", "list_test.go"} {
@@ -152,7 +153,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Swapped names read old events otherwise, and a lost contract hides that.
+	// Swapped names change the meaning of old events, which a deleted contract would hide.
 	contractText := w.read("contract.json")
 	if err := os.Remove(w.path("contract.json")); err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.says(err, "contract.json is missing", "restore it from version control")
 	w.write("contract.json", contractText)
 
-	// Compatible changes are recorded, and can be undone; what breaks clients alone is a warning.
+	// Compatible changes are recorded, and can be undone. Changes that break only clients are warnings.
 	w.replace("features/links/delete.go", "ID string", "Why string `json:\"why,omitempty\"` // Reason\n\tID string")
 	synced, err := e.Sync(t.Context(), engine.Options{})
 	if err != nil || len(synced.Warnings) > 0 || synced.Operation == "" {
@@ -175,7 +176,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.fresh(e)
 }
 
-// A command that is destroyed and generated again with other fields would misread its events.
+// A destroyed command cannot be generated again with incompatible fields, which would misread its events.
 func TestRegeneratedCommands(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -187,7 +188,7 @@ func TestRegeneratedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := destroyed.String(); !strings.Contains(text, "notes/tag") || !strings.Contains(text, "func Map") {
-		t.Errorf("destroying it says nothing of its events:\n%s", text)
+		t.Errorf("destroy does not mention its events:\n%s", text)
 	}
 	_, err = e.Generate(t.Context(), "command", input{Name: "notes/tag", Fields: []string{"label"}, Body: "return TagOutput{}"}.json(), engine.Options{})
 	w.says(err, "notes/tag: field tag was removed, label was added", "generate it with its recorded fields first", "petrock generate version notes/tag --rename tag=label", "petrock sync --accept notes/tag")
@@ -198,7 +199,7 @@ func TestRegeneratedCommands(t *testing.T) {
 	w.fresh(e)
 }
 
-// Types inside of types are kept as they were, and converted; what is left undecided is named.
+// Old versions of nested types are kept and converted. Conversions that need a decision are named.
 func TestVersionsOfNestedTypes(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -256,7 +257,7 @@ type Place struct {
 	if _, err := e.Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	// All of it is edited by hand: a renamed field inside of a type, wider numbers, one that is required, one that is new.
+	// Edited by hand: a renamed field in a nested type, wider numbers, a field that becomes required, a new field.
 	w.replace("features/orders/place.go", "URL    string `json:\"url\"`", "Href   string `json:\"href\"`")
 	w.replace("features/orders/place.go", "Number int32 ", "Number int64 ")
 	w.replace("features/orders/place.go", "Note  *string           `json:\"note,omitempty\"`", "Note  string `json:\"note\"`")
@@ -277,17 +278,17 @@ type Place struct {
 		`made.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
-			t.Errorf("there is no %s in\n%s", part, text)
+			t.Errorf("%s is missing in\n%s", part, text)
 		}
 	}
-	// The next version changes the types inside again, before the Go is edited.
+	// The next version changes the nested types again, before the Go code is edited.
 	second, err := w.version(e, object{"name": "orders/place", "rename": []string{"items.href=link"}, "drop": []string{"due"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var made PlaceV2", "made.By = old.By"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
-			t.Errorf("there is no %s in\n%s", part, text)
+			t.Errorf("%s is missing in\n%s", part, text)
 		}
 	}
 	w.goCommand("test", "-vet=all", "./features/...")
@@ -297,7 +298,7 @@ type Place struct {
 	if _, err := e.Sync(t.Context(), engine.Options{}); err == nil {
 		t.Error("after the undo the change is no longer refused")
 	}
-	// A body decides all of it.
+	// A body provides all conversions.
 	if _, err := w.version(e, object{"name": "orders/place", "body": "return Place{Base: Base{By: strings.ToUpper(old.By)}}"}); err != nil {
 		t.Fatal(err)
 	}
