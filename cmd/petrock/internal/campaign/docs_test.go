@@ -8,6 +8,7 @@ import (
 
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -23,11 +24,8 @@ func TestDocs(t *testing.T) {
 	before := w.tree()
 	client := w.serve(devserver.Options{})
 	var operations []string
-	for _, resource := range client.Resources() {
-		if !strings.HasPrefix(resource.URI, "petrock://docs/") {
-			continue
-		}
-		text := client.ReadResource(resource.URI)[0].Text
+	for _, page := range docs.Pages() {
+		text := client.ReadResource("petrock://docs/" + page.Topic)[0].Text
 		for _, f := range block.FindAllStringSubmatch(text, -1) {
 			if f[1] == "json" {
 				made := good[engine.Result](w, client, f[2], json.RawMessage(f[3]))
