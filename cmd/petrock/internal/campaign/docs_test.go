@@ -2,6 +2,8 @@ package campaign_test
 
 import (
 	"encoding/json"
+	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +48,8 @@ func TestDocs(t *testing.T) {
 	for _, file := range written {
 		if err := removeAll(w.path(file)); err != nil {
 			t.Fatal(err)
+		}
+		for dir := path.Dir(file); os.Remove(w.path(dir)) == nil; dir = path.Dir(dir) { // empty folders
 		}
 	}
 	for i := range operations {
