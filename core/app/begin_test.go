@@ -46,7 +46,7 @@ func TestNewWorker(t *testing.T) {
 func TestIdle(t *testing.T) {
 	m := app.NewMemory()
 	o := quiet()
-	o.Idle = true
+	o.NoWorkers = true
 	if _, err := app.Open(t.Context(), m, o, later("first", &outside{})); err != nil {
 		t.Fatal(err)
 	}

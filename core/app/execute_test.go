@@ -84,7 +84,7 @@ func TestCommitFails(t *testing.T) {
 			execute(t, a, Count{1})
 			full := errors.New("the disk is full")
 			if s.fail = full; done {
-				s.fail, s.after = nil, errors.Join(full, app.ErrUnsure)
+				s.fail, s.after = nil, errors.Join(full, app.ErrOutcomeUnknown)
 			}
 			if _, err := app.Execute(t.Context(), a, Count{10}); !errors.Is(err, full) {
 				t.Errorf("it says %v", err)
@@ -150,7 +150,7 @@ func TestKeys(t *testing.T) {
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
 		t.Errorf("again: %s, first: %s", again, first)
 	}
-	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new one") {
+	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new key") {
 		t.Errorf("another command with the key: %v", err)
 	}
 	ctx := app.WithKey(t.Context(), "k2")
@@ -182,7 +182,7 @@ func TestKeysOfCallers(t *testing.T) {
 		}
 	}
 	_, err := app.Execute(app.WithKeyOf(t.Context(), "ann", "k"), a, Count{2})
-	if err == nil || !strings.Contains(err.Error(), `the idempotency key "k" was used for another command`) {
+	if err == nil || !strings.Contains(err.Error(), `idempotency key "k" was used for another command`) {
 		t.Errorf("another command with the key: %v", err)
 	}
 	if _, err := app.Execute(app.WithKeyOf(t.Context(), "ann", strings.Repeat("k", 256)), a, Count{1}); err != nil {

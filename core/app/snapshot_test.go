@@ -128,9 +128,9 @@ func TestBadSnapshot(t *testing.T) {
 		{"one bit of the checksum", false, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) }, "checksum"},
 		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be a whole number"},
 		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
-		{"of another log", true, replace(`"id":"`, `"id":"x`), "it was taken from another log"},
-		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "it was taken from another log"},
-		{"of another build", true, replace(`"same"`, `"other"`), "it was taken by another build"},
+		{"of another log", true, replace(`"id":"`, `"id":"x`), "snapshot was taken from another log"},
+		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "snapshot was taken from another log"},
+		{"of another build", true, replace(`"same"`, `"other"`), "snapshot was taken by another build"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
@@ -149,7 +149,7 @@ func TestBadSnapshot(t *testing.T) {
 				t.Errorf("the total is %d, %v", total(t, again), err)
 			}
 			if got := strings.ReplaceAll(log.String(), `\`, ``); !strings.Contains(got, test.says) || !strings.Contains(got, "snapshot ignored") {
-				t.Errorf("it warns %s", got)
+				t.Errorf("warning: %s", got)
 			}
 			_, checks, err := app.Replay(t.Context(), m.Share(), quiet(), items())
 			if err != nil || len(checks) != 1 || checks[0].Result == app.SnapshotMatches {

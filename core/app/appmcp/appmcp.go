@@ -203,7 +203,7 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 	bytes := 0
 	for record, err := range store.Records(ctx, after) {
 		if err != nil {
-			return nil, fmt.Errorf("reading the log: %w", err)
+			return nil, fmt.Errorf("read the log: %w", err)
 		}
 		page.Events = append(page.Events, record)
 		after = record.Seq
@@ -216,7 +216,7 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 		page.Next += fmt.Sprintf("&limit=%d", limit)
 	}
 	if page.Last, err = store.Last(ctx); err != nil {
-		return nil, fmt.Errorf("reading the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	return page, nil
 }

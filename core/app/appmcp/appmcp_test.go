@@ -380,7 +380,7 @@ func TestKeysOfCallers(t *testing.T) {
 	if other := write("eve", "one"); !strings.Contains(other, "already") {
 		t.Errorf("another caller has %s", other)
 	}
-	if wrong := write("ann", "two"); !strings.Contains(wrong, `the idempotency key \"1\" was used for another command`) {
+	if wrong := write("ann", "two"); !strings.Contains(wrong, `idempotency key \"1\" was used for another command`) {
 		t.Errorf("another command with the key says %s", wrong)
 	}
 }

@@ -23,7 +23,7 @@ func TestAmendmentIsTried(t *testing.T) {
 			add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
-			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this, event ") || !strings.Contains(err.Error(), "to record it anyway, add --force") {
+			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this amendment, event ") || !strings.Contains(err.Error(), "to record it anyway, add --force") {
 				t.Errorf("it says %v", err)
 			}
 			if strings.Contains(err.Error(), "NAME log") {

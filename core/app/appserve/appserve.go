@@ -93,7 +93,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	}
 	events, err := store.Last(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	log.Info("data", "folder", dir, "events", events)
 	return a.Run, nil
@@ -164,14 +164,14 @@ func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
 	for record, err := range store.Records(ctx, seq-1) {
 		if err != nil {
-			return app.Record{}, fmt.Errorf("reading the log: %w", err)
+			return app.Record{}, fmt.Errorf("read the log: %w", err)
 		}
 		if record.Seq == seq {
 			return record, nil
 		}
 		break
 	}
-	return app.Record{}, fmt.Errorf("the log has no event %d", seq)
+	return app.Record{}, fmt.Errorf("event %d does not exist", seq)
 }
 
 // variable returns the environment variable for the data folder.

@@ -107,14 +107,14 @@ With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 // replay rebuilds the state of all features.
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	began := time.Now()
-	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, Idle: true}, d.plain()...)
+	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, NoWorkers: true}, d.plain()...)
 	if err != nil {
 		return replayReport{}, err
 	}
 	took := max(time.Since(began), time.Microsecond)
 	events, err := store.Last(ctx)
 	if err != nil {
-		return replayReport{}, fmt.Errorf("reading the log: %w", err)
+		return replayReport{}, fmt.Errorf("read the log: %w", err)
 	}
 	if snapshot {
 		if err := a.Snapshot(ctx); err != nil {

@@ -41,9 +41,9 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"log show 2":                                 "the log has no event 2",
-		"log skip 2 --reason x":                      "the log has no event 2",
-		"workers retry posts/digest 1":               "the worker posts/digest has not set event 1 aside",
+		"log show 2":                                 "event 2 does not exist",
+		"log skip 2 --reason x":                      "event 2 does not exist",
+		"workers retry posts/digest 1":               "worker posts/digest has not set event 1 aside",
 		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
 		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
 		"backup " + dir:                              "already exists",

@@ -107,7 +107,7 @@ func (v logView) ended(ctx context.Context, err error) error {
 	if v.follow && ctx.Err() != nil {
 		return nil
 	}
-	return fmt.Errorf("reading the log: %w", err)
+	return fmt.Errorf("read the log: %w", err)
 }
 
 // changed waits until the store has changed since stamp.
@@ -339,7 +339,7 @@ func (d *Data) try(ctx context.Context, store app.Store, am app.Amendment) error
 	var stuck *app.StuckError
 	if errors.As(err, &stuck) {
 		stuck.Program = d.program // the one whose commands help
-		return fmt.Errorf("with this, %w", stuck)
+		return fmt.Errorf("with this amendment, %w", stuck)
 	}
 	return err
 }

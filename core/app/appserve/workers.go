@@ -224,7 +224,7 @@ func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.
 
 // workers returns the names of the program's workers, such as posts/digest.
 func (d *Data) workers(ctx context.Context) ([]string, error) {
-	a, err := d.app(ctx, app.NewMemory(), app.Options{Idle: true}) // the log need not be readable for that
+	a, err := d.app(ctx, app.NewMemory(), app.Options{NoWorkers: true}) // the log need not be readable for that
 	if err != nil {
 		return nil, err
 	}

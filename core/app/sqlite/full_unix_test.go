@@ -50,7 +50,7 @@ func fill(s *Store) error {
 				last = now
 			}
 		}
-		if errors.Is(err, app.ErrUnsure) || errors.Is(err, app.ErrTaken) {
+		if errors.Is(err, app.ErrOutcomeUnknown) || errors.Is(err, app.ErrConflict) {
 			return err
 		}
 		if err := storetest.Check(s, last); err != nil {

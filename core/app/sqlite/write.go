@@ -109,7 +109,7 @@ func (t *tx) failed(err error) error {
 	}
 	err = fmt.Errorf("writing to %s: %w", t.s.path, err)
 	if is(err, constraint) {
-		return fmt.Errorf("%w: %w", err, app.ErrTaken)
+		return fmt.Errorf("%w: %w", err, app.ErrConflict)
 	}
 	// A commit that could not be written has no effect. One that was written, but may not be on the
 	// disk, may be lost in a crash.
@@ -117,7 +117,7 @@ func (t *tx) failed(err error) error {
 	there := t.known && last > t.s.last
 	t.s.last = -1
 	if there || lookErr != nil || is(err, ioError) && code(err) != writeError {
-		return fmt.Errorf("%w: %w", err, app.ErrUnsure)
+		return fmt.Errorf("%w: %w", err, app.ErrOutcomeUnknown)
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (t *tx) Append(records ...app.Record) error {
 	for i, r := range records {
 		switch next := t.last + 1 + int64(i); {
 		case r.Seq < next:
-			return fmt.Errorf("append record %d, where the next one is %d: %w", r.Seq, next, app.ErrTaken)
+			return fmt.Errorf("append record %d, where the next one is %d: %w", r.Seq, next, app.ErrConflict)
 		case r.Seq > next:
 			return fmt.Errorf("append record %d, where the next one is %d: gaps are not allowed", r.Seq, next)
 		}

@@ -63,7 +63,7 @@ func (s suite) noGap() {
 			}
 			return nil
 		})
-		if err == nil || errors.Is(err, app.ErrTaken) != test.taken || errors.Is(err, app.ErrUnsure) {
+		if err == nil || errors.Is(err, app.ErrConflict) != test.taken || errors.Is(err, app.ErrOutcomeUnknown) {
 			s.Errorf("adding %d: %v", test.seqs, err)
 		}
 	}
@@ -103,7 +103,7 @@ func (s suite) keys() {
 	})
 	for _, again := range [][]app.Record{{keyed(5, "a")}, {keyed(5, "c"), keyed(6, "c")}, {Record(5), keyed(6, "b")}} {
 		err := s.first.Write(s.Context(), func(tx app.Tx) error { return tx.Append(again...) })
-		if !errors.Is(err, app.ErrTaken) || errors.Is(err, app.ErrUnsure) {
+		if !errors.Is(err, app.ErrConflict) || errors.Is(err, app.ErrOutcomeUnknown) {
 			s.Errorf("a key that is taken: %v", err)
 		}
 	}

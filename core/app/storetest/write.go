@@ -40,7 +40,7 @@ func (s suite) undone() {
 				}
 				return errRefused
 			})
-			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, app.ErrUnsure) {
+			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, app.ErrOutcomeUnknown) {
 				s.Errorf("the error is %v", err)
 			}
 		}()
