@@ -91,7 +91,7 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 			if a.queue.abandon(p) {
 				return nil, context.Cause(ctx)
 			}
-			<-p.wake // without delay
+			<-p.wake // it follows soon
 		}
 	}
 	if p.progress.Load() == answered {

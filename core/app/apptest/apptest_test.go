@@ -189,7 +189,7 @@ func TestFails(t *testing.T) {
 		{"nothing happens", func(*apptest.Client) {}, ""},
 		{"a command refuses", func(c *apptest.Client) { c.Given("sums_add", `{"n":-1}`) }, "n is negative"},
 		{"a worker fails", func(c *apptest.Client) { c.Given("sums_add", `{"n":13}`); c.Work(context.Background()) }, "13 brings no luck"},
-		{"apply goes by something outside", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"random":true}`) }, "the state of sums differs when the log is replayed:"},
+		{"apply goes by something outside", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"random":true}`) }, "the state of sums differs after replay:"},
 		{"apply changes what is there twice", func(c *apptest.Client) {
 			c.Given("sums_add", `{"n":1}`)
 			c.Given("sums_add", `{"n":1,"shared":true}`)

@@ -42,7 +42,7 @@ func echo(_ context.Context, _ string, params json.RawMessage) (any, error) {
 func TestAskQuestion(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
 		client := apptest.Serve(t, chats.Feature())
-		client.Offer(tools.Register)
+		client.Register(tools.Register)
 		asking := client.Connect(mcptest.Options{Revision: revision, Capabilities: sampling(), Handle: echo})
 		for _, step := range []mcptest.Example{
 			{Name: "a new conversation", Input: `{"question":"Who?"}`, Output: `{"chat_id":"id1","question_id":"id1","status":"answered","answer":"You said: user Who?"}`},
@@ -72,7 +72,7 @@ func TestAskQuestionAnsweredByAnotherAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := apptest.Serve(t, chats.Feature())
-			client.Offer(tools.Register)
+			client.Register(tools.Register)
 			result := client.Connect(o).CallTool("ask_question", tools.AskQuestionInput{Question: "Who?"})
 			for _, part := range []string{`"chat_id":"id1"`, `"question_id":"id1"`, `"status":"open"`, "answer_question", "get_chat"} {
 				if !strings.Contains(result.Text(), part) || result.IsError {
@@ -90,7 +90,7 @@ func TestAskQuestionAnsweredByAnotherAgent(t *testing.T) {
 // An empty answer of the model is an error, and nothing is recorded.
 func TestAskQuestionEmptyAnswer(t *testing.T) {
 	client := apptest.Serve(t, chats.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	silent := func(context.Context, string, json.RawMessage) (any, error) {
 		return map[string]any{"role": "assistant", "model": "m", "content": []any{}}, nil
 	}

@@ -15,7 +15,7 @@ import (
 
 func TestGetNextTask(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	client.CheckTool(t, "get_next_task", mcptest.Example{Name: "no task", Input: `{}`, Output: `{"task":null}`})
 	client.Given("create_task", `{"title":"one"}`)
 	client.Given("create_task", `{"title":"two"}`)
@@ -36,7 +36,7 @@ func TestGetNextTask(t *testing.T) {
 // A retry with the same idempotency key gets the same task.
 func TestGetNextTaskRetry(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	client.Given("create_task", `{"title":"one"}`)
 	client.Given("create_task", `{"title":"two"}`)
 	var said []string
@@ -56,7 +56,7 @@ func TestGetNextTaskRetry(t *testing.T) {
 // Concurrent agents, of both protocol eras, take each task exactly once.
 func TestGetNextTaskConcurrent(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	const many, agents = 100, 16
 	for i := range many {
 		client.Given("create_task", fmt.Sprintf(`{"title":"task %d"}`, i))

@@ -15,14 +15,14 @@ func TestLeases(t *testing.T) {
 	client.Given("create_task", `{"title":"two"}`)
 	first := take(t, client, "ann")
 	client.Work(t.Context())
-	client.Later(9 * time.Minute)
+	client.Advance(9 * time.Minute)
 	second := take(t, client, "bob")
 	client.Given("create_task", `{"title":"three"}`)
 	client.Work(t.Context())
 	if third := take(t, client, "bob"); second.Title != "two" || third.Title != "three" {
 		t.Errorf("bob has %q and %q before a lease has expired", second.Title, third.Title)
 	}
-	client.Later(2 * time.Minute)
+	client.Advance(2 * time.Minute)
 	client.Work(t.Context())
 	client.Work(t.Context())
 	if again := take(t, client, "eve"); again.ID != first.ID || again.Lease == first.Lease || again.Attempts != 2 || again.Agent != "eve" {
@@ -42,7 +42,7 @@ func TestLeasesOrder(t *testing.T) {
 	}
 	take(t, client, "ann")
 	take(t, client, "ann")
-	client.Later(time.Hour)
+	client.Advance(time.Hour)
 	client.Work(t.Context())
 	for _, want := range []string{"one", "two", "three"} {
 		if got := take(t, client, "bob"); got.Title != want {

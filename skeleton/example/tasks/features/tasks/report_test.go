@@ -38,7 +38,7 @@ func TestReportLate(t *testing.T) {
 	take(t, client, "ann") // with lease id4
 	take(t, client, "ann") // with lease id5
 	take(t, client, "ann") // with lease id6
-	client.Later(time.Hour)
+	client.Advance(time.Hour)
 	client.Given("report_task_done", `{"id":"id1","lease":"id4","result":"late"}`)
 	client.Work(t.Context())
 	client.Given("report_task_done", `{"id":"id2","lease":"id5","result":"later"}`)

@@ -28,6 +28,6 @@ func TestReplay(t *testing.T) {
 	task := take(t, client, "ann")
 	take(t, client, "bob")
 	client.Given("report_task_done", `{"id":"id1","lease":"`+task.Lease+`","result":"it is one"}`)
-	client.Later(time.Hour)
+	client.Advance(time.Hour)
 	client.Work(t.Context())
 }
