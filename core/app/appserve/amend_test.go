@@ -23,7 +23,7 @@ func TestAmendmentIsTried(t *testing.T) {
 			add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
-			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this amendment, event ") || !strings.Contains(err.Error(), "to record it anyway, add --force") {
+			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this amendment, event ") || !strings.Contains(err.Error(), "to record the change anyway, add --force") {
 				t.Errorf("it says %v", err)
 			}
 			if strings.Contains(err.Error(), "NAME log") {
@@ -36,7 +36,7 @@ func TestAmendmentIsTried(t *testing.T) {
 				t.Errorf("by force it says\n%s", out)
 			}
 			if out := must(t, dir, "log", "--type", "app/amended"); out == "" {
-				t.Error("by force nothing is recorded")
+				t.Error("--force recorded nothing")
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("it says\n%s", out)
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
-		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" is read as it was recorded: there is nothing to undo") {
+		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" has no amendment to undo") {
 			t.Errorf("once more it says %v", err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestRestoreIsTried(t *testing.T) {
 	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("it says %v", err)
 	}
-	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "nothing to undo") {
+	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "no amendment to undo") {
 		t.Errorf("of an event that was not amended it says %v", err)
 	}
 	must(t, dir, "replay")

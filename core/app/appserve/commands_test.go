@@ -26,12 +26,12 @@ func TestUsage(t *testing.T) {
 	for line, want := range map[string]string{
 		"log show x":                    "not the number of an event",
 		"log show 0":                    "not the number of an event",
-		"log --after -1":                "from 0 on",
+		"log --after -1":                "must not be negative",
 		"log skip 1":                    "requires --reason",
 		"log restore 1":                 "requires --reason",
-		"log map 1 --reason x":          "needs --type",
+		"log map 1 --reason x":          "requires --type",
 		"log map 1 --type posts/create": "requires --reason",
-		"log map 1 --type posts/create --reason x --input {": "not JSON",
+		"log map 1 --type posts/create --reason x --input {": "not valid JSON",
 		"workers retry posts/digest x":                       "not the number of an event",
 		"workers retry posts/digest":                         "or --all",
 		"workers retry posts/digest 1 --all":                 "or --all",
@@ -44,8 +44,8 @@ func TestUsage(t *testing.T) {
 		"log show 2":                                 "event 2 does not exist",
 		"log skip 2 --reason x":                      "event 2 does not exist",
 		"workers retry posts/digest 1":               "worker posts/digest has not set event 1 aside",
-		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
-		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
+		"workers retry posts/digset 1":               "worker posts/digset does not exist; the workers are: posts/digest",
+		"workers retry digest --all":                 "worker digest does not exist; the workers are: posts/digest",
 		"backup " + dir:                              "already exists",
 		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
@@ -230,7 +230,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 			editSnapshot(t, dir, `["a","b"]`, `["a","c"]`, test.sealed)
 			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
 				out, err := run(t, dir, args...)
-				if terminal.ExitCode(err) != terminal.ExitFailure || err.Error() != "wrong snapshots: posts; to replace them, run weather replay --snapshot" {
+				if terminal.ExitCode(err) != terminal.ExitFailure || err.Error() != "wrong snapshots: posts; run weather replay --snapshot to replace them" {
 					t.Errorf("%v: %v", args, err)
 				}
 				if len(args) == 1 && !strings.Contains(out, test.says) {
@@ -285,7 +285,7 @@ func TestPrintReplay(t *testing.T) {
 // worker.
 func TestLookingWritesNothing(t *testing.T) {
 	dir := t.TempDir()
-	store, err := New("weather", posts()).make(t.Context(), dir) // no worker has run on it
+	store, err := New("weather", posts()).create(t.Context(), dir) // no worker has run on it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func TestBackup(t *testing.T) {
 	defer end()
 	client.CallTool("posts_create", create{"b"})
 	copied := t.TempDir()
-	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Copied to "+filepath.Join(copied, fileName)) {
+	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Backed up to "+filepath.Join(copied, fileName)) {
 		t.Errorf("it says %s", out)
 	}
 	if out := must(t, copied, "replay"); !strings.Contains(out, "2 events in ") {
@@ -354,7 +354,7 @@ func TestBackup(t *testing.T) {
 
 func TestShort(t *testing.T) {
 	for text, want := range map[string]string{"abc": "abc", "abcdef": "abcdef", "abcdefg": "abcde…", "é\x1b[2J": "é\uFFFD[2J"} {
-		if got := short(text, 6); got != want {
+		if got := shorten(text, 6); got != want {
 			t.Errorf("%q is shown as %q", text, got)
 		}
 	}

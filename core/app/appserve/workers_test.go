@@ -14,7 +14,7 @@ import (
 
 func TestWorkers(t *testing.T) {
 	dir := t.TempDir()
-	store, err := New("weather", posts()).make(t.Context(), dir)
+	store, err := New("weather", posts()).create(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestWorkers(t *testing.T) {
 	if len(all) != 1 || all[0].Name != "posts/digest" || all[0].Position != 3 || all[0].Behind != 0 || len(all[0].Aside) != 3 || all[0].Unknown {
 		t.Errorf("the workers are %+v", all)
 	}
-	if out := must(t, dir, "workers"); !strings.Contains(out, "nobody wants to read that") || !strings.Contains(out, "weather workers retry posts/digest 1") {
+	if out := must(t, dir, "workers"); !strings.Contains(out, "digest service is down") || !strings.Contains(out, "weather workers retry posts/digest 1") {
 		t.Errorf("it says\n%s", out)
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
@@ -77,7 +77,7 @@ func removed(t *testing.T, dir string) {
 	if out, err := said("workers", "--json"); err != nil || !strings.Contains(out, `"unknown": true`) {
 		t.Errorf("it says %v\n%s", err, out)
 	}
-	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "the worker posts/digest is unknown to this program, though it has run on this data: it was renamed or removed; there are none" {
+	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "worker posts/digest was renamed or removed; the workers are: none" {
 		t.Errorf("it says %v", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestResetWorker(t *testing.T) {
 	dir := filled(t, "a")
 	for _, test := range []struct{ args, says string }{
 		{"workers reset posts/digest", "posts/digest has no saved fields.\n"},
-		{"workers reset posts/digger", "the worker posts/digger is unknown to this program; there are posts/digest"},
+		{"workers reset posts/digger", "worker posts/digger does not exist; the workers are: posts/digest"},
 	} {
 		out, err := run(t, dir, strings.Fields(test.args)...)
 		if err != nil {
@@ -112,7 +112,7 @@ func TestResetWorker(t *testing.T) {
 	}
 	before := posts()
 	before.Workers = []app.Worker{app.WorkerOf("digest", func(context.Context) (*kept, error) { return &kept{7}, nil })}
-	store, err := New("weather", before).make(t.Context(), dir)
+	store, err := New("weather", before).create(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ posts/mail    10        0       0          -
 posts/old     0         0       1          host:13  (not in this program: renamed or removed)
 posts/digest fails on event 8 (2 tries so far): no; network
 posts/digest has set event 5 aside after 5 tries: no such user
-  try it again with: weather workers retry posts/digest 5
+  to retry it, run weather workers retry posts/digest 5
 posts/old has set event 5 aside after 5 tries: no
 `
 	if out.String() != want {
