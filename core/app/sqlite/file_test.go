@@ -45,13 +45,13 @@ func TestOddFiles(t *testing.T) {
 			os.WriteFile(path, []byte(strings.Repeat("hello\n", 10_000)), 0o600)
 		}},
 		{"a folder", "", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }},
-		{"another application", "another application; name another", func(t *testing.T, path string) {
+		{"another application", "another application; use another", func(t *testing.T, path string) {
 			made(t, path, "PRAGMA application_id=7", "PRAGMA user_version=1", "CREATE TABLE log (seq)")
 		}},
-		{"no application", "another application; name another", func(t *testing.T, path string) {
+		{"no application", "another application; use another", func(t *testing.T, path string) {
 			made(t, path, "CREATE TABLE log (seq)")
 		}},
-		{"newer", "version 2, and this one knows versions up to 1; use the newer build", func(t *testing.T, path string) {
+		{"newer", "version 2, but this build knows versions up to 1; use the newer build", func(t *testing.T, path string) {
 			s := open(t, path)
 			s.Close()
 			made(t, path, "PRAGMA user_version=2")

@@ -24,7 +24,7 @@ func killed(t *testing.T) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "log.db")
-	for _, suffix := range []string{"", "-wal", roomSuffix, turnSuffix} {
+	for _, suffix := range []string{"", "-wal", lockSuffix, turnSuffix} {
 		text, err := os.ReadFile(s.path + suffix)
 		if err == nil {
 			err = os.WriteFile(path+suffix, text, 0o600)
@@ -71,7 +71,7 @@ func TestLostEvents(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				os.Remove(path + roomSuffix)
+				os.Remove(path + lockSuffix)
 			}
 			if test.left < 0 {
 				return

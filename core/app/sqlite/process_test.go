@@ -238,7 +238,7 @@ func leftovers() (threads, files int) {
 }
 
 // While another process holds the turn and does not release it, the store can be opened and read.
-// Calls that give up leave no threads and files behind, and one that does not gets an error that
+// Calls that give up release no threads and files behind, and one that does not gets an error that
 // names the process. The next call after its end succeeds.
 func TestHeld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
@@ -274,10 +274,10 @@ func TestHeld(t *testing.T) {
 	threads, files := leftovers()
 	t.Logf("%d calls: %d threads and %d files before, %d and %d after", calls, threadsBefore, filesBefore, threads, files)
 	if threads > threadsBefore+10 || files > filesBefore+2 {
-		t.Error("calls that gave up leave something behind")
+		t.Error("calls that gave up release something behind")
 	}
 
-	s.patience = 10 * time.Millisecond
+	s.timeout = 10 * time.Millisecond
 	queued := make(chan error)
 	for range 2 {
 		go func() { queued <- write(context.Background()) }()
@@ -291,7 +291,7 @@ func TestHeld(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	s.patience = patience
+	s.timeout = lockTimeout
 	if last, err := more(s, 1); last != 4 || err != nil {
 		t.Errorf("when the turn is free: %d, %v", last, err)
 	}
