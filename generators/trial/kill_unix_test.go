@@ -24,7 +24,7 @@ func testKillsItself(t *testing.T, _ stage, program *trial.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := summary(r), badSecond("was ended by the system (signal: killed)"); got != want || r.Passed {
+	if got, want := summary(r), badSecond("was terminated (signal: killed)"); got != want || r.Passed {
 		t.Errorf("passed: %v\n%snot\n%s", r.Passed, got, want)
 	}
 }

@@ -41,9 +41,9 @@ func testBehaviour(t *testing.T, program *trial.Program) {
 		{test: "TestPrintsOn", summary: badSecond("printed more than 64 KiB"), printed: "and on\nand on\n"},
 		{test: "TestPrintsMuch", passed: true, summary: "example one: true\nexample two: true\nexample three: true\n", printed: "much much"},
 		{test: "TestPrintsMuch", limits: trial.Limits{Output: 16 << 10}, summary: badSecond("printed more than 16 KiB"), printed: "much much"},
-		{test: "TestExitsWith0", summary: badSecond("ended the process with status 0 (os.Exit)"), printed: "panic: unexpected call to os.Exit(0)"},
-		{test: "TestExitsWith3", summary: badSecond("ended the process with status 3 (os.Exit)")},
-		{test: "TestPretends", summary: "example one: true\nexample two: true\nwhat runs after TestPretends ended the process with status 3 (os.Exit)\n"},
+		{test: "TestExitsWith0", summary: badSecond("ended the process with exit code 0 (os.Exit)"), printed: "panic: unexpected call to os.Exit(0)"},
+		{test: "TestExitsWith3", summary: badSecond("ended the process with exit code 3 (os.Exit)")},
+		{test: "TestPretends", summary: "example one: true\nexample two: true\ncode that runs after TestPretends ended the process with exit code 3 (os.Exit)\n"},
 		{test: "TestPanics", summary: badSecond("panicked: runtime error: index out of range [5] with length 0"), printed: "panic: runtime error: index"},
 		{test: "TestPanicsElsewhere", summary: badSecond("panicked: elsewhere"), printed: "on its way: panic: elsewhere"},
 		{test: "TestPanicsItself", summary: "TestPanicsItself: false\nexample one: true\nTestPanicsItself panicked: between two examples\n", printed: "panic: between"},
@@ -85,7 +85,7 @@ func testLoops(t *testing.T, program *trial.Program) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Ended == "what runs before TestLoops did not end within "+limit {
+		if r.Ended == "code that runs before TestLoops did not end within "+limit {
 			continue
 		}
 		if got, want := summary(r), badSecond("did not end within "+limit); got != want || r.Passed || r.Took < d {

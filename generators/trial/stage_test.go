@@ -132,7 +132,7 @@ func (s stage) hungUp(t *testing.T, do func()) {
 	}
 }
 
-// summary is a report in few words: each case, what it said, and how it all ended.
+// summary is a report in few description: each case, what it said, and how it all ended.
 func summary(r *trial.Report) string {
 	var b strings.Builder
 	for _, c := range r.Cases {

@@ -90,11 +90,11 @@ func TestBuild(t *testing.T) {
 func TestNothingToRun(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct{ dir, test, want string }{
-		{"tools", "TestGone", "there is no test TestGone in tools"},
-		{"tools", "Test|.*", `"Test|.*" is no name of a test`},
+		{"tools", "TestGone", "package tools has no test TestGone"},
+		{"tools", "Test|.*", `"Test|.*" is not a test name`},
 		{"cmd/weather", "TestAdd", "package cmd/weather has no tests"},
-		{"gone", "TestAdd", "looking for package gone: "},
-		{"../tools", "TestAdd", `"../tools" is no path from the root`},
+		{"gone", "TestAdd", "find package gone: "},
+		{"../tools", "TestAdd", `"../tools" is not a path from the root`},
 	} {
 		r, err := trial.Test(t.Context(), s.Options, c.dir, c.test, trial.Limits{Time: time.Minute})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -102,7 +102,7 @@ func TestNothingToRun(t *testing.T) {
 		}
 	}
 	s.Planned["../x.go"] = []byte("package x\n")
-	if _, err := trial.Build(t.Context(), s.Options, "cmd/weather"); err == nil || !strings.Contains(err.Error(), `"../x.go" is no path`) {
+	if _, err := trial.Build(t.Context(), s.Options, "cmd/weather"); err == nil || !strings.Contains(err.Error(), `"../x.go" is not a path`) {
 		t.Errorf("a file outside: %v", err)
 	}
 }
