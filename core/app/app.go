@@ -38,6 +38,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -164,12 +165,7 @@ func (a *App) open(ctx context.Context) error {
 
 // newApp is [Open] without replaying.
 func newApp(store Store, o Options, features ...Feature) (*App, error) {
-	if o.Program == "" {
-		o.Program = "NAME"
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Program, o.Logger = cmp.Or(o.Program, "NAME"), cmp.Or(o.Logger, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}

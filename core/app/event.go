@@ -14,7 +14,7 @@ import (
 )
 
 // An Event is the position, id and time of a command in the log. Replay passes the same Event to
-// Apply, so Apply must take times and ids of new items from it. Order events by Seq: times can go back
+// Apply, so Apply must take times and ids of new items from it. Order events by Seq: times decrease
 // when the clock is set back. See [Record] for the whole event.
 type Event struct {
 	Seq  int64     `json:"seq"`  // 1, 2, 3, … without gaps

@@ -91,7 +91,7 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 			if a.queue.abandon(p) {
 				return nil, context.Cause(ctx)
 			}
-			<-p.wake // it follows soon
+			<-p.wake // the leader answers soon
 		}
 	}
 	if p.progress.Load() == answered {
@@ -303,7 +303,7 @@ func (p *pending) answer() {
 	}
 }
 
-// tryAll executes commands in order, and returns the records to append. a.mu is locked.
+// executeAll executes commands in order, and returns the records to append. a.mu is locked.
 func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 	if !a.isValid() {
 		return nil, errRetry // a rebuild within the transaction would block other processes
@@ -397,7 +397,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 	if err != nil {
 		return r, fmt.Errorf("encode the output of %s: %w", p.cmdType.eventType, err)
 	}
-	changed = false // committed with the record
+	changed = false // the caller commits the record
 	if p.result = result; p.key != "" {
 		r.Result = result
 	}

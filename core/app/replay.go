@@ -138,7 +138,7 @@ func (a *App) applyEach(records iter.Seq2[Record, error]) error {
 	return nil
 }
 
-// maxBatchBytes is the size of a batch of records after which it ends.
+// maxBatchBytes is the size at which a batch of records ends.
 const maxBatchBytes = 1 << 20
 
 // replay applies records in batches. A second goroutine reads and decodes them.

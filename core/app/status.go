@@ -221,8 +221,8 @@ func (a *App) Watch(f func()) {
 	a.watch.watchers = append(a.watch.watchers, f)
 }
 
-// Run works in the background until ctx ends: it follows the commits of other processes, takes
-// snapshots, and runs the workers that no other process runs.
+// Run follows the commits of other processes, takes snapshots, and runs the workers that no other
+// process runs. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -256,7 +256,12 @@ func (a *App) pollStore(ctx context.Context) {
 		}
 		if count != notified {
 			notified = count
-			a.callWatchers()
+			a.watch.mu.Lock()
+			watchers := a.watch.watchers
+			a.watch.mu.Unlock()
+			for _, f := range watchers {
+				f()
+			}
 		}
 		select {
 		case <-grown:
@@ -279,13 +284,4 @@ func (a *App) visibleState(ctx context.Context) (string, error) {
 	}
 	text, err := strictjson.Marshal(workers)
 	return fmt.Sprintf("%d %s", last, text), err
-}
-
-func (a *App) callWatchers() {
-	a.watch.mu.Lock()
-	watchers := a.watch.watchers
-	a.watch.mu.Unlock()
-	for _, f := range watchers {
-		f()
-	}
 }

@@ -126,7 +126,7 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 		am.Version = 1
 	}
 	return s.Write(ctx, func(tx Tx) error {
-		r, last, err := find(tx, am.Seq)
+		r, last, err := findInTx(tx, am.Seq)
 		if err != nil {
 			return err
 		}
@@ -170,14 +170,12 @@ func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feat
 	if am.Time.IsZero() {
 		am.Time = time.Now()
 	}
-	for r, err := range s.Records(ctx, am.Seq-1) {
+	if am.Data == nil {
+		r, err := Find(ctx, s, am.Seq)
 		if err != nil {
 			return err
 		}
-		if r.Seq == am.Seq && am.Data == nil {
-			am.Data = r.Data
-		}
-		break
+		am.Data = r.Data
 	}
 	am.Version = max(am.Version, 1)
 	with, err := findStuck(ctx, amendedStore{s, am}, features)
@@ -218,8 +216,22 @@ func (s amendedStore) Get(ctx context.Context, name string) ([]byte, error) {
 	return strictjson.Marshal(all)
 }
 
-// find returns a record, and the number of the last record.
-func find(tx Tx, seq int64) (found Record, last int64, err error) {
+// Find returns an event of a store.
+func Find(ctx context.Context, s Store, seq int64) (Record, error) {
+	for r, err := range s.Records(ctx, seq-1) {
+		if err != nil {
+			return Record{}, fmt.Errorf("read the log: %w", err)
+		}
+		if r.Seq == seq {
+			return r, nil
+		}
+		break
+	}
+	return Record{}, fmt.Errorf("event %d does not exist", seq)
+}
+
+// findInTx returns a record, and the number of the last record.
+func findInTx(tx Tx, seq int64) (found Record, last int64, err error) {
 	for r, err := range tx.Records(seq - 1) {
 		if err != nil {
 			return found, 0, err

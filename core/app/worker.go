@@ -251,15 +251,13 @@ func (r *runner) retry(ctx context.Context, request string, seq int64) error {
 }
 
 func (r *runner) handleSetAside(ctx context.Context, seq int64) error {
-	for record, err := range r.app.store.Records(ctx, seq-1) {
-		if err != nil {
-			return err
-		}
-		handle, err := r.handlerFor(ctx, record)
-		if err != nil || handle == nil {
-			return err
-		}
-		return handle(ctx)
+	record, err := Find(ctx, r.app.store, seq)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("event %d does not exist", seq)
+	handle, err := r.handlerFor(ctx, record)
+	if err != nil || handle == nil {
+		return err
+	}
+	return handle(ctx)
 }

@@ -160,20 +160,6 @@ func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	return store, nil
 }
 
-// find returns an event of the log.
-func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
-	for record, err := range store.Records(ctx, seq-1) {
-		if err != nil {
-			return app.Record{}, fmt.Errorf("read the log: %w", err)
-		}
-		if record.Seq == seq {
-			return record, nil
-		}
-		break
-	}
-	return app.Record{}, fmt.Errorf("event %d does not exist", seq)
-}
-
 // variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 

@@ -168,7 +168,7 @@ func (d *Data) newShow() *cobra.Command {
 				return err
 			}
 			return d.with(cmd.Context(), func(store *sqlite.Store) error {
-				record, err := find(cmd.Context(), store, seq)
+				record, err := app.Find(cmd.Context(), store, seq)
 				if err != nil {
 					return err
 				}
@@ -190,17 +190,13 @@ func (d *Data) examples(lines ...string) string {
 // shorten returns at most limit characters of a text, without control characters.
 func shorten(text string, limit int) string {
 	runes := []rune(text)
-	cut := len(runes) > limit
-	if cut {
-		runes = runes[:limit-1]
+	if len(runes) > limit {
+		runes = append(runes[:limit-1], '…')
 	}
 	for i, r := range runes {
 		if !unicode.IsPrint(r) {
 			runes[i] = '\uFFFD'
 		}
-	}
-	if cut {
-		return string(runes) + "…"
 	}
 	return string(runes)
 }
@@ -311,7 +307,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 	am.Time = time.Now().UTC()
 	ctx := cmd.Context()
 	return d.with(ctx, func(store *sqlite.Store) error {
-		record, err := find(ctx, store, am.Seq)
+		record, err := app.Find(ctx, store, am.Seq)
 		if err != nil {
 			return err
 		}

@@ -149,12 +149,14 @@ retries them; if none does, the next server that starts.`,
 // retry returns an error after requesting the others.
 func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
-	aside, err := d.setAside(ctx, store, worker)
+	w, err := d.worker(ctx, store, worker)
 	if err != nil {
 		return err
 	}
 	if len(seqs) == 0 {
-		seqs = aside
+		for _, aside := range w.Aside {
+			seqs = append(seqs, aside.Seq)
+		}
 	}
 	if len(seqs) == 0 {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s has set nothing aside.\n", worker)
@@ -178,19 +180,6 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s retries %s %s as soon as a server runs it.\n\nNext:\n  %s workers\n", worker, events, strings.Join(retried, ", "), d.program)
 	return errors.Join(failed, err)
-}
-
-// setAside returns the events that a worker has set aside.
-func (d *Data) setAside(ctx context.Context, store app.Store, worker string) ([]int64, error) {
-	w, err := d.worker(ctx, store, worker)
-	if err != nil {
-		return nil, err
-	}
-	var seqs []int64
-	for _, a := range w.Aside {
-		seqs = append(seqs, a.Seq)
-	}
-	return seqs, nil
 }
 
 // worker returns the status of a worker. The error for an unknown worker lists the existing ones.
