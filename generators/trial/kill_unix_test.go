@@ -9,16 +9,16 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// What a test starts ends with it.
+// Child processes end with the test.
 func testLeavesChild(t *testing.T, s stage, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestLeavesChild", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed {
 		t.Fatalf("%+v %v", r, err)
 	}
-	s.hungUp(t, nil)
+	s.checkDisconnect(t, nil)
 }
 
-// Somebody else may end a test, too.
+// A signal may end a test.
 func testKillsItself(t *testing.T, _ stage, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestKillsItself", trial.Limits{Time: time.Minute})
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// lines are lines of the testing package, with the marker before each.
+// lines returns lines of the testing package, each after a marker.
 func lines(text ...string) string { return "\x16" + strings.Join(text, "\n\x16") + "\n" }
 
-// printed is what processes may print, by name, and the status with which they end.
+// printed has outputs of processes, with their exit codes and the expected report.
 func printed() map[string]struct {
 	text   string
 	status int
-	want   string // the summary, with "passed" before it if it did
-	rest   string // what the code printed
+	want   string // the summary, after "passed" if the test passed
+	rest   string // output of the code
 } {
 	begin := lines("=== RUN   TestX", "=== RUN   TestX/a_case")
 	type c = struct {
@@ -64,16 +64,16 @@ func TestParse(t *testing.T) {
 				got = "passed\n" + got
 			}
 			if got != c.want {
-				t.Errorf("it says\n%snot\n%s", got, c.want)
+				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 			if r.Printed != c.rest {
-				t.Errorf("of what was printed it keeps %q, not %q", r.Printed, c.rest)
+				t.Errorf("printed %q, want %q", r.Printed, c.rest)
 			}
 		})
 	}
 }
 
-// A crash explains more than that it prints much, and what is very long is read to its end.
+// A crash is reported instead of too much output, and a long transcript is read to its end.
 func TestParseLong(t *testing.T) {
 	begin := lines("=== RUN   TestX")
 	long := strings.Repeat("x", 200<<10)
@@ -99,8 +99,7 @@ func TestParseLong(t *testing.T) {
 	}
 }
 
-// Whatever is printed, nothing passes that the testing package did not let pass, and nothing that
-// ended in another way.
+// A report passes only if the testing package printed a pass and the exit code is 0.
 func FuzzParse(f *testing.F) {
 	for _, c := range printed() {
 		f.Add(c.text, c.status, 0)
@@ -114,25 +113,25 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("status %d passes: %+v", status, r)
 		}
 		if !r.Passed && status == 0 && text != "" && r.Ended == "" && len(r.Cases) == 0 && strings.Contains(text, "\x16=== RUN   TestX\n") {
-			t.Errorf("it neither passed, nor is there a reason why not: %+v", r)
+			t.Errorf("no pass, and no reason: %+v", r)
 		}
 		if limit <= 0 {
 			limit = 64 << 10
 		}
-		kept := len(r.Printed)
+		total := len(r.Printed)
 		for _, c := range r.Cases {
 			if r.Passed && !c.Passed && !c.Skipped {
-				t.Errorf("it passes, and %s does not", c.Name)
+				t.Errorf("the report passes, but %s does not", c.Name)
 			}
 			for _, message := range c.Messages {
-				kept += len(message)
+				total += len(message)
 				if !utf8.ValidString(message) {
-					t.Errorf("%q is no text", message)
+					t.Errorf("%q is not valid UTF-8", message)
 				}
 			}
 		}
-		if kept > 3*(2*limit+200) || !utf8.ValidString(r.Printed) { // what is no text becomes longer
-			t.Errorf("it keeps %d bytes", kept)
+		if total > 3*(2*limit+200) || !utf8.ValidString(r.Printed) { // invalid UTF-8 becomes longer
+			t.Errorf("%d bytes", total)
 		}
 	})
 }
