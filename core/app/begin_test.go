@@ -19,7 +19,7 @@ func later(name string, world *outside) app.Feature {
 }
 
 // A new worker ignores events from before it existed, and misses none that came after, even if its
-// first process dies before it has worked.
+// first process dies before it runs the worker.
 func TestNewWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}
@@ -42,7 +42,7 @@ func TestNewWorker(t *testing.T) {
 	})
 }
 
-// An idle app starts no worker.
+// With NoWorkers, no worker starts.
 func TestIdle(t *testing.T) {
 	m := app.NewMemory()
 	o := quiet()

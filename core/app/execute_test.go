@@ -190,8 +190,8 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// A clock that is set back changes the times of events, but neither their order, nor what replay
-// makes of them, nor the result of a key.
+// A clock that is set back changes the times of events, but not their order, the replayed state or the
+// results of keys.
 func TestEventsAndTheClock(t *testing.T) {
 	m, o := app.NewMemory(), quiet()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -213,7 +213,7 @@ func TestEventsAndTheClock(t *testing.T) {
 	}
 }
 
-// A caller that gives up while others write has written nothing.
+// A cancelled command is not executed.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

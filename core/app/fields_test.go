@@ -17,7 +17,7 @@ func working[W any]() app.Feature {
 	return f
 }
 
-// Saved fields that do not fit the worker stop the start. They can be discarded.
+// Open fails if saved fields do not fit the worker. They can be discarded.
 func TestSavedFieldsAreExact(t *testing.T) {
 	type optional struct {
 		Sent  int    `json:"sent"`

@@ -157,7 +157,7 @@ func TestRetryIsStopped(t *testing.T) {
 	})
 }
 
-// Watchers are notified when a worker of their own process has moved.
+// Watchers are notified of the progress of a worker in their own process.
 func TestWatchWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{held: make(chan struct{}), fail: func(string, int) error { return errors.New("no") }}
@@ -205,7 +205,7 @@ func TestWatchLease(t *testing.T) {
 	})
 }
 
-// Twofold executes commands of two types, and of one type at once.
+// Twofold executes commands of two types, and of one type concurrently.
 type Twofold struct{ tries int }
 
 func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Event) error {
@@ -226,8 +226,7 @@ func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Event) error {
 	return errors.Join(errs...)
 }
 
-// A worker that does something else in its next try executes that too, and may execute several
-// commands at once.
+// A worker may execute a different command in a retry, and several commands concurrently.
 func TestWorkerDoesOtherwise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

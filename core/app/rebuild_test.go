@@ -63,7 +63,7 @@ type Tagged struct {
 	Tags []int `json:"tags"`
 }
 
-// Tag gives the state a list.
+// Tag adds a list to the state.
 type Tag struct {
 	Tags []int `json:"tags"`
 }
@@ -93,8 +93,7 @@ func tags() app.Feature {
 	}
 }
 
-// A command that is executed again, because another one broke the states after it, is the command
-// in the log.
+// A command that is retried, because a later one in its batch broke the states, is logged unchanged.
 func TestExecutedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

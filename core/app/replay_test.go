@@ -20,7 +20,7 @@ type Tally struct {
 func (c Tally) Check(context.Context, *State) error { return nil }
 func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
-// newer is the feature items of another build: count is called tally, add is of version 2, break is gone.
+// newer is the feature items of another build: count is called tally, add is of version 2, break is removed.
 func newer(maps func(app.Payload) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
@@ -90,8 +90,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// A process of an older build next to a newer one answers calls with an error that says what it
-// does not know, and continues after an amendment.
+// A process of an older build returns an error for events of a newer build, and continues after an
+// amendment.
 func TestOlderBuildBesideNewer(t *testing.T) {
 	m := app.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
@@ -138,7 +138,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	}
 }
 
-// An event that panics during replay stops the start, until it is skipped.
+// Open fails at an event that panics during replay, until the event is skipped.
 func TestPanicAtReplay(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)

@@ -56,8 +56,8 @@ func builds() []app.Feature {
 	return []app.Feature{f, g}
 }
 
-// A running process that meets an event which it cannot read stops the feature concerned, in the
-// same words whatever the reason, and serves the others. An amendment lets it go on.
+// A running process that cannot apply an event stops only the event's feature. An amendment lets the
+// feature continue.
 func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 	const restart = "the event log is newer than this process; restart it\nevent 2 of the log ("
 	for _, test := range []struct {
@@ -202,8 +202,8 @@ func tagging(world *outside) []app.Feature {
 	return both
 }
 
-// A worker waits at the event at which a feature is stuck whose commands it follows, or that it
-// asks, and goes on after an amendment. Nothing is set aside.
+// A worker that follows or asks a stuck feature waits, and continues after an amendment. Nothing is set
+// aside.
 func TestWorkersWaitForAStuckFeature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}

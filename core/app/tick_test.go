@@ -15,7 +15,7 @@ import (
 type Ticker struct{}
 
 // ticking has a worker that executes commands by the clock: two equal ones every minute, and a tag
-// for each that is missing every hour.
+// for each missing item every hour.
 func ticking() []app.Feature {
 	both := builds()
 	both[0].Workers = []app.Worker{app.WorkerOf("ticker", func(context.Context) (*Ticker, error) { return &Ticker{}, nil },

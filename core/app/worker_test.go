@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// An outside is the world that workers act upon.
+// An outside is an external system that workers call.
 type outside struct {
 	mu   sync.Mutex
 	sent []string
@@ -52,7 +52,7 @@ func (o *outside) list() string {
 	return strings.Join(o.sent, " ")
 }
 
-// Mailer sends a mail for each item, counts that, and looks around every ten minutes.
+// Mailer sends and counts a mail for each item, and runs every ten minutes.
 type Mailer struct {
 	Sent int `json:"sent"`
 
@@ -361,7 +361,7 @@ func TestWatch(t *testing.T) {
 			execute(t, by, Count{1})
 			time.Sleep(time.Second)
 			if told.Load() == before {
-				t.Errorf("nobody is told of what process %d has done", i)
+				t.Errorf("watchers were not notified of process %d", i)
 			}
 		}
 		cancel()

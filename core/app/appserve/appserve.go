@@ -3,6 +3,7 @@
 package appserve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,8 +126,8 @@ func (d *Data) create(ctx context.Context, dir string) (*sqlite.Store, error) {
 	return d.open(ctx, filepath.Join(dir, fileName))
 }
 
-// with calls f with the event log, which must exist.
-func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) error {
+// withStore calls f with the event log, which must exist.
+func (d *Data) withStore(ctx context.Context, f func(store *sqlite.Store) error) error {
 	dir, err := d.folder()
 	if err != nil {
 		return err
@@ -166,11 +167,7 @@ func (d *Data) variable() string { return project.Variable(d.program, "data") }
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
 // in the project, or the user's data folder. It need not exist.
 func (d *Data) folder() (string, error) {
-	given := d.dir
-	if given == "" {
-		given = os.Getenv(d.variable())
-	}
-	if given != "" {
+	if given := cmp.Or(d.dir, os.Getenv(d.variable())); given != "" {
 		dir, err := filepath.Abs(given)
 		if err != nil {
 			return "", fmt.Errorf("find the data folder %s: %w; use an absolute path", given, err)

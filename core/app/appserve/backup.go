@@ -34,7 +34,7 @@ and copy it as ` + fileName + ` into an empty data folder.`,
 			if err := checkTarget(file); err != nil {
 				return err
 			}
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				if err := store.Backup(cmd.Context(), file); err != nil {
 					return err
 				}
@@ -85,7 +85,7 @@ Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged
 With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				report, err := d.replay(cmd.Context(), store, snapshot)
 				if err != nil {
 					return err

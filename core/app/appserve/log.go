@@ -51,7 +51,7 @@ restore.`,
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return d.with(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout()) })
+			return d.withStore(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout()) })
 		},
 	}
 	flags := cmd.Flags()
@@ -167,7 +167,7 @@ func (d *Data) newShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				record, err := app.Find(cmd.Context(), store, seq)
 				if err != nil {
 					return err
@@ -306,7 +306,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 	}
 	am.Time = time.Now().UTC()
 	ctx := cmd.Context()
-	return d.with(ctx, func(store *sqlite.Store) error {
+	return d.withStore(ctx, func(store *sqlite.Store) error {
 		record, err := app.Find(ctx, store, am.Seq)
 		if err != nil {
 			return err

@@ -200,7 +200,7 @@ func TestOwnStamp(t *testing.T) {
 		if after, err := s.Stamp(t.Context()); after != before || err != nil {
 			t.Fatalf("the stamp was %d and is %d; %v", before, after, err)
 		}
-		for _, err := range s.Records(t.Context(), 0) { // somebody begins to read, and does not go on
+		for _, err := range s.Records(t.Context(), 0) { // a reader that does not continue
 			if err != nil {
 				t.Fatal(err)
 			}
