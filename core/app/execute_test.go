@@ -51,7 +51,7 @@ func TestNothingBricks(t *testing.T) {
 			execute(t, a, Add{Name: "first"})
 			before := dump(t, a)
 			if _, err := app.Execute(t.Context(), a, Break{how}); err == nil || !strings.Contains(err.Error(), "items/break") {
-				t.Errorf("it says %v", err)
+				t.Errorf("got error %v", err)
 			}
 			if n := last(t, m); n != 2 {
 				t.Errorf("the log has %d events", n)
@@ -87,7 +87,7 @@ func TestCommitFails(t *testing.T) {
 				s.fail, s.after = nil, errors.Join(full, app.ErrOutcomeUnknown)
 			}
 			if _, err := app.Execute(t.Context(), a, Count{10}); !errors.Is(err, full) {
-				t.Errorf("it says %v", err)
+				t.Errorf("got error %v", err)
 			}
 			s.after = nil
 			want := 1
@@ -227,7 +227,7 @@ func TestGivenUp(t *testing.T) {
 		for range 5 {
 			group.Go(func() {
 				if _, err := app.Execute(ctx, a, Count{1}); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("it says %v", err)
+					t.Errorf("got error %v", err)
 				}
 			})
 		}
@@ -288,7 +288,7 @@ func TestCommandsWithinQueries(t *testing.T) {
 		Commands: []app.Command{app.CommandOf[nested]("nested", 1)},
 	}, items())
 	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "in a check or a query") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 func TestResetWorkerRefuses(t *testing.T) {
 	m := app.NewMemory()
 	if _, err := app.ResetWorker(t.Context(), m, "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: the worker has never run on this data" {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -94,7 +94,7 @@ func TestResetWorkerRefuses(t *testing.T) {
 		defer p.end()
 		time.Sleep(time.Second)
 		if _, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer"); err == nil || !strings.Contains(err.Error(), "runs the worker; stop the process first") {
-			t.Errorf("it says %v", err)
+			t.Errorf("got error %v", err)
 		}
 	})
 }

@@ -93,7 +93,7 @@ func TestClockSetBack(t *testing.T) {
 		execute(t, open(t, m.Share()), Add{Name: "a"})
 		time.Sleep(15 * time.Minute)
 		if got := world.list(); !strings.HasPrefix(got, "a total=") {
-			t.Errorf("it has done %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestRetryKills(t *testing.T) {
 			<-done
 		}
 		if got := killing.list(); got != "a" {
-			t.Errorf("it was tried as %q", got)
+			t.Errorf("tried as %q", got)
 		}
 		time.Sleep(time.Minute)
 		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 7 || !strings.Contains(w.Aside[0].Error, "the process ended") {

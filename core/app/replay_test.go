@@ -79,11 +79,11 @@ func TestMap(t *testing.T) {
 			_, err := app.Open(t.Context(), m.Share(), quiet(), newer(test.maps))
 			var stuck *app.StuckError
 			if !errors.As(err, &stuck) || !strings.Contains(err.Error(), test.says) {
-				t.Fatalf("it says %v", err)
+				t.Fatalf("got error %v", err)
 			}
 			for _, way := range []string{"hello log show ", "hello log skip ", "hello log map "} {
 				if !strings.Contains(err.Error(), way) {
-					t.Errorf("it does not say %q: %v", way, err)
+					t.Errorf("the error lacks %q: %v", way, err)
 				}
 			}
 		})
@@ -154,7 +154,7 @@ func TestPanicAtReplay(t *testing.T) {
 	}
 	_, err := app.Open(t.Context(), m.Share(), quiet(), changed)
 	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {
-		t.Fatalf("it says %v", err)
+		t.Fatalf("got error %v", err)
 	}
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestGap(t *testing.T) {
 	execute(t, open(t, m), Count{1})
 	_, err := app.Open(t.Context(), gap{m.Share()}, quiet(), items())
 	if err == nil || !strings.Contains(err.Error(), "the log is damaged") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestReplayIsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := app.Open(ctx, m.Share(), quiet(), items()); !errors.Is(err, context.Canceled) {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	o := quiet()
 	var told []int64

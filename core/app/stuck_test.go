@@ -147,7 +147,7 @@ func TestOptionalFieldIsOneWay(t *testing.T) {
 	execute(t, newer, CountMore{100, "kg"})
 	_, err := app.Execute(t.Context(), older, Count{1})
 	if err == nil || !strings.HasPrefix(err.Error(), "the event log is newer than this process; restart it\nevent 3 ") || !strings.Contains(err.Error(), `field "unit" is unknown`) {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	if n := total(t, newer); n != 111 {
 		t.Errorf("in the newer build the total is %d", n)

@@ -291,7 +291,7 @@ func TestUpdates(t *testing.T) {
 	}
 	for _, uri := range want {
 		if told := client.Next("notifications/resources/updated"); !strings.Contains(string(told.Params), `"`+uri+`"`) {
-			t.Errorf("it tells of %s, and not of %s", told.Params, uri)
+			t.Errorf("notified of %s, want %s", told.Params, uri)
 		}
 	}
 }

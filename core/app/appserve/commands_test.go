@@ -96,17 +96,17 @@ func TestFollow(t *testing.T) {
 	}()
 	lines := bufio.NewReader(in)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"a"`) {
-		t.Fatalf("it begins with %s, %v", line, err)
+		t.Fatalf("first line: %s, %v", line, err)
 	}
 	client, end := serve(t, dir)
 	defer end()
 	client.CallTool("posts_create", create{"b"})
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"b"`) {
-		t.Fatalf("it goes on with %s, %v", line, err)
+		t.Fatalf("next line: %s, %v", line, err)
 	}
 	stop()
 	if err := <-done; err != nil {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("log --follow ended with %v", err)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestAmend(t *testing.T) {
 				t.Errorf("the event is shown as\n%s", out)
 			}
 			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
-				t.Errorf("it says\n%s", out)
+				t.Errorf("got output\n%s", out)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
 				t.Errorf("the event is shown as\n%s", out)
@@ -164,7 +164,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report.Events != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
-		t.Errorf("it reports %+v", report)
+		t.Errorf("got report %+v", report)
 	}
 	client, end := serve(t, dir)
 	defer end()
@@ -225,7 +225,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 			}
 			must(t, dir, "replay", "--snapshot")
 			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
-				t.Errorf("it says %s", out)
+				t.Errorf("got output %s", out)
 			}
 			editSnapshot(t, dir, `["a","b"]`, `["a","c"]`, test.sealed)
 			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
@@ -234,7 +234,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 					t.Errorf("%v: %v", args, err)
 				}
 				if len(args) == 1 && !strings.Contains(out, test.says) {
-					t.Errorf("it says %s", out)
+					t.Errorf("got output %s", out)
 				}
 			}
 			must(t, dir, "replay", "--snapshot")
@@ -276,7 +276,7 @@ func TestPrintReplay(t *testing.T) {
 	for events, want := range map[int64]string{0: "0 events in 2 seconds, 3 a second.\n", 1: "1 event in 2 seconds, 3 a second.\n", 2: "2 events in 2 seconds, 3 a second.\n"} {
 		var out strings.Builder
 		if err := (replayReport{Events: events, Seconds: 2, PerSecond: 3}).print(&out); err != nil || out.String() != want {
-			t.Errorf("it says %s, %v", out.String(), err)
+			t.Errorf("got output %s, error %v", out.String(), err)
 		}
 	}
 }
@@ -345,7 +345,7 @@ func TestBackup(t *testing.T) {
 	client.CallTool("posts_create", create{"b"})
 	copied := t.TempDir()
 	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Backed up to "+filepath.Join(copied, fileName)) {
-		t.Errorf("it says %s", out)
+		t.Errorf("got output %s", out)
 	}
 	if out := must(t, copied, "replay"); !strings.Contains(out, "2 events in ") {
 		t.Errorf("the copy has %s", out)

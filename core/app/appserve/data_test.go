@@ -104,7 +104,7 @@ func TestFolder(t *testing.T) {
 			d := New("weather")
 			d.dir = test.flag
 			if got, err := d.folder(); err != nil || got != test.want {
-				t.Errorf("it is %s, %v, and not %s", got, err, test.want)
+				t.Errorf("got %s, %v; want %s", got, err, test.want)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := New("weather").folder(); err == nil || !strings.Contains(err.Error(), "--data DIR") {
-			t.Errorf("it is %s, %v", got, err)
+			t.Errorf("got %s, %v", got, err)
 		}
 	})
 }

@@ -198,7 +198,7 @@ func TestFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got := why(t, func(tb testing.TB) { test.do(apptest.Serve(tb, sums())) })
 			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("it fails with %q", got)
+				t.Errorf("failed with %q", got)
 			}
 		})
 	}

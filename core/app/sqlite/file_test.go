@@ -73,7 +73,7 @@ func TestOddFiles(t *testing.T) {
 				s.Close()
 			}
 			if err == nil || s != nil && test.want != "" || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) && s == nil {
-				t.Fatalf("the error is %v", err)
+				t.Fatalf("got error %v", err)
 			}
 			t.Log(err)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -172,7 +172,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob(s.path + "-*"); len(left) > 0 {
-		t.Errorf("it leaves %q", left)
+		t.Errorf("files are left: %q", left)
 	}
 	_, stampErr := s.Stamp(t.Context())
 	_, getErr := s.Get(t.Context(), "a")
@@ -258,6 +258,6 @@ func TestBackup(t *testing.T) {
 		t.Errorf("without a folder: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
-		t.Errorf("it leaves %q", left)
+		t.Errorf("files are left: %q", left)
 	}
 }

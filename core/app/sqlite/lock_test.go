@@ -93,7 +93,7 @@ func TestHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Write(t.Context(), nil); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("the error is %v", err)
+			t.Errorf("got error %v", err)
 		}
 		if err := holder.locker.unlock(test.file); err != nil {
 			t.Fatal(err)

@@ -331,7 +331,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		if cmd.Wait(); i <= doomed {
-			t.Fatal("it has ended by itself")
+			t.Fatal("the process ended early")
 		}
 		s := open(t, path)
 		last, err := s.Last(t.Context())
