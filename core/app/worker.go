@@ -42,11 +42,12 @@ type savedFields struct {
 	decode func(state []byte, w any) error // w points to a worker
 }
 
-// WorkerOf returns a worker, which create creates when it starts. A worker with a new name starts after
-// the last event of the log, or with the first; see [FromStart]. Its exported fields are saved as JSON
-// with its position in the log, and restored after a restart. Saved fields that do not match W stop
-// the server at startup, so new fields of W must be optional: a pointer, omitempty or omitzero. See
-// [ResetWorker].
+// WorkerOf returns a worker. It calls create when the worker starts. A worker with a new name starts
+// after the last event of the log, or with the first; see [FromStart].
+//
+// The exported fields are saved as JSON with the position in the log, and restored after a restart.
+// Saved fields that do not fit W stop the server at startup, so new fields of W must be optional: a
+// pointer, omitempty or omitzero. See [ResetWorker].
 func WorkerOf[W any](name string, create func(context.Context) (*W, error), options ...WorkerOption[W]) Worker {
 	w := Worker{
 		name:   name,
@@ -75,8 +76,8 @@ func On[W, C any](f func(*W, context.Context, C, Event) error) WorkerOption[W] {
 	}
 }
 
-// Every makes a worker call f at an interval, which continues across restarts. Intervals missed while
-// no process ran are made up by one call.
+// Every makes a worker call f at an interval, also across restarts. Intervals that pass while no process
+// runs result in one call.
 //
 // If the process dies during a call or right after it, the call is repeated. Commands that it had
 // executed with [Do] are not executed again if they have the same fields: use [Due] for times, and

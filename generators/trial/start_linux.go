@@ -94,7 +94,7 @@ func supervise(test *exec.Cmd, o supervisorConfig, timeout time.Duration) (*proc
 	return nil, err
 }
 
-// kill starts to end the test and its children.
+// kill kills the test and its children. It does not wait for them.
 func (p *process) kill() {
 	if p.config.Isolated {
 		p.supervisor.Process.Kill() // the kernel kills its whole PID namespace

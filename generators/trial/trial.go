@@ -42,7 +42,7 @@ type Options struct {
 // A Report is the result of a test.
 type Report struct {
 	Passed      bool
-	Diagnostics []typecheck.Diagnostic // compile and link errors, with which the test is not run
+	Diagnostics []typecheck.Diagnostic // compile and link errors; if any, the test is not run
 	Cases       []Case                 // started subtests; also the test if it has messages or no subtests
 	Printed     string                 // standard output and standard error, including crash messages
 	Ended       string                 // why the process ended early, in one sentence; else empty
@@ -53,7 +53,7 @@ type Report struct {
 // IsConfined reports whether the system prevented writes outside the test's temporary folder.
 func (r *Report) IsConfined() bool { return !slices.Contains(r.Unenforced, limitWrites) }
 
-// A Case is a subtest. Its name has spaces for underscores, which the testing package writes for spaces.
+// A Case is a subtest. Underscores in its name are shown as spaces: the testing package replaces spaces.
 type Case struct {
 	Name     string
 	Passed   bool

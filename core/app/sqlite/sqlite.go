@@ -3,7 +3,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/binary"
@@ -87,8 +86,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 		writing:  make(chan struct{}, 1),
 		fileLock: newFairLock(path),
 		readers:  make(chan *conn, maxReaders),
-
-		timeout: lockTimeout,
+		timeout:  lockTimeout,
 	}
 	defer func() {
 		if hasCode(err, notSQLite) {
@@ -183,10 +181,16 @@ func isComplete(path string) bool {
 
 // prepare verifies that the file is a store, and creates the tables of a new one.
 func (s *Store) prepare() error {
-	id, idErr := s.writer.value("PRAGMA application_id")
-	version, versionErr := s.writer.value("PRAGMA user_version")
-	tables, tablesErr := s.writer.value("SELECT count(*) FROM sqlite_schema")
-	if err := cmp.Or(idErr, versionErr, tablesErr); err != nil {
+	id, err := s.writer.value("PRAGMA application_id")
+	if err != nil {
+		return err
+	}
+	version, err := s.writer.value("PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	tables, err := s.writer.value("SELECT count(*) FROM sqlite_schema")
+	if err != nil {
 		return err
 	}
 	isNew := id == 0 && version == 0 && tables == 0
