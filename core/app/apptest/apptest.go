@@ -102,8 +102,8 @@ func Time(seq int64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
 }
 
-// Given calls a tool to prepare a test, and fails the test if the tool fails. The input is a Go value, or JSON text
-// as a string.
+// Given calls a tool to prepare a test, and fails the test if the tool fails. The input is a Go value,
+// or JSON text as a string.
 func (c *Client) Given(tool string, input any) {
 	c.t.Helper()
 	if result := c.CallTool(tool, input); result.IsError {

@@ -154,7 +154,7 @@ func TestOpenAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(path + "-*"); len(left) != 2 {
-		t.Errorf("beside it: %q", left)
+		t.Errorf("other files: %q", left)
 	}
 }
 
