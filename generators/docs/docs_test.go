@@ -29,7 +29,7 @@ func TestPages(t *testing.T) {
 		checkLines(t, page)
 		for _, found := range link.FindAllStringSubmatch(page.Text, -1) {
 			target, _, _ := strings.Cut(found[1], "#")
-			if strings.Contains(target, "://") {
+			if target == "" || strings.Contains(target, "://") {
 				continue
 			}
 			if _, err := os.Stat(target); err != nil {
