@@ -10,9 +10,9 @@ import (
 	"github.com/petrock/petrock/generators/docs"
 )
 
-// addHelp adds a help command for commands and for the topics of package docs. The help of root
-// lists the topics.
-func addHelp(root *cobra.Command) {
+// extendHelp makes the help command of root print the pages of package docs, and the help of root
+// list them.
+func extendHelp(root *cobra.Command) {
 	printHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		printHelp(cmd, args)
@@ -20,15 +20,16 @@ func addHelp(root *cobra.Command) {
 			fmt.Fprint(cmd.OutOrStdout(), listTopics(root.Name()))
 		}
 	})
-	root.SetHelpCommand(&cobra.Command{
-		Use:   "help [TOPIC | COMMAND]",
-		Short: "Read about a topic or a command",
-		Long: `Print the page of a topic, as Markdown, or the help of a command. If a topic and a command have the
-same name, help prints the topic; run the command with --help for its own help.`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeHelp,
-		RunE:              runHelp,
-	})
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // cobra adds the command
+	}
+	help.Use = "help [TOPIC | COMMAND]"
+	help.Short = "Read about a topic or a command"
+	help.Long = `Print the page of a topic, as Markdown, or the help of a command. If a topic and a command have the
+same name, help prints the topic; run the command with --help for its own help.`
+	help.Args, help.ValidArgsFunction = cobra.ArbitraryArgs, completeHelp
+	help.Run, help.RunE = nil, runHelp
 }
 
 // listTopics lists the topics for the help of a program.
