@@ -126,6 +126,14 @@ func parseConsole(block string) []entry {
 	return entries
 }
 
+// forTerminal makes a call print text, as it does on a terminal.
+func forTerminal(command string) string {
+	if regexp.MustCompile(`(^|/)hello call `).MatchString(command) {
+		return command + " --text"
+	}
+	return command
+}
+
 // mark separates the output of commands.
 const mark = "\x1e"
 
@@ -144,7 +152,7 @@ func runConsole(t *testing.T, dir string, entries []entry) {
 			}
 			continue
 		}
-		script += e.command + "\nexitCode=$?; [ $exitCode = 0 ] || echo \"exit code $exitCode\"\n"
+		script += forTerminal(e.command) + "\nexitCode=$?; [ $exitCode = 0 ] || echo \"exit code $exitCode\"\n"
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
