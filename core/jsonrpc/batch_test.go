@@ -137,7 +137,7 @@ func TestBatchOfResponses(t *testing.T) {
 		p.expectNothing()
 		got := []string{<-results, <-results, <-results}
 		all := strings.Join(got, "; ")
-		if !strings.Contains(all, "20 <nil>") || !strings.Contains(all, "10 <nil>") || !strings.Contains(all, "0 the answer to m was not understood: a response cannot hold both") {
+		if !strings.Contains(all, "20 <nil>") || !strings.Contains(all, "10 <nil>") || !strings.Contains(all, "0 invalid answer to m: a response cannot hold both") {
 			t.Errorf("got %s", all)
 		}
 		p.end()

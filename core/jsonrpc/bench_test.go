@@ -144,7 +144,7 @@ func BenchmarkPeek(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		var p peek
-		p.feed(line)
+		var s envelopeScanner
+		s.feed(line)
 	}
 }

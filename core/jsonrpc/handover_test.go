@@ -198,10 +198,10 @@ func TestMaxInFlight(t *testing.T) {
 		p := newPeer(t, Options{Handle: g.handle, MaxInFlight: 2})
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","id":2,"method":"m"}`, `{"jsonrpc":"2.0","id":3,"method":"m"}`)
 		line, err := p.wire.Receive()
-		if err != nil || gist(t, line) != `3 error -32603` || !strings.Contains(string(line), "2 requests are in flight") {
+		if err != nil || gist(t, line) != `3 error -32603` || !strings.Contains(string(line), "too many requests in flight") {
 			t.Errorf("got %s, %v", line, err)
 		}
-		// What is no request still comes through.
+		// Notifications and responses are not limited.
 		called := make(chan error, 1)
 		go func() { called <- p.conn.Call(t.Context(), "back", nil, nil) }()
 		p.expect(`1 "back" `)

@@ -87,7 +87,7 @@ func TestNothingIsHeldForLong(t *testing.T) {
 				_, _ = io.WriteString(requests, test.input)
 				synctest.Wait()
 				equal(t, gists(t, out.String()), test.atOnce...)
-				time.Sleep(2 * keepTurn)
+				time.Sleep(2 * maxTurn)
 				synctest.Wait()
 				equal(t, gists(t, out.String()), append(test.atOnce, test.soon...)...)
 				// While the order is kept, what others send is no longer held back.

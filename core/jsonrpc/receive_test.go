@@ -96,7 +96,7 @@ func TestTake(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"who"}`:     `{"jsonrpc":"2.0","id":1,"result":"me"}`,
 		`{"jsonrpc":"2.0","id":"x","method":"fails"}`: `{"jsonrpc":"2.0","id":"x","error":{"code":-7,"message":"no"}}`,
 		`{"jsonrpc":"2.0","id":1}`:                    `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"method\" must be a string"}}`,
-		`[{"jsonrpc":"2.0","id":1,"method":"who"}]`:   `{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not part of this protocol revision: send one message at a time"}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"who"}]`:   `{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not part of this protocol revision; send one message at a time"}}`,
 		`{"jsonrpc":"2.0","method":"who"}`:            ``,
 		`{"jsonrpc":"2.0","id":5,"result":1}`:         ``,
 	} {
@@ -154,9 +154,9 @@ func TestTakeEnds(t *testing.T) {
 			return `"message":"context canceled"`
 		},
 		"closed": func(c *jsonrpc.Conn, _ func()) string {
-			hurry := make(chan struct{})
-			close(hurry)
-			c.Close(hurry)
+			skipGrace := make(chan struct{})
+			close(skipGrace)
+			c.Close(skipGrace)
 			return `"message":"the connection is closed"`
 		},
 		"out of grace": func(c *jsonrpc.Conn, _ func()) string {

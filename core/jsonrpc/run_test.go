@@ -71,7 +71,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 func TestRunEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ending := 0
-		p := newPeer(t, Options{Handle: sleepy, Ending: func() { ending++ }})
+		p := newPeer(t, Options{Handle: sleepy, OnShutdown: func() { ending++ }})
 		p.send(sleep("1", 2), sleep("2", 60))
 		synctest.Wait()
 		if ending != 0 {
