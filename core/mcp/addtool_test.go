@@ -93,10 +93,10 @@ func TestTypedAddRefuses(t *testing.T) {
 			`add prompt p: texts has "id", its input schema has "qurey"`},
 		{"number in a prompt", func(s *mcp.Server) error {
 			return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, func(context.Context, struct{ N int }) (string, error) { return "", nil })
-		}, `add prompt p: struct { N int }.N is int, but arguments are text; use a string, or the option "string" in its json tag`},
+		}, `add prompt p: struct { N int }.N: arguments are text, got int; use a string, or the option "string" in its json tag`},
 		{"default in a prompt", func(s *mcp.Server) error {
 			return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, func(context.Context, listInput) (string, error) { return "", nil })
-		}, `add prompt p: mcp_test.listInput.Limit has a default, which only tools support; set it in the function`},
+		}, `add prompt p: mcp_test.listInput.Limit: only tools support a default; set it in the function`},
 		{"variable of a template", func(s *mcp.Server) error {
 			return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "t", URITemplate: "a://{name}"}, read)
 		}, `add resource template a://{name}: texts has ["id"], a://{name} has ["name"]`},

@@ -220,7 +220,7 @@ func TestAskTooLate(t *testing.T) {
 			},
 		})
 		client.CallTool("ask", nil)
-		if err := mcp.Ask(<-later, &mcp.RootList{}); err == nil || !strings.Contains(err.Error(), "nobody waits") {
+		if err := mcp.Ask(<-later, &mcp.RootList{}); err == nil || !strings.Contains(err.Error(), "the call has ended") {
 			t.Errorf("%s: %v", r, err)
 		}
 		if asked.Load() != 0 {
@@ -285,7 +285,7 @@ func TestStateSize(t *testing.T) {
 	big := `{"action":"accept","content":{"a":"` + strings.Repeat("x", 1500) + `"}}`
 	client := oddClient(t, s, mcp.Revision20260728, big)
 	err := client.Call("tools/call", map[string]any{"name": "ask"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "too large to ask for more") {
+	if err == nil || !strings.Contains(err.Error(), "too large to ask again") {
 		t.Errorf("error = %v", err)
 	}
 	raw := connectRaw(t, s)

@@ -108,21 +108,21 @@ func TestAskRefuses(t *testing.T) {
 		question mcp.Question
 		want     string
 	}{
-		{"nested form", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"object"}}}`)}, `properties.a: a form has strings`},
-		{"form of no type", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"enum":["x"]}}}`)}, `properties.a: a form has strings`},
-		{"list of anything", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`)}, `properties.a: an array in a form is a choice`},
-		{"form that is none", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"string"}`)}, `must say "type":"object"`},
-		{"no form", &mcp.Elicitation{}, "its schema: "},
+		{"nested form", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"object"}}}`)}, `properties.a: type "object" is not supported`},
+		{"form of no type", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"enum":["x"]}}}`)}, `properties.a: type "" is not supported`},
+		{"list of anything", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`)}, `properties.a: an array must be a multiple choice`},
+		{"form that is none", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"string"}`)}, `must have "type":"object"`},
+		{"no form", &mcp.Elicitation{}, "schema: "},
 		{"schema that is none", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":"x"}}}`)}, `properties.a.minLength`},
-		{"no choice", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","oneOf":[]}}}`)}, `its schema: `},
-		{"two choices in one", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","enum":["x"],"oneOf":[{"const":"x"}]}}}`)}, `properties.a: a choice has either`},
-		{"default that is no answer", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","default":"x"}}}`)}, `properties.a: its default: `},
-		{"page over plain http", &mcp.URLElicitation{URL: "http://example.org/login"}, "must begin with https"},
-		{"no page", &mcp.URLElicitation{URL: "example.org"}, "must be the address of a web page"},
-		{"page of another kind", &mcp.URLElicitation{URL: "file:///etc/passwd"}, "must be the address of a web page"},
+		{"no choice", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","oneOf":[]}}}`)}, `schema: `},
+		{"two choices in one", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","enum":["x"],"oneOf":[{"const":"x"}]}}}`)}, `properties.a: a choice needs either`},
+		{"default that is no answer", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","default":"x"}}}`)}, `properties.a: default: `},
+		{"page over plain http", &mcp.URLElicitation{URL: "http://example.org/login"}, "must begin with https://, except on localhost"},
+		{"no page", &mcp.URLElicitation{URL: "example.org"}, "must begin with https:// and have a host"},
+		{"page of another kind", &mcp.URLElicitation{URL: "file:///etc/passwd"}, "must begin with https:// and have a host"},
 		{"no limit", &mcp.Sampling{Messages: message}, "MaxTokens must be more than 0"},
-		{"no message", &mcp.Sampling{MaxTokens: 1}, "there must be a message"},
-		{"a link to a model", &mcp.Sampling{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Content: []mcp.Content{mcp.ResourceLink{}}}}}, "cannot hold mcp.ResourceLink"},
+		{"no message", &mcp.Sampling{MaxTokens: 1}, "needs a message with content"},
+		{"a link to a model", &mcp.Sampling{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Content: []mcp.Content{mcp.ResourceLink{}}}}}, "does not support mcp.ResourceLink"},
 	}
 	for _, test := range tests {
 		for _, r := range askingRevisions() {
@@ -163,7 +163,7 @@ func TestAskWhereThereAreNoQuestions(t *testing.T) {
 	if err := answering(t, s, mcp.Revision20251125).Call("completion/complete", params, nil); err != nil {
 		t.Errorf("in a session: %v", err)
 	}
-	if err := answering(t, s, mcp.Revision20260728).Call("completion/complete", params, nil); !errors.Is(err, jsonrpc.InternalError) || !strings.Contains(err.Error(), "cannot be answered with questions") {
+	if err := answering(t, s, mcp.Revision20260728).Call("completion/complete", params, nil); !errors.Is(err, jsonrpc.InternalError) || !strings.Contains(err.Error(), "cannot ask the client") {
 		t.Errorf("without one: %v", err)
 	}
 }

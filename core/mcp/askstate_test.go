@@ -157,7 +157,7 @@ func TestStateOfAnother(t *testing.T) {
 		if _, err := k.open(c, state); err == nil || err.Error() != "has been used" {
 			t.Errorf("again: %v", err)
 		}
-		k.reuse(opened)
+		k.restore(opened)
 		if _, err := k.open(c, state); err != nil {
 			t.Errorf("given back: %v", err)
 		}

@@ -93,7 +93,7 @@ func TestAddRefuses(t *testing.T) {
 		}, `add tool a: input schema: `},
 		{"schema of no object", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"string"}`)}, fixture.Nothing)
-		}, `add tool a: input schema: must say "type":"object" at its root`},
+		}, `add tool a: input schema: must have "type":"object" at its root`},
 		{"broken output schema", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"objekt"}`)}, fixture.Nothing)
 		}, `add tool a: output schema: `},
@@ -121,16 +121,16 @@ func TestAddRefuses(t *testing.T) {
 		}, `add prompt p: input schema: `},
 		{"prompt with a schema of no object", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", InputSchema: json.RawMessage(`{"type":"string"}`)}, get)
-		}, `add prompt p: input schema: must say "type":"object" at its root`},
+		}, `add prompt p: input schema: must have "type":"object" at its root`},
 		{"prompt without handler", func(s *mcp.Server) error { return s.AddPrompt(mcp.Prompt{Name: "p"}, nil) }, `add prompt p: has no handler`},
 		{"prompt with a nameless argument", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {}}}, get)
 		}, `add prompt p: argument 2 has no name`},
 		{"prompt with an argument twice", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {Name: "a"}}}, get)
-		}, `add prompt p: argument "a" stands there twice`},
-		{"completing no prompt", func(s *mcp.Server) error { return s.CompletePrompt("p", nil) }, `completing prompt "p": there is none`},
-		{"completing no template", func(s *mcp.Server) error { return s.CompleteResource("a://{x}", nil) }, `completing resource template "a://{x}": there is none`},
+		}, `add prompt p: duplicate argument "a"`},
+		{"completing no prompt", func(s *mcp.Server) error { return s.CompletePrompt("p", nil) }, `set completer: unknown prompt "p"`},
+		{"completing no template", func(s *mcp.Server) error { return s.CompleteResource("a://{x}", nil) }, `set completer: unknown resource template "a://{x}"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestHook(t *testing.T) {
 	want := []string{
 		"initialize|||ok",
 		"tools/call|asks|2025-11-25|ok",
-		`tools/call|nobody|2025-11-25|unknown tool "nobody": tools/list names those there are`,
+		`tools/call|nobody|2025-11-25|unknown tool "nobody"; see tools/list`,
 		`no/such/method||2025-11-25|unknown method "no/such/method"`,
 		"ping||2025-11-25|ok",
 		"tools/list||2025-11-25|ok",
