@@ -57,7 +57,7 @@ func TestExamples(t *testing.T) {
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Error: "no"}, "add returns {\"sum\":5}\nwant an error"},
 		{tool, mcptest.Example{Input: `{"a":2}`, Output: `{"sum":2}`}, "want {\"sum\":2}"},
 		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Ann"}, ""},
-		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet gives Greet Ann\nwant Greet Bob"},
+		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet returns Greet Ann\nwant Greet Bob"},
 		{resource, mcptest.Example{Input: "note://one", Output: "first"}, ""},
 		{resource, mcptest.Example{Input: "note://one", Output: "second"}, "note://one returns first\nwant second"},
 		{resource, mcptest.Example{Input: "note://two", Error: "note://two"}, ""},
