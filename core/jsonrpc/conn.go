@@ -41,6 +41,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -144,18 +145,13 @@ func NewConn(t Transport, o Options) *Conn {
 			return nil, Errorf(MethodNotFound, "no method %q", req.Method)
 		}
 	}
-	if o.Grace == 0 {
-		o.Grace = 5 * time.Second
-	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = 10_000
 	}
 	if o.OnShutdown == nil {
 		o.OnShutdown = func() {}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Grace, o.Logger = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Logger, slog.Default())
 	c := &Conn{
 		transport:  t,
 		o:          o,

@@ -198,9 +198,7 @@ func (l *lineWriter) awaitRoom() {
 
 // hasRoom reports whether put need not wait: it can queue a message, or returns an error. The caller
 // holds mu.
-func (l *lineWriter) hasRoom() bool {
-	return len(l.waiting) <= maxWaiting || l.err != nil || l.closing
-}
+func (l *lineWriter) hasRoom() bool { return len(l.waiting) <= maxWaiting || l.err != nil || l.closing }
 
 func (l *lineWriter) flushAll() {
 	l.mu.Lock()

@@ -82,21 +82,17 @@ func parse(raw []byte) (message, *fault) {
 	return m, nil
 }
 
+// jsonError returns the error response for a message that strictjson refuses.
 func jsonError(err error) *Error {
-	var e *strictjson.Error
-	if errors.As(err, &e) && e.Kind != strictjson.Syntax {
+	if e, ok := errors.AsType[*strictjson.Error](err); ok && e.Kind != strictjson.Syntax {
 		return Errorf(InvalidRequest, "%v", err)
 	}
 	return Errorf(ParseError, "not JSON: %v", err)
 }
 
-func (e *envelope) isResponse() bool {
-	return e.method == nil && (e.result != nil || e.err != nil)
-}
+func (e *envelope) isResponse() bool { return e.method == nil && (e.result != nil || e.err != nil) }
 
-func (e *envelope) isNotification() bool {
-	return strictjson.First(e.method) == '"' && e.id == nil
-}
+func (e *envelope) isNotification() bool { return strictjson.First(e.method) == '"' && e.id == nil }
 
 // message checks that the members form a request, a notification or a response.
 func (e *envelope) message() (m message, err error) {

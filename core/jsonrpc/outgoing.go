@@ -76,9 +76,7 @@ type AnswerError struct {
 	Err    *Error
 }
 
-func (e *AnswerError) Error() string {
-	return fmt.Sprintf("invalid answer to %s: %v", e.Method, e.Err)
-}
+func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s: %v", e.Method, e.Err) }
 
 // Unwrap returns Err.
 func (e *AnswerError) Unwrap() error { return e.Err }
@@ -193,7 +191,7 @@ func (c *Conn) awaitAnswer(ctx context.Context, o *Outgoing, p *pending, sendErr
 	default:
 	}
 	if sendErr != nil {
-		if timeout := (*TimeoutError)(nil); errors.As(sendErr, &timeout) {
+		if _, ok := errors.AsType[*TimeoutError](sendErr); ok {
 			return message{}, sendErr
 		}
 		return message{}, fmt.Errorf("calling %s: %w", o.Method, sendErr)

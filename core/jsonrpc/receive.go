@@ -377,8 +377,8 @@ func (c *Conn) parseBatch(raw []byte) []incoming {
 // isDuplicate reports whether err is a duplicate key. It invalidates one message of a batch, not the
 // others.
 func isDuplicate(err error) bool {
-	var e *strictjson.Error
-	return errors.As(err, &e) && e.Kind == strictjson.Duplicate
+	e, ok := errors.AsType[*strictjson.Error](err)
+	return ok && e.Kind == strictjson.Duplicate
 }
 
 // add stores an answer; nil means that none is sent. With the last answer, it returns complete as

@@ -55,10 +55,6 @@ type completeParams struct {
 	} `json:"context"`
 }
 
-type completeResult struct {
-	Completion completion `json:"completion"`
-}
-
 type completion struct {
 	Values  []string `json:"values"`
 	Total   int      `json:"total"`
@@ -87,7 +83,7 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 	}
 	const limit = 100
 	sent := values[:min(len(values), limit)]
-	return completeResult{completion{Values: sent, Total: len(values), HasMore: len(values) > limit}}, nil
+	return map[string]completion{"completion": {Values: sent, Total: len(values), HasMore: len(values) > limit}}, nil
 }
 
 // completerOf returns the completer of a reference, which may be nil, and the names of its arguments.

@@ -51,14 +51,13 @@ func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 	if !bytes.Contains(schema, []byte(headerKeyword)) {
 		return nil, nil
 	}
-	f := &headerFinder{}
+	var f headerFinder
 	err := f.schema(schema, nil, true)
-	return f.found, err
+	return f, err
 }
 
-type headerFinder struct {
-	found []HeaderArgument
-}
+// A headerFinder collects the arguments that it finds.
+type headerFinder []HeaderArgument
 
 // schema searches a schema. If reachable, it is the schema of the argument at path.
 func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool) error {
@@ -110,12 +109,12 @@ func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	default:
 		return fmt.Errorf("%s of %s: type must be string, integer or boolean", headerKeyword, where)
 	}
-	for _, other := range f.found {
+	for _, other := range *f {
 		if other.Header == m.Header {
 			return fmt.Errorf("%s of %s: header %q is already used by %s", headerKeyword, where, name, strings.Join(other.Path, "."))
 		}
 	}
-	f.found = append(f.found, m)
+	*f = append(*f, m)
 	return nil
 }
 

@@ -55,8 +55,8 @@ type PromptResult struct {
 	Meta        Meta            `json:"_meta,omitempty"`
 }
 
-// A PromptHandler returns the messages of a prompt. The arguments have been checked: none is missing
-// or unknown, and they match the input schema. An error fails the request.
+// A PromptHandler returns the messages of a prompt. The arguments have been checked: required ones are
+// present, none is unknown, and they match the input schema. An error fails the request.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
 
 func (m *PromptMessage) UnmarshalJSON(raw []byte) error {

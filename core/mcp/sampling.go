@@ -271,9 +271,7 @@ type RootList struct {
 
 func (l *RootList) name() string { return l.Key }
 
-func (l *RootList) needs() need {
-	return need{capability: "roots", since: Revision20241105}
-}
+func (l *RootList) needs() need { return need{capability: "roots", since: Revision20241105} }
 
 // request returns empty params, because some clients require them.
 func (l *RootList) request(Revision) (string, any, error) { return "roots/list", struct{}{}, nil }

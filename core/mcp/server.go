@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,9 +87,7 @@ func NewServer(info Implementation, o Options) *Server {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = jsonrpc.DefaultMaxMessage
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Server{
 		info:      info,
 		o:         o,
@@ -136,8 +135,7 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 // RemoveTool removes a tool, and reports whether it existed.
 func (s *Server) RemoveTool(name string) bool { return remove(s, &s.tools, name) }
 
-// AddResource adds a resource with its own handler. The function [AddResource] adds a typed Go
-// function.
+// AddResource adds a resource that h reads. The function [AddResource] adds a typed Go function.
 func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	made, err := newResource(r, h)
 	return add(s, &s.resources, r.URI, made, err)
@@ -146,7 +144,7 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 // RemoveResource removes a resource, and reports whether it existed.
 func (s *Server) RemoveResource(uri string) bool { return remove(s, &s.resources, uri) }
 
-// AddResourceTemplate adds the resources whose URIs match a template. The function
+// AddResourceTemplate adds a resource template that h reads. The function
 // [AddResourceTemplate] adds a typed Go function. In the template, {name} matches characters other
 // than / ? and # (but it matches %2F), {+name} matches any characters, and {?a,b} at the end matches
 // optional query parameters.
@@ -258,7 +256,7 @@ const (
 // methodTable returns all methods except initialize.
 func (s *Server) methodTable() map[string]method {
 	return map[string]method{
-		"ping":                     {run: ping, ordered: true, era: handshakeEra},
+		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, era: handshakeEra},
 		"server/discover":          {run: s.discover, ordered: true, era: statelessEra, cached: true},
 		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, era: statelessEra},
 		"tools/list":               {run: withParams(s.listMethod("tools", s.tools.page)), capability: "tools", cached: true},
@@ -275,8 +273,7 @@ func (s *Server) methodTable() map[string]method {
 	}
 }
 
-func ping(context.Context, *Call) (any, error) { return struct{}{}, nil }
-
+// withParams returns a method that decodes its params for f.
 func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
 	decoder := strictjson.NewDecoder(reflect.TypeFor[P]())
 	return func(ctx context.Context, c *Call) (any, error) {
@@ -291,8 +288,7 @@ func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(con
 }
 
 func paramsError(method string, err error) error {
-	var mistyped *strictjson.TypeError
-	if errors.As(err, &mistyped) {
+	if _, ok := errors.AsType[*strictjson.TypeError](err); ok {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", method, err)
 	}
 	return err

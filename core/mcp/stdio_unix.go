@@ -36,6 +36,4 @@ func takeStdin() (*os.File, error) {
 
 // ignoreSIGPIPE makes writes to a disconnected client, or to its standard error, fail instead of
 // killing the process, so that calls can shut down properly.
-func ignoreSIGPIPE() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-}
+func ignoreSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -59,9 +59,7 @@ type ToolResult struct {
 }
 
 // TextResult returns a result with one text block.
-func TextResult(text string) *ToolResult {
-	return &ToolResult{Content: []Content{Text{Text: text}}}
-}
+func TextResult(text string) *ToolResult { return &ToolResult{Content: []Content{Text{Text: text}}} }
 
 // ErrorResult returns a result with IsError set and the text of err.
 func ErrorResult(err error) *ToolResult {
