@@ -47,8 +47,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A request that keeps the reading is in flight like any other.
-func TestRequestThatKeepsTheReadingIsInFlight(t *testing.T) {
+// A request that keeps the turn is in flight like any other.
+func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stubborn := make(chan struct{})
 		var log bytes.Buffer
@@ -101,7 +101,7 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 	})
 }
 
-// Whoever wins, there is one answer if nothing was cancelled, and none if it was.
+// A request has one answer if it was not cancelled, and none if it was.
 func TestCancelRacesWithTheAnswer(t *testing.T) {
 	ours, theirs := Pipe()
 	var begun atomic.Int64

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// other is a message whose handler shows that the reading went on.
+// other is a message whose handler shows that the connection continued to read.
 const other = `{"jsonrpc":"2.0","method":"other"}`
 
 type key struct{}
 
-// A request is released when it says so or, once it has declared that it may take long, by
-// what shows that it does; else it keeps the order, whatever it does.
+// A request is released by Release or, after MayTakeLong, when it is about to wait. Otherwise it is
+// handled in order.
 func TestHandOver(t *testing.T) {
 	look := func(ctx context.Context) { _ = ctx.Err() }
 	tests := []struct {
 		name   string
 		do     func(ctx context.Context, req *Request)
-		atOnce bool // without any time passing
+		atOnce bool // without waiting for the turn timer
 		later  bool
 	}{
 		{"nothing", func(context.Context, *Request) {}, false, false},
@@ -59,7 +59,7 @@ func TestHandOver(t *testing.T) {
 			context.AfterFunc(ctx, func() {})
 		}, true, true},
 		{"declared late", func(_ context.Context, req *Request) {
-			time.Sleep(time.Second) // longer than the watchdog stays awake
+			time.Sleep(time.Second) // longer than the turn timer runs
 			req.MayTakeLong()
 		}, false, true},
 	}
@@ -147,8 +147,8 @@ func TestTurnTimerStops(t *testing.T) {
 	})
 }
 
-// An answer that the peer does not take yet does not keep the reading, as long as there is
-// room, and is never overtaken by later ones where the handlers keep the order.
+// An answer that the peer has not read does not block reading while the buffer has room. Answers of
+// ordered handlers keep their order.
 func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 	for _, size := range []int{10, 200_000} { // with room, and without
 		synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 	}
 }
 
-// oneLine hands out what it reads in pieces that hold one line at most: no burst.
+// oneLine reads at most one line at a time, so that there is no burst.
 type oneLine struct{ r *strings.Reader }
 
 func (o oneLine) Read(p []byte) (int, error) {
@@ -227,8 +227,8 @@ func TestMaxInFlight(t *testing.T) {
 	})
 }
 
-// Two peers that flood each other with requests, over streams that hold nothing and with
-// handlers that keep the order: neither waits for ever to be read from.
+// Two peers flood each other with requests, over unbuffered streams and with ordered handlers. They do
+// not deadlock.
 func TestFloodInBothDirections(t *testing.T) {
 	for _, declare := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

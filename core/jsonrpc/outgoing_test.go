@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A call waits as long as it is said, and on if the peer is at work.
+// A call waits until its timeout, which ResetIdleTimeout extends.
 func TestCallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := Options{Handle: func(ctx context.Context, req *Request) (any, error) {
@@ -50,7 +50,7 @@ func TestCallTimesOut(t *testing.T) {
 	})
 }
 
-// What sends a call in another way may also wait for the answer, and is told when that has come from elsewhere.
+// Via may wait for the answer. Its context ends when the answer arrives by Receive.
 func TestCallVia(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := NewConn(nowhere{}, Options{})
@@ -131,7 +131,7 @@ func (nowhere) Send([]byte) error        { return ErrClosed }
 func (nowhere) Receive() ([]byte, error) { return nil, ErrClosed }
 func (nowhere) Close() error             { return nil }
 
-// What is no message is told to who wants to know, and not to the peer; a broken answer fails its call.
+// Invalid data goes to OnInvalid and not to the peer. An invalid answer fails its call.
 func TestStray(t *testing.T) {
 	var strays []string
 	got := talk(t, Options{OnInvalid: func(raw []byte, err *Error) { strays = append(strays, string(raw)) }}, Dialect{}, `Listening on port 80

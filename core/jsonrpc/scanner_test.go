@@ -102,10 +102,10 @@ func FuzzScanner(f *testing.F) {
 		if want, ok := parseFault(raw); ok && got != want {
 			t.Fatalf("%s: got %+v, want %+v", raw, got, want)
 		}
-		// What parse refuses, it refuses on behalf of the same one.
+		// parse finds the same id and kind.
 		_, bad := parse(raw)
 		if bad != nil && bad.err.Code == InvalidRequest && (bad.id != got.id && len(bad.id.raw) <= longestID || bad.response != got.response || bad.notification != got.notification) {
-			t.Fatalf("%s: parse says %+v, peek %+v", raw, *bad, got)
+			t.Fatalf("%s: parse finds %+v, the scanner %+v", raw, *bad, got)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The time of a call that was sent in another way runs on when that is done, and has run before.
+// The timeout of a call includes the time of Via.
 func TestCallViaTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := NewConn(nowhere{}, Options{})
@@ -50,8 +50,8 @@ func TestCallViaTimesOut(t *testing.T) {
 	})
 }
 
-// Signs of life may come while the time runs out.
-func TestCallTouchedTooLate(t *testing.T) {
+// ResetIdleTimeout may be called while the call times out.
+func TestResetIdleTimeoutTooLate(t *testing.T) {
 	left, _ := link(t, Options{}, Options{Grace: -1, Handle: func(ctx context.Context, req *Request) (any, error) {
 		req.Release()
 		<-ctx.Done()

@@ -28,7 +28,7 @@ const (
 	staleIn = `{"type":"object","properties":{"tag":{"type":"string"},"limit":{"type":"integer","minimum":1,"default":20}},"required":["tag"],"additionalProperties":false}`
 )
 
-// A schema that does not fit its Go type, or that cannot be inferred, is refused before anyone calls.
+// A schema that does not match its Go type, or that cannot be inferred, is refused when it is added.
 func TestTypedAddRefuses(t *testing.T) {
 	type texts struct {
 		ID string `json:"id"`
@@ -119,8 +119,8 @@ func TestTypedAddRefuses(t *testing.T) {
 	}
 }
 
-// In a derived file, a schema that does not fit means that the file is stale. The error names it, and
-// the command that derives it again.
+// In a derived file, a schema that does not match means that the file is stale. The error names the
+// file and the command that derives it again.
 func TestStaleDerivedCode(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})
 	type query struct {
@@ -163,8 +163,8 @@ type searchFound struct {
 	Took  int64  `json:"took"`
 }
 
-// What it costs to add a tool of six fields in and eight out: as JSON handler, which compares nothing; as function with its
-// schemas; and as function without.
+// The cost of adding a tool with six input and eight output fields: as a JSON handler, as a function
+// with schemas, and as a function without schemas.
 func BenchmarkAddTool(b *testing.B) {
 	find := func(context.Context, searchTool) (searchFound, error) { return searchFound{}, nil }
 	bare := mcp.Tool{Name: "search", Description: "Searches."}

@@ -15,12 +15,12 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// askingRevisions are those in which everything can be asked.
+// askingRevisions are the revisions that support all questions.
 func askingRevisions() []mcp.Revision {
 	return []mcp.Revision{mcp.Revision20251125, mcp.Revision20260728}
 }
 
-// answering is a client that can be asked anything.
+// answering returns a client that answers all questions.
 func answering(t *testing.T, s *mcp.Server, r mcp.Revision) *mcptest.Client {
 	return mcptest.ConnectWith(t, s, mcptest.Options{
 		Revision: r,
@@ -45,7 +45,7 @@ func nameForm() *mcp.Elicitation {
 	return &mcp.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
 }
 
-// The same handlers ask tools', prompts' and resources' clients in both eras.
+// The same handlers of tools, prompts and resources ask in both eras.
 func TestAskInEveryEra(t *testing.T) {
 	runs := 0
 	s := newServer(mcp.Options{})
@@ -86,7 +86,7 @@ func TestAskInEveryEra(t *testing.T) {
 			if got := client.CallTool("ask", nil); got.Text() != want || got.IsError {
 				t.Errorf("the tool says %q", got.Text())
 			}
-			// In a session the handler waits; without one it runs anew for every round of answers.
+			// In a session the handler waits; without one it runs again for every round of answers.
 			if wantRuns := map[mcp.Revision]int{mcp.Revision20251125: 1, mcp.Revision20260728: 3}[r]; runs != wantRuns {
 				t.Errorf("the handler ran %d times, not %d", runs, wantRuns)
 			}
@@ -100,7 +100,7 @@ func TestAskInEveryEra(t *testing.T) {
 	}
 }
 
-// What is wrong with a question is told to the handler, before anyone is asked.
+// Ask returns the error of an invalid question without asking the client.
 func TestAskRefuses(t *testing.T) {
 	message := []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.Content{mcp.Text{Text: "x"}}}}
 	tests := []struct {
@@ -145,8 +145,8 @@ func TestAskOutsideOfACall(t *testing.T) {
 	}
 }
 
-// Completion cannot end with questions, so there is nothing to be asked in it without a session.
-func TestAskWhereThereAreNoQuestions(t *testing.T) {
+// A completer can ask in a session only, because the result of completion/complete cannot be questions.
+func TestAskInCompletion(t *testing.T) {
 	s := newServer(mcp.Options{})
 	err := errors.Join(
 		s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }),
@@ -168,7 +168,7 @@ func TestAskWhereThereAreNoQuestions(t *testing.T) {
 	}
 }
 
-// A state is good once, also when several try at the very same time.
+// A state can be used once, even by concurrent calls.
 func TestStateIsUsedOnce(t *testing.T) {
 	s := newServer(mcp.Options{})
 	if err := s.AddTool(mcp.Tool{Name: "ask"}, fixture.Handler(func(ctx context.Context) (string, error) { return "done", mcp.Ask(ctx, &mcp.RootList{Key: "dirs"}) })); err != nil {

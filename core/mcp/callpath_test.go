@@ -87,7 +87,7 @@ func callOverLines(t *testing.T, n int) {
 	<-done
 }
 
-// A callPath finds out which functions run.
+// A callPath finds the functions that run.
 type callPath struct {
 	fset    *token.FileSet
 	files   map[string]*ast.File

@@ -28,8 +28,8 @@ func newServer(o mcp.Options) *mcp.Server {
 	return mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, o)
 }
 
-// What a server has nothing of it does not declare, and its methods are unknown.
-func TestOnlyWhatIsOffered(t *testing.T) {
+// A server does not declare a kind that it has no components of, and its methods are unknown.
+func TestOnlyOfferedMethods(t *testing.T) {
 	prompt := func(schema string) func(*mcp.Server) error {
 		return func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{
@@ -164,7 +164,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// What the server provides is in the contexts of all calls, beside what they have themselves.
+// The contexts of all calls have the provided values in addition to their own.
 func TestProvide(t *testing.T) {
 	type key string
 	hook := func(ctx context.Context, _ *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -190,7 +190,7 @@ func TestProvide(t *testing.T) {
 	}
 }
 
-// The hook sees every call, in and out, and what it puts into the context is there.
+// The hook sees every call and its result, and can add values to the context.
 func TestHook(t *testing.T) {
 	type key struct{}
 	var mu sync.Mutex
@@ -246,7 +246,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// What a hook returns in place of a result is rendered as a result is.
+// The result of a hook is rendered like that of a handler.
 func TestHookAnswers(t *testing.T) {
 	var targets []string
 	s := fixture.New(t, mcp.Options{Logger: quietLogger(), Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -284,8 +284,8 @@ func TestHookAnswers(t *testing.T) {
 	}
 }
 
-// What a client was not told of in the handshake does not exist for it.
-func TestOffersHoldForASession(t *testing.T) {
+// A client cannot use a capability that was not offered in its handshake.
+func TestOffersAreFixedPerSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
 		early := mcptest.Connect(t, s)
@@ -307,7 +307,7 @@ func TestOffersHoldForASession(t *testing.T) {
 	})
 }
 
-// However long it takes to register things one after the other, it is one burst.
+// Changes in quick succession cause one notification.
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
@@ -323,7 +323,7 @@ func TestBurst(t *testing.T) {
 		if got := c.Received(); len(got) != 1 {
 			t.Errorf("30 changes in 150 ms make %d notifications", len(got))
 		}
-		// A server that never comes to rest still tells of it.
+		// A server that changes continuously still sends notifications.
 		for i := range 100 {
 			s.RemoveTool(fmt.Sprint("t", i%30))
 			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i%30)}, fixture.Nothing); err != nil {
@@ -339,7 +339,7 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// A session tells its handlers who is at the other end.
+// Handlers can read the client's description from the session.
 func TestSession(t *testing.T) {
 	s := newServer(mcp.Options{})
 	var session *mcp.Session
@@ -364,8 +364,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// One server, several sessions: each hears of changes, and each in its own revision.
-func TestSessionsBesideEachOther(t *testing.T) {
+// Every session of a server is notified of changes, in its own revision.
+func TestSeveralSessions(t *testing.T) {
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	old := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
 	young := mcptest.Connect(t, s)
@@ -385,7 +385,7 @@ func TestSessionsBesideEachOther(t *testing.T) {
 	}
 }
 
-// Registering and calling at the same time is safe; the race detector is the judge.
+// Components may be added during calls. The race detector checks this.
 func TestConcurrentUse(t *testing.T) {
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	var wg sync.WaitGroup

@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A failing is a test that notes why it failed, and goes on no further.
+// A failing test records why it failed, and stops.
 type failing struct {
 	testing.TB
 	why string

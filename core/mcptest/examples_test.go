@@ -12,13 +12,13 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// Errorf notes why the test failed.
+// Errorf records why the test failed.
 func (f *failing) Errorf(format string, args ...any) { f.why += fmt.Sprintf(format, args...) }
 
-// Fatalf notes why the test failed, and ends its goroutine.
+// Fatalf records why the test failed, and ends its goroutine.
 func (f *failing) Fatalf(format string, args ...any) { f.Fatal(fmt.Sprintf(format, args...)) }
 
-// offer registers a prompt and a resource beside the tools.
+// offer registers a prompt and a resource in addition to the tools.
 func offer(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddPrompt(s, mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}}}, func(_ context.Context, in struct {
@@ -39,7 +39,7 @@ func TestExamples(t *testing.T) {
 	for _, test := range []struct {
 		check   func(testing.TB, mcptest.Example)
 		example mcptest.Example
-		why     string // it fails
+		why     string // the expected failure
 	}{
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: ` { "sum" : 5.0 } `}, ""},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`}, ""},
@@ -72,7 +72,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// A panic fails an example, whatever it expects of a result.
+// A panic fails an example that accepts any result.
 func TestExamplePanics(t *testing.T) {
 	client := mcptest.Serve(t, offer)
 	f := &failing{TB: t}
