@@ -88,7 +88,7 @@ func TestTypedAddRefuses(t *testing.T) {
 
 		{"argument of a prompt", func(s *mcp.Server) error {
 			return mcp.AddPrompt(s, mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "di"}}}, prompt)
-		}, `add prompt p: texts has ["id"], the prompt has ["di"]`},
+		}, `add prompt p: texts has ["id"], but the prompt has ["di"]`},
 		{"schema of a prompt", func(s *mcp.Server) error { return mcp.AddPrompt(s, mcp.Prompt{Name: "p", InputSchema: typo}, prompt) },
 			`add prompt p: texts has "id", its input schema has "qurey"`},
 		{"number in a prompt", func(s *mcp.Server) error {
@@ -99,10 +99,10 @@ func TestTypedAddRefuses(t *testing.T) {
 		}, `add prompt p: mcp_test.listInput.Limit: only tools support a default; set it in the function`},
 		{"variable of a template", func(s *mcp.Server) error {
 			return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "t", URITemplate: "a://{name}"}, read)
-		}, `add resource template a://{name}: texts has ["id"], a://{name} has ["name"]`},
+		}, `add resource template a://{name}: texts has ["id"], but a://{name} has ["name"]`},
 		{"field without a variable", func(s *mcp.Server) error {
 			return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "t", URITemplate: "a://{id}"}, func(context.Context, struct{ ID, Extra string }) (string, error) { return "", nil })
-		}, `add resource template a://{id}: the input has ["ID" "Extra"], a://{id} has ["id"]`},
+		}, `add resource template a://{id}: the input has ["ID" "Extra"], but a://{id} has ["id"]`},
 		{"MIME type", func(s *mcp.Server) error {
 			return mcp.AddResource(s, mcp.Resource{Name: "r", URI: "a://b", MIMEType: "text/html"}, func(context.Context) (listOutput, error) { return listOutput{}, nil })
 		}, `add resource a://b: mcp_test.listOutput is sent as application/json, not as text/html; return a string`},

@@ -310,11 +310,11 @@ func checkNames(in reflect.Type, fields []strictjson.Field, what string, names [
 	of := cmp.Or(in.Name(), "the input")
 	switch {
 	case missing != nil && extra != nil:
-		return mismatch{fmt.Errorf("%s has %q, %s has %q", of, missing, what, extra)}
+		return mismatch{fmt.Errorf("%s has %q, but %s has %q", of, missing, what, extra)}
 	case missing != nil:
-		return mismatch{fmt.Errorf("%s has %q, %s does not", of, missing, what)}
+		return mismatch{fmt.Errorf("%s has %q, but %s does not", of, missing, what)}
 	case extra != nil:
-		return mismatch{fmt.Errorf("%s does not have %q, %s does", of, extra, what)}
+		return mismatch{fmt.Errorf("%s has %q, but %s does not", what, extra, of)}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestServe(t *testing.T) {
 	client := mcptest.Serve(t, register("add"), register("plus"))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf("add said %s", got)
+		t.Errorf("add returned %s", got)
 	}
 
 	if got := client.CallTool("add", `{"a":2,"b":4}`).Text(); got != `{"sum":6}` {
@@ -95,7 +95,7 @@ func TestConnect(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf("add said %s", got)
+		t.Errorf("add returned %s", got)
 	}
 
 	if string(result.StructuredContent) != `{"sum":5}` || result.IsError {

@@ -3,7 +3,7 @@
 //	client := mcptest.Serve(t, tools.Register)
 //	result := client.CallTool("add", tools.AddInput{A: 2, B: 3})
 //	if got := result.Text(); got != `{"sum":5}` {
-//		t.Errorf("add said %s", got)
+//		t.Errorf("add returned %s", got)
 //	}
 //
 // An [Example] is a row of a table-driven test.
