@@ -76,11 +76,8 @@ func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
 }
 
 func (p Prompt) forRevision(r Revision) Prompt {
-	if r < Revision20251125 {
-		p.Icons = nil
-	}
+	dropNewer(r, &p.Title, &p.Icons, &p.Meta)
 	if r < Revision20250618 {
-		p.Title, p.Meta = "", nil
 		p.Arguments = slices.Clone(p.Arguments)
 		for i := range p.Arguments {
 			p.Arguments[i].Title = ""

@@ -35,6 +35,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,10 +131,8 @@ type CannotAskError struct {
 
 func (e *CannotAskError) Error() string {
 	var names []string
-	for _, name := range []string{"elicitation", "roots", "sampling"} {
-		if required, ok := e.Required[name]; ok {
-			names = append(names, name+" "+string(required))
-		}
+	for _, name := range slices.Sorted(maps.Keys(e.Required)) {
+		names = append(names, name+" "+string(e.Required[name]))
 	}
 	return "this needs a client that declares the capability " + strings.Join(names, " and ")
 }
@@ -240,6 +239,16 @@ type Annotations struct {
 	Audience     []Role   `json:"audience,omitempty"`
 	Priority     *float64 `json:"priority,omitempty"`     // from 0 (optional) to 1 (required)
 	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
+}
+
+// dropNewer clears the fields of a component that revision r does not have.
+func dropNewer(r Revision, title *string, icons *[]Icon, meta *Meta) {
+	if r < Revision20251125 {
+		*icons = nil
+	}
+	if r < Revision20250618 {
+		*title, *meta = "", nil
+	}
 }
 
 func (a *Annotations) forRevision(r Revision) *Annotations {

@@ -115,23 +115,13 @@ func (c *ResourceContents) UnmarshalJSON(raw []byte) error {
 }
 
 func (res Resource) forRevision(r Revision) Resource {
-	if r < Revision20251125 {
-		res.Icons = nil
-	}
-	if r < Revision20250618 {
-		res.Title, res.Meta = "", nil
-	}
+	dropNewer(r, &res.Title, &res.Icons, &res.Meta)
 	res.Annotations = res.Annotations.forRevision(r)
 	return res
 }
 
 func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
-	if r < Revision20251125 {
-		t.Icons = nil
-	}
-	if r < Revision20250618 {
-		t.Title, t.Meta = "", nil
-	}
+	dropNewer(r, &t.Title, &t.Icons, &t.Meta)
 	t.Annotations = t.Annotations.forRevision(r)
 	return t
 }

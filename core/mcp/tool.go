@@ -158,9 +158,6 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 }
 
 func (t Tool) forRevision(r Revision) Tool {
-	if r < Revision20251125 {
-		t.Icons = nil
-	}
 	if r < Revision20250618 {
 		if t.Title != "" && (t.Annotations == nil || t.Annotations.Title == "") {
 			var a ToolAnnotations
@@ -170,8 +167,9 @@ func (t Tool) forRevision(r Revision) Tool {
 			a.Title = t.Title
 			t.Annotations = &a
 		}
-		t.Title, t.OutputSchema, t.Meta = "", nil, nil
+		t.OutputSchema = nil
 	}
+	dropNewer(r, &t.Title, &t.Icons, &t.Meta)
 	if r < Revision20250326 {
 		t.Annotations = nil
 	}
