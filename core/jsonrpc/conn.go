@@ -100,7 +100,7 @@ type Dialect struct {
 	NullID  bool // an error for an unknown id has a null id
 }
 
-// A Conn is one conversation with a peer. Its methods may be called by several goroutines.
+// A Conn is a connection to a peer. Several goroutines may call its methods.
 type Conn struct {
 	transport Transport
 	lines     *lineWriter // of a Lines transport, else nil; it can hold answers back
@@ -176,7 +176,7 @@ func NewConn(t Transport, o Options) *Conn {
 // SetDialect sets the dialect of all further messages.
 func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 
-// Done is closed when the connection has ended: at the end of [Conn.Run], or of [Conn.Close].
+// Done returns a channel that is closed at the end of [Conn.Run] or [Conn.Close].
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Run reads and serves messages until the peer closes the connection, ctx ends or the transport

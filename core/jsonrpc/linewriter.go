@@ -187,7 +187,7 @@ func (l *lineWriter) makeRoom() {
 	}
 }
 
-// awaitRoom waits while too many messages wait to be written.
+// awaitRoom waits until the queue has room.
 func (l *lineWriter) awaitRoom() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

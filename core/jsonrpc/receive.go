@@ -168,7 +168,7 @@ func (m *Message) ID() ID {
 	return m.id
 }
 
-// AppendError appends an error response. A zero id is left out.
+// AppendError appends an error response. A zero id is omitted.
 func AppendError(dst []byte, id ID, e *Error) []byte { return appendError(dst, id, e, false) }
 
 // A Responder sends the answer to a message of [Conn.Receive], after the notifications and calls of

@@ -80,8 +80,8 @@ func (c *Conn) signalIdle() {
 	}
 }
 
-// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails
-// the request alone.
+// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails only
+// the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	returned := false
 	defer func() {

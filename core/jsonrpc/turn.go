@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How requests are scheduled.
+// Requests are scheduled as follows.
 //
 // One goroutine at a time reads from the transport: it has the turn. It serves each request itself
 // before it reads the next one. A quick handler thus costs no goroutine switch, and the answers to a

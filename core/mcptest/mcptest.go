@@ -85,7 +85,7 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
 	if o.Timeout == 0 {
-		o.Timeout = time.Hour // go test has a timeout of its own
+		o.Timeout = time.Hour // go test has its own timeout
 	}
 	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}}
 	forward := o.Notification
