@@ -48,7 +48,7 @@ func TestEndOfTheContext(t *testing.T) {
 								ctx, cancel = derive(ctx)
 								defer cancel()
 								if ctx.Err() != nil || context.Cause(ctx) != nil {
-									t.Error("it has ended already")
+									t.Error("the context has already ended")
 								}
 							}
 							given <- ctx

@@ -131,11 +131,11 @@ func TestTurnTimerStops(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 			p.expect(`1 {}`)
 			if !w.running.Load() {
-				t.Error("it sleeps while there is something to do")
+				t.Error("the timer does not run during a request")
 			}
 			time.Sleep(time.Second)
 			if w.running.Load() || w.timer.Stop() {
-				t.Error("it is awake while there is nothing to do")
+				t.Error("the timer runs without requests")
 			}
 		}
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)

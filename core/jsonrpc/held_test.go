@@ -84,7 +84,7 @@ func TestNothingHeldIsForgotten(t *testing.T) {
 	r.stop.Store(true)
 	both.Wait()
 	if lost > 0 {
-		t.Errorf("in %d of %d rounds a message waits, and nobody writes it", lost, rounds)
+		t.Errorf("in %d of %d rounds a message is not written", lost, rounds)
 	}
 }
 

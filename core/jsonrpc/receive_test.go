@@ -107,7 +107,7 @@ func TestReceive(t *testing.T) {
 	}
 	o := receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"tells"}`)
 	if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","method":"news","params":{"n":1}}]` || fmt.Sprint(m.sent) != `[{"jsonrpc":"2.0","method":"elsewhere"}]` {
-		t.Errorf("sent with the request: %s; besides: %s", o.sent, m.sent)
+		t.Errorf("sent to the responder: %s; to the transport: %s", o.sent, m.sent)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestReceiveCall(t *testing.T) {
 		go c.Receive(t.Context(), parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
 		synctest.Wait()
 		if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","id":1,"method":"back"}]` || len(m.sent) != 0 {
-			t.Fatalf("sent with the request: %s; besides: %s", o.sent, m.sent)
+			t.Fatalf("sent to the responder: %s; to the transport: %s", o.sent, m.sent)
 		}
 		receive(c, t.Context(), `{"jsonrpc":"2.0","id":1,"result":"there"}`)
 		synctest.Wait()

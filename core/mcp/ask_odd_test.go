@@ -291,7 +291,7 @@ func TestStateSize(t *testing.T) {
 	raw := connectRaw(t, s)
 	answer := raw.ask(t, fmt.Appendf(nil, `{"name":"ask","inputResponses":{"unasked":%s},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`, big))
 	if len(answer) > 1000 {
-		t.Errorf("the state carries what nobody asked: %d bytes", len(answer))
+		t.Errorf("the state has answers to unknown questions: %d bytes", len(answer))
 	}
 }
 

@@ -141,7 +141,7 @@ func TestAskRefuses(t *testing.T) {
 
 func TestAskOutsideOfACall(t *testing.T) {
 	if err := mcp.Ask(context.Background(), nameForm()); err == nil {
-		t.Error("nobody could be asked, and there was no error")
+		t.Error("Ask returns no error")
 	}
 }
 

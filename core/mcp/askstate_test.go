@@ -79,7 +79,7 @@ func TestStateOfAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := newStateKeeper(nil).open(c, state); err == nil {
-		t.Error("it was taken")
+		t.Error("the state was accepted")
 	}
 }
 
@@ -144,7 +144,7 @@ func TestStateOfAnother(t *testing.T) {
 	ann := stateCall(`{"name":"x"}`)
 	ann.ctx = auth.With(context.Background(), &auth.Identity{Subject: "ann"})
 	if _, err := other.open(ann, state); err == nil {
-		t.Error("the state was given to nobody, and Ann may use it")
+		t.Error("Ann can use the state of an anonymous caller")
 	}
 	for _, k := range []*stateKeeper{other, maker} {
 		opened, err := k.open(c, state)

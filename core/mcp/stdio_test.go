@@ -144,7 +144,7 @@ func (p *process) wait(within time.Duration) []string {
 		p.t.Errorf("the process ended with %v\nstandard error:\n%s", err, p.stderr)
 	}
 	if took := time.Since(began); took > within {
-		p.t.Errorf("it took %v to end, more than %v", took, within)
+		p.t.Errorf("the process took %v to exit, more than %v", took, within)
 	}
 	return rest
 }

@@ -82,7 +82,7 @@ func TestServeFails(t *testing.T) {
 	go func() {
 		defer close(done)
 		mcptest.Serve(f, register("add"), register("add"), func(*mcp.Server) error {
-			t.Error("it goes on after an error")
+			t.Error("the test continues after an error")
 			return nil
 		})
 	}()

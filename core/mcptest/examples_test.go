@@ -78,6 +78,6 @@ func TestExamplePanics(t *testing.T) {
 	f := &failing{TB: t}
 	client.CheckTool(f, "fall", mcptest.Example{Input: `{}`})
 	if !strings.Contains(f.why, "fall fails: internal error in tools/call: panic: no floor (mcptest/examples_test.go:30)") {
-		t.Errorf("it fails with %q", f.why)
+		t.Errorf("the example fails with %q", f.why)
 	}
 }
