@@ -3,11 +3,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/servers"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/devserver"
 )
@@ -43,10 +47,17 @@ petrock help trust says what petrock starts, and when it asks.`,
   cd hello
   petrock generate tool send_mail to 'subject "What it is about"'
   petrock undo`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := project.Find(env.Dir); !errors.Is(err, project.ErrNone) {
+				return cmd.Help()
+			}
+			_, err := fmt.Fprint(env.Out, "Petrock scaffolds MCP servers in Go. Create one:\n\n  petrock new hello\n\nRun 'petrock help' for all commands.\n")
+			return err
+		},
 	}
-	root.AddCommand(newNew(env))
-	root.AddCommand(cli.Commands(env)...)
-	root.AddCommand(cli.NewMCP(env, devserver.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
-	root.AddCommand(servers.Commands(cli.CallEnv(env))...)
+	mcpcli.AddGroup(root, cli.ChangeGroup, newNew(env))
+	cli.AddCommands(root, env)
+	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewMCP(env, devserver.Options{CanMake: true}, offerNew(env)))
+	mcpcli.AddGroup(root, "Call and check MCP servers:", servers.Commands(cli.CallEnv(env))...)
 	return root
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
 )
@@ -48,12 +50,21 @@ No network is needed once the modules that a project requires are in Go's module
   petrock new moonphase --example moonphase
   petrock new hello --oauth
   petrock new hello --dry-run`,
-		Args: nameAndModule,
+		Args: func(_ *cobra.Command, args []string) error { return checkArgs(args, newAsker(env, o) != nil) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name, o.module = args[0], args[0]
-			if len(args) > 1 {
-				o.module = args[1]
+			if len(args) == 0 {
+				name, err := newAsker(env, o).Line(cmd.Context(), "Name of the project, such as hello", "")
+				switch {
+				case cmd.Context().Err() != nil:
+					return mcpcli.ErrInterrupted
+				case name == "" && (err == nil || errors.Is(err, io.EOF)):
+					return &terminal.UsageError{Err: errNoName}
+				case err != nil:
+					return err
+				}
+				args = []string{name}
 			}
+			o.name, o.module = args[0], args[len(args)-1]
 			if !cmd.Flags().Changed("dir") {
 				o.dir = o.name
 			}
@@ -85,15 +96,24 @@ func examples() string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// nameAndModule checks the number of arguments.
-func nameAndModule(_ *cobra.Command, args []string) error {
+var errNoName = errors.New("a project needs a name: petrock new hello")
+
+func checkArgs(args []string, canAsk bool) error {
 	switch {
-	case len(args) == 0:
-		return errors.New("a project needs a name: petrock new hello")
+	case len(args) == 0 && !canAsk:
+		return errNoName
 	case len(args) > 2:
 		return fmt.Errorf("unexpected argument %q: petrock new NAME [MODULE]", args[2])
 	}
 	return nil
+}
+
+// newAsker returns an asker for the name, or nil if the user cannot be asked.
+func newAsker(env cli.Env, o newOptions) *mcpcli.Asker {
+	if o.asJSON || !terminal.IsTerminal(env.Out) {
+		return nil
+	}
+	return mcpcli.NewAsker(cli.CallEnv(env), &terminal.Progress{})
 }
 
 func runNew(ctx context.Context, env cli.Env, o newOptions) error {
@@ -104,7 +124,7 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	case o.asJSON:
 		err = terminal.PrintJSON(env.Out, result)
 	case !o.quiet || o.dryRun:
-		_, err = fmt.Fprint(env.Out, result)
+		err = cli.PrintReport(env.Out, result)
 	}
 	if err != nil && !o.dryRun {
 		return &terminal.ReportedError{Err: fmt.Errorf("created %s in %s, but cannot print the result: %w", result.Name, result.Dir, err)}

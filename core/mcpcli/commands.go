@@ -59,10 +59,19 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, words 
 	result, err := s.CallTool(ctx, name, given, client.KeepResult(&raw), client.OnProgress(func(r client.Progress) { s.progress.Begin(progressText(name, r)) }))
 	s.progress.End()
 	if err != nil {
-		return answered(ctx, err)
+		return s.explainQuestion(answered(ctx, err), err.Error())
 	}
 	s.printer.base = name
-	return s.printer.result(result, raw)
+	return s.explainQuestion(s.printer.result(result, raw), result.Text())
+}
+
+// explainQuestion adds the remedy to the error of a tool that asks the user a question, which it
+// cannot do without a terminal. failure is the text of the tool or the server.
+func (s *session) explainQuestion(err error, failure string) error {
+	if err == nil || s.stdio == "" || !strings.Contains(failure, "elicitation") {
+		return err
+	}
+	return fmt.Errorf("%w; the tool asks you a question, and %s is not a terminal: run this command in a terminal to answer it", err, s.stdio)
 }
 
 // answered marks an error that the server answered with.

@@ -198,6 +198,7 @@ type session struct {
 	server   *Server
 	printer  *Printer
 	progress *terminal.Progress
+	stdio    string // the stream that cannot be used to ask the user; empty if both can
 }
 
 // run connects to the server that a command line means and calls do with the remaining words. An
@@ -222,8 +223,13 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
 		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}
-		if a := NewAsker(c.Env, s.progress); a != nil {
+		switch a := NewAsker(c.Env, s.progress); {
+		case a != nil:
 			options.Elicit, options.OpenURL = a.form, a.visit
+		case terminal.IsTerminal(c.In):
+			s.stdio = "standard error"
+		default:
+			s.stdio = "standard input"
 		}
 		connected, end, err := server.Connect(ctx, options)
 		if err != nil {

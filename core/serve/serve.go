@@ -103,11 +103,12 @@ func Main(c Config) int {
 
 func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
 	started := false
-	root := newProgram(c, out, errOut).newRoot()
+	p := newProgram(c, out, errOut)
+	root := p.newRoot()
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetArgs(args)
-	mcpcli.Strict(root)
+	mcpcli.Finish(root, p.Name+" "+p.Version+" "+runtime.Version())
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
@@ -115,7 +116,7 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 	}
 	status := terminal.ExitCode(err)
 	if err != nil {
-		fmt.Fprintf(errOut, "%s: %v\n", c.Name, err)
+		fmt.Fprintf(errOut, "%s %v\n", terminal.Red.On(errOut, c.Name+":"), err)
 	}
 	if status == terminal.ExitUsage {
 		fmt.Fprintf(errOut, "Run '%s --help' for usage.\n", cmd.CommandPath())
@@ -162,23 +163,14 @@ func (p *program) newRoot() *cobra.Command {
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
-	root.AddCommand(p.newMCP(), p.newServe(), p.newVersion())
-	root.AddCommand(p.newCalls()...)
+	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe())
+	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
-		root.AddCommand(e.Commands()...)
+		if commands := e.Commands(); len(commands) > 0 {
+			mcpcli.AddGroup(root, "Manage data:", commands...)
+		}
 	}
 	return root
-}
-
-func (p *program) newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %s\n", p.Name, p.Version, runtime.Version())
-			return err
-		},
-	}
 }
 
 func (p *program) addFlags(cmd *cobra.Command) {

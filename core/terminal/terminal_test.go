@@ -59,3 +59,17 @@ func TestNobodyWatches(t *testing.T) {
 		}
 	}
 }
+
+// Only terminals get colors; the conventions script of petrock tests those.
+func TestStyleWithoutTerminal(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, out := range []any{nil, &bytes.Buffer{}, file} {
+		if got := terminal.Red.On(out, "text"); got != "text" {
+			t.Errorf("%T gets %q", out, got)
+		}
+	}
+}

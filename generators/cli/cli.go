@@ -45,9 +45,9 @@ It has the version that the project was made with, and works while the rest of t
 not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
-	root.AddCommand(Commands(env)...)
-	root.AddCommand(NewMCP(env, devserver.Options{IsProjects: true}, nil), NewStatus(env), NewVersion())
-	root.AddCommand(newCalls(env)...)
+	AddCommands(root, env)
+	mcpcli.AddGroup(root, ServeGroup, NewMCP(env, devserver.Options{IsProjects: true}, nil))
+	mcpcli.AddGroup(root, "Call the project's server:", newCalls(env)...)
 	return root
 }
 
@@ -90,8 +90,7 @@ tool call runs the project's server, without these limits. With --no-exec nothin
 	return markProject(cmd)[0]
 }
 
-// NewStatus is the command that says what the project is and whether it compiles.
-func NewStatus(env Env) *cobra.Command {
+func newStatus(env Env) *cobra.Command {
 	var c common
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -114,7 +113,7 @@ Exit codes: 0 the project compiles, 1 it does not, or petrock.sum or contract.js
 			if c.asJSON {
 				err = terminal.PrintJSON(env.Out, status)
 			} else {
-				_, err = fmt.Fprint(env.Out, status)
+				err = PrintReport(env.Out, status)
 			}
 			switch {
 			case err == nil && !status.Builds:
@@ -126,19 +125,7 @@ Exit codes: 0 the project compiles, 1 it does not, or petrock.sum or contract.js
 		},
 	}
 	c.flags(cmd, false)
-	return markProject(cmd)[0]
-}
-
-// NewVersion is the command that prints the version.
-func NewVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "petrock %s %s\n", generators.Version, runtime.Version())
-			return err
-		},
-	}
+	return cmd
 }
 
 // An Env is the world around a command line.
@@ -163,7 +150,7 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	if trial.Supervise() {
 		return 0
 	}
-	if status, done := handOver(ctx, newRoot(env), args, env); done {
+	if status, done := handOver(ctx, finish(newRoot(env), env), args, env); done {
 		return status
 	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -175,18 +162,22 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	context.AfterFunc(ctx, stop)
 
 	started := false
-	root := newRoot(env)
-	root.SilenceErrors, root.SilenceUsage = true, true
+	root := finish(newRoot(env), env)
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	root.SetOut(env.Out)
-	root.SetErr(env.Err)
 	root.SetArgs(args)
-	mcpcli.Strict(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}
 	}
 	return end(err, root.Name(), cmd.CommandPath(), wantsJSON(cmd, args), env)
+}
+
+func finish(root *cobra.Command, env Env) *cobra.Command {
+	root.SilenceErrors, root.SilenceUsage = true, true // Run prints errors
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	mcpcli.Finish(root, "petrock "+generators.Version+" "+runtime.Version())
+	return root
 }
 
 // wantsJSON reports whether JSON was asked for, of a command that has it. Where the arguments
@@ -214,7 +205,7 @@ func end(err error, program, command string, asJSON bool, env Env) int {
 	if said := (*terminal.ReportedError)(nil); asJSON && !errors.As(err, &said) {
 		terminal.PrintJSON(env.Out, engine.FaultOf(err))
 	}
-	fmt.Fprintf(env.Err, "%s: %s\n", program, terminal.Plain(err.Error())) // it may quote a project
+	fmt.Fprintf(env.Err, "%s %s\n", terminal.Red.On(env.Err, program+":"), terminal.Plain(err.Error()))
 	if status == terminal.ExitUsage {
 		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", command)
 	}
@@ -228,8 +219,7 @@ func printResult(env Env, r *engine.Result) error {
 		fmt.Fprintln(env.Err, r.Recovered)
 	}
 	if !r.DryRun {
-		_, err := fmt.Fprint(env.Out, r)
-		return err
+		return PrintReport(env.Out, r)
 	}
 	var diffs strings.Builder
 	for _, f := range r.Files {
@@ -238,6 +228,5 @@ func printResult(env Env, r *engine.Result) error {
 	if _, err := fmt.Fprint(env.Out, diffs.String()); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(env.Err, r)
-	return err
+	return PrintReport(env.Err, r)
 }

@@ -13,24 +13,30 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/parts"
 )
 
-// Commands are the commands that work on a project.
-func Commands(env Env) []*cobra.Command {
-	return markProject(
+// Headings of commands in help.
+const (
+	ChangeGroup = "Create and change a project:"
+	ServeGroup  = "Connect an agent:"
+)
+
+// AddCommands adds the commands that work on a project to root, except mcp.
+func AddCommands(root *cobra.Command, env Env) {
+	mcpcli.AddGroup(root, ChangeGroup, markProject(
 		newGenerate(env, env.generators()),
 		newApply(env),
 		newUndo(env),
-		newHistory(env),
 		newDestroy(env),
 		newAdd(env),
 		newRemove(env),
 		newSync(env),
-		newList(env),
-	)
+	)...)
+	mcpcli.AddGroup(root, "Inspect a project:", markProject(newList(env), newStatus(env), newHistory(env))...)
 }
 
 // examples are command lines, one a line.

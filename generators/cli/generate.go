@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
@@ -45,9 +46,9 @@ A generator that the project adds for itself is one more kind.`,
 			}
 			why := ""
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
-				why = ", and with --no-exec none of the project's own"
+				why = " (--no-exec leaves out the project's own)"
 			}
-			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(gen.Kinds(all), ", "), why)
+			return fmt.Errorf("there is no generator %q; generators are %s%s%s", args[0], strings.Join(gen.Kinds(all), ", "), why, mcpcli.Suggest(cmd, args[0]))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -70,7 +70,7 @@ func TestFindTarget(t *testing.T) {
 	} {
 		env := test.env
 		env.Dir = filepath.Join(base, test.dir)
-		got, err := findTarget(newProjectRoot(env), strings.Fields(test.args), env)
+		got, err := findTarget(finish(newProjectRoot(env), env), strings.Fields(test.args), env)
 		switch {
 		case err != nil:
 			t.Errorf("in %q, %q: %v", test.dir, test.args, err)

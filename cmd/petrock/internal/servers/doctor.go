@@ -25,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/cli"
 )
 
 // maxShown is how many bytes of a text a message shows.
@@ -205,7 +206,7 @@ func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
 		if err := terminal.PrintJSON(env.Out, d); err != nil {
 			return err
 		}
-	} else if err := mcpcli.NewPrinter(env, flags).Text(terminal.Plain(d.String())); err != nil {
+	} else if err := cli.PrintReport(env.Out, d); err != nil {
 		return err
 	}
 	if d.OK {
