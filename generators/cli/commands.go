@@ -248,6 +248,9 @@ on this one. An undo is an operation too, and can be undone by its id.`,
 			if len(args) > 0 {
 				id = args[0]
 			}
+			if o.Keep && o.Force {
+				return terminal.Usagef("--keep and --force exclude each other; leave one of them out")
+			}
 			o.DryRun = c.dryRun
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				return e.Undo(ctx, id, o)
