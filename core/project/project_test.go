@@ -93,7 +93,7 @@ func TestFindConflicted(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{\n<<<<<<< HEAD\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := project.Find(dir); err == nil || err.Error() != file+" has conflict markers: resolve the merge" {
+	if _, err := project.Find(dir); err == nil || err.Error() != file+" has conflict markers; resolve the merge" {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -195,11 +195,11 @@ func TestServeHelp(t *testing.T) {
 		out := create(t)
 		run(t.Context(), c, []string{"serve", "--help"}, out, out)
 		help := read(t, out)
-		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program of this machine may call") == required ||
+		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program on this machine may call") == required ||
 			strings.Contains(help, "export "+keyVariable+"=") != required || strings.Contains(help, "without keys") == required {
 			t.Errorf("if keys are required is %v:\n%s", required, help)
 		}
-		if strings.Count(help, "127.0.0.1:9999") != 2 {
+		if strings.Count(help, "127.0.0.1:9999") != 1 {
 			t.Errorf("the default address is missing:\n%s", help)
 		}
 	}
@@ -240,7 +240,7 @@ type fakeKeeper struct {
 	asked  *string
 }
 
-func (k fakeKeeper) Way() string { return "name an issuer" }
+func (k fakeKeeper) SetupHint() string { return "name an issuer" }
 
 func (k fakeKeeper) Gate(resource string, _ *slog.Logger) (auth.Gate, map[string]http.Handler, error) {
 	*k.asked = resource
@@ -280,7 +280,7 @@ func TestGatekeeper(t *testing.T) {
 			if asked != test.asked || len(s.listen.Gates) != test.gates || len(s.listen.Extra) != test.gates {
 				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.listen.Gates), len(s.listen.Extra))
 			}
-			if said := strings.Join(s.announce(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
+			if said := strings.Join(s.startupLines(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
 				t.Errorf("at the start it says:\n%s", said)
 			}
 			if test.gates > 0 && !strings.Contains(s.handler.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
@@ -308,7 +308,7 @@ func TestAnnounce(t *testing.T) {
 		{closed, "0.0.0.0", "serving http://127.0.0.1:8181/mcp\nlistening on all"},
 		{closed, "::1", "serving http://[::1]:8181/mcp\ncallers must"},
 	} {
-		said := strings.Join(test.serving.announce(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
+		said := strings.Join(test.serving.startupLines(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
 		if !strings.HasPrefix(said, test.says) || strings.Contains(said, "token of") {
 			t.Errorf("on %s it says:\n%s", test.ip, said)
 		}
@@ -333,7 +333,7 @@ func TestNoGrace(t *testing.T) {
 	for flag, want := range map[string]time.Duration{"--grace=0": time.Nanosecond, "--grace=1s": time.Second, "--healthz": 10 * time.Second} {
 		s := &httpServer{program: newProgram(hello(), nil, nil)}
 		cmd := new(cobra.Command)
-		s.flags(cmd)
+		s.addServeFlags(cmd)
 		if err := cmd.ParseFlags([]string{flag}); err != nil {
 			t.Fatal(err)
 		}

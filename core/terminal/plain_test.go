@@ -97,7 +97,7 @@ func TestPlainWriter(t *testing.T) {
 	for range 1000 {
 		_, _ = w.Write([]byte("12345"))
 	}
-	if got := out.String(); !strings.HasPrefix(got, "1234512345") || !strings.Contains(got, "more than 10 bytes") || len(got) > 100 {
+	if got := out.String(); !strings.HasPrefix(got, "1234512345") || !strings.Contains(got, "truncated after 10 bytes") || len(got) > 100 {
 		t.Errorf("it writes %q", got)
 	}
 }
