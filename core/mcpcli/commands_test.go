@@ -190,13 +190,13 @@ func TestCall(t *testing.T) {
 		{"echo|text=x|on=yes", "", 2, "", "on: must be true or false"},
 		{"echo|text=x|pick=left", "", 2, "", "pick: must be one of up, down, 3"},
 		{"echo|text=x|level=middle", "", 2, "", "level: must be one of low, high"},
-		{"echo|text=x|more=[1]", "", 2, "", "more: must be an object"},
-		{"echo|text=x|tags=[1", "", 2, "", "tags: a list in JSON"},
+		{"echo|text=x|more=[1]", "", 2, "", "more: must be a JSON object"},
+		{"echo|text=x|tags=[1", "", 2, "", "tags: must be a JSON list"},
 		{"echo|text=x|tags=[1]", "", 2, "", "tags[0]: must be a string"},
 		{"echo|text=x|sizes=big", "", 2, "", "sizes: must be a whole number"},
 		{"echo|text=x|text=y", "", 2, "", "text is given twice"},
-		{"echo|text=x|colour=red", "", 2, "", `no argument "colour"; the tool has text=string [n=integer]`},
-		{"none|x=1", "", 2, "", "the tool has no arguments"},
+		{"echo|text=x|colour=red", "", 2, "", `unknown argument "colour"; the tool takes text=string [n=integer]`},
+		{"none|x=1", "", 2, "", "the tool takes no arguments"},
 		{"echo|=x", "", 2, "", "write name=value"},
 		{"echo|-", `[1]`, 2, "", "must be a JSON object"},
 		{"echo|-", `{"text":"a","text":"b"}`, 2, "", "standard input"},
@@ -208,7 +208,7 @@ func TestCall(t *testing.T) {
 
 		{"fail", "", 1, "", `no such luck\u001b[31m` + "\n"},
 		{"refused", "", 2, "", "refused is refused"},
-		{"refuse", "", 1, "", `the server answers: not \u001b[2Jthat` + "\n"},
+		{"refuse", "", 1, "", `the server returned an error: not \u001b[2Jthat` + "\n"},
 		{"slow|--timeout|300ms", "", 3, "", "300ms"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
