@@ -31,7 +31,7 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	if err := in.checkRequired(given); err != nil {
 		return nil, terminal.Usagef("%s: %w", terminal.Plain(tool.Name), err)
 	}
-	raw, err := given.encode()
+	raw, err := encode(given)
 	if err != nil {
 		return nil, err
 	}
@@ -45,30 +45,18 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	return raw, nil
 }
 
-// values are the arguments of a tool.
-type values struct {
-	names  []string                     // in order
-	byName map[string][]json.RawMessage // several if a name is repeated
-	whole  map[string]bool              // the value is not an element of a list
+// An argument is an argument of a tool. Several values are the elements of a list.
+type argument struct {
+	values  []json.RawMessage
+	isWhole bool // the first value is the argument, not an element
 }
 
-func (v *values) add(name string, value json.RawMessage) {
-	if len(v.byName[name]) == 0 {
-		v.names = append(v.names, name)
-	}
-	v.byName[name] = append(v.byName[name], value)
-}
-
-func (v *values) encode() (json.RawMessage, error) {
-	all := make(map[string]json.RawMessage, len(v.names))
-	for _, name := range v.names {
-		all[name] = v.byName[name][0]
-		if !v.whole[name] {
-			list, err := strictjson.Marshal(v.byName[name])
-			if err != nil {
-				return nil, err
-			}
-			all[name] = list
+func encode(given map[string]*argument) (json.RawMessage, error) {
+	all := make(map[string]any, len(given))
+	for name, a := range given {
+		all[name] = a.values
+		if a.isWhole {
+			all[name] = a.values[0]
 		}
 	}
 	return strictjson.Marshal(all)
@@ -76,8 +64,8 @@ func (v *values) encode() (json.RawMessage, error) {
 
 // parse parses arguments such as name=value, and - for a JSON object on standard input. name=value takes
 // precedence.
-func (in *input) parse(args []string, stdin io.Reader) (*values, error) {
-	given := &values{byName: make(map[string][]json.RawMessage), whole: make(map[string]bool)}
+func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, error) {
+	given := map[string]*argument{}
 	hasObject := false
 	for _, arg := range args {
 		if arg == "-" {
@@ -101,7 +89,7 @@ func (in *input) parse(args []string, stdin io.Reader) (*values, error) {
 	return given, nil
 }
 
-func (in *input) add(given *values, name, text string) error {
+func (in *input) add(given map[string]*argument, name, text string) error {
 	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
 	if at < 0 && !in.open {
 		return fmt.Errorf("unknown argument %q; %s", name, in.usage())
@@ -110,36 +98,35 @@ func (in *input) add(given *values, name, text string) error {
 	if at >= 0 {
 		p = &in.properties[at]
 	}
-	repeated := len(given.byName[name]) > 0
+	earlier, repeated := given[name]
 	switch {
-	case repeated && len(p.kinds) > 0 && (given.whole[name] || !p.isList()):
+	case repeated && len(p.kinds) > 0 && (earlier.isWhole || !p.isList()):
 		return fmt.Errorf("%s is given twice, but is not a list", name)
 	case p.isList() && !repeated && strings.HasPrefix(strings.TrimSpace(text), "["), len(p.kinds) > 1 && !repeated && text == "null" && slices.Contains(p.kinds, "null"):
 		value := json.RawMessage(text)
 		if err := strictjson.Check(value); err != nil {
 			return fmt.Errorf("%s: must be a JSON list such as [1,2], or repeated as %s=value: %w", name, name, err)
 		}
-		given.add(name, value)
-		given.whole[name] = true
+		given[name] = &argument{[]json.RawMessage{value}, true}
 		return nil
-	case p.isList():
-		value, err := p.item().parse(text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		given.add(name, value)
-		return nil
+	}
+	isElement := repeated || p.isList()
+	if p.isList() {
+		p = p.item()
 	}
 	value, err := p.parse(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	given.add(name, value)
-	given.whole[name] = !repeated
+	if !repeated {
+		earlier = &argument{}
+		given[name] = earlier
+	}
+	earlier.values, earlier.isWhole = append(earlier.values, value), !isElement
 	return nil
 }
 
-func readObject(given *values, stdin io.Reader) error {
+func readObject(given map[string]*argument, stdin io.Reader) error {
 	if stdin == nil {
 		stdin = strings.NewReader("")
 	}
@@ -155,9 +142,8 @@ func readObject(given *values, stdin io.Reader) error {
 		return fmt.Errorf("standard input must be a JSON object, such as {\"a\": 1}")
 	}
 	err = strictjson.Object(text, func(key, value []byte) error {
-		if name := string(key); len(given.byName[name]) == 0 {
-			given.add(name, bytes.Clone(value))
-			given.whole[name] = true
+		if name := string(key); given[name] == nil {
+			given[name] = &argument{[]json.RawMessage{bytes.Clone(value)}, true}
 		}
 		return nil
 	})
@@ -236,10 +222,10 @@ func describeKinds(kinds []string) string {
 }
 
 // checkRequired returns an error that lists the required arguments that are missing.
-func (in *input) checkRequired(given *values) error {
+func (in *input) checkRequired(given map[string]*argument) error {
 	var lines []string
 	for _, p := range in.properties {
-		if !p.required || len(given.byName[p.name]) > 0 {
+		if !p.required || given[p.name] != nil {
 			continue
 		}
 		text := "  " + p.usage()

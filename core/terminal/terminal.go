@@ -22,10 +22,7 @@ const (
 // A UsageError reports that the command line is wrong.
 type UsageError struct{ Err error }
 
-// Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the underlying error.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // Usagef is [fmt.Errorf] for a [UsageError].
@@ -36,19 +33,13 @@ func Usagef(format string, args ...any) error {
 // An UnreachableError reports that a server could not be reached, or did not speak MCP.
 type UnreachableError struct{ Err error }
 
-// Error implements error.
 func (e *UnreachableError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the underlying error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // A ReportedError is an error that a command has already printed as part of its result.
 type ReportedError struct{ Err error }
 
-// Error implements error.
 func (e *ReportedError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the underlying error.
 func (e *ReportedError) Unwrap() error { return e.Err }
 
 // ExitCode returns the exit code for err: [ExitSuccess] for nil, [ExitUsage] for a [UsageError],
