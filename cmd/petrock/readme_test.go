@@ -43,7 +43,7 @@ func TestReadme(t *testing.T) {
 	printed := shell(t, clone, first, "")
 	_, next, ok := strings.Cut(printed, "\nNext:\n")
 	if !ok || !slices.Contains(blocks(readme, ""), "Next:\n"+next) {
-		t.Errorf("the first command ends with\n%s\nwhich is not what the README says", next)
+		t.Errorf("the first command prints at the end\n%s\nunlike the README", next)
 	}
 	shell(t, clone, next, "")
 
@@ -60,7 +60,7 @@ func TestReadme(t *testing.T) {
 	ci := readFile(t, "../../.ci/run") + readFile(t, "../../.ci/long")
 	for _, command := range []string{strings.TrimSpace(commands[1]), ".peers/run", "-C .bench run ."} {
 		if !strings.Contains(ci, command) {
-			t.Errorf("neither .ci/run nor .ci/long runs what the README names, %s", command)
+			t.Errorf("neither .ci/run nor .ci/long runs %s, which the README names", command)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func testDocuments(t *testing.T, project string) {
 	}
 }
 
-// shell runs commands as somebody types them, and returns what they print.
+// shell runs commands in a shell, and returns their output.
 func shell(t *testing.T, dir, commands, input string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-e", "-c", commands)
@@ -105,7 +105,7 @@ func shell(t *testing.T, dir, commands, input string) string {
 	return out.String()
 }
 
-// copyRepository copies what a clone of this repository would hold, but for dotfiles.
+// copyRepository copies the files of this repository, without dotfiles.
 func copyRepository(t *testing.T, to string) {
 	t.Helper()
 	for _, name := range []string{"cmd", "core", "generators", "skeleton", "templates", "go.mod", "go.sum"} {
@@ -149,7 +149,7 @@ func blocks(markdown, language string) []string {
 	return found
 }
 
-// skipped stands for a block of another language.
+// skipped is the placeholder of a block in another language.
 const skipped = "\x00"
 
 func readFile(t *testing.T, name string) string {

@@ -133,7 +133,7 @@ func TestCommandLine(t *testing.T) {
 			out, errOut := create(t), create(t)
 			status := run(t.Context(), hello(), strings.Fields(test.args), out, errOut)
 			if status != test.status {
-				t.Errorf("it ends with %d, not %d", status, test.status)
+				t.Errorf("exit code %d, want %d", status, test.status)
 			}
 			if got := read(t, out); !strings.Contains(got, test.out) {
 				t.Errorf("standard output lacks %q:\n%s", test.out, got)
@@ -145,19 +145,19 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// Outside its source, --dev says what it wants.
+// Outside its source, mcp --dev fails with the remedy.
 func TestDevNeedsSource(t *testing.T) {
 	t.Chdir(t.TempDir())
 	errOut := create(t)
 	if status := run(t.Context(), hello(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
-		t.Errorf("it ends with %d, not 1", status)
+		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
-		t.Errorf("it says: %s", got)
+		t.Errorf("got %s", got)
 	}
 }
 
-// A fakeExtension records what is done with it.
+// A fakeExtension records calls of its methods.
 type fakeExtension struct {
 	name string
 	fail error
@@ -223,10 +223,10 @@ func TestVersion(t *testing.T) {
 		"v1.4.0": "v1.4.0", "v0.0.0-20261116143305-6e515db12345+dirty": "v0.0.0-20261116143305-6e515db12345+dirty", "(devel)": "devel", "": "devel",
 	} {
 		if got := versionOf(&debug.BuildInfo{Main: debug.Module{Version: version}}); got != want {
-			t.Errorf("%q is %s, not %s", version, got, want)
+			t.Errorf("%q is %s, want %s", version, got, want)
 		}
 	}
 	if got := versionOf(nil); got != "devel" {
-		t.Errorf("without build information it is %s", got)
+		t.Errorf("without build information: got %s", got)
 	}
 }

@@ -26,11 +26,11 @@ func TestStatus(t *testing.T) {
 		{&terminal.ReportedError{Err: os.ErrInvalid}, terminal.ExitFailure},
 	} {
 		if got := terminal.ExitCode(test.err); got != test.want {
-			t.Errorf("Status(%v) is %d, not %d", test.err, got, test.want)
+			t.Errorf("Status(%v) is %d, want %d", test.err, got, test.want)
 		}
 	}
 	if !errors.Is(usage, os.ErrInvalid) || usage.Error() != "flag --x: invalid argument" {
-		t.Errorf("a usage error hides what it is about: %v", usage)
+		t.Errorf("a usage error does not wrap its cause: %v", usage)
 	}
 }
 

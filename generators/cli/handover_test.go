@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/generators/handover"
 )
 
-// Which program runs a command depends on what cobra makes of the command line, in every spelling.
+// findTarget finds the program of a command in every spelling that cobra accepts.
 func TestFindTarget(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	base := t.TempDir()
@@ -94,12 +94,12 @@ func TestFindTarget(t *testing.T) {
 		}
 		notice := "petrock: plain has petrock , but petrock " + generators.Version + " runs this command: cmd/petrock is not run: PETROCK_HANDOVER=off is set\n"
 		if value == "off" && said.String() != notice {
-			t.Errorf("with PETROCK_HANDOVER=off it says %q, want %q", said.String(), notice)
+			t.Errorf("with PETROCK_HANDOVER=off: got %q, want %q", said.String(), notice)
 		}
 	}
 }
 
-// With --no-exec no command is handed over, wherever and however it is spelled.
+// With --no-exec, in any place and spelling, no command is handed over.
 func TestNoExecHandsNothingOver(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	dir := t.TempDir()
