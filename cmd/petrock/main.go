@@ -37,9 +37,10 @@ that. petrock mcp is an MCP server that offers these commands to agents.
 petrock tools, call, resources, read, prompts, prompt and doctor work with any MCP server, and without
 a project.
 
-In a project, this petrock hands commands over to the project's own petrock, whose version created the
-project. If that does not build, with --no-exec, or if PETROCK_HANDOVER=off is set, this petrock runs
-them. See petrock help trust for the programs that petrock starts, and when it asks first.`,
+In a project, the project's own petrock runs the commands on the project, at the version that created
+it. The installed petrock runs them if the project's petrock does not build, with --no-exec, or if
+PETROCK_HANDOVER=off is set. petrock help trust lists the programs that petrock starts, and when it
+asks first.`,
 		Example: `  petrock new hello
   cd hello
   petrock generate tool send_mail to 'subject "What it is about"'

@@ -53,13 +53,8 @@ No network is needed if the modules that a project requires are in Go's module c
 		Args: func(_ *cobra.Command, args []string) error { return checkArgs(args, newAsker(env, o) != nil) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				name, err := newAsker(env, o).Line(cmd.Context(), "Name of the project, such as hello", "")
-				switch {
-				case cmd.Context().Err() != nil:
-					return mcpcli.ErrInterrupted
-				case name == "" && (err == nil || errors.Is(err, io.EOF)):
-					return &terminal.UsageError{Err: errNoName}
-				case err != nil:
+				name, err := askName(cmd.Context(), newAsker(env, o))
+				if err != nil {
 					return err
 				}
 				args = []string{name}
@@ -113,6 +108,17 @@ func newAsker(env cli.Env, o newOptions) *mcpcli.Asker {
 		return nil
 	}
 	return mcpcli.NewAsker(cli.CallEnv(env), &terminal.Progress{})
+}
+
+func askName(ctx context.Context, asker *mcpcli.Asker) (string, error) {
+	name, err := asker.Line(ctx, "Name of the project, such as hello", "")
+	switch {
+	case ctx.Err() != nil:
+		return "", mcpcli.ErrInterrupted
+	case name == "" && (err == nil || errors.Is(err, io.EOF)):
+		return "", &terminal.UsageError{Err: errNoName}
+	}
+	return name, err
 }
 
 func runNew(ctx context.Context, env cli.Env, o newOptions) error {

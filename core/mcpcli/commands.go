@@ -66,16 +66,16 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, args [
 	return s.explainQuestion(s.printer.result(result, raw), result.Text())
 }
 
-// explainQuestion adds the remedy to the error of a tool that asks the user a question, which it
-// cannot do without a terminal. failure is the text of the tool or the server.
+// explainQuestion adds the remedy to the error of a tool that asks the user a question without a
+// terminal. failure is the message of the tool or the server.
 func (s *session) explainQuestion(err error, failure string) error {
-	if err == nil || s.stdio == "" || !strings.Contains(failure, "elicitation") {
+	if err == nil || s.notTerminal == "" || !strings.Contains(failure, "elicitation") {
 		return err
 	}
-	return fmt.Errorf("%w; the tool asks you a question, and %s is not a terminal: run this command in a terminal to answer it", err, s.stdio)
+	return fmt.Errorf("%w; the tool asks you a question, and %s is not a terminal: run this command in a terminal to answer it", err, s.notTerminal)
 }
 
-// serverError adds to an error that the server has returned it, if that is so.
+// serverError adds a prefix to an error that the server returned. Other errors stay as they are.
 func serverError(ctx context.Context, err error) error {
 	if ctx.Err() == nil && terminal.ExitCode(classify(ctx, err)) == terminal.ExitFailure {
 		return fmt.Errorf("the server returned an error: %w", err)

@@ -187,10 +187,10 @@ Exit codes: 0 success; 1 the server or the tool reports an error, or the command
 // A session is a running command, connected to a server.
 type session struct {
 	*client.Client
-	server   *Server
-	printer  *Printer
-	progress *terminal.Progress
-	stdio    string // the stream that cannot be used to ask the user; empty if both can
+	server      *Server
+	printer     *Printer
+	progress    *terminal.Progress
+	notTerminal string // the stream that must be a terminal to ask the user, but is not; or ""
 }
 
 // run connects to the server and calls do with the arguments after it. An interrupt cancels the request
@@ -219,9 +219,9 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		case a != nil:
 			options.Elicit, options.OpenURL = a.form, a.visit
 		case terminal.IsTerminal(c.In):
-			s.stdio = "standard error"
+			s.notTerminal = "standard error"
 		default:
-			s.stdio = "standard input"
+			s.notTerminal = "standard input"
 		}
 		connected, end, err := server.Connect(ctx, options)
 		if err != nil {

@@ -3,6 +3,7 @@ package mcpcli
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,10 +20,10 @@ func AddGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
 	}
 }
 
-// Finish completes a command line after all commands are added. It adds cobra's commands help and
-// completion, which print to the output that root has then; a command and a flag that print version;
-// and --no-color. It makes all commands refuse unknown commands and arguments, where cobra would
-// print help and succeed. Commands without Args take no arguments.
+// Finish completes a command line. Call it after all commands are added and the output of root is set. It
+// adds the commands help, completion and version, and the flags --version and --no-color. It makes
+// commands refuse unknown subcommands and arguments, for which cobra prints help and succeeds. Commands
+// without Args take no arguments.
 func Finish(root *cobra.Command, version string) {
 	root.AddCommand(&cobra.Command{
 		Use:     "version",
@@ -43,9 +44,12 @@ func Finish(root *cobra.Command, version string) {
 		}
 		return run(cmd, args)
 	}
-	// The variable also reaches the programs that a command starts.
-	root.PersistentFlags().BoolFunc("no-color", "print without colors (also if NO_COLOR is set)", func(string) error {
-		return os.Setenv("NO_COLOR", "1")
+	root.PersistentFlags().BoolFunc("no-color", "print without colors (also if NO_COLOR is set)", func(text string) error {
+		on, err := strconv.ParseBool(text)
+		if on {
+			err = os.Setenv("NO_COLOR", "1") // also for the programs that a command starts
+		}
+		return err
 	})
 }
 

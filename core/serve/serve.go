@@ -6,8 +6,7 @@
 //	}
 //
 // The command mcp serves over standard input and output, and serve over HTTP. tools, call, resources,
-// read, prompts and prompt call the server in this process. version and completion are there too. An
-// [Extension] adds more commands.
+// read, prompts and prompt call the server in this process. An [Extension] adds more commands.
 //
 // Linking this package reserves standard output for the protocol: see package stdout.
 package serve

@@ -215,8 +215,8 @@ func reportError(err error, program, command string, asJSON bool, env Env) int {
 	return status
 }
 
-// printResult prints the result of an operation. Of a dry run it prints the diffs to standard output,
-// for other programs to read, and the rest to standard error.
+// printResult prints the result of an operation. For a dry run, it prints only the diffs to standard
+// output, so that other programs can read them, and the rest to standard error.
 func printResult(env Env, r *engine.Result) error {
 	if r.Recovered != "" {
 		fmt.Fprintln(env.Err, r.Recovered)

@@ -72,8 +72,8 @@ func joinDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// runInProject opens the project, calls do, and prints its result: as JSON, or with print.
-func runInProject[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), print func(Env, T) error) error {
+// runInProject opens the project, calls do, and prints its result as JSON or with show.
+func runInProject[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), show func(Env, T) error) error {
 	e, err := c.open(env)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func runInProject[T any](ctx context.Context, env Env, c *common, do func(contex
 	if c.asJSON {
 		return terminal.PrintJSON(env.Out, result)
 	}
-	return print(env, result)
+	return show(env, result)
 }
 
 func newList(env Env) *cobra.Command {
@@ -143,7 +143,7 @@ func printListing(env Env, l *engine.Listing) error {
 func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:   "add PART",
-		Short: "Add a part, which is optional code of petrock",
+		Short: "Add a part: optional code of petrock",
 		Long: `Add a part: optional code of petrock, with the Go modules that it needs. Parts that a project does
 not use are archives in generators/parts. Generators add the parts that they need.
 
