@@ -347,7 +347,6 @@ type sizeFlag[T int | int64] struct{ to *T }
 
 func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }
 
-// Set implements [pflag.Value].
 func (s sizeFlag[T]) Set(text string) error {
 	n, err := parseSize(text)
 	if err == nil && int64(T(n)) != n {
@@ -359,7 +358,6 @@ func (s sizeFlag[T]) Set(text string) error {
 	return err
 }
 
-// String implements [pflag.Value].
 func (s sizeFlag[T]) String() string {
 	if s.to == nil {
 		return "0"
@@ -367,7 +365,6 @@ func (s sizeFlag[T]) String() string {
 	return formatSize(int64(*s.to))
 }
 
-// Type implements [pflag.Value].
 func (s sizeFlag[T]) Type() string { return "size" }
 
 func parseSize(text string) (int64, error) {

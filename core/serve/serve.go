@@ -302,16 +302,13 @@ type inProcess struct {
 	common  *mcpcli.Flags
 }
 
-// Flags implements [mcpcli.Target].
 func (t *inProcess) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.common = common
 	t.program.addFlags(cmd)
 }
 
-// Servers implements [mcpcli.Target].
 func (t *inProcess) Servers() []string { return nil }
 
-// Find implements [mcpcli.Target].
 func (t *inProcess) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
 	if dash >= 0 {
 		return nil, nil, terminal.Usagef("%s calls only itself; to call another server, run petrock call", t.program.Name)

@@ -43,13 +43,10 @@ type projectServer struct {
 	common *mcpcli.Flags
 }
 
-// Flags implements [mcpcli.Target].
 func (t *projectServer) Flags(_ *cobra.Command, common *mcpcli.Flags) { t.common = common }
 
-// Servers implements [mcpcli.Target].
 func (t *projectServer) Servers() []string { return nil }
 
-// Find implements [mcpcli.Target].
 func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
 	if dash >= 0 {
 		return nil, nil, terminal.Usagef("the project's petrock calls only the project's server; install petrock to call others")

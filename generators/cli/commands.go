@@ -305,7 +305,7 @@ prints the id of the plan, which is a hash of the plan and of the files that it 
 files have changed, or the plan was edited, apply refuses and changes nothing. Examples that passed in
 the dry run are not run again.`,
 		Example: examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
-		Args:    cobra.ExactArgs(1),
+		Args:    mcpcli.Name.Args(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				e.Limits.NoNet = noNet
