@@ -64,8 +64,10 @@ below it.
 Agents can send components with code and examples. The dev server builds and runs the examples in a
 separate process before it writes anything.
 
-` + trialHelp + ` The tool call runs the project's server without these limits.
-With --no-exec, the dev server runs none of this code.`,
+` + trialHelp + `
+
+The tool call runs the project's server without these limits. With --no-exec, the dev server runs none
+of this code.`,
 		Example: examples(env, "mcp", "mcp --no-net", "mcp --no-exec"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.IsTerminal(os.Stdin) {

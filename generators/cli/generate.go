@@ -34,15 +34,15 @@ func newGenerate(env Env, all []gen.Generator) *cobra.Command {
 		Short:   "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
 		Long: `Add a component to the project. petrock type-checks the generated code with the rest of the project
 before it writes anything, and writes all files or none. undo reverts the operation. With --dry-run,
-petrock saves a plan instead, which apply writes.
+petrock saves a plan instead; apply writes it.
 
 --body sets the code of the component, and --examples its test. petrock builds the component and runs
 its examples in a separate process before it writes anything.
 
 ` + trialHelp + `
 
-Generators that you add to the project are further kinds.`,
-		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find", "g feature posts --crud title 'body:string?'"),
+The project's own generators are additional kinds.`,
+		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g feature posts --crud title 'body:string?'"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
