@@ -64,7 +64,7 @@ func (c *common) open(env Env) (*engine.Engine, error) {
 	return engine.Open(joinDir(env.Dir, c.dir), env.generators())
 }
 
-// joinDir returns path, which is relative to dir unless it is absolute.
+// joinDir returns an absolute path unchanged, and joins any other path to dir.
 func joinDir(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
