@@ -181,8 +181,8 @@ func finish(root *cobra.Command, env Env) *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true // Run prints errors
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	addHelp(root)
 	mcpcli.Finish(root, "petrock "+generators.Version+" "+runtime.Version())
+	extendHelp(root)
 	return root
 }
 
