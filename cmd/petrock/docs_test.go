@@ -18,10 +18,9 @@ import (
 )
 
 // The console blocks of the documentation work. Their pages run in reading order, in one project
-// hello, and each block in a shell of its own in the project's folder. Pages that compile more than
-// the tools of the project run with -long.
+// hello, and each block in a shell of its own in the project's folder. Without -long, two pages run.
 //
-// A line that starts with "$ " is a command, which must exit with 0; lines that start with "> "
+// A line that starts with "$ " is a command, which must exit with 0; lines that start with ">"
 // continue it. The lines below are what it prints, on standard output and standard error: "..." on
 // a line of its own stands for any lines, and within a line for any text. If a command ends with &,
 // the block continues when its output is there, and the process is killed at the end of the block.
@@ -46,9 +45,8 @@ func TestDocs(t *testing.T) {
 	}
 	t.Setenv("HOME", parent)
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	compilesMore := []string{"features", "evolving", "workers", "http", "oauth", "clients", "deployment", "generators"}
 	for _, page := range docs.Pages() {
-		if !*long && slices.Contains(compilesMore, page.Topic) {
+		if !*long && page.Topic != "tools" && page.Topic != "undo" {
 			continue
 		}
 		t.Run(page.Topic, func(t *testing.T) {
@@ -96,8 +94,8 @@ func parseConsole(block string) []entry {
 		last := len(entries) - 1
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
 			entries = append(entries, entry{command: strings.TrimSuffix(command, "\n")})
-		} else if more, ok := strings.CutPrefix(line, "> "); ok && last >= 0 {
-			entries[last].command += "\n" + strings.TrimSuffix(more, "\n")
+		} else if more, ok := strings.CutPrefix(line, ">"); ok && last >= 0 {
+			entries[last].command += "\n" + strings.TrimPrefix(strings.TrimSuffix(more, "\n"), " ")
 		} else if last >= 0 {
 			entries[last].output += line
 		}
@@ -105,12 +103,15 @@ func parseConsole(block string) []entry {
 	return entries
 }
 
-// forTerminal makes a call print text, as it does on a terminal.
+// calls finds commands that print text on a terminal and JSON elsewhere.
+var calls = regexp.MustCompile(`\b(?:hello|petrock) (?:tools|call|resources|read|prompts|prompt|doctor)\b`)
+
+// forTerminal makes a command print what it prints on a terminal.
 func forTerminal(command string) string {
-	if regexp.MustCompile(`(^|/)hello call `).MatchString(command) {
-		return command + " --text"
+	if strings.Contains(command, " | ") || strings.Contains(command, "--json") || strings.Contains(command, "--text") {
+		return command
 	}
-	return command
+	return calls.ReplaceAllString(command, "$0 --text")
 }
 
 // mark separates the output of commands.

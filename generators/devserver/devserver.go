@@ -113,7 +113,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `
 4. undo reverts the last operation. Editing Go files by hand is fine: run build afterwards, which derives schemas and registration again and compiles.
-Never edit *_gen.go files. petrock://docs/tools, /features, /fields, /directives, /testing and /generators say how to write what a generator cannot.`
+Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, /directives or /features; the other pages are in resources/list.`
 	return text
 }
 

@@ -2,12 +2,15 @@ package campaign_test
 
 import (
 	"encoding/json"
+	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -15,24 +18,23 @@ import (
 var block = regexp.MustCompile("(?ms)^```(json|go) (\\S+)\n(.*?)^```$")
 
 // All tool inputs and Go files of the documentation work, and the project then compiles and passes its
-// tests. A generator that the documentation adds can be used in the same session. TestDocs in cmd/petrock runs the commands.
+// tests. A generator that the documentation adds can be used in the same session. TestDocs in
+// cmd/petrock runs the commands.
 func TestDocs(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
 	before := w.tree()
 	client := w.serve(devserver.Options{})
-	var operations []string
-	for _, resource := range client.Resources() {
-		if !strings.HasPrefix(resource.URI, "petrock://docs/") {
-			continue
-		}
-		text := client.ReadResource(resource.URI)[0].Text
+	var operations, written []string
+	for _, page := range docs.Pages() {
+		text := client.ReadResource("petrock://docs/" + page.Topic)[0].Text
 		for _, f := range block.FindAllStringSubmatch(text, -1) {
 			if f[1] == "json" {
 				made := mustCall[engine.Result](w, client, f[2], json.RawMessage(f[3]))
 				operations = append(operations, made.Operation)
 			} else {
 				w.write(f[2], strings.ReplaceAll(f[3], "MODULE", module))
+				written = append(written, f[2])
 			}
 		}
 	}
@@ -43,19 +45,18 @@ func TestDocs(t *testing.T) {
 	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./internal/...", "./cmd/...")
 	w.formatted(".")
 
-	if err := removeAll(w.path("features/posts/old.go")); err != nil { // it was not generated, and its feature is undone
-		t.Fatal(err)
+	for _, file := range written {
+		if err := removeAll(w.path(file)); err != nil {
+			t.Fatal(err)
+		}
+		for dir := path.Dir(file); os.Remove(w.path(dir)) == nil; dir = path.Dir(dir) { // empty folders
+		}
 	}
 	for i := range operations {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if hasTool(client, "generate_handler") {
 		t.Error("after undo there is still a tool generate_handler")
-	}
-	for _, f := range []string{"tools/reverse.go", "tools/lookup.go", "tools/add_more_test.go", "tools/remove_notes.go", "tools/remove_notes_test.go"} {
-		if err := removeAll(w.path(f)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	if _, err := w.engine().Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)

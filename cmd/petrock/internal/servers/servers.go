@@ -296,7 +296,7 @@ func isArgument(word string) bool { return word == "-" || strings.Contains(word,
 // namesServer reports whether the first word is a server.
 func namesServer(shape mcpcli.Shape, words []string) bool {
 	switch {
-	case shape == mcpcli.NoWords:
+	case shape == mcpcli.NoArgs:
 		return len(words) > 0
 	case len(words) < 2:
 		return false
