@@ -96,7 +96,7 @@ func coreImportsStandardLibrary(t tree) []string {
 			if _, ok := t.ours(imp.path); ok || isStandard(imp.path) || slices.Contains(outsideCore[f.dir()], imp.path) {
 				continue
 			}
-			broken = append(broken, f.at(imp.pos, "core imports the standard library alone, not %s; a leaf package that cannot do without goes into outsideCore", imp.path))
+			broken = append(broken, f.at(imp.pos, "core imports only the standard library, not %s; a leaf package that cannot do without goes into outsideCore", imp.path))
 		}
 	}
 	return broken
@@ -134,7 +134,7 @@ var wordsOfMCP = regexp.MustCompile("(?i:\\bmcp|model ?context ?protocol)|MCP|Mc
 	"|\\b(tools|resources|prompts|notifications)/" +
 	"|[\"'`]initialized?[\"'`]")
 
-func jsonrpcHasNoWordOfMCP(t tree) []string {
+func jsonrpcDoesNotMentionMCP(t tree) []string {
 	var broken []string
 	for _, f := range t.sources() {
 		if !matches("core/jsonrpc/...", f.dir()) {

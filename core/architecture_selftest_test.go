@@ -86,14 +86,14 @@ var ruleCases = []struct {
 		want: []string{"core/mcp/a_test.go:1: a test of core must not import generators/plan"},
 	},
 	{
-		rule: "core imports the standard library alone", name: "a module, and cgo",
+		rule: "core imports only the standard library", name: "a module, and cgo",
 		files: map[string]string{
 			"core/mcp/a.go":      `package mcp; import ("encoding/json"; _ "golang.org/x/tools/txtar"; "C"; _ "example.com/m/core/jsonrpc")`,
 			"core/mcp/a_test.go": `package mcp; import _ "golang.org/x/tools/txtar"`,
 			"generators/a.go":    `package generators; import _ "golang.org/x/tools/txtar"`,
 		},
 		want: []string{
-			"core/mcp/a.go:1: core imports the standard library alone, not golang.org/x/tools/txtar",
+			"core/mcp/a.go:1: core imports only the standard library, not golang.org/x/tools/txtar",
 			"not C;",
 		},
 	},
@@ -129,7 +129,7 @@ var ruleCases = []struct {
 		want: []string{"core/mcp/a.go:1: core/mcp must not import bufio: mcp holds no byte framing"},
 	},
 	{
-		rule: "jsonrpc has no word of MCP", name: "in comments, names and strings",
+		rule: "jsonrpc does not mention MCP", name: "in comments, names and strings",
 		files: map[string]string{
 			"core/jsonrpc/a.go": `package jsonrpc
 

@@ -113,11 +113,11 @@ var rules = []struct {
 }{
 	{"imports point down", importsPointDown},
 	{"tests of core stay in core", testsOfCoreStayInCore},
-	{"core imports the standard library alone", coreImportsStandardLibrary},
+	{"core imports only the standard library", coreImportsStandardLibrary},
 	{"core/doc.go lists the packages", docListsPackages},
 	{"cobra stays in command lines", cobraStaysInCommandLines},
 	{"refused imports", refusedImports},
-	{"jsonrpc has no word of MCP", jsonrpcHasNoWordOfMCP},
+	{"jsonrpc does not mention MCP", jsonrpcDoesNotMentionMCP},
 	{"no init", noInit},
 	{"no package state", noPackageState},
 	{"our module path stays in imports", modulePathStaysInImports},

@@ -202,7 +202,7 @@ func TestVersions(t *testing.T) {
 	call := `"name":"add","arguments":{"a":1,"b":2},`
 	const other = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01","io.modelcontextprotocol/clientCapabilities":{}}`
 	try(t, []trial{
-		{"a version nobody knows", request{headers: []string{"Mcp-Protocol-Version: 1999-01-01"}, body: body("tools/list", "")}, is(400), 0},
+		{"an unknown version", request{headers: []string{"Mcp-Protocol-Version: 1999-01-01"}, body: body("tools/list", "")}, is(400), 0},
 		{"no version at all", request{body: body("tools/list", "")}, is(400), 0},
 		{"a header alone", request{headers: modern("tools/list", ""), body: body("tools/list", "")}, is(400), -32602},
 		{"no header", request{body: body("tools/list", meta)}, is(400), -32020},
@@ -220,7 +220,7 @@ func TestVersions(t *testing.T) {
 		{"two names", request{headers: modern("tools/call", "add", "Mcp-Name: fail"), body: body("tools/call", call+meta)}, is(400), -32020},
 		{"a name that is not what it says", request{headers: modern("tools/call", "=?base64?YWRk=?="), body: body("tools/call", call+meta)}, is(400), -32020},
 		{"a name in disguise", request{headers: modern("tools/call", "=?base64?YWRk?="), body: body("tools/call", call+meta)}, is(200), 0},
-		{"a method nobody knows", request{headers: modern("no/such", ""), body: body("no/such", meta)}, is(404), -32601},
+		{"an unknown method", request{headers: modern("no/such", ""), body: body("no/such", meta)}, is(404), -32601},
 		{"a handshake", request{headers: modern("initialize", ""), body: body("initialize", meta)}, is(404), -32601},
 		{"a ping", request{headers: modern("ping", ""), body: body("ping", meta)}, is(404), -32601},
 		{"an answer", request{headers: modern("", ""), body: `{"jsonrpc":"2.0","id":1,"result":{}}`}, is(400), 0},

@@ -38,7 +38,7 @@ func TestSessionsOfOthers(t *testing.T) {
 		trials = append(trials,
 			trial{method + " in a session of another", in(method, keyA, theirs), is(404), 0},
 			trial{method + " in a session that is guessed", in(method, keyA, mine[:len(mine)-1]+last), is(404), 0},
-			trial{method + " in a session whose name is cut", in(method, keyA, mine[:len(mine)-1]), is(404), 0},
+			trial{method + " in a session with a truncated id", in(method, keyA, mine[:len(mine)-1]), is(404), 0},
 			trial{method + " in a session in small letters", in(method, keyA, strings.ToLower(mine)), is(404), 0},
 			trial{method + " in a session with a long name", in(method, keyA, strings.Repeat("A", 8000)), is(404), 0},
 			trial{method + " in a session with an odd name", in(method, keyA, `../../"'<x>`), is(404), 0},

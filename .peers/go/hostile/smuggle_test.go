@@ -35,7 +35,7 @@ func TestSmuggling(t *testing.T) {
 		{"a zero in a value", head + fmt.Sprintf("X-Odd: a\x00b\r\nContent-Length: %d\r\n\r\n%s%s", len(ping), ping, hidden)},
 		{"a return in a value", head + fmt.Sprintf("X-Odd: a\rTransfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n%s%s", len(ping), ping, hidden)},
 		{"a chunk with a sign", head + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("+%x\r\n%s\r\n0\r\n\r\n", len(ping), ping) + hidden},
-		{"a chunk whose length is too much", head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n" + ping + hidden},
+		{"a chunk with an excessive length", head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n" + ping + hidden},
 		{"a chunk that is longer than it says", head + "Transfer-Encoding: chunked\r\n\r\n5\r\n" + ping + "\r\n0\r\n\r\n" + hidden},
 		{"a chunk with a long remark", head + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n%s\r\n0\r\n\r\n", len(ping), strings.Repeat("x", 20_000), ping) + hidden},
 		{"no host", strings.Replace(head, "Host: "+address+"\r\n", "", 1) + fmt.Sprintf("Content-Length: %d\r\n\r\n%s%s", len(ping), ping, hidden)},

@@ -44,7 +44,7 @@ func TestMCPGoEverything(t *testing.T) {
 		}
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
 		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams, jsonrpc.MethodNotFound, -32002)
-		same(t, "a progress of somebody else", call(t, c, "notify", nil), "notification sent successfully")
+		same(t, "progress for another client", call(t, c, "notify", nil), "notification sent successfully")
 		var progress []float64
 		call(t, c, "longRunningOperation", map[string]any{"duration": 0.3, "steps": 3}, client.OnProgress(func(p client.Progress) { progress = append(progress, p.Progress) }))
 		if len(progress) < 2 || !slices.IsSorted(progress) { // sometimes the server does not send the last one
@@ -178,7 +178,7 @@ func TestMCPGoRoots(t *testing.T) {
 		if err := c.RootsChanged(t.Context()); err != nil {
 			t.Errorf("notify that roots changed: %v", err)
 		}
-		has(t, "roots, after a line that is no message", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
+		has(t, "roots, after a line that is not a message", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
 	})
 }
 

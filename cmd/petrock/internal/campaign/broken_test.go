@@ -134,12 +134,12 @@ import (
 	"` + module + `/lib"
 )
 
-// UseInput is what use takes.
+// UseInput is the input of use.
 type UseInput struct {
 	A lib.Number ` + "`json:\"a\"`" + ` // A number
 }
 
-// UseOutput is what use gives back.
+// UseOutput is the output of use.
 type UseOutput struct{}
 
 // Use uses another package.

@@ -106,7 +106,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	client := w.serve(devserver.Options{Limits: trial.Limits{Time: 2 * time.Second, Memory: 256 << 20}})
-	before, beside := w.tree(), w.outside()
+	before, outsideBefore := w.tree(), w.outside()
 	all := []struct{ name, body, says string }{
 		{"does not compile", "n := in.Text + 1\nreturn BadOutput{Result: n}, nil", "> 17 |     n := in.Text + 1"},
 		{"wrong", "return BadOutput{Result: \"b\"}, nil", "bad returns {\"result\":\"b\"}\n    want {\"result\":\"a\"}"},
@@ -134,7 +134,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 			w.unchanged(before, "after "+test.name)
 		})
 	}
-	if how := beside.differences(w.outside()); how != "" {
+	if how := outsideBefore.differences(w.outside()); how != "" {
 		t.Errorf("a file outside the project has changed:\n%s", how)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
@@ -142,12 +142,12 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 	}
 	// A body may print, and may write to its working directory.
 	made := mustCall[engine.Result](w, client, "generate_tool", object{"name": "loud", "fields": []string{"text"},
-		"body":     "fmt.Println(\"to nobody\")\nif err := os.WriteFile(\"note.txt\", []byte(in.Text), 0o644); err != nil {\n\treturn LoudOutput{}, err\n}\ntext, err := os.ReadFile(\"note.txt\")\nreturn LoudOutput{Result: string(text)}, err",
+		"body":     "fmt.Println(\"a loud line\")\nif err := os.WriteFile(\"note.txt\", []byte(in.Text), 0o644); err != nil {\n\treturn LoudOutput{}, err\n}\ntext, err := os.ReadFile(\"note.txt\")\nreturn LoudOutput{Result: string(text)}, err",
 		"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
-	if !strings.Contains(made.Trial.Printed, "to nobody") || !made.Trial.Confined {
+	if !strings.Contains(made.Trial.Printed, "a loud line") || !made.Trial.Confined {
 		t.Errorf("it says %+v", made.Trial)
 	}
-	if said := client.CallTool("call", object{"name": "loud", "arguments": object{"text": "x"}}); said.IsError || !strings.Contains(said.Text(), `{"result":"x"}`) || !strings.Contains(said.Text(), "to nobody") {
+	if said := client.CallTool("call", object{"name": "loud", "arguments": object{"text": "x"}}); said.IsError || !strings.Contains(said.Text(), `{"result":"x"}`) || !strings.Contains(said.Text(), "a loud line") {
 		t.Errorf("called, it says %s", said.Text())
 	}
 }

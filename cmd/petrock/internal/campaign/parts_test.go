@@ -43,7 +43,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.ok("undo")
 			w.goCommand("build", "./...")
 		},
-		"the same, beside a module of their own": func(w *world) {
+		"the same, with an additional module": func(w *world) {
 			own(w)
 			w.ok("generate", "feature", "notes")
 			w.write("lib/a.go", importsUUID)

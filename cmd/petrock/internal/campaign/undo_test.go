@@ -85,7 +85,7 @@ func TestUndo(t *testing.T) {
 				s.Error("keep and force are accepted together")
 			}
 		}},
-		{"somebody builds on it", func(s state) {
+		{"code depends on it", func(s state) {
 			later := s.generate(s.e, "tool", input{Name: "b"})
 			s.write("tools/b.go", s.read("tools/b.go")+"\nvar _ AInput\n")
 			edited := s.tree()
@@ -231,7 +231,7 @@ func TestUndo(t *testing.T) {
 			}
 			s.unchanged(edited, "after the refusal,")
 		}},
-		{"destroy what is not there", func(s state) {
+		{"destroy an unknown component", func(s state) {
 			with := s.tree()
 			for _, what := range [][2]string{{"tool", "b"}, {"prompt", "a"}, {"nonsense", "a"}, {"tool", "../a"}, {"tool", ""}, {"generator", "tool"}} {
 				if _, err := s.e.Destroy(s.Context(), what[0], what[1], engine.Options{}); err == nil {
@@ -240,7 +240,7 @@ func TestUndo(t *testing.T) {
 			}
 			s.unchanged(with, "after that,")
 		}},
-		{"derived files that somebody has edited", func(s state) {
+		{"edited derived files", func(s state) {
 			s.replace("tools/tools_gen.go", "package tools", "package tools // edited")
 			s.replace("cmd/hello/wire_gen.go", "package main", "package main // edited")
 			s.undo(s.e, s.id)
@@ -315,7 +315,7 @@ func TestDryRun(t *testing.T) {
 		{"undo"},
 		{"undo", "0001"},
 		{"generate", "feature", "posts", "--crud", "title", `kind:enum(a,b)? "Which: \"é\" */"`},
-		{"generate", "command", "users/join", "name", "--description", "Lets somebody in."},
+		{"generate", "command", "users/join", "name", "--description", "Adds a user."},
 		{"destroy", "feature", "posts"},
 		{"sync"},
 	} {
