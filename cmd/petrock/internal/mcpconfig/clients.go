@@ -90,14 +90,14 @@ func claude() client {
 // claudeExpander expands ${NAME} and ${NAME:-default}, but not $NAME. The default replaces a variable
 // that is not set, not an empty one. Variables in the default are not expanded.
 func claudeExpander(lookup func(string) (string, bool)) expander {
-	return func(text string, free bool) (string, error) {
+	return func(text string, keepUnknown bool) (string, error) {
 		return expandBraces(text, func(body string) (string, error) {
 			name, fallback, has := strings.Cut(body, ":-")
 			if other, ok := strings.CutPrefix(name, "env:"); ok && isName(other) {
 				return "", fmt.Errorf("%s is the syntax of Cursor and VS Code; write ${%s}", reference(name), other)
 			}
 			if !isName(name) {
-				return unknown(body, free, "write ${NAME} or ${NAME:-default}")
+				return unknown(body, keepUnknown, "write ${NAME} or ${NAME:-default}")
 			}
 			if strings.Contains(fallback, "${") {
 				return "", fmt.Errorf("the default of ${%s:-…} contains a variable, which Claude Code does not expand; write plain text", name)
@@ -145,7 +145,7 @@ func cursor() client {
 // ${workspaceFolder}, ${workspaceFolderBasename}, ${pathSeparator} and ${/}. input expands ${input:ID};
 // it is nil for a client without inputs.
 func editorExpander(folder string, r *resolver, input func(id string) (string, error)) expander {
-	return func(text string, free bool) (string, error) {
+	return func(text string, keepUnknown bool) (string, error) {
 		return expandBraces(text, func(body string) (string, error) {
 			switch body {
 			case "userHome":
@@ -169,9 +169,9 @@ func editorExpander(folder string, r *resolver, input func(id string) (string, e
 				return "", fmt.Errorf("only the editor can expand %s; use ${env:NAME}", reference(body))
 			}
 			if isName(body) {
-				return unknown(body, free, "write ${env:"+body+"} for an environment variable")
+				return unknown(body, keepUnknown, "write ${env:"+body+"} for an environment variable")
 			}
-			return unknown(body, free, "use ${env:NAME} or ${workspaceFolder}")
+			return unknown(body, keepUnknown, "use ${env:NAME} or ${workspaceFolder}")
 		})
 	}
 }

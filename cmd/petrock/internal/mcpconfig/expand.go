@@ -10,10 +10,10 @@ import (
 // maxValue is the maximum length of expanded texts, in bytes. No program can be started with more.
 const maxValue = 1 << 20
 
-// An expander expands the variables of a text. A free text keeps references that the client does not
-// know; otherwise they are an error. Arguments of programs are free, because they can be scripts with
-// variables of their own.
-type expander func(text string, free bool) (string, error)
+// An expander expands the variables of a text. References that the client does not know are errors, or
+// stay unchanged with keepUnknown. That is for arguments of programs, which can be scripts with their own
+// variables.
+type expander func(text string, keepUnknown bool) (string, error)
 
 var (
 	errTooLong = fmt.Errorf("longer than %d bytes after expanding variables", maxValue)
@@ -43,10 +43,10 @@ func expandBraces(text string, value func(body string) (string, error)) (string,
 	}
 }
 
-// unknown expands a reference that the client does not know: to itself in a free text, and otherwise to
+// unknown expands a reference that the client does not know: to itself with keepUnknown, and otherwise to
 // an error with the remedy.
-func unknown(body string, free bool, remedy string) (string, error) {
-	if free {
+func unknown(body string, keepUnknown bool, remedy string) (string, error) {
+	if keepUnknown {
 		return "${" + body + "}", nil
 	}
 	return "", fmt.Errorf("unknown variable %s; %s", reference(body), remedy)
@@ -192,9 +192,9 @@ type shellText struct {
 	length int // of all values
 }
 
-// until reads up to and including end, or to the end of the text if end is "". Unless wanted, it looks
-// up no variables.
-func (s *shellText) until(end string, wanted bool) (string, error) {
+// until reads up to and including end, or to the end of the text if end is "". It looks up
+// variables only if evaluate is set.
+func (s *shellText) until(end string, evaluate bool) (string, error) {
 	var b strings.Builder
 	for s.rest != "" {
 		c := s.rest[0]
@@ -208,7 +208,7 @@ func (s *shellText) until(end string, wanted bool) (string, error) {
 		case '`':
 			return "", errSubstitution
 		case '$':
-			value, err := s.dollar(wanted)
+			value, err := s.dollar(evaluate)
 			if err != nil {
 				return "", err
 			}
@@ -247,12 +247,12 @@ func (s *shellText) escape(b *strings.Builder) {
 }
 
 // dollar reads a dollar sign and the reference after it.
-func (s *shellText) dollar(wanted bool) (string, error) {
+func (s *shellText) dollar(evaluate bool) (string, error) {
 	s.rest = s.rest[1:]
 	if n := nameLength(s.rest); n > 0 {
 		name := s.rest[:n]
 		s.rest = s.rest[n:]
-		if !wanted {
+		if !evaluate {
 			return "", nil
 		}
 		value, _ := s.lookup(name)
@@ -261,7 +261,7 @@ func (s *shellText) dollar(wanted bool) (string, error) {
 	switch {
 	case strings.HasPrefix(s.rest, "{"):
 		s.rest = s.rest[1:]
-		return s.braces(wanted)
+		return s.braces(evaluate)
 	case strings.HasPrefix(s.rest, "("):
 		return "", errSubstitution
 	case s.rest != "" && strings.ContainsRune("0123456789@*#?!-$", rune(s.rest[0])):
@@ -271,7 +271,7 @@ func (s *shellText) dollar(wanted bool) (string, error) {
 }
 
 // braces reads the rest of a reference after ${.
-func (s *shellText) braces(wanted bool) (string, error) {
+func (s *shellText) braces(evaluate bool) (string, error) {
 	if s.depth++; s.depth > maxNested {
 		return "", fmt.Errorf("more than %d nested ${…}", maxNested)
 	}
@@ -286,26 +286,26 @@ func (s *shellText) braces(wanted bool) (string, error) {
 	s.rest = rest[1:]
 	var value string
 	var set bool
-	if wanted {
+	if evaluate {
 		value, set = s.lookup(name)
 	}
 	usable := set && (value != "" || !colon)
 	switch rest[0] {
 	case '-':
-		other, err := s.until("}", wanted && !usable)
+		other, err := s.until("}", evaluate && !usable)
 		if usable || err != nil {
 			return value, err
 		}
 		return other, nil
 	case '+':
-		other, err := s.until("}", wanted && usable)
+		other, err := s.until("}", evaluate && usable)
 		if !usable {
 			other = ""
 		}
 		return other, err
 	case '?':
 		message, err := s.until("}", false) // without the values of variables
-		if wanted && !usable && err == nil {
+		if evaluate && !usable && err == nil {
 			err = missing(name, set, message)
 		}
 		return value, err

@@ -159,9 +159,9 @@ func FuzzExpand(f *testing.F) {
 		f.Add(seed, false)
 		f.Add(seed, true)
 	}
-	f.Fuzz(func(t *testing.T, text string, free bool) {
+	f.Fuzz(func(t *testing.T, text string, keepUnknown bool) {
 		for name, expand := range expanders(t) {
-			got, err := expand(text, free)
+			got, err := expand(text, keepUnknown)
 			switch {
 			case err != nil && got != "":
 				t.Errorf("%s: %q is %q and %v", name, text, got, err)

@@ -29,8 +29,8 @@ type builder struct {
 	fileVars map[string]string // of envFile
 }
 
-// buildServer builds a server. The variables of a disabled server are expanded only if it is wanted.
-func buildServer(e *fileEntry, r *resolver, wanted bool) *Server {
+// buildServer builds a server. The variables of a disabled server are expanded only if expandDisabled is set.
+func buildServer(e *fileEntry, r *resolver, expandDisabled bool) *Server {
 	b := &builder{
 		server:   &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows), Trusted: e.source.private && r.isHome(e.source.folder)},
 		source:   e.source,
@@ -43,7 +43,7 @@ func buildServer(e *fileEntry, r *resolver, wanted bool) *Server {
 	}
 	b.setPlain()
 	b.server.Kind = b.kind()
-	if !b.server.Disabled || wanted {
+	if !b.server.Disabled || expandDisabled {
 		switch b.server.Kind {
 		case Stdio:
 			b.setProgram()
@@ -72,11 +72,11 @@ func (b *builder) addProblem(field strictjson.Path, err error) {
 }
 
 // expandText expands the variables of a text. If it fails, it adds the problem.
-func (b *builder) expandText(field strictjson.Path, text string, free bool) (string, bool) {
+func (b *builder) expandText(field strictjson.Path, text string, keepUnknown bool) (string, bool) {
 	if strings.ContainsRune(text, '$') { // the file may have it as \u0024
 		b.server.HasVars = true
 	}
-	out, err := b.expand(text, free)
+	out, err := b.expand(text, keepUnknown)
 	if err == nil {
 		if b.length += len(out); b.length > maxValue {
 			err = errTooLong
@@ -93,8 +93,8 @@ func (b *builder) expandText(field strictjson.Path, text string, free bool) (str
 }
 
 // expandPath is expandText for paths: it also expands ~/ if the client does.
-func (b *builder) expandPath(field strictjson.Path, text string, free bool) (string, bool) {
-	out, ok := b.expandText(field, text, free)
+func (b *builder) expandPath(field strictjson.Path, text string, keepUnknown bool) (string, bool) {
+	out, ok := b.expandText(field, text, keepUnknown)
 	if !ok || b.source.client.expandTilde == nil {
 		return out, ok
 	}

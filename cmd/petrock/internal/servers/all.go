@@ -54,30 +54,30 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 		if s.Disabled {
 			continue
 		}
-		if err := t.consent(ctx, s, false); err != nil {
+		if err := t.checkConsent(ctx, s, false); err != nil {
 			s.Err = err
 		}
 		if s.Err != nil {
 			notStarted = append(notStarted, terminal.Plain(s.Name))
 		}
 	}
-	for offer := range t.offers(ctx, servers) {
-		name := terminal.Plain(offer.server)
+	for list := range t.listTools(ctx, servers) {
+		name := terminal.Plain(list.server)
 		switch {
-		case offer.err != nil:
+		case list.err != nil:
 			if !slices.Contains(notStarted, name) {
 				notAnswered = append(notAnswered, name)
 			}
-			object[offer.server] = mcpcli.Fault{Message: offer.err.Error(), Status: terminal.ExitUnreachable}
-			fmt.Fprintf(t.env.Err, "%s: %s\n", name, terminal.Plain(offer.err.Error()))
+			object[list.server] = mcpcli.Fault{Message: list.err.Error(), Status: terminal.ExitUnreachable}
+			fmt.Fprintf(t.env.Err, "%s: %s\n", name, terminal.Plain(list.err.Error()))
 		case asJSON:
-			object[offer.server] = map[string]any{"tools": append([]mcp.Tool{}, offer.tools...)}
-		case len(offer.tools) == 0:
+			object[list.server] = map[string]any{"tools": append([]mcp.Tool{}, list.tools...)}
+		case len(list.tools) == 0:
 			if err := printer.Text(name + " has no tools."); err != nil {
 				return err
 			}
 		default:
-			if err := printer.Tools(name, offer.tools); err != nil {
+			if err := printer.Tools(name, list.tools); err != nil {
 				return err
 			}
 		}
@@ -103,27 +103,27 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	return &terminal.ReportedError{Err: &terminal.UnreachableError{Err: errors.New(strings.Join(missing, "\n"))}}
 }
 
-// An offer has the tools of one server, or the error.
-type offer struct {
+// A toolList has the tools of one server, or the error.
+type toolList struct {
 	server string
 	tools  []mcp.Tool
 	err    error
 }
 
-// offers lists the tools of all enabled servers in parallel, and yields the answers as they arrive. It
+// listTools lists the tools of all enabled servers in parallel, and yields the answers as they arrive. It
 // stops the servers when the loop ends.
-func (t *target) offers(ctx context.Context, servers []*mcpconfig.Server) iter.Seq[offer] {
-	return func(yield func(offer) bool) {
+func (t *target) listTools(ctx context.Context, servers []*mcpconfig.Server) iter.Seq[toolList] {
+	return func(yield func(toolList) bool) {
 		servers = slices.DeleteFunc(slices.Clone(servers), func(s *mcpconfig.Server) bool { return s.Disabled })
 		ctx, cancel := context.WithCancel(ctx)
-		answers := make(chan offer, len(servers))
+		answers := make(chan toolList, len(servers))
 		var all sync.WaitGroup
 		defer all.Wait()
 		defer cancel()
 		for _, s := range servers {
 			all.Go(func() {
 				tools, err := t.tools(ctx, s)
-				answers <- offer{s.Name, tools, err}
+				answers <- toolList{s.Name, tools, err}
 			})
 		}
 		for range servers {

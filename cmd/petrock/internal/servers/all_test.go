@@ -54,11 +54,11 @@ func TestTwenty(t *testing.T) {
 	begin := time.Now()
 	good, bad := 0, map[string]string{}
 	var took time.Duration
-	for offer := range newTarget(limit).offers(t.Context(), all) {
-		if offer.err != nil {
-			bad[offer.server] = offer.err.Error()
-		} else if good++; len(offer.tools) != 2 || "good"+strings.TrimPrefix(offer.tools[1].Name, "tool") != offer.server {
-			t.Errorf("%s has %v", offer.server, offer.tools)
+	for list := range newTarget(limit).listTools(t.Context(), all) {
+		if list.err != nil {
+			bad[list.server] = list.err.Error()
+		} else if good++; len(list.tools) != 2 || "good"+strings.TrimPrefix(list.tools[1].Name, "tool") != list.server {
+			t.Errorf("%s has %v", list.server, list.tools)
 		}
 		if good == 17 && len(bad) == 2 {
 			took = time.Since(begin)
@@ -88,12 +88,12 @@ func TestDisabled(t *testing.T) {
 		"only": {"type": "http", "url": "`+web.URL+`", "enabled_tools": ["c"]}
 	}}`)
 	got := map[string]string{}
-	for offer := range newTarget(time.Minute).offers(t.Context(), all) {
-		if offer.err != nil {
-			t.Errorf("%s: %v", offer.server, offer.err)
+	for list := range newTarget(time.Minute).listTools(t.Context(), all) {
+		if list.err != nil {
+			t.Errorf("%s: %v", list.server, list.err)
 		}
-		for _, tool := range offer.tools {
-			got[offer.server] += tool.Name
+		for _, tool := range list.tools {
+			got[list.server] += tool.Name
 		}
 	}
 	if fmt.Sprint(got) != "map[less:ac only:c]" {
@@ -104,16 +104,16 @@ func TestDisabled(t *testing.T) {
 // The timeout and the context end waiting for a server that never answers.
 func TestLimits(t *testing.T) {
 	all := config(t, ".mcp.json", `{"mcpServers": {`+entry(t, "garbage", "garbage")+`}}`)
-	for offer := range newTarget(200*time.Millisecond).offers(t.Context(), all) {
-		if offer.err == nil || !strings.Contains(offer.err.Error(), "200ms") {
-			t.Errorf("got %v", offer.err)
+	for list := range newTarget(200*time.Millisecond).listTools(t.Context(), all) {
+		if list.err == nil || !strings.Contains(list.err.Error(), "200ms") {
+			t.Errorf("got %v", list.err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	begin := time.Now()
-	for offer := range newTarget(time.Minute).offers(ctx, all) {
-		if offer.err == nil {
+	for list := range newTarget(time.Minute).listTools(ctx, all) {
+		if list.err == nil {
 			t.Error("a server that never answers has tools")
 		}
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// consent returns nil if petrock may start or call a server. For a program in a project's file, or a
+// checkConsent returns nil if petrock may start or call a server. For a program in a project's file, or a
 // URL that receives values of variables, it asks the user once for each definition. Without a
 // terminal, the command line must name the server or have --yes.
-func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) error {
+func (t *target) checkConsent(ctx context.Context, s *mcpconfig.Server, named bool) error {
 	if s.File == "" || s.Trusted || s.Err != nil || s.Kind != mcpconfig.Stdio && !s.HasVars || t.yes || isAllowed(s.Definition) {
 		return nil
 	}
@@ -49,13 +49,13 @@ func (t *target) consent(ctx context.Context, s *mcpconfig.Server, named bool) e
 // question returns the question whether to start a server. It shows everything that the file says
 // about the server, but no values of variables.
 func question(s *mcpconfig.Server) string {
-	text := fmt.Sprintf("%s defines the server %s, which %s:\n  %s\n", s.File, quoted(s.Name), consentState(s), describe(s))
+	text := fmt.Sprintf("%s defines the server %s, which %s:\n  %s\n", s.File, quoteWord(s.Name), consentState(s), describe(s))
 	more := ""
 	for _, name := range slices.Sorted(maps.Keys(s.UnexpandedPairs)) {
-		more += "    " + quoted(name) + ": " + clipped(s.UnexpandedPairs[name]) + "\n"
+		more += "    " + quoteWord(name) + ": " + clipValue(s.UnexpandedPairs[name]) + "\n"
 	}
 	if s.Kind == mcpconfig.Stdio {
-		text += "  working directory: " + quoted(s.Dir) + "\n"
+		text += "  working directory: " + quoteWord(s.Dir) + "\n"
 		if more != "" {
 			text += "  environment variables:\n" + more
 		}
@@ -85,7 +85,7 @@ func variables(s *mcpconfig.Server) []string {
 	reference := regexp.MustCompile(`\$\{((?:env|input):[^}]*)\}|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 	for _, text := range slices.AppendSeq(slices.Clone(s.Unexpanded), maps.Values(s.UnexpandedPairs)) {
 		for _, found := range reference.FindAllStringSubmatch(text, -1) {
-			names = append(names, quoted(found[1]+found[2]))
+			names = append(names, quoteWord(found[1]+found[2]))
 		}
 	}
 	slices.Sort(names)
@@ -96,13 +96,13 @@ func variables(s *mcpconfig.Server) []string {
 func describe(s *mcpconfig.Server) string {
 	var words []string
 	for _, word := range s.Unexpanded {
-		words = append(words, quoted(word))
+		words = append(words, quoteWord(word))
 	}
 	return strings.Join(words, " ")
 }
 
-// quoted returns a word on one line, in quotes if necessary.
-func quoted(word string) string {
+// quoteWord returns a word on one line, in quotes if necessary.
+func quoteWord(word string) string {
 	if word == "" || strings.ContainsAny(word, " \t\r\n'\"\\") {
 		return strconv.Quote(word)
 	}
@@ -113,9 +113,9 @@ func quoted(word string) string {
 // header.
 const maxValue = 400
 
-// clipped returns a value on one line. It shortens a long value and adds its length.
-func clipped(value string) string {
-	text := quoted(strictjson.Clip(value, maxValue))
+// clipValue returns a value on one line. It shortens a long value and adds its length.
+func clipValue(value string) string {
+	text := quoteWord(strictjson.Clip(value, maxValue))
 	if len(value) > maxValue {
 		text += fmt.Sprintf(" (%d bytes)", len(value))
 	}

@@ -66,7 +66,7 @@ Exit codes: 0 success, 1 an error was found, 2 usage error. Notes are not errors
 					if c.server.Disabled {
 						continue
 					}
-					if err := t.consent(ctx, c.server, len(args) > 0); err != nil {
+					if err := t.checkConsent(ctx, c.server, len(args) > 0); err != nil {
 						c.server.Err = err
 					}
 				}
@@ -212,14 +212,14 @@ func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
 	if d.OK {
 		return nil
 	}
-	return &terminal.ReportedError{Err: errors.New("errors in configuration files or servers")}
+	return &terminal.ReportedError{Err: errors.New("doctor found errors")}
 }
 
 // String returns the diagnosis as text.
 func (d *diagnosis) String() string {
 	var b strings.Builder
 	for _, problem := range d.Problems {
-		b.WriteString("wrong: " + indented(problem) + "\n")
+		b.WriteString("wrong: " + indent(problem) + "\n")
 	}
 	for _, c := range d.Servers {
 		b.WriteString(c.String())
@@ -243,10 +243,10 @@ func (c *checkup) String() string {
 			count(c.Tools, "tool"), count(c.Resources, "resource"), count(c.Prompts, "prompt"))
 	}
 	for _, text := range c.Wrong {
-		b.WriteString("  wrong: " + indented(text) + "\n")
+		b.WriteString("  wrong: " + indent(text) + "\n")
 	}
 	for _, text := range c.Notes {
-		b.WriteString("  note: " + indented(text) + "\n")
+		b.WriteString("  note: " + indent(text) + "\n")
 	}
 	return b.String()
 }
@@ -262,7 +262,7 @@ func (c *checkup) eras() string {
 	return string(c.Stateless) + " and " + string(c.Handshake)
 }
 
-func indented(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") }
+func indent(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") }
 
 func count(n int, what string) string {
 	if n == 1 {
@@ -411,13 +411,13 @@ func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 		}
 		c.names = append(c.names, t.Name)
 		if _, err := schema.Compile(string(t.InputSchema)); err != nil {
-			c.note("petrock cannot check arguments of the tool %s, only the server can: input schema: %v", strictjson.Clip(t.Name, maxShown), err)
+			c.note("tool %s: petrock cannot read the input schema, so only the server checks arguments: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 		if t.OutputSchema == nil {
 			continue
 		}
 		if _, err := schema.Compile(string(t.OutputSchema)); err != nil {
-			c.note("petrock cannot check results of the tool %s: output schema: %v", strictjson.Clip(t.Name, maxShown), err)
+			c.note("tool %s: petrock cannot read the output schema: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 	}
 	for _, name := range slices.Concat(c.server.DisabledTools, c.server.EnabledTools) {

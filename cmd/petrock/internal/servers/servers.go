@@ -72,7 +72,7 @@ func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	flags.StringVar(&t.config, "config", "", "read this configuration `file` (default those of --dir or a folder above it)")
 	flags.StringVar(&t.dir, "dir", ".", "`folder` to look for configuration files in, and to run a command in")
 	flags.StringVar(&t.revision, "revision", "", "protocol `revision` (default the newest that both sides support)")
-	flags.BoolVar(&t.yes, "yes", false, "start programs that a project's configuration file defines without asking")
+	flags.BoolVar(&t.yes, "yes", false, "do not ask before starting programs that a project's configuration file defines")
 	cmd.MarkFlagDirname("dir")
 	cmd.RegisterFlagCompletionFunc("revision", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return revisions(), cobra.ShellCompDirectiveNoFileComp
@@ -195,7 +195,7 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 			if server, _, err = t.find(words, dash, shape, false); err != nil {
 				return err
 			}
-			return t.consent(ctx, server, namesServer(shape, words))
+			return t.checkConsent(ctx, server, namesServer(shape, words))
 		},
 		Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 			c, err := t.connect(ctx, server, o)
