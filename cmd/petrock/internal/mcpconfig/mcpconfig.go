@@ -412,7 +412,7 @@ func fileNames() string {
 		names = append(names, c.file)
 	}
 	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // Read reads one configuration file, which may belong to another user. The name of the file tells its

@@ -68,7 +68,7 @@ type target struct {
 func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.cmd, t.common = cmd, common
 	flags := cmd.Flags()
-	flags.StringArrayVar(&t.headers, "header", nil, "`'Name: value'` to send to a URL with each request; may be repeated")
+	flags.StringArrayVar(&t.headers, "header", nil, "HTTP header `'Name: value'` to send with each request to a URL; may be repeated")
 	flags.StringVar(&t.config, "config", "", "read this configuration `file` (default those of --dir or a folder above it)")
 	flags.StringVar(&t.dir, "dir", ".", "`folder` to look for configuration files in, and to run a command in")
 	flags.StringVar(&t.revision, "revision", "", "protocol `revision` (default the newest that both sides support)")
