@@ -36,7 +36,7 @@ func TestWait(t *testing.T) {
 			t.Errorf("it waits %v for what is free after three seconds", waited)
 		}
 		if said != 1 {
-			t.Errorf("it says %d times that it waits", said)
+			t.Errorf("got %d times that it waits", said)
 		}
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
@@ -57,7 +57,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// All who wait have their turn, and never two at once.
+// Every waiter gets the lock, and never two at once.
 func TestWaitTurns(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
