@@ -36,9 +36,9 @@ func (b brokenCommand) wayOut() string {
 		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
 	}
 	if b.beingAdded {
-		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.command, contract.Flags(b.changes), accept)
+		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
 	}
-	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.Flags(b.changes), accept)
+	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.RenameFlag(b.changes), accept)
 }
 
 func (b brokenCommand) diagnostic() typecheck.Diagnostic {
@@ -196,7 +196,7 @@ func (p *plan) keepCommands(packages []*derive.Package, now, before, after *cont
 			after.Commands[command] = now.Commands[command]
 			continue
 		}
-		followed, changes := recorded.Follow(now.Commands[command], derive.HasMap(packages, command))
+		followed, changes := recorded.Update(now.Commands[command], derive.HasMap(packages, command))
 		if len(changes) == 0 {
 			after.Commands[command] = followed
 			continue
@@ -299,7 +299,7 @@ func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Co
 	if err != nil {
 		return err
 	}
-	after.Restore(p.undone.before, p.undone.after, p.undone.now, touched)
+	after.UpdateReverted(p.undone.before, p.undone.after, p.undone.now, touched)
 	for command, recorded := range after.Commands {
 		_, exists := touched.Commands[command]
 		if !exists && !recorded.Removed && p.removes(command) {

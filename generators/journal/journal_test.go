@@ -325,7 +325,7 @@ func TestDamaged(t *testing.T) {
 	_, err = j.History()
 	for _, say := range []string{"0002-aaaaaa.json: unexpected end", `0003-aaaaaa.json: contains operation "0004-aaaaaa"`, "notes.json", "move it away"} {
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("the history says got %v, want %q", err, say)
+			t.Errorf("history: got %v, want %q", err, say)
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "DS_Store") {

@@ -92,7 +92,7 @@ func TestEditedMeanwhile(t *testing.T) {
 			want.compare(t, dir)
 			for _, say := range []string{"generate all (0001-", "has been rolled back: " + name + " changed in the meantime", "not restored, check them: " + name} {
 				if !strings.Contains(said, say) {
-					t.Errorf("got %q, and not %q", said, say)
+					t.Errorf("got %q, want %q", said, say)
 				}
 			}
 			if history, err := j.History(); err != nil || len(history) != 0 {
@@ -126,7 +126,7 @@ func TestLostObjects(t *testing.T) {
 	said := j.Recovered()
 	for _, say := range []string{"has been rolled back: .petrock/objects no longer has the new content of a_gen.go", "not restored, check them: tools/add.go"} {
 		if !strings.Contains(said, say) {
-			t.Errorf("got %q, and not %q", said, say)
+			t.Errorf("got %q, want %q", said, say)
 		}
 	}
 }

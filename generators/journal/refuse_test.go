@@ -178,7 +178,7 @@ func TestChangedSinceRead(t *testing.T) {
 		"old_gen.go changed in the meantime: removed", "tools/new/a/mail.go changed in the meantime: created",
 	} {
 		if !strings.Contains(err.Error(), say) {
-			t.Errorf("got got %v, want %q", err, say)
+			t.Errorf("got %v, want %q", err, say)
 		}
 	}
 	now.compare(t, dir)
