@@ -207,7 +207,7 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 	var reasons []string
 	for _, i := range imported {
 		if !exports.Has(i) && i != "unsafe" {
-			reasons = append(reasons, exports.Why(i))
+			reasons = append(reasons, exports.Reason(i))
 		}
 	}
 	if len(reasons) == 0 {

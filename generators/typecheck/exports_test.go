@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// project is a folder with a go.mod and a place for what is kept.
+// exportRoot returns a folder with a go.mod and a folder .petrock for the cache.
 func exportRoot(t *testing.T, goMod string) *os.Root {
 	t.Helper()
 	t.Setenv("GOWORK", "off")
@@ -63,8 +63,8 @@ func TestFindExports(t *testing.T) {
 	}
 	found = findExports(t, c, "errors", "example.com/none", "nonsense")
 	for _, path := range []string{"example.com/none", "nonsense"} {
-		if found.Has(path) || !strings.Contains(found.Why(path), path) {
-			t.Errorf("%s is missing because: %s", path, found.Why(path))
+		if found.Has(path) || !strings.Contains(found.Reason(path), path) {
+			t.Errorf("%s is missing because: %s", path, found.Reason(path))
 		}
 	}
 	if !found.Has("errors") {
@@ -72,8 +72,8 @@ func TestFindExports(t *testing.T) {
 	}
 }
 
-// mark changes what is kept, so that marked tells whether a new cache goes by it.
-func mark(t *testing.T, root *os.Root) {
+// markSaved changes the saved answers, so that isMarked reports whether a new cache uses them.
+func markSaved(t *testing.T, root *os.Root) {
 	t.Helper()
 	file := filepath.Join(root.Name(), ".petrock", "cache", "exports.json")
 	text, err := os.ReadFile(file)
@@ -83,7 +83,7 @@ func mark(t *testing.T, root *os.Root) {
 	writeText(t, file, regexp.MustCompile(`"GOARCH":"\w+"`).ReplaceAllString(string(text), `"GOARCH":"marked"`))
 }
 
-func marked(t *testing.T, c *typecheck.ExportCache) bool {
+func isMarked(t *testing.T, c *typecheck.ExportCache) bool {
 	t.Helper()
 	system, err := c.System(t.Context())
 	if err != nil {
@@ -92,7 +92,7 @@ func marked(t *testing.T, c *typecheck.ExportCache) bool {
 	return system.GOARCH == "marked"
 }
 
-func TestKeptAndDropped(t *testing.T) {
+func TestSavedAndDropped(t *testing.T) {
 	in := func(root *os.Root, name string) string { return filepath.Join(root.Name(), filepath.FromSlash(name)) }
 	for name, change := range map[string]func(t *testing.T, root *os.Root){
 		"nothing": nil,
@@ -115,12 +115,12 @@ func TestKeptAndDropped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := exportRoot(t, plain)
 			findExports(t, typecheck.NewExportCache(root), "errors")
-			mark(t, root)
+			markSaved(t, root)
 			if change != nil {
 				change(t, root)
 			}
 			c := typecheck.NewExportCache(root)
-			if got := marked(t, c); got != (change == nil) {
+			if got := isMarked(t, c); got != (change == nil) {
 				t.Errorf("what is kept is used: %v", got)
 			}
 			if !findExports(t, c, "errors").Has("errors") {
@@ -130,7 +130,7 @@ func TestKeptAndDropped(t *testing.T) {
 	}
 }
 
-// A process that is running notices the same.
+// A running process also drops invalid answers.
 func TestDroppedWhileRunning(t *testing.T) {
 	root := exportRoot(t, plain)
 	c := typecheck.NewExportCache(root)
@@ -162,7 +162,7 @@ func TestDroppedWhileRunning(t *testing.T) {
 	}
 }
 
-// A cache answers for a go.mod that is planned, and goes on with the answers once it is written.
+// A cache answers for a planned go.mod, and keeps the answers when it is written.
 func TestPlannedModules(t *testing.T) {
 	root := exportRoot(t, plain)
 	other := t.TempDir()
@@ -195,7 +195,7 @@ func TestReplacedModule(t *testing.T) {
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "example.com/other", "errors")
 	if !first.Has("example.com/other") {
-		t.Fatal(first.Why("example.com/other"))
+		t.Fatal(first.Reason("example.com/other"))
 	}
 	if second := findExports(t, c, "example.com/other"); second.Edition != first.Edition {
 		t.Error("nothing has changed, and all has to be read again")
@@ -235,8 +235,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// Without a place for it nothing is kept, and nothing goes wrong.
-func TestNoPlace(t *testing.T) {
+// Without the folder .petrock nothing is saved, and nothing fails.
+func TestNoCacheDir(t *testing.T) {
 	root := exportRoot(t, plain)
 	if err := root.Remove(".petrock"); err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-func TestGoDoesNotWork(t *testing.T) {
+func TestGoCommandFails(t *testing.T) {
 	root := exportRoot(t, "module\n")
 	if _, err := typecheck.NewExportCache(root).Find(t.Context(), []string{"errors"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("with a go.mod that is none: %v", err)
