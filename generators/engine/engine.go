@@ -44,7 +44,7 @@ type Engine struct {
 	store      *typecheck.Store
 	checker    *typecheck.Checker
 	deriver    derive.Project
-	seeker     *imports.Seeker
+	resolver   *imports.Resolver
 	before     *typecheck.View // the project on disk
 
 	// Limits are the limits of examples. The zero value means the defaults.
@@ -144,7 +144,7 @@ func (e *Engine) read(ctx context.Context) error {
 	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
 		e.system = system
 		e.store = typecheck.NewStore(e.root, system.Context())
-		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
+		e.resolver = imports.NewResolver(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
 		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
 		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
 	}

@@ -106,13 +106,13 @@ func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte
 	for _, i := range file.Imports {
 		given = append(given, imports.Import{Name: i.Name, Path: i.Path})
 	}
-	text, err := e.seeker.Insert(ctx, view, file.Path, file.Text, given)
+	text, err := e.resolver.Insert(ctx, view, file.Path, file.Text, given)
 	if err != nil {
 		return nil, err
 	}
-	text, missing, err := e.seeker.Add(ctx, view, file.Path, text)
+	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
 	for _, m := range missing {
-		p.missing = append(p.missing, m.Why)
+		p.missing = append(p.missing, m.Reason)
 	}
 	return text, err
 }
