@@ -30,7 +30,7 @@ type brokenCommand struct {
 // String says what changed: links/create: field url was removed, href was added.
 func (b brokenCommand) String() string { return b.command + ": " + contract.Describe(b.changes) }
 
-func (b brokenCommand) wayOut() string {
+func (b brokenCommand) remedy() string {
 	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.command)
 	if slices.ContainsFunc(b.changes, func(c contract.Change) bool { return c.Path == "" }) {
 		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
@@ -42,14 +42,14 @@ func (b brokenCommand) wayOut() string {
 }
 
 func (b brokenCommand) diagnostic() typecheck.Diagnostic {
-	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.wayOut()}
+	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.remedy()}
 }
 
 // refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one
 // command excuses those that were broken before; an undo or a destroy excuses all.
 func (p *plan) refuseBroken() error {
-	if p.lost != "" {
-		return &Refusal{Reason: p.lost, WayOut: "Nothing was changed."}
+	if p.contractLost != "" {
+		return &Refusal{Reason: p.contractLost, WayOut: "Nothing was changed."}
 	}
 	refusal := &Refusal{Reason: "stored events would no longer be read as they were written:", WayOut: "Nothing was changed."}
 	for _, b := range p.broken {
@@ -69,7 +69,7 @@ func (p *plan) refuseBroken() error {
 	return refusal
 }
 
-func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
+func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 	text, planned := p.texts[contract.File]
 	if !planned {
 		var err error
@@ -85,13 +85,13 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 
 // updateContract brings the contract up to date with what was derived, and notes what it would break.
 func (e *Engine) updateContract(ctx context.Context, p *plan) error {
-	before, err := e.recorded(p)
+	before, err := e.readContract(p)
 	if err != nil {
 		return err
 	}
 	after := before.Clone()
 	if p.undone != nil {
-		err = e.restoreEntries(ctx, p, after)
+		err = e.updateRevertedContract(ctx, p, after)
 	} else {
 		err = e.contractFromSource(ctx, p, before, after)
 	}
@@ -108,7 +108,7 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 
 func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
 	view := e.before.With(p.texts)
-	packages, err := e.offered(ctx, p, view)
+	packages, err := e.shippedPackages(ctx, p, view)
 	if err != nil {
 		return err
 	}
@@ -130,17 +130,17 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
 	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
-		p.lost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events still fit; restore it from version control, or record the fields as they are with petrock sync --accept %s",
+		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events still fit; restore it from version control, or record the fields as they are with petrock sync --accept %s",
 			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil
 	}
-	p.keepCommands(packages, now, before, after, whole)
+	p.updateCommands(packages, now, before, after, whole)
 	if p.settles != "" && len(p.broken) > 0 {
 		if err := e.noteBrokenBefore(ctx, p, before); err != nil {
 			return err
 		}
 	}
-	if p.whole {
+	if p.wholeProject {
 		if text, known := e.instructions(ctx, view); known {
 			after.Instructions = text
 		}
@@ -158,7 +158,7 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 		return err
 	}
 	old := newPlan(actionSync)
-	old.keepCommands(packages, was, recorded, recorded.Clone(), true)
+	old.updateCommands(packages, was, recorded, recorded.Clone(), true)
 	for _, b := range old.broken {
 		p.brokenBefore = append(p.brokenBefore, b.command)
 	}
@@ -166,7 +166,7 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 }
 
 // offered are the packages that the program that ships offers, after a plan.
-func (e *Engine) offered(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
+func (e *Engine) shippedPackages(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
 	var found []*derive.Package
 	var others []derive.Place
 	known := slices.Concat(p.packages, p.otherTools)
@@ -189,7 +189,7 @@ func (e *Engine) offered(ctx context.Context, p *plan, view *typecheck.View) ([]
 }
 
 // keepCommands brings the commands of a contract up to date, as far as the events of their recorded versions can still be read.
-func (p *plan) keepCommands(packages []*derive.Package, now, before, after *contract.Contract, whole bool) {
+func (p *plan) updateCommands(packages []*derive.Package, now, before, after *contract.Contract, whole bool) {
 	for _, command := range slices.Sorted(maps.Keys(now.Commands)) {
 		recorded, known := before.Commands[command]
 		if !known || slices.Contains(p.accepts, command) {
@@ -271,7 +271,7 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	if err != nil {
 		return err
 	}
-	now, err := e.recorded(p)
+	now, err := e.readContract(p)
 	if err != nil {
 		return err
 	}
@@ -283,11 +283,11 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 
 // restoreEntries brings the list entries of the packages that an undo changes up to date, because they may have been edited since, and
 // the capabilities, which follow from all packages.
-func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Contract) error {
+func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *contract.Contract) error {
 	if len(p.packages) == 0 {
 		return nil
 	}
-	packages, err := e.offered(ctx, p, e.before.With(p.texts))
+	packages, err := e.shippedPackages(ctx, p, e.before.With(p.texts))
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		p := newPlan(actionDestroy)
 		p.operation.Title = actionDestroy + " " + kind + " " + name
 		p.lenient = true
-		place, found, err := e.choose(ctx, derive.Kind(kind), name)
+		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		if err != nil {
 			return nil, err
 		}
-		if err := e.untouched(j, history, files, o); err != nil {
+		if err := e.checkUnedited(j, history, files, o); err != nil {
 			return nil, err
 		}
 		for _, file := range files {
@@ -73,7 +73,7 @@ func Kinds() []string {
 
 // untouched refuses files that hold somebody's work: those that are not as they were generated or
 // as the project was made.
-func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation, files []string, o Options) error {
+func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, o Options) error {
 	if o.Force {
 		return nil
 	}
@@ -82,12 +82,12 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 		WayOut: "Nothing was changed. With force it is removed all the same, and undo brings it back.",
 	}
 	for _, file := range files {
-		f, edited, err := e.edited(opened, history, file)
+		f, edited, err := e.findEdit(opened, history, file)
 		if err != nil {
 			return err
 		}
 		if edited {
-			refusal.Files = append(refusal.Files, fileChange(f))
+			refusal.Files = append(refusal.Files, newFileChange(f))
 		}
 	}
 	if len(refusal.Files) > 0 {
@@ -97,7 +97,7 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 }
 
 // edited reports whether a file is not as it was generated or as the project was made, with what was changed.
-func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, file string) (journal.Change, bool, error) {
+func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, file string) (journal.Change, bool, error) {
 	now, err := e.root.ReadFile(file)
 	if err != nil {
 		return journal.Change{}, false, err
@@ -159,7 +159,7 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 		WayOut: "Nothing was changed. Change these tests first, or repeat it with force, which removes what uses it; undo restores them.",
 	}
 	for _, file := range slices.Sorted(maps.Keys(uses)) {
-		_, edited, err := e.edited(opened, history, file)
+		_, edited, err := e.findEdit(opened, history, file)
 		if err != nil {
 			return err
 		}
@@ -325,28 +325,28 @@ func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
 		}
 	}
 	if len(users) > 0 {
-		r.Reason = fmt.Sprintf("destroy %s %s: still used by %s:", c.Kind, c.Name, few(users))
+		r.Reason = fmt.Sprintf("destroy %s %s: still used by %s:", c.Kind, c.Name, joinFew(users))
 		r.WayOut = "Nothing was changed. Change or destroy what uses it first."
 	}
 }
 
-// forLogs advises on stored events of commands that a plan removes, and on renamed workers.
-func (e *Engine) forLogs(p *plan) []string {
+// logAdvice advises on stored events of commands that a plan removes, and on renamed workers.
+func (e *Engine) logAdvice(p *plan) []string {
 	var said []string
 	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
 		before, after := e.before.File(file), p.after.File(file)
-		if gone := without(derive.EventTypes(before), derive.EventTypes(after)); len(gone) > 0 {
-			said = append(said, e.orphaned(gone, path.Dir(file), after != nil))
+		if gone := subtract(derive.EventTypes(before), derive.EventTypes(after)); len(gone) > 0 {
+			said = append(said, e.removedEventsAdvice(gone, path.Dir(file), after != nil))
 		}
 		if after != nil {
-			said = append(said, renamed(derive.Workers(before), derive.Workers(after))...)
+			said = append(said, renamedWorkersAdvice(derive.Workers(before), derive.Workers(after))...)
 		}
 	}
 	return said
 }
 
-// orphaned advises on stored events whose commands are removed, with a func Map if the feature remains.
-func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
+// removedEventsAdvice advises on stored events whose commands are removed, with a func Map if the feature remains.
+func (e *Engine) removedEventsAdvice(gone []string, dir string, remains bool) string {
 	events := strings.Join(gone, ", ")
 	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
 	if !remains {
@@ -367,8 +367,8 @@ func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
     }`, events, skip, dir, strings.Join(quoted, ", "))
 }
 
-func renamed(before, after []string) []string {
-	gone, added := without(before, after), without(after, before)
+func renamedWorkersAdvice(before, after []string) []string {
+	gone, added := subtract(before, after), subtract(after, before)
 	if len(gone) == 0 {
 		return nil
 	}
@@ -382,6 +382,6 @@ func renamed(before, after []string) []string {
 	return []string{fmt.Sprintf("No worker is called %s any more. A worker is known by its name, and under %s it begins anew, with what comes from now on; //petrock:name %s in the doc comment of its type keeps its place.", strings.Join(gone, ", "), which, old)}
 }
 
-func without(list, others []string) []string {
+func subtract(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
 }

@@ -232,11 +232,11 @@ type Size struct {
 	Tokens int `json:"tokens"` // An estimate: four bytes each
 }
 
-func fileChange(f journal.Change) FileChange {
+func newFileChange(f journal.Change) FileChange {
 	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Diff: f.Diff()}
 }
 
-func size(components []derive.Component) *Size {
+func toolsListSize(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {
 		if !c.IsTool() {

@@ -79,16 +79,16 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 			}
 			p.bodyFile = file.Path
 		}
-		p.texts[file.Path] = formatted(file)
+		p.texts[file.Path] = formatGo(file)
 	}
 	for _, file := range draft.Changes {
-		p.texts[file.Path] = formatted(file)
+		p.texts[file.Path] = formatGo(file)
 	}
 	p.settles = draft.Settles
 	return nil
 }
 
-func formatted(file gen.File) []byte {
+func formatGo(file gen.File) []byte {
 	if path.Ext(file.Path) != ".go" {
 		return file.Text
 	}
@@ -120,8 +120,8 @@ func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte
 // makeError classifies the error of a generator: Go that does not parse is refused, a failure of the
 // project or of the system stays what it is, and everything else is wrong usage.
 func makeError(kind string, err error) error {
-	if mishap, ok := errors.AsType[mishap](err); ok {
-		return mishap.error
+	if other, ok := errors.AsType[nonUsageError](err); ok {
+		return other.error
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return refusal

@@ -42,7 +42,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
 	}
 	derive.Clashes(packages, nil)
-	for _, pkg := range append(packages, e.hidden()...) {
+	for _, pkg := range append(packages, e.unreadPlaces()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) > 0 {
 			continue
@@ -54,7 +54,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	})
 	listing.Refused = append(listing.Refused, e.interrupted()...)
 	listing.OK = len(listing.Refused) == 0
-	listing.ToolsList = size(listing.Components)
+	listing.ToolsList = toolsListSize(listing.Components)
 	return listing, nil
 }
 
@@ -155,8 +155,8 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	var names []string
 	for _, pkg := range packages {
 		if len(pkg.Problems) > 0 && kind != "" {
-			if pkg.Kind != derive.Feature || isIn(pkg, name) {
-				return c, nil, e.refused(newPlan(""), pkg)
+			if pkg.Kind != derive.Feature || mayBelongTo(pkg, name) {
+				return c, nil, e.underivable(newPlan(""), pkg)
 			}
 			continue
 		}
@@ -184,18 +184,18 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 }
 
 // isIn reports whether a name is that of a part of the feature in a package, as far as can be told by the name.
-func isIn(pkg *derive.Package, name string) bool {
+func mayBelongTo(pkg *derive.Package, name string) bool {
 	feature, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(name, "-", "_"), "/", "_"), "_")
 	return feature == path.Base(pkg.Dir)
 }
 
-// find returns the function or method that a reference names in a package.
-func find(ref reference, pkg *types.Package) (types.Object, error) {
+// findFunction returns the function or method that a reference names in a package.
+func findFunction(ref reference, pkg *types.Package) (types.Object, error) {
 	name := ref.call[0]
 	object := pkg.Scope().Lookup(name)
 	switch {
 	case object == nil:
-		return nil, absent(ref, pkg)
+		return nil, absentError(ref, pkg)
 	case !object.Exported():
 		return nil, fmt.Errorf("%q: %s is not exported, so the tools cannot call it; begin its name with a capital", ref, name)
 	}
@@ -207,9 +207,9 @@ func find(ref reference, pkg *types.Package) (types.Object, error) {
 			return object, nil
 		}
 		if methods := methodsOf(ref, object); len(methods) > 0 {
-			return nil, fmt.Errorf("%q: %s is no function; name one of its methods: %s", ref, name, few(methods))
+			return nil, fmt.Errorf("%q: %s is no function; name one of its methods: %s", ref, name, joinFew(methods))
 		}
-		return nil, fmt.Errorf("%q: %s is no function, and has no methods; %s", ref, name, offer(ref, pkg))
+		return nil, fmt.Errorf("%q: %s is no function, and has no methods; %s", ref, name, suggestFunctions(ref, pkg))
 	}
 	_, addressable := object.(*types.Var)
 	method, _, _ := types.LookupFieldOrMethod(object.Type(), addressable, pkg, ref.call[1])
@@ -217,9 +217,9 @@ func find(ref reference, pkg *types.Package) (types.Object, error) {
 		return method, nil
 	}
 	if methods := methodsOf(ref, object); len(methods) > 0 {
-		return nil, fmt.Errorf("%q: %s has no exported method %s that can be called on it; it has %s", ref, name, ref.call[1], few(methods))
+		return nil, fmt.Errorf("%q: %s has no exported method %s that can be called on it; it has %s", ref, name, ref.call[1], joinFew(methods))
 	}
-	return nil, fmt.Errorf("%q: %s has no exported method at all that can be called on it; %s", ref, name, offer(ref, pkg))
+	return nil, fmt.Errorf("%q: %s has no exported method at all that can be called on it; %s", ref, name, suggestFunctions(ref, pkg))
 }
 
 func isFunction(object types.Object) bool {
@@ -227,19 +227,19 @@ func isFunction(object types.Object) bool {
 	return is
 }
 
-// absent reports that a package does not declare what a reference names, and suggests what it has.
-func absent(ref reference, pkg *types.Package) error {
+// absentError reports that a package does not declare what a reference names, and suggests what it has.
+func absentError(ref reference, pkg *types.Package) error {
 	for _, name := range pkg.Scope().Names() {
 		if strings.EqualFold(name, ref.call[0]) && pkg.Scope().Lookup(name).Exported() {
 			meant := reference{ref.dir, append([]string{name}, ref.call[1:]...)}
 			return fmt.Errorf("%q: there is no %s; is %s meant?", ref, ref.call[0], meant)
 		}
 	}
-	return fmt.Errorf("%q: there is no %s; %s", ref, ref.call[0], offer(ref, pkg))
+	return fmt.Errorf("%q: there is no %s; %s", ref, ref.call[0], suggestFunctions(ref, pkg))
 }
 
-// offer lists the functions and methods of a package that a reference can name.
-func offer(ref reference, pkg *types.Package) string {
+// suggestFunctions lists the functions and methods of a package that a reference can name.
+func suggestFunctions(ref reference, pkg *types.Package) string {
 	var found []string
 	for _, name := range pkg.Scope().Names() {
 		object := pkg.Scope().Lookup(name)
@@ -255,7 +255,7 @@ func offer(ref reference, pkg *types.Package) string {
 	if len(found) == 0 {
 		return "the package has no exported function at all: write one"
 	}
-	return "the package has " + few(found)
+	return "the package has " + joinFew(found)
 }
 
 func methodsOf(ref reference, object types.Object) []string {
@@ -276,7 +276,7 @@ func methodsOf(ref reference, object types.Object) []string {
 
 // choose finds the component that is to be destroyed, by the name that clients or Go have for it, and where it is.
 // Its file has to be its own. A feature goes whole, whatever is in it.
-func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
+func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
 	var places []derive.Place
 	for _, place := range e.existingPlaces() {
 		if kind == derive.Feature && place == derive.FeatureIn(path.Join(derive.Features, name)) {
@@ -290,10 +290,10 @@ func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (der
 	if err != nil {
 		return derive.Place{}, c, err
 	}
-	return pkg.Place, c, alone(pkg, c)
+	return pkg.Place, c, checkAlone(pkg, c)
 }
 
-func alone(pkg *derive.Package, component derive.Component) error {
+func checkAlone(pkg *derive.Package, component derive.Component) error {
 	var others []string
 	for _, c := range pkg.Components {
 		switch {

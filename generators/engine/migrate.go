@@ -48,7 +48,7 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 	if err != nil {
 		return nil, err
 	}
-	record, err := e.recorded(newPlan(actionGenerate))
+	record, err := e.readContract(newPlan(actionGenerate))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Co
 		return derive.Component{}, err
 	}
 	if len(packages[0].Problems) > 0 {
-		return derive.Component{}, e.refused(newPlan(actionGenerate), packages[0])
+		return derive.Component{}, e.underivable(newPlan(actionGenerate), packages[0])
 	}
 	var names []string
 	for _, c := range packages[0].Components {
@@ -124,10 +124,10 @@ func (m *migration) plan(edit gen.Edit, dirs []string) error {
 			return err
 		}
 	}
-	m.bump()
+	m.setVersion()
 	m.recordedGo = m.recordedNames(edit)
-	m.redirect(dirs)
-	m.references(dirs)
+	m.redirectUpgrades(dirs)
+	m.renameUses(dirs)
 	return nil
 }
 
@@ -286,8 +286,8 @@ func (m *migration) drop(name string) error {
 	return nil
 }
 
-// bump writes the new version into the doc comment of the command's type.
-func (m *migration) bump() {
+// setVersion writes the new version into the doc comment of the command's type.
+func (m *migration) setVersion() {
 	file := m.engine.before.File(m.made.File)
 	line := fmt.Sprintf("//petrock:version %d", m.made.Version+1)
 	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, m.named.Obj().Pos(), m.named.Obj().Pos())
@@ -316,9 +316,9 @@ func (m *migration) bump() {
 	m.replace(file, at, at, "//\n"+line+"\n") // gofmt puts it where it belongs
 }
 
-// references renames all uses of renamed fields, except in methods of older versions, which use the
+// renameUses renames all uses of renamed fields, except in methods of older versions, which use the
 // recorded types.
-func (m *migration) references(dirs []string) {
+func (m *migration) renameUses(dirs []string) {
 	if len(m.renamed) == 0 {
 		return
 	}
@@ -340,7 +340,7 @@ func (m *migration) references(dirs []string) {
 					if !ok || !v.IsField() {
 						continue
 					}
-					if name := m.renamed[v.Origin().Pos()]; name != "" && !m.isPlanned(file, ident.Pos()) && !m.inOlder(file, ident.Pos()) {
+					if name := m.renamed[v.Origin().Pos()]; name != "" && !m.isPlanned(file, ident.Pos()) && !m.isInOlder(file, ident.Pos()) {
 						seen[ident.Pos()] = true
 						m.replace(file, ident.Pos(), ident.End(), name)
 					}
@@ -400,7 +400,7 @@ func (m *migration) result(ctx context.Context) error {
 	if at < 0 {
 		p := newPlan(actionGenerate)
 		p.texts = texts
-		return m.engine.refused(p, packages[0])
+		return m.engine.underivable(p, packages[0])
 	}
 	component := packages[0].Components[at]
 	m.made.New = component.Stored()

@@ -136,7 +136,7 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := newIn(after.Diagnostics, before.Diagnostics)
+	fresh := newDiagnostics(after.Diagnostics, before.Diagnostics)
 	if len(fresh) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // redirect makes the upgrade of the version before lead to the recorded version, whose fields become a type of their own.
-func (m *migration) redirect(dirs []string) {
+func (m *migration) redirectUpgrades(dirs []string) {
 	if m.made.Version < 2 {
 		return
 	}
@@ -56,7 +56,7 @@ func (m *migration) chainCalls(dirs []string) {
 				}
 				for node := range ast.Preorder(file.Syntax) {
 					call, ok := node.(*ast.CallExpr)
-					if !ok || m.inOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
+					if !ok || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
 						continue
 					}
 					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
@@ -164,8 +164,8 @@ func (m *migration) recordedNames(edit gen.Edit) map[token.Pos]string {
 	return names
 }
 
-// inOlder reports whether a place is in a method of an older version of the command.
-func (m *migration) inOlder(file *typecheck.File, pos token.Pos) bool {
+// isInOlder reports whether a place is in a method of an older version of the command.
+func (m *migration) isInOlder(file *typecheck.File, pos token.Pos) bool {
 	for _, decl := range file.Syntax.Decls {
 		function, ok := decl.(*ast.FuncDecl)
 		if !ok || pos < function.Pos() || pos > function.End() || function.Recv == nil || len(function.Recv.List) != 1 {

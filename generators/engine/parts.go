@@ -181,7 +181,7 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 		}
 		users := e.partUsers(part, view)
 		isPlanned := slices.ContainsFunc(users, p.plans)
-		if len(users) == 0 || !isPlanned && !p.whole {
+		if len(users) == 0 || !isPlanned && !p.wholeProject {
 			continue
 		}
 		was := *p
@@ -361,8 +361,8 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	return nil
 }
 
-// forParts names the parts that nothing uses once a plan is applied, and that something used before.
-func (e *Engine) forParts(p *plan) []string {
+// partsAdvice names the parts that nothing uses once a plan is applied, and that something used before.
+func (e *Engine) partsAdvice(p *plan) []string {
 	var next []string
 	for _, part := range parts.All() {
 		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {

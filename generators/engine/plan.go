@@ -56,14 +56,14 @@ type plan struct {
 	tidied   bool                   // go mod tidy computed go.mod
 	savedID  string                 // of the plan that a dry run has saved
 
-	lost         string          // why the contract says nothing about stored events
+	contractLost string          // why the contract says nothing about stored events
 	broken       []brokenCommand // commands whose stored events would no longer be read
 	brokenBefore []string        // those that were broken before the plan
 	breaks       []string        // what would break clients
 	accepts      []string        // commands whose recorded fields are given up
 	settles      string          // the command whose versions it settles; those of others are left as they are
 	lenient      bool            // it only takes away: what is broken is left as it is
-	whole        bool            // it is made of all of the project
+	wholeProject bool            // it is made of all of the project
 	undone       *undone         // what is undone of the contract
 }
 
@@ -79,9 +79,9 @@ func (p *plan) plans(file string) bool {
 	return planned
 }
 
-// isOfPart reports whether a file changes only because a part comes or goes. Results do not list these
+// belongsToPart reports whether a file changes only because a part comes or goes. Results do not list these
 // files, except go.mod.
-func (p *plan) isOfPart(file string) bool {
+func (p *plan) belongsToPart(file string) bool {
 	for _, change := range p.parts {
 		part, _ := parts.Find(change.Name)
 		if part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum" {
@@ -106,9 +106,9 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		return err
 	}
 	e.step("deriving")
-	hidden := e.hidden()
-	if len(hidden) > 0 && exact {
-		return e.refused(p, hidden[0])
+	unread := e.unreadPlaces()
+	if len(unread) > 0 && exact {
+		return e.underivable(p, unread[0])
 	}
 	var err error
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
@@ -120,7 +120,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	for _, pkg := range p.packages {
 		if len(pkg.Problems) > 0 {
 			if exact {
-				refusal := e.refused(p, pkg)
+				refusal := e.underivable(p, pkg)
 				before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
 				if err == nil && len(before[0].Problems) == 0 {
 					refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
@@ -143,7 +143,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	if run.Text != nil || e.before.File(run.Path) != nil {
 		e.planDerived(p, run.Path, run.Text)
 	}
-	if p.packages = append(p.packages, hidden...); len(hidden) > 0 {
+	if p.packages = append(p.packages, unread...); len(unread) > 0 {
 		return nil // the wiring and the contract stay as they are
 	}
 	wired, err := e.deriver.Wire(e.before.With(p.texts))
@@ -202,7 +202,7 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.derived[file] = true
 }
 
-func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
+func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
 		Diagnostics: withLines(pkg.Problems, p.texts),

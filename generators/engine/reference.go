@@ -32,10 +32,10 @@ func asFolder(dir string) string {
 	return "./" + dir
 }
 
-// reference resolves a reference. Its folder is relative to the project's root, or else the name or
+// resolveReference resolves a reference. Its folder is relative to the project's root, or else the name or
 // import path of a package, if that is unique.
-func (e *Engine) reference(text string) (reference, error) {
-	found := readings(text)
+func (e *Engine) resolveReference(text string) (reference, error) {
+	found := parseReference(text)
 	if len(found) == 0 {
 		return reference{}, fmt.Errorf("%q names no function of the project; write ./folder.Function or ./folder.Variable.Method, the folder as seen from the project's root", gen.Shorten(text))
 	}
@@ -45,7 +45,7 @@ func (e *Engine) reference(text string) (reference, error) {
 		}
 	}
 	for _, r := range found {
-		dirs := e.called(r.dir)
+		dirs := e.dirsNamed(r.dir)
 		if strings.HasPrefix(text, ".") || len(dirs) == 0 {
 			continue
 		}
@@ -58,10 +58,10 @@ func (e *Engine) reference(text string) (reference, error) {
 		}
 		return reference{dirs[0], r.call}, nil
 	}
-	return reference{}, e.noFolder(text, found[len(found)-1].dir)
+	return reference{}, e.noFolderError(text, found[len(found)-1].dir)
 }
 
-func readings(text string) []reference {
+func parseReference(text string) []reference {
 	const longest = 1000
 	text = strings.ReplaceAll(strings.TrimSpace(text), `\`, "/")
 	if len(text) > longest {
@@ -80,7 +80,7 @@ func readings(text string) []reference {
 	return found
 }
 
-func (e *Engine) called(name string) []string {
+func (e *Engine) dirsNamed(name string) []string {
 	var dirs []string
 	for _, dir := range e.before.Dirs() {
 		if e.checker.ImportPath(dir) == name {
@@ -93,8 +93,8 @@ func (e *Engine) called(name string) []string {
 	return dirs
 }
 
-// noFolder reports that a folder has no Go files, and suggests others.
-func (e *Engine) noFolder(text, dir string) error {
+// noFolderError reports that a folder has no Go files, and suggests others.
+func (e *Engine) noFolderError(text, dir string) error {
 	if path.IsAbs(dir) || dir == ".." || strings.HasPrefix(dir, "../") {
 		return fmt.Errorf("%q is outside of the project; a tool is made of a function of the project: ./folder.Function, the folder as seen from its root", gen.Shorten(text))
 	}
@@ -107,15 +107,15 @@ func (e *Engine) noFolder(text, dir string) error {
 			return fmt.Errorf("%q: behind the folder %s stands a function, or a variable and its method, and nothing else; write a function that goes further, and make the tool of that", gen.Shorten(text), near)
 		}
 	}
-	others := e.others()
+	others := e.userFolders()
 	if len(others) == 0 {
 		return fmt.Errorf("%q: the project has no Go in the folder %q, and no package of yours yet; write one", gen.Shorten(text), dir)
 	}
-	return fmt.Errorf("%q: the project has no Go in the folder %q; it has some in %s", gen.Shorten(text), dir, few(others))
+	return fmt.Errorf("%q: the project has no Go in the folder %q; it has some in %s", gen.Shorten(text), dir, joinFew(others))
 }
 
-// others returns the folders of the user's packages that tools can import.
-func (e *Engine) others() []string {
+// userFolders returns the folders of the user's packages that tools can import.
+func (e *Engine) userFolders() []string {
 	ours := []string{"cmd", "core", "generators", "prompts", "resources", "tools"}
 	var found []string
 	for _, dir := range e.before.Dirs() {
@@ -129,7 +129,7 @@ func (e *Engine) others() []string {
 	return found
 }
 
-func few(words []string) string {
+func joinFew(words []string) string {
 	const most = 8
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)

@@ -30,7 +30,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		var r result
 		defer func() {
 			if value := recover(); value != nil {
-				r.err = mishap{fmt.Errorf("run generator %s: it panicked: %v (%s)", g.Name, value, e.panicPlace())}
+				r.err = nonUsageError{fmt.Errorf("run generator %s: it panicked: %v (%s)", g.Name, value, e.panicPlace())}
 			}
 			done <- r
 		}()
@@ -48,14 +48,14 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 			return r.draft, r.err
 		case <-ctx.Done():
 			turn.end()
-			return gen.Draft{}, mishap{ctx.Err()}
+			return gen.Draft{}, nonUsageError{ctx.Err()}
 		case <-timer.C:
 			if spent := turn.takeSpent(); spent > 0 {
 				timer.Reset(spent)
 				continue
 			}
 			turn.end()
-			return gen.Draft{}, mishap{fmt.Errorf("run generator %s: it did not end within %s; nothing was changed", g.Name, limit)}
+			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: it did not end within %s; nothing was changed", g.Name, limit)}
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (t *turn) use(do func()) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
-		return mishap{context.Canceled}
+		return nonUsageError{context.Canceled}
 	}
 	begin := time.Now()
 	do()

@@ -20,13 +20,13 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-func writable(f *gen.Function, in string) error {
+func checkTypes(f *gen.Function, in string) error {
 	for _, side := range []struct {
 		list *types.Tuple
 		name func(int) string
 	}{{f.Signature.Params(), f.Parameter}, {f.Signature.Results(), f.Result}} {
 		for i := range side.list.Len() {
-			if why := unwritable(side.list.At(i).Type(), in); why != "" {
+			if why := whyUnusable(side.list.At(i).Type(), in); why != "" {
 				return f.Errorf("%s %s", side.name(i), why)
 			}
 		}
@@ -34,36 +34,36 @@ func writable(f *gen.Function, in string) error {
 	return nil
 }
 
-// unwritable explains why a package cannot name a type; empty if it can. Types that JSON cannot
+// whyUnusable explains why a package cannot name a type; empty if it can. Types that JSON cannot
 // represent are not checked.
-func unwritable(t types.Type, in string) string {
+func whyUnusable(t types.Type, in string) string {
 	switch t := t.(type) {
 	case *types.Alias:
 		if t.Obj().Pkg() != nil && !t.Obj().Exported() {
-			return unwritable(t.Rhs(), in) // it can be done without
+			return whyUnusable(t.Rhs(), in) // it can be done without
 		}
-		if why := hidden(t.Obj(), in); why != "" {
+		if why := whyInaccessible(t.Obj(), in); why != "" {
 			return why
 		}
-		return unwritableOf(t.TypeArgs(), in)
+		return whyUnusableIn(t.TypeArgs(), in)
 	case *types.Named:
-		if why := hidden(t.Obj(), in); why != "" {
+		if why := whyInaccessible(t.Obj(), in); why != "" {
 			return why
 		}
-		return unwritableOf(t.TypeArgs(), in)
+		return whyUnusableIn(t.TypeArgs(), in)
 	case *types.Map:
-		if why := unwritable(t.Key(), in); why != "" {
+		if why := whyUnusable(t.Key(), in); why != "" {
 			return why
 		}
-		return unwritable(t.Elem(), in)
+		return whyUnusable(t.Elem(), in)
 	case interface{ Elem() types.Type }: // a pointer, a list, an array, a channel
-		return unwritable(t.Elem(), in)
+		return whyUnusable(t.Elem(), in)
 	case *types.Struct:
 		for field := range t.Fields() {
 			if !field.Exported() {
 				return "has the field " + field.Name() + ", which is not exported"
 			}
-			if why := unwritable(field.Type(), in); why != "" {
+			if why := whyUnusable(field.Type(), in); why != "" {
 				return why
 			}
 		}
@@ -71,17 +71,17 @@ func unwritable(t types.Type, in string) string {
 	return ""
 }
 
-func unwritableOf(list *types.TypeList, in string) string {
+func whyUnusableIn(list *types.TypeList, in string) string {
 	for t := range list.Types() {
-		if why := unwritable(t, in); why != "" {
+		if why := whyUnusable(t, in); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// hidden explains why a package cannot use the name of a type; empty if it can.
-func hidden(name *types.TypeName, in string) string {
+// whyInaccessible explains why a package cannot use the name of a type; empty if it can.
+func whyInaccessible(name *types.TypeName, in string) string {
 	switch pkg := name.Pkg(); {
 	case pkg == nil: // it is Go's own
 		return ""
@@ -124,12 +124,12 @@ func (e *Engine) doc(object types.Object) string {
 	return ""
 }
 
-// A mishap is an error that is not wrong usage.
-type mishap struct{ error }
+// A nonUsageError is an error of a generator that is not a usage error.
+type nonUsageError struct{ error }
 
 // function finds a function of the project to make a tool of. The error says why that is impossible.
 func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
-	ref, err := e.reference(text)
+	ref, err := e.resolveReference(text)
 	if err != nil {
 		return nil, err
 	}
@@ -137,14 +137,14 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	if ref.dir == place.Dir {
 		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already; see generators/devserver/docs/tools.md", ref)
 	}
-	pkg, err := e.compiled(ctx, ref.dir)
+	pkg, err := e.compilePackage(ctx, ref.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.importable(ref, pkg); err != nil {
+	if err := e.checkImportable(ref, pkg); err != nil {
 		return nil, err
 	}
-	object, err := find(ref, pkg)
+	object, err := findFunction(ref, pkg)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	if f.Signature.TypeParams() != nil {
 		return nil, f.Errorf("it is generic, and a tool has to say for which types")
 	}
-	return f, writable(f, e.toolsPath())
+	return f, checkTypes(f, e.toolsPath())
 }
 
 func (e *Engine) toolsPath() string {
@@ -174,20 +174,20 @@ func (e *Engine) toolsPath() string {
 	return e.checker.ImportPath(place.Dir)
 }
 
-// compiled returns the package in a folder, which has to compile: or else a server with a tool that
+// compilePackage returns the package in a folder, which has to compile: or else a server with a tool that
 // calls it would not.
-func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, error) {
+func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
 	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
 		Skip:   (*typecheck.File).IsTest,
 		Bodies: func(file *typecheck.File) bool { return file.Dir() == dir },
 	})
 	if err != nil {
-		return nil, mishap{err}
+		return nil, nonUsageError{err}
 	}
 	pkg, wrong := pass.Package(dir)
 	switch {
 	case pass.Err() != nil:
-		return nil, mishap{pass.Err()}
+		return nil, nonUsageError{pass.Err()}
 	case pkg == nil:
 		return nil, fmt.Errorf("in %s there is no Go that a build takes, apart from tests", asFolder(dir))
 	case len(wrong) > 0:
@@ -201,7 +201,7 @@ func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, erro
 	return pkg, nil
 }
 
-func (e *Engine) importable(ref reference, pkg *types.Package) error {
+func (e *Engine) checkImportable(ref reference, pkg *types.Package) error {
 	tools := e.toolsPath()
 	switch {
 	case pkg.Name() == "main":
@@ -211,14 +211,14 @@ func (e *Engine) importable(ref reference, pkg *types.Package) error {
 	case !typecheck.MayImport(tools, pkg.Path()):
 		return fmt.Errorf("%q is in a package that is internal to others, which the tools may not import; move the function, or write one beside that folder that calls it", ref)
 	}
-	if way := e.way(pkg, tools, map[string]bool{}); way != nil {
-		return fmt.Errorf("%q is in a package that imports the tools itself (%s), so they cannot import it; move the function to another package", ref, strings.Join(way, " → "))
+	if chain := e.importChain(pkg, tools, map[string]bool{}); chain != nil {
+		return fmt.Errorf("%q is in a package that imports the tools itself (%s), so they cannot import it; move the function to another package", ref, strings.Join(chain, " → "))
 	}
 	return nil
 }
 
-// way returns the import chain from a package to another, through packages of the project, or nil.
-func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []string {
+// importChain returns the import chain from a package to another, through packages of the project, or nil.
+func (e *Engine) importChain(pkg *types.Package, other string, seen map[string]bool) []string {
 	seen[pkg.Path()] = true
 	if pkg.Path() == other {
 		return []string{other}
@@ -227,8 +227,8 @@ func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []s
 		if seen[next.Path()] || !strings.HasPrefix(next.Path()+"/", e.checker.Module().Path+"/") {
 			continue
 		}
-		if way := e.way(next, other, seen); way != nil {
-			return append([]string{pkg.Path()}, way...)
+		if chain := e.importChain(next, other, seen); chain != nil {
+			return append([]string{pkg.Path()}, chain...)
 		}
 	}
 	return nil

@@ -128,8 +128,8 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	case r.Action == actionUndo:
 		r.Next = []string{fmt.Sprintf("Undo %s to restore what was undone.", r.Operation)}
 	}
-	r.Next = append(r.Next, e.forLogs(p)...)
-	r.Next = append(r.Next, e.forParts(p)...)
+	r.Next = append(r.Next, e.logAdvice(p)...)
+	r.Next = append(r.Next, e.partsAdvice(p)...)
 	return r, nil
 }
 
@@ -143,8 +143,8 @@ func (e *Engine) newResult(p *plan) *Result {
 	}
 	r.Parts = p.parts
 	for _, f := range p.files {
-		if !p.isOfPart(f.Path) {
-			r.Files = append(r.Files, fileChange(f))
+		if !p.belongsToPart(f.Path) {
+			r.Files = append(r.Files, newFileChange(f))
 		}
 	}
 	var tools []derive.Component
@@ -173,7 +173,7 @@ func (e *Engine) newResult(p *plan) *Result {
 		}
 	}
 	if listed {
-		r.ToolsList = size(tools)
+		r.ToolsList = toolsListSize(tools)
 	}
 	r.OK = len(r.Refused) == 0
 	return r

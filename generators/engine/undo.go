@@ -27,10 +27,10 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 		if err != nil {
 			return nil, err
 		}
-		if target, later, err = operation(history, id); err != nil {
+		if target, later, err = findOperation(history, id); err != nil {
 			return nil, err
 		}
-		p, err := e.reverse(j, target, later, o)
+		p, err := e.planUndo(j, target, later, o)
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +63,8 @@ func (r *Refusal) nameOperations(target journal.Operation, later []journal.Opera
 	}
 }
 
-// operation finds the operation to undo, and those after it that are in effect.
-func operation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
+// findOperation finds the operation to undo, and those after it that are in effect.
+func findOperation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
 	undone := undoneBy(history)
 	at := -1
 	for i, op := range history {
@@ -101,9 +101,9 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// reverse plans to restore the files of an operation. Files that were edited since, or that a later
+// planUndo plans to restore the files of an operation. Files that were edited since, or that a later
 // operation changed, are conflicts.
-func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
+func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
 	p := newPlan(actionUndo)
 	edited := &Refusal{
 		Reason: fmt.Sprintf("what %s (%s) wrote has been edited since:", target.ID, target.Title),
@@ -136,7 +136,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 			if err != nil {
 				return nil, err
 			}
-			edited.Files = append(edited.Files, fileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
+			edited.Files = append(edited.Files, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
 			continue
 		}
 		if p.texts[record.Path], err = opened.Contents(record.Before); err != nil {
@@ -173,7 +173,7 @@ func (e *Engine) planSync(ctx context.Context, accept []string) (*plan, error) {
 	for _, entry := range accept {
 		p.operation.Title += " --accept " + entry
 	}
-	p.whole, p.accepts = true, accept
+	p.wholeProject, p.accepts = true, accept
 	if err := e.completeModules(p); err != nil {
 		return nil, err
 	}
@@ -211,8 +211,8 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	for _, b := range p.broken {
 		result.Refused = append(result.Refused, b.diagnostic())
 	}
-	if p.lost != "" {
-		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.lost})
+	if p.contractLost != "" {
+		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.contractLost})
 	}
 	for _, conflict := range p.conflicts {
 		result.Refused = append(result.Refused, typecheck.Diagnostic{Message: conflict})

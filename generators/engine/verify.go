@@ -45,7 +45,7 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 		return nil, err
 	}
 	if !report.Passed {
-		return nil, p.failed(report)
+		return nil, p.trialRefusal(report)
 	}
 	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
 	for _, c := range report.Cases {
@@ -54,8 +54,8 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	return tried, nil
 }
 
-func (p *plan) failed(report *trial.Report) *Refusal {
-	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: cut(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
+func (p *plan) trialRefusal(report *trial.Report) *Refusal {
+	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
 	if len(report.Diagnostics) > 0 {
 		refusal.Reason = "it would not build:"
 		return refusal
@@ -72,7 +72,7 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 		if said == "" {
 			said = report.Ended
 		}
-		if lines := p.panicked(said); lines != "" {
+		if lines := p.linesOfPanic(said); lines != "" {
 			said += "\n" + lines
 		}
 		refusal.Failures = append(refusal.Failures, Failure{p.example(c), said})
@@ -89,8 +89,8 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 	return refusal
 }
 
-// panicked returns the source lines around a panic, if a message names a position in a planned file.
-func (p *plan) panicked(said string) string {
+// linesOfPanic returns the source lines around a panic, if a message names a position in a planned file.
+func (p *plan) linesOfPanic(said string) string {
 	found := regexp.MustCompile(`it panicked: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(said)
 	if found == nil {
 		return ""
@@ -99,8 +99,8 @@ func (p *plan) panicked(said string) string {
 	return typecheck.LinesAround(string(p.texts[found[1]]), line)
 }
 
-// cut shortens the output of a test: of a crash, it keeps the reason and the crashing goroutine.
-func cut(printed string, crashed bool) string {
+// shortenOutput shortens the output of a test: of a crash, it keeps the reason and the crashing goroutine.
+func shortenOutput(printed string, crashed bool) string {
 	const most = 2000
 	if crashed {
 		parts := strings.SplitN(printed, "\n\n", 3)
@@ -174,7 +174,7 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := newIn(after.Impure, before.Impure)
+	fresh := newDiagnostics(after.Impure, before.Impure)
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -186,8 +186,8 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	}
 }
 
-// newIn returns the diagnostics that were not there before: same file, same message.
-func newIn(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
+// newDiagnostics returns the diagnostics that were not there before: same file, same message.
+func newDiagnostics(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
 	return slices.DeleteFunc(after, func(d typecheck.Diagnostic) bool {
 		return slices.ContainsFunc(before, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
 	})
@@ -212,16 +212,16 @@ func (r *Result) Impurities() string {
 	return out.String()
 }
 
-// hidden returns the places that exist but are not read: symbolic links and nested modules. Treating
+// unreadPlaces returns the places that exist but are not read: symbolic links and nested modules. Treating
 // them as missing would unregister their components.
-func (e *Engine) hidden() []*derive.Package {
+func (e *Engine) unreadPlaces() []*derive.Package {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {
 		if place.Wired && place.Kind != derive.Feature {
 			places = append(places, place)
 		}
 	}
-	if e.whyHidden(derive.Features) != "" {
+	if e.whyUnread(derive.Features) != "" {
 		places = append(places, derive.FeatureIn(derive.Features))
 	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil { // there may be none
 		for _, entry := range entries {
@@ -230,15 +230,15 @@ func (e *Engine) hidden() []*derive.Package {
 	}
 	var found []*derive.Package
 	for _, place := range places {
-		if why := e.whyHidden(place.Dir); why != "" {
+		if why := e.whyUnread(place.Dir); why != "" {
 			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: why}}})
 		}
 	}
 	return found
 }
 
-// whyHidden explains why a folder is not read; empty if it is.
-func (e *Engine) whyHidden(dir string) string {
+// whyUnread explains why a folder is not read; empty if it is.
+func (e *Engine) whyUnread(dir string) string {
 	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Sprintf("%s is a link, and what it leads to is not looked at; make it a folder", dir)
 	}
