@@ -36,7 +36,7 @@ func (b brokenCommand) remedy() string {
 		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
 	}
 	if b.beingAdded {
-		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
+		return fmt.Sprintf("generate it with its recorded fields first, then run petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
 	}
 	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.RenameFlag(b.changes), accept)
 }
@@ -51,13 +51,13 @@ func (p *plan) refuseBroken() error {
 	if p.contractLost != "" {
 		return &Refusal{Reason: p.contractLost, WayOut: "Nothing was changed."}
 	}
-	refusal := &Refusal{Reason: "stored events would no longer be read as they were written:", WayOut: "Nothing was changed."}
+	refusal := &Refusal{Reason: "stored events would no longer be readable:", WayOut: "Nothing was changed."}
 	for _, b := range p.broken {
 		switch {
 		case p.lenient, p.settles != "" && p.settles != b.command && slices.Contains(p.brokenBefore, b.command):
 		case p.settles != "" && p.settles != b.command:
 			d := b.diagnostic()
-			d.Message = fmt.Sprintf("%s: it uses the same type; edit the type by hand first, and then make a new version of %s and of %s", b, p.settles, b.command)
+			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.settles, b.command)
 			refusal.Diagnostics = append(refusal.Diagnostics, d)
 		default:
 			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
@@ -130,7 +130,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
 	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
-		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events still fit; restore it from version control, or record the fields as they are with petrock sync --accept %s",
+		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or run petrock sync --accept %s to record the current fields",
 			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil
 	}
@@ -229,7 +229,7 @@ func checkAccepted(accepts []string, now, before *contract.Contract) error {
 		_, exists := now.Commands[command]
 		if _, recorded := before.Commands[command]; !exists && !recorded {
 			known := slices.Sorted(maps.Keys(now.Commands))
-			return terminal.Usagef("accept %q: there is no such command; there are %s", command, joinOrNone(known))
+			return terminal.Usagef("accept %q: no such command; the commands are %s", command, joinOrNone(known))
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ import (
 // to remove what has been edited since it was generated, unless that is forced. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
 	if !slices.Contains(Kinds(), kind) {
-		return nil, terminal.Usagef("%q is no kind of component; there are %s", kind, strings.Join(Kinds(), ", "))
+		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", kind, strings.Join(Kinds(), ", "))
 	}
 	var component derive.Component // to remove
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
@@ -78,8 +78,8 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 		return nil
 	}
 	refusal := &Refusal{
-		Reason: "there is work in what would be removed:",
-		WayOut: "Nothing was changed. With force it is removed all the same, and undo brings it back.",
+		Reason: "files to remove have been edited:",
+		WayOut: "Nothing was changed. With force they are removed anyway; undo restores them.",
 	}
 	for _, file := range files {
 		f, edited, err := e.findEdit(opened, history, file)
@@ -156,7 +156,7 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 	used := cmp.Or(c.Func, c.Name)
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("destroy %s %s: tests that have been edited use it:", c.Kind, c.Name),
-		WayOut: "Nothing was changed. Change these tests first, or repeat it with force, which removes what uses it; undo restores them.",
+		WayOut: "Nothing was changed. Change these tests first. With force the tests that use it are removed; undo restores them.",
 	}
 	for _, file := range slices.Sorted(maps.Keys(uses)) {
 		_, edited, err := e.findEdit(opened, history, file)
@@ -326,7 +326,7 @@ func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
 	}
 	if len(users) > 0 {
 		r.Reason = fmt.Sprintf("destroy %s %s: still used by %s:", c.Kind, c.Name, joinFew(users))
-		r.WayOut = "Nothing was changed. Change or destroy what uses it first."
+		r.WayOut = "Nothing was changed. Change or destroy the code that uses it first."
 	}
 }
 
@@ -379,7 +379,7 @@ func renamedWorkersAdvice(before, after []string) []string {
 	if len(gone) > 1 {
 		old = "OLD"
 	}
-	return []string{fmt.Sprintf("No worker is called %s any more. A worker is known by its name, and under %s it begins anew, with what comes from now on; //petrock:name %s in the doc comment of its type keeps its place.", strings.Join(gone, ", "), which, old)}
+	return []string{fmt.Sprintf("Worker %s no longer exists. A worker's position in the event log is saved under its name: as %s it starts at the end of the log. To keep the position, add //petrock:name %s to the doc comment of its type.", strings.Join(gone, ", "), which, old)}
 }
 
 func subtract(list, others []string) []string {

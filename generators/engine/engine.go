@@ -58,7 +58,7 @@ type Engine struct {
 func Open(dir string, generators []gen.Generator) (*Engine, error) {
 	found, err := project.Find(dir)
 	if errors.Is(err, project.ErrNone) {
-		return nil, fmt.Errorf("%w; go to a project's folder, name it with --dir, or make one with petrock new", err)
+		return nil, fmt.Errorf("%w; change to a project's folder, pass --dir, or run petrock new", err)
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (e *Engine) read(ctx context.Context) error {
 	e.cache.PlanModules(nil, nil)
 	text, err := e.root.ReadFile("go.mod")
 	if err != nil {
-		return fmt.Errorf("reading go.mod: %w", err)
+		return fmt.Errorf("read go.mod: %w", err)
 	}
 	goSum, _ := e.root.ReadFile("go.sum") // there may be none
 	if err := errors.Join(project.CheckMerged("go.mod", text), project.CheckMerged("go.sum", goSum)); err != nil {
@@ -128,7 +128,7 @@ func (e *Engine) read(ctx context.Context) error {
 	}
 	parsed, err := modfile.ParseLax("go.mod", text, nil)
 	if err != nil {
-		return fmt.Errorf("reading %w", err)
+		return fmt.Errorf("parse %w", err)
 	}
 	if parsed.Module == nil {
 		return errors.New("go.mod: no module directive; restore it from version control")
@@ -150,7 +150,7 @@ func (e *Engine) read(ctx context.Context) error {
 	}
 	e.before, err = e.store.View()
 	if err != nil {
-		return fmt.Errorf("reading the project: %w", err)
+		return fmt.Errorf("read project: %w", err)
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func (r *Refusal) Error() string {
 		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Said, "\n", "\n    "))
 	}
 	if r.Printed != "" {
-		fmt.Fprintf(&out, "\nMeanwhile it printed:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
+		fmt.Fprintf(&out, "\nOutput:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
 	}
 	for _, file := range r.Files {
 		if file.Diff != "" {

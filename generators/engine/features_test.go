@@ -168,9 +168,9 @@ func TestFeaturesAreShown(t *testing.T) {
 		}
 	}
 	_, err = b.Inspect(t.Context(), "command", "Create")
-	b.wants(err, `"Create" is posts_create and users_create`)
+	b.wants(err, `"Create" is ambiguous: posts_create or users_create`)
 	_, err = b.Inspect(t.Context(), "query", "posts_create")
-	b.wants(err, "there are posts_get")
+	b.wants(err, "the project has posts_get")
 }
 
 func TestFeaturesAreDestroyed(t *testing.T) {
@@ -178,23 +178,23 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	o := engine.Options{Force: true}
 	before := b.files("features")
 	_, err := b.Destroy(t.Context(), "command", "posts/create", engine.Options{})
-	b.wants(err, "there is work in what would be removed")
+	b.wants(err, "files to remove have been edited")
 	_, err = b.Destroy(t.Context(), "command", "posts/create", o)
 	b.wants(err, "digest.go")
 	_, err = b.Destroy(t.Context(), "command", "users_create", o)
-	b.wants(err, "features/users/users.go also holds the state of users")
+	b.wants(err, "features/users/users.go also contains the state of users")
 	_, err = b.Destroy(t.Context(), "feature", "users", o)
 	b.wants(err, "digest.go")
 	_, err = b.Destroy(t.Context(), "query", "posts_create", o)
-	b.wants(err, "there are posts_get")
+	b.wants(err, "the project has posts_get")
 
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
-		{"worker", "posts/digest", "and under another name it begins anew"},
+		{"worker", "posts/digest", "as another name it starts at the end of the log"},
 		{"command", "posts_create", "events posts/create stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
 		{"feature", "users", "events users/create stops the server at startup; skip them with hello log skip"},
-		{"feature", "posts", "Nothing uses the part app any more; petrock remove app removes it."},
+		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
 		if err != nil {
@@ -282,7 +282,7 @@ func TestFeaturesInTheWay(t *testing.T) {
 		t.Errorf("sync says %s", synced)
 	}
 	_, err = b.Destroy(t.Context(), "query", "posts_get", engine.Options{Force: true})
-	b.wants(err, "nothing can be derived from features/posts")
+	b.wants(err, "cannot derive from features/posts")
 	if _, err := b.Destroy(t.Context(), "query", "users_get", engine.Options{Force: true}); err != nil {
 		t.Errorf("destroying what is not broken: %v", err)
 	}

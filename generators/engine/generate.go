@@ -33,7 +33,7 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMessage, o Options, applying *savedPlan) (*Result, error) {
 	s, err := schema.Compile(string(g.InputSchema))
 	if err != nil {
-		return nil, fmt.Errorf("the generator %s: %w", g.Name, err)
+		return nil, fmt.Errorf("generator %s: %w", g.Name, err)
 	}
 	if err := s.Validate(input); err != nil {
 		return nil, terminal.Usagef("%s: %w", g.Name, err)
@@ -79,16 +79,16 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 			}
 			p.bodyFile = file.Path
 		}
-		p.texts[file.Path] = formatGo(file)
+		p.texts[file.Path] = formatted(file)
 	}
 	for _, file := range draft.Changes {
-		p.texts[file.Path] = formatGo(file)
+		p.texts[file.Path] = formatted(file)
 	}
 	p.settles = draft.Settles
 	return nil
 }
 
-func formatGo(file gen.File) []byte {
+func formatted(file gen.File) []byte {
 	if path.Ext(file.Path) != ".go" {
 		return file.Text
 	}
@@ -172,7 +172,7 @@ func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 			continue
 		}
 		if mod := e.otherModule(file.Path); mod != "" {
-			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module, that of %s", file.Path, mod))
+			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module (%s)", file.Path, mod))
 			continue
 		}
 		e.findDeclared(p, file)
@@ -192,7 +192,7 @@ func (e *Engine) findDeclared(p *plan, file gen.File) {
 		}
 		for _, name := range other.Names() {
 			if slices.Contains(made.Names(), name) {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s, which %s would declare, is declared in %s already", name, file.Path, other.Path))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s declares %s, which %s already declares", file.Path, name, other.Path))
 			}
 		}
 	}

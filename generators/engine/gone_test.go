@@ -37,7 +37,7 @@ func TestWorkersAreRenamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "No worker is called posts/digest any more. A worker is known by its name, and under posts/mailer it begins anew, with what comes from now on; //petrock:name digest in the doc comment of its type keeps its place."
+	want := "Worker posts/digest no longer exists. A worker's position in the event log is saved under its name: as posts/mailer it starts at the end of the log. To keep the position, add //petrock:name digest to the doc comment of its type."
 	if got := strings.Join(synced.Next, "\n"); got != want {
 		t.Errorf("it says %q, not %q", got, want)
 	}

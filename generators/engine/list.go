@@ -174,13 +174,13 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	}
 	switch {
 	case len(found) == 0:
-		return c, nil, terminal.Usagef("there is no %s %q; there are %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
+		return c, nil, terminal.Usagef("%s %q does not exist; the project has %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
 	case len(found) == 1:
 		return found[0], home, nil
 	case found[0].Kind == found[1].Kind:
-		return c, nil, terminal.Usagef("%q is %s and %s; say which is meant", name, found[0].Name, found[1].Name)
+		return c, nil, terminal.Usagef("%q is ambiguous: %s or %s", name, found[0].Name, found[1].Name)
 	}
-	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; say with kind which is meant", name, found[0].Kind, found[1].Kind)
+	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; pass the kind", name, found[0].Kind, found[1].Kind)
 }
 
 // isIn reports whether a name is that of a part of the feature in a package, as far as can be told by the name.
@@ -197,19 +197,19 @@ func findFunction(ref reference, pkg *types.Package) (types.Object, error) {
 	case object == nil:
 		return nil, absentError(ref, pkg)
 	case !object.Exported():
-		return nil, fmt.Errorf("%q: %s is not exported, so the tools cannot call it; begin its name with a capital", ref, name)
+		return nil, fmt.Errorf("%q: %s is not exported, so the tools cannot call it; export it", ref, name)
 	}
 	if _, is := object.(*types.TypeName); is {
-		return nil, fmt.Errorf("%q: %s is a type, and methods are called on variables; name a variable of the package, ./folder.Variable.Method, or write a function that makes a %[2]s and calls the method", ref, name)
+		return nil, fmt.Errorf("%q: %s is a type, and methods are called on variables; name a variable of the package, ./folder.Variable.Method, or write a function that creates a %[2]s and calls the method", ref, name)
 	}
 	if len(ref.call) == 1 {
 		if isFunction(object) {
 			return object, nil
 		}
 		if methods := methodsOf(ref, object); len(methods) > 0 {
-			return nil, fmt.Errorf("%q: %s is no function; name one of its methods: %s", ref, name, joinFew(methods))
+			return nil, fmt.Errorf("%q: %s is not a function; name one of its methods: %s", ref, name, joinFew(methods))
 		}
-		return nil, fmt.Errorf("%q: %s is no function, and has no methods; %s", ref, name, suggestFunctions(ref, pkg))
+		return nil, fmt.Errorf("%q: %s is not a function and has no methods; %s", ref, name, suggestFunctions(ref, pkg))
 	}
 	_, addressable := object.(*types.Var)
 	method, _, _ := types.LookupFieldOrMethod(object.Type(), addressable, pkg, ref.call[1])
@@ -217,9 +217,9 @@ func findFunction(ref reference, pkg *types.Package) (types.Object, error) {
 		return method, nil
 	}
 	if methods := methodsOf(ref, object); len(methods) > 0 {
-		return nil, fmt.Errorf("%q: %s has no exported method %s that can be called on it; it has %s", ref, name, ref.call[1], joinFew(methods))
+		return nil, fmt.Errorf("%q: %s has no exported method %s; it has %s", ref, name, ref.call[1], joinFew(methods))
 	}
-	return nil, fmt.Errorf("%q: %s has no exported method at all that can be called on it; %s", ref, name, suggestFunctions(ref, pkg))
+	return nil, fmt.Errorf("%q: %s has no exported methods; %s", ref, name, suggestFunctions(ref, pkg))
 }
 
 func isFunction(object types.Object) bool {
@@ -232,10 +232,10 @@ func absentError(ref reference, pkg *types.Package) error {
 	for _, name := range pkg.Scope().Names() {
 		if strings.EqualFold(name, ref.call[0]) && pkg.Scope().Lookup(name).Exported() {
 			meant := reference{ref.dir, append([]string{name}, ref.call[1:]...)}
-			return fmt.Errorf("%q: there is no %s; is %s meant?", ref, ref.call[0], meant)
+			return fmt.Errorf("%q: %s does not exist; did you mean %s?", ref, ref.call[0], meant)
 		}
 	}
-	return fmt.Errorf("%q: there is no %s; %s", ref, ref.call[0], suggestFunctions(ref, pkg))
+	return fmt.Errorf("%q: %s does not exist; %s", ref, ref.call[0], suggestFunctions(ref, pkg))
 }
 
 // suggestFunctions lists the functions and methods of a package that a reference can name.
@@ -253,7 +253,7 @@ func suggestFunctions(ref reference, pkg *types.Package) string {
 		}
 	}
 	if len(found) == 0 {
-		return "the package has no exported function at all: write one"
+		return "the package has no exported functions"
 	}
 	return "the package has " + joinFew(found)
 }
@@ -308,8 +308,8 @@ func checkAlone(pkg *derive.Package, component derive.Component) error {
 		return nil
 	}
 	return &Refusal{
-		Reason: fmt.Sprintf("%s also holds %s", component.File, strings.Join(others, ", ")),
-		WayOut: fmt.Sprintf("Remove %s there by hand, and derive again with sync or build.", component.Func),
+		Reason: fmt.Sprintf("%s also contains %s", component.File, strings.Join(others, ", ")),
+		WayOut: fmt.Sprintf("Remove %s from it by hand, then run petrock sync (over MCP: build).", component.Func),
 	}
 }
 

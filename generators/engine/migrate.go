@@ -55,9 +55,9 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 	recorded, known := record.Commands[command]
 	switch version := component.Version(); {
 	case !known:
-		return nil, fmt.Errorf("%s is not in %s yet, so there is no older version of it; run petrock sync", command, contract.File)
+		return nil, fmt.Errorf("%s is not recorded in %s; run petrock sync", command, contract.File)
 	case version < recorded.Version || version > recorded.Version+1:
-		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", command, recorded.Version, version, recorded.Version)
+		return nil, fmt.Errorf("%s: version %d is recorded, but its type has version %d; set its //petrock:version to %d", command, recorded.Version, version, recorded.Version)
 	}
 	m := &migration{engine: e, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
 	m.made = &gen.Migration{
@@ -101,17 +101,17 @@ func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Co
 			names = append(names, c.EventType)
 		}
 	}
-	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", command, joinOrNone(names))
+	return derive.Component{}, terminal.Usagef("command %q does not exist; the commands are %s", command, joinOrNone(names))
 }
 
 func (m *migration) plan(edit gen.Edit, dirs []string) error {
 	pkg, _ := m.pass.Package(m.made.Dir)
 	if pkg == nil {
-		return fmt.Errorf("there is no package in %s", m.made.Dir)
+		return fmt.Errorf("no package in %s", m.made.Dir)
 	}
 	object := pkg.Scope().Lookup(m.made.Type)
 	if object == nil {
-		return fmt.Errorf("there is no type %s in %s", m.made.Type, m.made.Dir)
+		return fmt.Errorf("no type %s in %s", m.made.Type, m.made.Dir)
 	}
 	m.named, _ = object.Type().(*types.Named)
 	for _, old := range slices.Sorted(maps.Keys(edit.Rename)) {
@@ -231,7 +231,7 @@ func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, erro
 				continue
 			}
 			if len(field.Names) > 1 {
-				return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; give it a line of its own", file.Path, v.Name())
+				return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; declare it on its own line", file.Path, v.Name())
 			}
 			return file, field, nil
 		}

@@ -102,9 +102,9 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
 	if err != nil {
 		return nil, nil, &Refusal{
-			Reason:    "go.mod and go.sum cannot be computed:",
+			Reason:    "go mod tidy failed:",
 			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(said), err.Error())), "\n"),
-			WayOut:    "Nothing was changed. If a module is not on this machine, run go mod download with a network, and try again.",
+			WayOut:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
 		}
 	}
 	tidyMod, modErr := os.ReadFile(modFile)
@@ -140,7 +140,7 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	return &Refusal{Reason: "with other modules in go.mod it would not compile:", Diagnostics: fresh, WayOut: "Nothing was changed."}
+	return &Refusal{Reason: "the project would not compile with the new go.mod:", Diagnostics: fresh, WayOut: "Nothing was changed."}
 }
 
 // overlay writes planned files to a folder: Go, go.mod and go.sum, and an overlay that puts them into the
@@ -157,7 +157,7 @@ func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
 func withParts(goMod []byte, names []string) ([]byte, error) {
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
+		return nil, fmt.Errorf("parse %w", err)
 	}
 	for _, name := range names {
 		part, _ := parts.Find(name)
@@ -222,9 +222,9 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 		command += " " + m.String()
 	}
 	return &Refusal{
-		Reason:    fmt.Sprintf("modules of the part %s are not on this machine:", part.Name),
+		Reason:    fmt.Sprintf("modules of part %s are not downloaded:", part.Name),
 		Conflicts: reasons,
-		WayOut:    "Nothing was changed. With a network, run this and try again:\n  " + command,
+		WayOut:    "Nothing was changed. Connect to the network, run this command, and try again:\n  " + command,
 	}
 }
 

@@ -78,29 +78,29 @@ func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Resul
 func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, error) {
 	part, ok := parts.Find(name)
 	if !ok {
-		return nil, terminal.Usagef("there is no part %q; there are %s", name, strings.Join(parts.Names(), ", "))
+		return nil, terminal.Usagef("part %q does not exist; the parts are %s", name, strings.Join(parts.Names(), ", "))
 	}
 	add := action == actionAdd
 	p := newPlan(action)
 	p.operation.Title, p.name, p.kind = action+" "+name, name, "part"
 	switch has := isPresent(part, e.before); {
 	case add && has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project has the part %s already, in %s", part.Name, strings.Join(part.Folders, " and "))}
+		return nil, &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
 	case !add && !has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have the part %s; list shows the parts it has", part.Name)}
+		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see petrock list", part.Name)}
 	}
 	var err error
 	if add {
 		err = e.addPart(ctx, p, part)
 	} else {
 		if user := e.partUser(part, e.before); user != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("%s uses the part %s", user, part.Name), WayOut: "Nothing was changed. Destroy the component, or remove the import, first."}
+			return nil, &Refusal{Reason: fmt.Sprintf("%s uses part %s", user, part.Name), WayOut: "Nothing was changed. Destroy the component, or remove the import, first."}
 		}
 		if drift := e.partDrift(part); len(drift) > 0 {
 			return nil, &Refusal{
-				Reason:    fmt.Sprintf("the part %s is not as petrock made it:", part.Name),
+				Reason:    fmt.Sprintf("files of part %s have been edited:", part.Name),
 				Conflicts: drift,
-				WayOut:    "Nothing was changed. Restore these files from version control, and move away what is yours.",
+				WayOut:    "Nothing was changed. Restore these files from version control, and move your own files elsewhere.",
 			}
 		}
 		err = e.removePart(ctx, p, part)
@@ -193,7 +193,7 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 		if err != nil {
 			*p = was
 			e.cache.PlanModules(p.texts["go.mod"], p.texts["go.sum"])
-			p.warnings = append(p.warnings, typecheck.Diagnostic{File: users[0], Message: fmt.Sprintf("it needs the part %s: %v", part.Name, err)})
+			p.warnings = append(p.warnings, typecheck.Diagnostic{File: users[0], Message: fmt.Sprintf("requires part %s: %v", part.Name, err)})
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	e.step("adding the part " + part.Name)
 	archive, err := e.root.ReadFile(part.Archive())
 	if isMissing(err) {
-		return &Refusal{Reason: fmt.Sprintf("%s, which holds the part %s, is missing", part.Archive(), part.Name), WayOut: "Nothing was changed. Restore it from version control."}
+		return &Refusal{Reason: fmt.Sprintf("%s, the archive of part %s, is missing", part.Archive(), part.Name), WayOut: "Nothing was changed. Restore it from version control."}
 	}
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	}
 	for file := range files {
 		if _, err := e.root.Lstat(file); err == nil {
-			p.conflicts = append(p.conflicts, fmt.Sprintf("%s exists, and the part %s would write it", file, part.Name))
+			p.conflicts = append(p.conflicts, fmt.Sprintf("%s already exists, and part %s contains it", file, part.Name))
 		}
 	}
 	if err := e.changeParts(ctx, p, part, journal.Create, files, []string{part.Archive()}); err != nil {
@@ -242,7 +242,7 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 // changeParts plans to create or delete a part: the files that come and go, petrock.sum, go.mod and go.sum.
 func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, action journal.Action, come map[string][]byte, gone []string) error {
 	if _, err := e.root.Lstat("vendor/modules.txt"); err == nil {
-		return &Refusal{Reason: fmt.Sprintf("the part %s changes go.mod, and the folder vendor would no longer match it", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
+		return &Refusal{Reason: fmt.Sprintf("part %s changes go.mod, so the folder vendor would be out of date", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
 	}
 	before := presentParts(e.before.With(p.texts))
 	sum, err := ReadSum(e.root.FS())
@@ -303,7 +303,7 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, acti
 // still are as the operation left them, and nothing else depends on them, they become what they were.
 func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *plan, target journal.Operation) error {
 	stays := func(name, why string) {
-		p.notices = append(p.notices, fmt.Sprintf("The part %s stays: %s.", name, why))
+		p.notices = append(p.notices, fmt.Sprintf("Part %s stays: %s.", name, why))
 	}
 	for _, name := range target.Added {
 		part, ok := parts.Find(name)
@@ -366,7 +366,7 @@ func (e *Engine) partsAdvice(p *plan) []string {
 	var next []string
 	for _, part := range parts.All() {
 		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {
-			next = append(next, fmt.Sprintf("Nothing uses the part %s any more; petrock remove %[1]s removes it.", part.Name))
+			next = append(next, fmt.Sprintf("Part %s is no longer used; run petrock remove %[1]s to remove it.", part.Name))
 		}
 	}
 	return next

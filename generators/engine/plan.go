@@ -123,7 +123,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 				refusal := e.underivable(p, pkg)
 				before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
 				if err == nil && len(before[0].Problems) == 0 {
-					refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
+					refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
 					refusal.WayOut = "Nothing was changed."
 					refusal.before = false
 				}
@@ -189,7 +189,7 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 		}
 		if !typecheck.IsDerived(file, there) {
 			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and no line %q; rename it, or remove it if it was derived", file, typecheck.DerivedMark+" …"))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file but no line %q; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
 			}
 			return
 		}
@@ -204,9 +204,9 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 
 func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
-		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
+		Reason:      fmt.Sprintf("cannot derive from %s:", pkg.Dir),
 		Diagnostics: withLines(pkg.Problems, p.texts),
-		WayOut:      "Mend that first. What does not touch this package still works.",
+		WayOut:      "Fix these errors first. Changes that do not involve this package still work.",
 		before:      true,
 	}
 }
@@ -230,7 +230,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	p.existing = verdict.Old
 	if len(verdict.New) > 0 {
 		return &Refusal{
-			Reason:      "it would not compile:",
+			Reason:      "the change would not compile:",
 			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
 			WayOut:      "Nothing was changed" + whyMissing(p.missing),
@@ -349,9 +349,9 @@ func (p *plan) verifyUnchanged() error {
 	}
 	slices.Sort(names)
 	return &Refusal{
-		Reason:    fmt.Sprintf("the project is not what the plan %s was made from:", p.applying.id),
+		Reason:    fmt.Sprintf("the project has changed since plan %s was made:", p.applying.id),
 		Conflicts: names,
-		WayOut:    "Nothing was changed. Make the plan again, and look at it again.",
+		WayOut:    "Nothing was changed. Run the dry run again and review the new plan.",
 	}
 }
 
@@ -365,8 +365,8 @@ func (p *plan) verifySaved() error {
 	}
 	if p.applying != nil && !slices.Equal(p.saved.Files, p.applying.Files) {
 		return &Refusal{
-			Reason: fmt.Sprintf("what would be written now is not what is in the plan %s: the generator %s has changed", p.applying.id, p.saved.Kind),
-			WayOut: "Nothing was changed. Make the plan again, and look at it again.",
+			Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
+			WayOut: "Nothing was changed. Run the dry run again and review the new plan.",
 		}
 	}
 	return nil
@@ -383,12 +383,12 @@ func (e *Engine) savePlan(p *plan) error {
 		return err
 	}
 	if err := e.root.Mkdir(plansDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("saving the plan: %w", err)
+		return fmt.Errorf("save plan: %w", err)
 	}
 	e.prunePlans()
 	p.savedID = planID(text)
 	if err := e.root.WriteFile(path.Join(plansDir, p.savedID+".json"), text, 0o644); err != nil {
-		return fmt.Errorf("saving the plan: %w", err)
+		return fmt.Errorf("save plan: %w", err)
 	}
 	return nil
 }
@@ -427,18 +427,18 @@ func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, erro
 
 func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
-		return nil, terminal.Usagef("%q is not the id of a plan; a dry run prints one, of 16 hexadecimal digits", id)
+		return nil, terminal.Usagef("%q is not a plan id; a dry run prints the id, 16 hexadecimal digits", id)
 	}
 	text, err := e.root.ReadFile(path.Join(plansDir, id+".json"))
 	if isMissing(err) {
-		return nil, terminal.Usagef("there is no plan %s: it has been applied, or was never made in this clone of the project; make it again", id)
+		return nil, terminal.Usagef("plan %s does not exist: it was applied, or was made in another clone; run the dry run again", id)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the plan: %w", err)
+		return nil, fmt.Errorf("read plan: %w", err)
 	}
 	saved := &savedPlan{id: id}
 	if err := json.Unmarshal(text, saved); err != nil || planID(text) != id {
-		return nil, terminal.Usagef("the plan %s was edited, or is damaged; make it again", id)
+		return nil, terminal.Usagef("plan %s was edited or is damaged; run the dry run again", id)
 	}
 	return saved, nil
 }

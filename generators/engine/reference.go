@@ -37,7 +37,7 @@ func asFolder(dir string) string {
 func (e *Engine) resolveReference(text string) (reference, error) {
 	found := parseReference(text)
 	if len(found) == 0 {
-		return reference{}, fmt.Errorf("%q names no function of the project; write ./folder.Function or ./folder.Variable.Method, the folder as seen from the project's root", gen.Shorten(text))
+		return reference{}, fmt.Errorf("%q is not a function of the project; write ./folder.Function or ./folder.Variable.Method, with a folder relative to the project's root", gen.Shorten(text))
 	}
 	for _, r := range found {
 		if len(e.before.Files(r.dir)) > 0 {
@@ -54,7 +54,7 @@ func (e *Engine) resolveReference(text string) (reference, error) {
 			for _, dir := range dirs {
 				meant = append(meant, reference{dir, r.call}.String())
 			}
-			return reference{}, fmt.Errorf("%q may be %s; say which", gen.Shorten(text), strings.Join(meant, " or "))
+			return reference{}, fmt.Errorf("%q is ambiguous: %s", gen.Shorten(text), strings.Join(meant, " or "))
 		}
 		return reference{dirs[0], r.call}, nil
 	}
@@ -96,22 +96,22 @@ func (e *Engine) dirsNamed(name string) []string {
 // noFolderError reports that a folder has no Go files, and suggests others.
 func (e *Engine) noFolderError(text, dir string) error {
 	if path.IsAbs(dir) || dir == ".." || strings.HasPrefix(dir, "../") {
-		return fmt.Errorf("%q is outside of the project; a tool is made of a function of the project: ./folder.Function, the folder as seen from its root", gen.Shorten(text))
+		return fmt.Errorf("%q is outside the project; write ./folder.Function, with a folder relative to the project's root", gen.Shorten(text))
 	}
 	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
-		return fmt.Errorf("%q is in another module, that of %s; write a function of this one that calls it, and make the tool of that", gen.Shorten(text), mod)
+		return fmt.Errorf("%q is in another module (%s); write a function in this module that calls it, and use that", gen.Shorten(text), mod)
 	}
 	if above, base := path.Split(dir); strings.Contains(base, ".") {
 		base, _, _ = strings.Cut(base, ".")
 		if near := path.Join(above, base); len(e.before.Files(near)) > 0 {
-			return fmt.Errorf("%q: behind the folder %s stands a function, or a variable and its method, and nothing else; write a function that goes further, and make the tool of that", gen.Shorten(text), near)
+			return fmt.Errorf("%q: only a function, or a variable and its method, may follow the folder %s; write a function for the rest, and use that", gen.Shorten(text), near)
 		}
 	}
 	others := e.userFolders()
 	if len(others) == 0 {
-		return fmt.Errorf("%q: the project has no Go in the folder %q, and no package of yours yet; write one", gen.Shorten(text), dir)
+		return fmt.Errorf("%q: folder %q has no Go files; write a package first", gen.Shorten(text), dir)
 	}
-	return fmt.Errorf("%q: the project has no Go in the folder %q; it has some in %s", gen.Shorten(text), dir, joinFew(others))
+	return fmt.Errorf("%q: folder %q has no Go files; the folders with Go files are %s", gen.Shorten(text), dir, joinFew(others))
 }
 
 // userFolders returns the folders of the user's packages that tools can import.
@@ -243,7 +243,7 @@ func (r *Result) String() string {
 		fmt.Fprintf(&out, "warning: %s\n", d)
 	}
 	if len(r.Diagnostics) > 0 {
-		fmt.Fprintf(&out, "This was wrong before, and still is:\n")
+		fmt.Fprintf(&out, "Errors that existed before:\n")
 		for _, d := range r.Diagnostics {
 			fmt.Fprintf(&out, "  %s\n", d)
 		}
@@ -274,9 +274,9 @@ func (r *Result) Headline() string {
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
 	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
-		return "Some packages could not be derived from; nothing was changed:"
+		return "Some packages have errors; nothing was changed:"
 	case r.Action == "sync" && len(r.Files) == 0:
-		return "All derived files are fresh."
+		return "All derived files are up to date."
 	case r.Action == "sync":
 		what = fmt.Sprintf("%d files", len(r.Files))
 		if len(r.Files) == 1 {
@@ -303,14 +303,14 @@ func (s *Size) String() string {
 // String formats the result of the examples as text.
 func (t *Trial) String() string {
 	if !t.Ran {
-		return "Its examples were not run."
+		return "Examples were not run."
 	}
 	text := fmt.Sprintf("examples passed: %s", strings.Join(t.Passed, ", "))
 	if len(t.Unenforced) > 0 {
 		text += " (this system could not enforce: " + strings.Join(t.Unenforced, "; ") + ")"
 	}
 	if t.Printed != "" {
-		text += "\nMeanwhile it printed, which goes to standard error when it is served:\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
+		text += "\nOutput (the server writes it to stderr):\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
 	}
 	return text
 }

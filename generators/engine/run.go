@@ -30,7 +30,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		var r result
 		defer func() {
 			if value := recover(); value != nil {
-				r.err = nonUsageError{fmt.Errorf("run generator %s: it panicked: %v (%s)", g.Name, value, e.panicPlace())}
+				r.err = nonUsageError{fmt.Errorf("run generator %s: panic: %v (%s)", g.Name, value, e.panicPlace())}
 			}
 			done <- r
 		}()
@@ -55,7 +55,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 				continue
 			}
 			turn.end()
-			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: it did not end within %s; nothing was changed", g.Name, limit)}
+			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
 		}
 	}
 }

@@ -35,8 +35,8 @@ func TestGeneratorIsStopped(t *testing.T) {
 	defer e.Close()
 	e.Limits.Time = 50 * time.Millisecond
 	for kind, want := range map[string]string{
-		"panics":  "run generator panics: it panicked: boom (",
-		"loops":   "run generator loops: it did not end within 50ms; nothing was changed",
+		"panics":  "run generator panics: panic: boom (",
+		"loops":   "run generator loops: timeout after 50ms; nothing was changed",
 		"cancels": "interrupted; nothing was changed",
 	} {
 		_, err := e.Generate(ctx, kind, json.RawMessage(`{}`), engine.Options{})

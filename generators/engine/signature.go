@@ -86,9 +86,9 @@ func whyInaccessible(name *types.TypeName, in string) string {
 	case pkg == nil: // it is Go's own
 		return ""
 	case !name.Exported():
-		return "is made of " + pkg.Name() + "." + name.Name() + ", which is not exported"
+		return "uses " + pkg.Name() + "." + name.Name() + ", which is not exported"
 	case pkg.Name() == "main" || !typecheck.MayImport(in, pkg.Path()):
-		return "is made of " + pkg.Name() + "." + name.Name() + ", and the tools may not import " + pkg.Path()
+		return "uses " + pkg.Name() + "." + name.Name() + ", and the tools may not import " + pkg.Path()
 	}
 	return ""
 }
@@ -135,7 +135,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	}
 	place, _ := derive.PlaceOf(derive.Tool)
 	if ref.dir == place.Dir {
-		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already; see generators/devserver/docs/tools.md", ref)
+		return nil, fmt.Errorf("%q is in the tools package, where exported functions with a tool signature are already tools; see generators/devserver/docs/tools.md", ref)
 	}
 	pkg, err := e.compilePackage(ctx, ref.dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 		}
 	}
 	if f.Signature.TypeParams() != nil {
-		return nil, f.Errorf("it is generic, and a tool has to say for which types")
+		return nil, f.Errorf("it is generic, but a tool needs concrete types")
 	}
 	return f, checkTypes(f, e.toolsPath())
 }
@@ -189,12 +189,12 @@ func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package
 	case pass.Err() != nil:
 		return nil, nonUsageError{pass.Err()}
 	case pkg == nil:
-		return nil, fmt.Errorf("in %s there is no Go that a build takes, apart from tests", asFolder(dir))
+		return nil, fmt.Errorf("%s has no Go files to build, except tests", asFolder(dir))
 	case len(wrong) > 0:
 		return nil, &Refusal{
-			Reason:      fmt.Sprintf("%s does not compile, and neither would a server with a tool of it:", asFolder(dir)),
+			Reason:      fmt.Sprintf("%s does not compile:", asFolder(dir)),
 			Diagnostics: wrong,
-			WayOut:      "Mend that first. Nothing was changed.",
+			WayOut:      "Nothing was changed. Fix these errors first.",
 			before:      true,
 		}
 	}
@@ -205,14 +205,14 @@ func (e *Engine) checkImportable(ref reference, pkg *types.Package) error {
 	tools := e.toolsPath()
 	switch {
 	case pkg.Name() == "main":
-		return fmt.Errorf("%q is in a program, which no package can import; move the function to a package of its own", ref)
+		return fmt.Errorf("%q is in package main, which cannot be imported; move the function to another package", ref)
 	case strings.HasPrefix(ref.dir+"/", "generators/"):
-		return fmt.Errorf("%q is part of petrock, which servers do not link; copy what you need to a package of yours", ref)
+		return fmt.Errorf("%q is part of petrock, which servers do not link; copy the code to a package of yours", ref)
 	case !typecheck.MayImport(tools, pkg.Path()):
-		return fmt.Errorf("%q is in a package that is internal to others, which the tools may not import; move the function, or write one beside that folder that calls it", ref)
+		return fmt.Errorf("%q is in an internal package that the tools may not import; move the function, or write one next to that folder that calls it", ref)
 	}
 	if chain := e.importChain(pkg, tools, map[string]bool{}); chain != nil {
-		return fmt.Errorf("%q is in a package that imports the tools itself (%s), so they cannot import it; move the function to another package", ref, strings.Join(chain, " → "))
+		return fmt.Errorf("%q is in a package that imports the tools (%s), which would be an import cycle; move the function to another package", ref, strings.Join(chain, " → "))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // An undo can be undone by its own id.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	if o.Force && o.Keep {
-		return nil, terminal.Usagef("keep and force contradict each other; give one of them")
+		return nil, terminal.Usagef("keep and force exclude each other; pass one of them")
 	}
 	var target journal.Operation  // the operation to undo
 	var later []journal.Operation // those after it that are in effect
@@ -57,9 +57,9 @@ func (r *Refusal) nameOperations(target journal.Operation, later []journal.Opera
 			r.Operations = append(r.Operations, op.ID)
 		}
 	}
-	r.Reason = fmt.Sprintf("undoing %s (%s) would leave what does not compile:", target.ID, target.Title)
+	r.Reason = fmt.Sprintf("undo %s (%s): the project would not compile:", target.ID, target.Title)
 	if len(r.Operations) > 0 {
-		r.WayOut = "Nothing was changed. Undo what builds on it first: " + strings.Join(r.Operations, ", ") + "."
+		r.WayOut = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
 	}
 }
 
@@ -74,9 +74,9 @@ func findOperation(history []journal.Operation, id string) (target journal.Opera
 	}
 	switch {
 	case at < 0 && id == "":
-		return target, nil, &Refusal{Reason: "there is nothing to undo in this clone of the project; the history lists what was done"}
+		return target, nil, &Refusal{Reason: "nothing to undo in this clone of the project; see the history"}
 	case at < 0:
-		return target, nil, terminal.Usagef("there is no operation %q; the history lists those there are", id)
+		return target, nil, terminal.Usagef("operation %q does not exist; see the history", id)
 	}
 	target = history[at]
 	if by := undone[target.ID]; by != "" {
@@ -106,8 +106,8 @@ func undoneBy(history []journal.Operation) map[string]string {
 func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
 	p := newPlan(actionUndo)
 	edited := &Refusal{
-		Reason: fmt.Sprintf("what %s (%s) wrote has been edited since:", target.ID, target.Title),
-		WayOut: "Nothing was changed. With keep the rest is undone and these files stay; with force they are undone too.",
+		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
+		WayOut: "Nothing was changed. With keep these files stay and the rest is undone; with force they are undone too.",
 	}
 	for _, record := range target.Files {
 		if record.Derived {
@@ -156,7 +156,7 @@ func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, lat
 	case len(target.Added)+len(target.Removed) == 0 && !slices.ContainsFunc(target.Files, func(r journal.Record) bool {
 		return !r.Derived && p.plans(r.Path) && (r.Path != contract.File || onlyContract)
 	}):
-		return nil, &Refusal{Reason: fmt.Sprintf("all that %s (%s) wrote has been edited since, so there is nothing left to undo", target.ID, target.Title)}
+		return nil, &Refusal{Reason: fmt.Sprintf("all files of %s (%s) have been edited since; there is nothing to undo", target.ID, target.Title)}
 	}
 	return p, nil
 }

@@ -55,9 +55,9 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 }
 
 func (p *plan) trialRefusal(report *trial.Report) *Refusal {
-	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
+	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Fix the body or the example."}
 	if len(report.Diagnostics) > 0 {
-		refusal.Reason = "it would not build:"
+		refusal.Reason = "the change would not build:"
 		return refusal
 	}
 	refusal.Reason = "examples failed:"
@@ -77,11 +77,11 @@ func (p *plan) trialRefusal(report *trial.Report) *Refusal {
 		}
 		refusal.Failures = append(refusal.Failures, Failure{p.example(c), said})
 		if report.IsConfined() && (strings.Contains(said, "permission denied") || strings.Contains(said, "read-only file system")) {
-			refusal.WayOut = "Nothing was changed. Examples may write to the folder that they run in, and to temporary folders, alone."
+			refusal.WayOut = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
 		}
 	}
 	if left := len(p.trial.Examples) - len(report.Cases); left > 0 && report.Ended != "" {
-		refusal.WayOut += " The examples behind it were not run."
+		refusal.WayOut += " Later examples were not run."
 	}
 	if len(refusal.Failures) == 0 {
 		refusal.Reason = cmp.Or(report.Ended, "its test failed")
@@ -136,7 +136,7 @@ func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []str
 		}
 	}
 	if len(dirs) > 0 {
-		e.step("looking at how commands are applied")
+		e.step("checking that replay is deterministic")
 	}
 	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
 }
@@ -179,10 +179,10 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 		return nil
 	}
 	return &Refusal{
-		Reason:      "the state would not be the same when the log is read again:",
+		Reason:      "replaying the event log would be non-deterministic:",
 		Diagnostics: withLines(fresh, p.texts),
 		Declares:    p.declares(fresh),
-		WayOut:      "Nothing was changed. A function that does no harm may say so in its doc comment: //petrock:pure and the reason.",
+		WayOut:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
 }
 
@@ -240,10 +240,10 @@ func (e *Engine) unreadPlaces() []*derive.Package {
 // whyUnread explains why a folder is not read; empty if it is.
 func (e *Engine) whyUnread(dir string) string {
 	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Sprintf("%s is a link, and what it leads to is not looked at; make it a folder", dir)
+		return fmt.Sprintf("%s is a symbolic link, which petrock does not follow; replace it with a folder", dir)
 	}
 	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
-		return fmt.Sprintf("%s is in another module, that of %s; make it part of this one", dir, mod)
+		return fmt.Sprintf("%s is in another module (%s); make it part of this module", dir, mod)
 	}
 	return ""
 }
@@ -263,5 +263,5 @@ func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil
 	}
-	return []typecheck.Diagnostic{{Message: "an operation was interrupted, or is under way; sync, or any operation, waits for it, and finishes it or rolls it back"}}
+	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
 }
