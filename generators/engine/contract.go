@@ -18,16 +18,16 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A brokenCommand is a command whose stored events the source would no longer read as they were written.
+// A brokenCommand is a command whose stored events would no longer be readable.
 type brokenCommand struct {
 	command    string
 	changes    []contract.Change
-	file       string // of the command; empty if the source does not have it
+	file       string // the command's file; empty if the source does not have the command
 	line       int
-	beingAdded bool // the plan adds the command again, after it was removed
+	beingAdded bool // whether the plan adds the command again after it was removed
 }
 
-// String says what changed: links/create: field url was removed, href was added.
+// String describes the changes: links/create: field url was removed, href was added.
 func (b brokenCommand) String() string { return b.command + ": " + contract.Describe(b.changes) }
 
 func (b brokenCommand) remedy() string {
@@ -45,8 +45,8 @@ func (b brokenCommand) diagnostic() typecheck.Diagnostic {
 	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.remedy()}
 }
 
-// refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one
-// command excuses those that were broken before; an undo or a destroy excuses all.
+// refuseBroken refuses a plan with which stored events would no longer be readable. A new version of one
+// command ignores commands that were broken before; an undo or a destroy ignores all.
 func (p *plan) refuseBroken() error {
 	if p.contractLost != "" {
 		return &Refusal{Reason: p.contractLost, WayOut: "Nothing was changed."}
@@ -69,6 +69,7 @@ func (p *plan) refuseBroken() error {
 	return refusal
 }
 
+// readContract returns the planned contract, or else the contract on disk.
 func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 	text, planned := p.texts[contract.File]
 	if !planned {
@@ -83,7 +84,7 @@ func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-// updateContract brings the contract up to date with what was derived, and notes what it would break.
+// updateContract updates the contract from the derived packages, and notes breaking changes.
 func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 	before, err := e.readContract(p)
 	if err != nil {
@@ -112,17 +113,17 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	if err != nil {
 		return err
 	}
-	whole := !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 })
+	complete := !slices.ContainsFunc(packages, hasProblems)
 	now, err := derive.Contract(packages)
 	if err != nil {
 		return err
 	}
-	if whole {
+	if complete {
 		after.Tools, after.Resources, after.ResourceTemplates, after.Prompts = now.Tools, now.Resources, now.ResourceTemplates, now.Prompts
 		after.Capabilities = now.Capabilities
 		p.breaks = contract.Breaking(before, after)
 	} else {
-		after.Add(now) // nothing is dropped of what could not be read
+		after.Add(now) // keep entries of packages with errors
 	}
 	if err := checkAccepted(p.accepts, now, before); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil
 	}
-	p.updateCommands(packages, now, before, after, whole)
+	p.updateCommands(packages, now, before, after, complete)
 	if p.settles != "" && len(p.broken) > 0 {
 		if err := e.noteBrokenBefore(ctx, p, before); err != nil {
 			return err
@@ -147,6 +148,8 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	}
 	return nil
 }
+
+func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }
 
 func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
 	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
@@ -165,7 +168,7 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 	return nil
 }
 
-// offered are the packages that the program that ships offers, after a plan.
+// shippedPackages returns the packages that the server includes after a plan.
 func (e *Engine) shippedPackages(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
 	var found []*derive.Package
 	var others []derive.Place
@@ -188,17 +191,18 @@ func (e *Engine) shippedPackages(ctx context.Context, p *plan, view *typecheck.V
 	return append(found, more...), err
 }
 
-// keepCommands brings the commands of a contract up to date, as far as the events of their recorded versions can still be read.
-func (p *plan) updateCommands(packages []*derive.Package, now, before, after *contract.Contract, whole bool) {
+// updateCommands updates the commands of a contract whose recorded events are still readable, and notes the
+// others as broken. If complete, it marks recorded commands that the source does not have as removed.
+func (p *plan) updateCommands(packages []*derive.Package, now, before, after *contract.Contract, complete bool) {
 	for _, command := range slices.Sorted(maps.Keys(now.Commands)) {
 		recorded, known := before.Commands[command]
 		if !known || slices.Contains(p.accepts, command) {
 			after.Commands[command] = now.Commands[command]
 			continue
 		}
-		followed, changes := recorded.Update(now.Commands[command], derive.HasMap(packages, command))
+		updated, changes := recorded.Update(now.Commands[command], derive.HasMap(packages, command))
 		if len(changes) == 0 {
-			after.Commands[command] = followed
+			after.Commands[command] = updated
 			continue
 		}
 		broken := brokenCommand{command: command, changes: changes, beingAdded: recorded.Removed}
@@ -212,7 +216,7 @@ func (p *plan) updateCommands(packages []*derive.Package, now, before, after *co
 		p.broken = append(p.broken, broken)
 	}
 	for command, recorded := range before.Commands {
-		if _, exists := now.Commands[command]; exists || !whole {
+		if _, exists := now.Commands[command]; exists || !complete {
 			continue
 		}
 		recorded.Removed = true
@@ -223,7 +227,7 @@ func (p *plan) updateCommands(packages []*derive.Package, now, before, after *co
 	}
 }
 
-// checkAccepted refuses names that are no commands, of the source or of the record.
+// checkAccepted refuses names that are commands neither of the source nor of the contract.
 func checkAccepted(accepts []string, now, before *contract.Contract) error {
 	for _, command := range accepts {
 		_, exists := now.Commands[command]
@@ -242,32 +246,32 @@ func joinOrNone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// An undone is the contract before and after an operation that is to be undone, and as it is now.
+// undone is the contract before and after the operation to undo, and now.
 type undone struct{ before, after, now *contract.Contract }
 
-// removes reports whether the plan derives from the feature of a command, or removes it.
+// removes reports whether the plan changes the feature of a command, and its package has no errors.
 func (p *plan) removes(command string) bool {
 	feature, _, _ := strings.Cut(command, "/")
 	dir := path.Join(derive.Features, feature)
 	return slices.Contains(p.dirs(), dir) && !slices.ContainsFunc(p.packages, func(pkg *derive.Package) bool {
-		return pkg.Dir == dir && len(pkg.Problems) > 0
+		return pkg.Dir == dir && hasProblems(pkg)
 	})
 }
 
-// revertContract plans the contract without what an operation changed in it. Operations after it may have changed it too.
+// revertContract plans to undo the change that an operation made to the contract. It keeps later changes.
 func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
-	var texts [2][]byte
-	for i, hash := range []string{record.Before, record.After} {
-		var err error
-		if texts[i], err = opened.Contents(hash); err != nil {
-			return err
+	read := func(hash string) (*contract.Contract, error) {
+		text, err := opened.Contents(hash)
+		if err != nil {
+			return nil, err
 		}
+		return contract.Parse(text)
 	}
-	before, err := contract.Parse(texts[0])
+	before, err := read(record.Before)
 	if err != nil {
 		return err
 	}
-	after, err := contract.Parse(texts[1])
+	after, err := read(record.After)
 	if err != nil {
 		return err
 	}
@@ -281,8 +285,8 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	return err
 }
 
-// restoreEntries brings the list entries of the packages that an undo changes up to date, because they may have been edited since, and
-// the capabilities, which follow from all packages.
+// updateRevertedContract updates the list entries of the packages that an undo changes, because they may
+// have been edited since, and the capabilities, which depend on all packages.
 func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *contract.Contract) error {
 	if len(p.packages) == 0 {
 		return nil
@@ -311,13 +315,13 @@ func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *con
 			after.Commands[command] = recorded
 		}
 	}
-	if !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }) {
+	if !slices.ContainsFunc(packages, hasProblems) {
 		after.Capabilities = all.Capabilities
 	}
 	return nil
 }
 
-// instructions is what the program that ships tells the model, if the source says so in a constant.
+// instructions returns the instructions of the server, if they are constant.
 func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text string, known bool) {
 	dir := path.Join("cmd", e.project.Name)
 	pass, err := e.checker.NewPass(ctx, view, []string{dir}, typecheck.PassOptions{})
@@ -344,7 +348,7 @@ func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text s
 			}
 			value := found.Info.Types[pair.Value].Value
 			if value == nil || value.Kind() != constant.String {
-				return "", false // it is made when the server starts
+				return "", false // computed at run time
 			}
 			text = constant.StringVal(value)
 		}

@@ -191,9 +191,9 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
 		{"worker", "posts/digest", "as another name it starts at the end of the log"},
-		{"command", "posts_create", "events posts/create stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
+		{"command", "posts_create", "does not start with an event log that has events posts/create. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
-		{"feature", "users", "events users/create stops the server at startup; skip them with hello log skip"},
+		{"feature", "users", "does not start with an event log that has events users/create; skip them with hello log skip"},
 		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)

@@ -19,8 +19,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Generate runs a generator and writes what it makes. A dry run saves the plan, which [Engine.Apply]
-// applies later.
+// Generate runs a generator and writes its files. A dry run saves the plan for [Engine.Apply].
 func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessage, o Options) (*Result, error) {
 	g, err := e.generator(kind)
 	if err != nil {
@@ -29,7 +28,7 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 	return e.generate(ctx, g, input, o, nil)
 }
 
-// generate runs a generator. If it applies a saved plan, it writes nothing else.
+// generate runs a generator. If applying is not nil, it writes exactly that saved plan or fails.
 func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMessage, o Options, applying *savedPlan) (*Result, error) {
 	s, err := schema.Compile(string(g.InputSchema))
 	if err != nil {
@@ -52,7 +51,7 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 	}
 	draft, err := e.runGenerator(ctx, g, input)
 	if err != nil {
-		return nil, makeError(g.Name, err)
+		return nil, generatorError(g.Name, err)
 	}
 	p.operation.Title = title(g.Name, input, draft.Name)
 	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
@@ -94,12 +93,12 @@ func formatted(file gen.File) []byte {
 	}
 	text, err := format.Source(file.Text)
 	if err != nil {
-		return file.Text // verifying reports the syntax error
+		return file.Text // verify reports the syntax error
 	}
 	return text
 }
 
-// addImports adds the imports that a file lacks, and notes those that cannot be found.
+// addImports adds missing imports to a file, and notes those that cannot be found.
 func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
 	view := e.before.With(p.texts)
 	var given []imports.Import
@@ -117,9 +116,9 @@ func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte
 	return text, err
 }
 
-// makeError classifies the error of a generator: Go that does not parse is refused, a failure of the
-// project or of the system stays what it is, and everything else is wrong usage.
-func makeError(kind string, err error) error {
+// generatorError classifies the error of a generator: Go that does not parse is a refusal, refusals and
+// system errors stay as they are, and all others are usage errors.
+func generatorError(kind string, err error) error {
 	if other, ok := errors.AsType[nonUsageError](err); ok {
 		return other.error
 	}
@@ -148,15 +147,16 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(gen.Kinds(e.generators), ", "))
 }
 
-// title describes the operation in one line. If the input has no name, made is the name it got.
-func title(kind string, input json.RawMessage, made string) string {
+// title describes the operation in one line. It uses the name from the input, or else name.
+func title(kind string, input json.RawMessage, name string) string {
 	var in struct{ Name string }
 	if json.Unmarshal(input, &in) != nil || in.Name == "" {
-		in.Name = made
+		in.Name = name
 	}
 	return strings.TrimSpace(actionGenerate + " " + kind + " " + in.Name)
 }
 
+// touched returns the places with planned files.
 func (e *Engine) touched(p *plan) []derive.Place {
 	dirs := p.dirs()
 	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
@@ -164,23 +164,23 @@ func (e *Engine) touched(p *plan) []derive.Place {
 
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
-		if _, err := e.root.Lstat(file.Path); err == nil {
+		_, err := e.root.Lstat(file.Path)
+		mod := e.otherModule(file.Path)
+		switch {
+		case err == nil:
 			p.conflicts = append(p.conflicts, file.Path+" already exists")
-			continue
-		} else if !isMissing(err) {
+		case !isMissing(err):
 			p.conflicts = append(p.conflicts, err.Error())
-			continue
-		}
-		if mod := e.otherModule(file.Path); mod != "" {
+		case mod != "":
 			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module (%s)", file.Path, mod))
-			continue
+		default:
+			e.findDeclared(p, file)
 		}
-		e.findDeclared(p, file)
 	}
 }
 
-// findDeclared finds names that a new Go file declares and that another file of its package declares
-// already.
+// findDeclared finds names that a new Go file declares and that another file of its package already
+// declares.
 func (e *Engine) findDeclared(p *plan, file gen.File) {
 	made := e.before.With(p.texts).File(file.Path)
 	if made == nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Listing is what a project offers.
+// A Listing is the components and parts of a project.
 type Listing struct {
 	OK         bool                   `json:"ok"`         // Whether all packages could be read
-	Name       string                 `json:"name"`       // Of the project
-	Root       string                 `json:"root"`       // Its folder
+	Name       string                 `json:"name"`       // Name of the project
+	Root       string                 `json:"root"`       // Folder of the project
 	Components []derive.Component     `json:"components"` // Sorted by kind and name
 	Parts      []PartStatus           `json:"parts"`      // Optional code of petrock
 	Refused    []typecheck.Diagnostic `json:"refused"`    // Errors in packages that could not be read
@@ -44,10 +44,9 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	derive.Clashes(packages, nil)
 	for _, pkg := range append(packages, e.unreadPlaces()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
-		if len(pkg.Problems) > 0 {
-			continue
+		if len(pkg.Problems) == 0 {
+			listing.Components = append(listing.Components, pkg.Components...)
 		}
-		listing.Components = append(listing.Components, pkg.Components...)
 	}
 	slices.SortStableFunc(listing.Components, func(a, b derive.Component) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -58,7 +57,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	return listing, nil
 }
 
-// A History is what was done to a project in this clone of it.
+// A History is the recorded operations in this clone of a project.
 type History struct {
 	OK         bool        `json:"ok"`                  // Always
 	Operations []Operation `json:"operations"`          // The oldest first
@@ -71,7 +70,7 @@ type Operation struct {
 	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that undid it
 }
 
-// History tells what was done to the project in this clone of it.
+// History returns the recorded operations in this clone of the project.
 func (e *Engine) History(ctx context.Context) (*History, error) {
 	opened, err := e.openJournal(ctx)
 	if err != nil {
@@ -90,18 +89,17 @@ func (e *Engine) History(ctx context.Context) (*History, error) {
 	return history, nil
 }
 
-// An Inspection is all there is of one component.
+// An Inspection is the definition and source of one component.
 type Inspection struct {
 	OK        bool                   `json:"ok"`        // Always
 	Component derive.Component       `json:"component"` // Its definition, as clients see it
-	Source    string                 `json:"source"`    // The file that it is written in
-	TestFile  string                 `json:"testFile"`  // Its tests, if they are in the file beside it
-	Test      string                 `json:"test"`      // What that holds
+	Source    string                 `json:"source"`    // Text of its file
+	TestFile  string                 `json:"testFile"`  // Path of its test file, NAME_test.go; empty if it does not exist
+	Test      string                 `json:"test"`      // Text of its test file
 	Warnings  []typecheck.Diagnostic `json:"warnings"`  // Warnings
 }
 
-// Inspect shows a component, by the name that clients or Go have for it. Its kind may be empty if only one
-// has that name.
+// Inspect returns a component by its client name or Go name. The kind may be empty if the name is unique.
 func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
@@ -144,8 +142,8 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 
 func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
 
-// lookUp finds the component that clients or Go call by a name, in places, and its package. An
-// empty kind means any.
+// lookUp finds a component in places by its client name or Go name, and its package. An empty kind means
+// any.
 func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
 	packages, err := e.deriver.Packages(ctx, e.before, places)
 	if err != nil {
@@ -183,7 +181,7 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; pass the kind", name, found[0].Kind, found[1].Kind)
 }
 
-// isIn reports whether a name is that of a part of the feature in a package, as far as can be told by the name.
+// mayBelongTo reports whether a component may be part of the feature in a package, according to its name.
 func mayBelongTo(pkg *derive.Package, name string) bool {
 	feature, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(name, "-", "_"), "/", "_"), "_")
 	return feature == path.Base(pkg.Dir)
@@ -227,7 +225,7 @@ func isFunction(object types.Object) bool {
 	return is
 }
 
-// absentError reports that a package does not declare what a reference names, and suggests what it has.
+// absentError reports that a package does not declare the name of a reference, and suggests others.
 func absentError(ref reference, pkg *types.Package) error {
 	for _, name := range pkg.Scope().Names() {
 		if strings.EqualFold(name, ref.call[0]) && pkg.Scope().Lookup(name).Exported() {
@@ -274,8 +272,8 @@ func methodsOf(ref reference, object types.Object) []string {
 	return found
 }
 
-// choose finds the component that is to be destroyed, by the name that clients or Go have for it, and where it is.
-// Its file has to be its own. A feature goes whole, whatever is in it.
+// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
+// component whose file contains others. A feature is removed with all of its components.
 func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
 	var places []derive.Place
 	for _, place := range e.existingPlaces() {
@@ -313,8 +311,8 @@ func checkAlone(pkg *derive.Package, component derive.Component) error {
 	}
 }
 
-// filesOf are the files of a component that go with it: its own and the test beside it, or all that are in the folder
-// of a feature, without derived ones.
+// filesOf returns the files of a component: its file and its test file, or all files of a feature except
+// derived ones.
 func (e *Engine) filesOf(place derive.Place, c derive.Component) ([]string, error) {
 	if c.Kind != derive.Feature {
 		files := []string{c.File}

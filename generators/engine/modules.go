@@ -19,7 +19,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// importPaths returns what the files of a project import.
+// importPaths returns the import paths in the files of a project, sorted.
 func importPaths(view *typecheck.View) []string {
 	var all []string
 	for _, dir := range view.Dirs() {
@@ -33,7 +33,7 @@ func importPaths(view *typecheck.View) []string {
 	return slices.Compact(all)
 }
 
-// plannedModules returns go.mod and go.sum as the plan has them.
+// plannedModules returns the planned go.mod and go.sum, or else those on disk.
 func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
 	if p.plans("go.mod") {
 		return p.texts["go.mod"], p.texts["go.sum"], nil
@@ -48,8 +48,8 @@ func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
 	return goMod, goSum, err
 }
 
-// compareModules returns the paths of modules that only one go.mod requires, and how the versions of
-// others differ.
+// compareModules returns the paths of modules that only one of two go.mod files requires, and describes
+// changed versions of the others.
 func compareModules(old, now []byte) (different, versions []string) {
 	required := [2]map[string]string{{}, {}}
 	for i, text := range [][]byte{old, now} {
@@ -77,7 +77,7 @@ func compareModules(old, now []byte) (different, versions []string) {
 	return different, versions
 }
 
-// tidy computes go.mod and go.sum with go mod tidy, which sees the planned files and writes to copies.
+// tidy computes go.mod and go.sum with go mod tidy, which reads the planned files and writes to copies.
 func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before, after []string) (newMod, newSum []byte, err error) {
 	e.step("running go mod tidy on a copy of go.mod")
 	dir, err := os.MkdirTemp("", "petrock")
@@ -99,11 +99,11 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 	})
 	env := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.Join(flags, " "))
 	// With -e, tidy continues if the user imports a package that does not exist.
-	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
+	_, stderr, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
 	if err != nil {
 		return nil, nil, &Refusal{
 			Reason:    "go mod tidy failed:",
-			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(said), err.Error())), "\n"),
+			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(stderr), err.Error())), "\n"),
 			WayOut:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
 		}
 	}
@@ -115,8 +115,7 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 	return parts.MergeTidied(goMod, goSum, tidyMod, tidySum, before, after)
 }
 
-// verifyModules refuses a plan with which packages of the user no longer compile, because modules have
-// changed.
+// verifyModules refuses a plan whose changed modules break packages of the project.
 func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	e.step("compiling the project with the changed modules")
 	dir, err := os.MkdirTemp("", "petrock")
@@ -143,8 +142,7 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	return &Refusal{Reason: "the project would not compile with the new go.mod:", Diagnostics: fresh, WayOut: "Nothing was changed."}
 }
 
-// overlay writes planned files to a folder: Go, go.mod and go.sum, and an overlay that puts them into the
-// project.
+// overlay writes an overlay with the planned Go files, go.mod and go.sum.
 func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
 	files := maps.Clone(p.texts)
 	maps.DeleteFunc(files, func(name string, _ []byte) bool {
@@ -153,7 +151,7 @@ func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
 	return typecheck.WriteOverlay(dir, e.project.Root, files)
 }
 
-// withParts returns a go.mod that requires at least the versions that parts require.
+// withParts adds the requirements of parts to a go.mod, or raises their versions.
 func withParts(goMod []byte, names []string) ([]byte, error) {
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
@@ -182,14 +180,14 @@ func withParts(goMod []byte, names []string) ([]byte, error) {
 	return parsed.Format()
 }
 
-// findModules refuses a plan whose part imports packages that are not on this machine.
+// findModules refuses a plan whose part imports packages of modules that are not downloaded.
 func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, files map[string][]byte) error {
 	view := e.before.With(p.texts)
 	var imported []string
 	for name := range files {
 		file := view.File(name)
 		if file == nil {
-			continue // not of this system
+			continue // not a Go file
 		}
 		for _, i := range file.Imports() {
 			if !strings.HasPrefix(i.Path, e.checker.Module().Path+"/") {
@@ -228,15 +226,15 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 	}
 }
 
-// completeModules adds to go.mod and go.sum what they lack for the parts of the project, for example
-// after a merge.
+// completeModules adds missing lines to go.mod and go.sum for the parts of the project, for example after a
+// merge.
 func (e *Engine) completeModules(p *plan) error {
 	present := presentParts(e.before)
 	goMod, goSum, err := e.plannedModules(p)
 	if err != nil || len(present) == 0 || p.plans("go.mod") {
 		return err
 	}
-	lacks := false
+	isIncomplete := false
 	for _, name := range present {
 		part, _ := parts.Find(name)
 		required, err := part.Required()
@@ -247,10 +245,10 @@ func (e *Engine) completeModules(p *plan) error {
 			isRequired := bytes.Contains(goMod, []byte(m.Path+" v"))
 			isAtOurs := bytes.Contains(goMod, []byte(m.Path+" "+m.Version))
 			hasSum := bytes.Contains(goSum, []byte(m.Path+" "+m.Version+" h1:"))
-			lacks = lacks || !isRequired || isAtOurs && !hasSum
+			isIncomplete = isIncomplete || !isRequired || isAtOurs && !hasSum
 		}
 	}
-	if !lacks {
+	if !isIncomplete {
 		return nil
 	}
 	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, present, present, nil)

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
@@ -24,47 +25,47 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A plan is one change of the project. Planning fills in the texts: the user's files come from a
-// generator or from the journal, derived ones from derive. Verifying fills in the files.
+// A plan is one change of the project. Planning sets the texts: user files come from a generator or from
+// the journal, derived files from derive. Verifying sets the files.
 type plan struct {
-	action     string            // of the operation
+	action     string            // action of the operation
 	operation  journal.Operation // its record; has an id once it is applied
 	kind, name string            // the component that is generated or destroyed
-	next       []string          // what to do after it, one sentence each
-	notices    []string          // what the user may not expect
+	next       []string          // next steps, one sentence each
+	notices    []string          // side effects, one sentence each
 
-	texts      map[string][]byte      // by path; nil for a file to delete
+	texts      map[string][]byte      // new texts by path; nil deletes a file
 	modes      map[string]fs.FileMode // permissions of restored files
-	derived    map[string]bool        // which of them are derived
-	conflicts  []string               // what prevents the plan
-	packages   []*derive.Package      // what was derived from
+	derived    map[string]bool        // paths of derived files
+	conflicts  []string               // conflicts with the project
+	packages   []*derive.Package      // packages that were derived from
 	otherTools []*derive.Package      // other packages with tools, if some of packages have tools
 	trial      gen.Trial              // the examples to run
-	dir        string                 // of the package with the trial's test
+	dir        string                 // folder of the trial's test
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
 	missing    []string               // why imports were not found
-	checkPure  bool                   // refuse non-deterministic application of commands
+	checkPure  bool                   // whether to refuse code that makes replay non-deterministic
 	warnings   []typecheck.Diagnostic
-	saved      *savedPlan // of a dry run, or of a saved plan that is applied; otherwise nil
-	applying   *savedPlan // the saved plan that is applied; otherwise nil
+	saved      *savedPlan // set in a dry run, or when a saved plan is applied
+	applying   *savedPlan // the saved plan that is applied
 
 	after    *typecheck.View        // the project with the plan applied
 	existing []typecheck.Diagnostic // errors that the project had before
-	files    []journal.Change       // what changes on disk, sorted
-	tried    *Trial                 // the result of the examples; nil if there are none
-	parts    []PartChange           // parts that come or go
-	tidied   bool                   // go mod tidy computed go.mod
-	savedID  string                 // of the plan that a dry run has saved
+	files    []journal.Change       // changes on disk, sorted
+	tried    *Trial                 // the result of the examples; nil without examples
+	parts    []PartChange           // parts that are added or removed
+	tidied   bool                   // whether go mod tidy computed go.mod
+	savedID  string                 // id of the plan that a dry run has saved
 
-	contractLost string          // why the contract says nothing about stored events
-	broken       []brokenCommand // commands whose stored events would no longer be read
-	brokenBefore []string        // those that were broken before the plan
-	breaks       []string        // what would break clients
-	accepts      []string        // commands whose recorded fields are given up
-	settles      string          // the command whose versions it settles; those of others are left as they are
-	lenient      bool            // it only takes away: what is broken is left as it is
-	wholeProject bool            // it is made of all of the project
-	undone       *undone         // what is undone of the contract
+	contractLost string          // error if the contract is missing
+	broken       []brokenCommand // commands whose stored events would no longer be readable
+	brokenBefore []string        // commands that were broken before the plan
+	breaks       []string        // changes that break clients
+	accepts      []string        // commands whose recorded fields are replaced
+	settles      string          // the command that gets a new version
+	lenient      bool            // whether to ignore broken commands, because the plan only removes code
+	wholeProject bool            // whether the plan derives from the whole project
+	undone       *undone         // the change of the contract that is undone
 }
 
 func newPlan(action string) *plan {
@@ -79,8 +80,8 @@ func (p *plan) plans(file string) bool {
 	return planned
 }
 
-// belongsToPart reports whether a file changes only because a part comes or goes. Results do not list these
-// files, except go.mod.
+// belongsToPart reports whether a file changes only because a part is added or removed. Results do not list
+// these files, except go.mod.
 func (p *plan) belongsToPart(file string) bool {
 	for _, change := range p.parts {
 		part, _ := parts.Find(change.Name)
@@ -99,15 +100,15 @@ func (p *plan) dirs() []string {
 	return slices.Sorted(maps.Keys(dirs))
 }
 
-// derive adds derived files to a plan: those of the given places, the wiring and the contract. If exact,
+// derive adds derived files to a plan: those of the given places, the wiring and the contract. If strict,
 // errors in a place refuse the plan.
-func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exact bool) error {
+func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, strict bool) error {
 	if err := e.addNeeded(ctx, p); err != nil {
 		return err
 	}
 	e.step("deriving")
 	unread := e.unreadPlaces()
-	if len(unread) > 0 && exact {
+	if len(unread) > 0 && strict {
 		return e.underivable(p, unread[0])
 	}
 	var err error
@@ -118,23 +119,19 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		return err
 	}
 	for _, pkg := range p.packages {
-		if len(pkg.Problems) > 0 {
-			if exact {
-				refusal := e.underivable(p, pkg)
-				before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
-				if err == nil && len(before[0].Problems) == 0 {
-					refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
-					refusal.WayOut = "Nothing was changed."
-					refusal.before = false
-				}
-				return refusal
+		switch {
+		case len(pkg.Problems) > 0 && strict:
+			refusal := e.underivable(p, pkg)
+			before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
+			if err == nil && len(before[0].Problems) == 0 {
+				refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
+				refusal.WayOut = "Nothing was changed."
+				refusal.before = false
 			}
-			continue
+			return refusal
+		case len(pkg.Problems) == 0 && (pkg.Text != nil || e.before.File(pkg.File) != nil):
+			e.planDerived(p, pkg.File, pkg.Text)
 		}
-		if pkg.Text == nil && e.before.File(pkg.File) == nil {
-			continue
-		}
-		e.planDerived(p, pkg.File, pkg.Text)
 	}
 	run, err := e.deriver.RunGenerators(e.before.With(p.texts))
 	if err != nil {
@@ -144,7 +141,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		e.planDerived(p, run.Path, run.Text)
 	}
 	if p.packages = append(p.packages, unread...); len(unread) > 0 {
-		return nil // the wiring and the contract stay as they are
+		return nil // do not change the wiring and the contract
 	}
 	wired, err := e.deriver.Wire(e.before.With(p.texts))
 	if err != nil {
@@ -156,8 +153,8 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	return e.updateContract(ctx, p)
 }
 
-// findOtherTools finds the packages with tools that the plan does not derive from, if it derives from
-// some: tool names are unique, and all tools count in tools/list.
+// findOtherTools finds the packages with tools that the plan does not derive from, if it derives from some.
+// Tool names must be unique, and tools/list includes all tools.
 func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Place) error {
 	if !slices.ContainsFunc(places, derive.Place.HasTools) {
 		return nil
@@ -179,21 +176,20 @@ func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Pl
 	return nil
 }
 
-// planDerived plans a derived file. An existing file of that name has to be a derived one.
+// planDerived plans a derived file. An existing file with that name must be a derived one.
 func (e *Engine) planDerived(p *plan, file string, text []byte) {
-	was := e.before.File(file)
-	there, err := e.root.ReadFile(file) // a build may not take it
-	if was != nil || err == nil {
+	existing, err := e.root.ReadFile(file)
+	if was := e.before.File(file); was != nil || err == nil {
 		if was != nil {
-			there = was.Text
+			existing = was.Text
 		}
-		if !typecheck.IsDerived(file, there) {
+		if !typecheck.IsDerived(file, existing) {
 			if text != nil {
 				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file but no line %q; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
 			}
 			return
 		}
-		if bytes.Equal(there, text) && text != nil {
+		if bytes.Equal(existing, text) && text != nil {
 			delete(p.texts, file)
 			return
 		}
@@ -202,6 +198,7 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.derived[file] = true
 }
 
+// underivable returns the refusal for a package with errors.
 func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("cannot derive from %s:", pkg.Dir),
@@ -211,12 +208,12 @@ func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 	}
 }
 
-// verify refuses a plan that conflicts with the project, does not compile, makes replay
-// non-deterministic, or whose examples fail. Only new errors count.
+// verify refuses a plan that conflicts with the project, does not compile, makes replay non-deterministic,
+// or has failing examples. It ignores errors that the project had before.
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy what exists first."}
+		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy the existing component first."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -233,7 +230,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			Reason:      "the change would not compile:",
 			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
-			WayOut:      "Nothing was changed" + whyMissing(p.missing),
+			WayOut:      strings.Join(append([]string{"Nothing was changed"}, p.missing...), "; ") + ".",
 		}
 	}
 	if p.tidied {
@@ -256,13 +253,6 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	return err
 }
 
-func whyMissing(why []string) string {
-	if len(why) == 0 {
-		return "."
-	}
-	return ": " + strings.Join(why, "; ") + "."
-}
-
 // changes returns the files that the plan changes on disk, sorted.
 func (e *Engine) changes(p *plan) ([]journal.Change, error) {
 	var files []journal.Change
@@ -282,31 +272,30 @@ func (e *Engine) changes(p *plan) ([]journal.Change, error) {
 	return files, nil
 }
 
-// plansDir is the folder of saved plans, and maxPlans how many are kept.
 const (
 	plansDir = ".petrock/plans"
-	maxPlans = 100
+	maxPlans = 100 // number of saved plans
 )
 
-// A savedPlan is the plan of a dry run: what it was made from, and what it would write.
+// A savedPlan is the plan of a dry run.
 type savedPlan struct {
 	Kind  string            `json:"kind"`
-	Input string            `json:"input"` // of the generator; JSON
-	Made  map[string]string `json:"made"`  // the project that it was made from: hashes by path
-	Files []savedFile       `json:"files"` // what it would write
+	Input string            `json:"input"` // JSON input of the generator
+	Made  map[string]string `json:"made"`  // see projectHashes
+	Files []savedFile       `json:"files"` // the files that it would write
 	Trial *Trial            `json:"trial"` // the result of its examples
 
-	id string // of a plan that was read
+	id string // set when the plan is read
 }
 
 type savedFile struct {
 	Path   string `json:"path"`
-	Before string `json:"before"` // its hash; empty if it does not exist
+	Before string `json:"before"` // hash; empty if the file does not exist
 	After  string `json:"after"`
 }
 
-// projectHashes returns the hashes of all files that a plan may depend on, by path: Go files, the
-// module's files, petrock.json and the contract.
+// projectHashes returns the hashes of all files that a plan may depend on, by path: Go files, go.mod,
+// go.sum, petrock.json and the contract.
 func (e *Engine) projectHashes() map[string]string {
 	hashes := map[string]string{}
 	for _, dir := range e.before.Dirs() {
@@ -328,7 +317,7 @@ func planID(text []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// verifyUnchanged refuses to apply a saved plan if the project is not what the plan was made from.
+// verifyUnchanged refuses to apply a saved plan if the project has changed since.
 func (p *plan) verifyUnchanged() error {
 	if p.applying == nil {
 		return nil
@@ -341,7 +330,7 @@ func (p *plan) verifyUnchanged() error {
 	}
 	for name := range p.applying.Made {
 		if _, exists := p.saved.Made[name]; !exists {
-			names = append(names, name+" (gone)")
+			names = append(names, name+" (removed)")
 		}
 	}
 	if len(names) == 0 {
@@ -355,7 +344,7 @@ func (p *plan) verifyUnchanged() error {
 	}
 }
 
-// verifySaved refuses to apply a saved plan if the generator now writes something else.
+// verifySaved refuses to apply a saved plan if the generator now writes different files.
 func (p *plan) verifySaved() error {
 	if p.saved == nil {
 		return nil
@@ -398,21 +387,21 @@ func (e *Engine) prunePlans() {
 	if err != nil || len(entries) < maxPlans {
 		return
 	}
-	age := func(entry fs.DirEntry) int64 {
+	modified := func(entry fs.DirEntry) time.Time {
 		info, err := entry.Info()
 		if err != nil {
-			return 0
+			return time.Time{}
 		}
-		return info.ModTime().UnixNano()
+		return info.ModTime()
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return int(min(max(age(a)-age(b), -1), 1)) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modified(a).Compare(modified(b)) })
 	for _, entry := range entries[:len(entries)-maxPlans+1] {
-		e.root.Remove(path.Join(plansDir, entry.Name())) // one too many does no harm
+		e.root.Remove(path.Join(plansDir, entry.Name())) // an error does no harm
 	}
 }
 
-// Apply applies the saved plan of a dry run of [Engine.Generate]. It is refused if the project is not
-// what the plan was made from. Examples that passed then are not run again.
+// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the project has changed
+// since. Examples that passed in the dry run are not run again.
 func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
 	saved, err := e.readSaved(id)
 	if err != nil {
@@ -443,7 +432,7 @@ func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	return saved, nil
 }
 
-// PlanKind is the kind of component that a plan makes.
+// PlanKind returns the kind of component that a plan generates.
 func (e *Engine) PlanKind(id string) (string, error) {
 	saved, err := e.readSaved(id)
 	if err != nil {

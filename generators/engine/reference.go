@@ -18,7 +18,7 @@ import (
 
 // A reference names a function of the project: ./folder.Function or ./folder.Variable.Method.
 type reference struct {
-	dir  string   // of the package, from the project's root
+	dir  string   // folder of the package, relative to the project's root
 	call []string // a function, or a variable and its method
 }
 
@@ -32,8 +32,8 @@ func asFolder(dir string) string {
 	return "./" + dir
 }
 
-// resolveReference resolves a reference. Its folder is relative to the project's root, or else the name or
-// import path of a package, if that is unique.
+// resolveReference resolves a reference. It begins with a folder relative to the project's root, or with the
+// unique name or the import path of a package.
 func (e *Engine) resolveReference(text string) (reference, error) {
 	found := parseReference(text)
 	if len(found) == 0 {
@@ -61,17 +61,19 @@ func (e *Engine) resolveReference(text string) (reference, error) {
 	return reference{}, e.noFolderError(text, found[len(found)-1].dir)
 }
 
+// parseReference returns the possible meanings of a reference: the last name may be a function, or the last
+// two a variable and its method.
 func parseReference(text string) []reference {
-	const longest = 1000
+	const maxLength = 1000
 	text = strings.ReplaceAll(strings.TrimSpace(text), `\`, "/")
-	if len(text) > longest {
+	if len(text) > maxLength {
 		return nil
 	}
 	slash := strings.LastIndexByte(text, '/')
 	words := strings.Split(text[slash+1:], ".")
 	var found []reference
-	for behind := 1; behind <= 2 && behind < len(words); behind++ {
-		at := len(words) - behind
+	for n := 1; n <= 2 && n < len(words); n++ {
+		at := len(words) - n
 		r := reference{path.Clean(text[:slash+1] + strings.Join(words[:at], ".")), words[at:]}
 		if !slices.ContainsFunc(r.call, func(word string) bool { return !token.IsIdentifier(word) }) {
 			found = append(found, r)
@@ -80,6 +82,7 @@ func parseReference(text string) []reference {
 	return found
 }
 
+// dirsNamed returns the folders of packages with a name or an import path.
 func (e *Engine) dirsNamed(name string) []string {
 	var dirs []string
 	for _, dir := range e.before.Dirs() {
@@ -153,7 +156,7 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	slices.Sort(feature.Declared)
 	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
 	if err != nil || len(packages[0].Problems) > 0 {
-		return feature // what is wrong is said when something is derived
+		return feature // derive reports the errors
 	}
 	for _, c := range packages[0].Components {
 		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
@@ -167,6 +170,7 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
+// stringTypes returns the names of types that are declared as string.
 func stringTypes(file *ast.File) []string {
 	var names []string
 	for _, decl := range file.Decls {
@@ -183,6 +187,7 @@ func stringTypes(file *ast.File) []string {
 	return names
 }
 
+// fields returns the struct fields of a component's type.
 func (e *Engine) fields(c derive.Component) []gen.StructField {
 	var fields []gen.StructField
 	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {
@@ -196,16 +201,16 @@ func (e *Engine) fields(c derive.Component) []gen.StructField {
 			return false
 		}
 		for _, field := range list.Fields.List {
-			made := gen.StructField{Type: types.ExprString(field.Type)}
+			f := gen.StructField{Type: types.ExprString(field.Type)}
 			if field.Tag != nil {
-				made.Tag, _ = strconv.Unquote(field.Tag.Value)
+				f.Tag, _ = strconv.Unquote(field.Tag.Value)
 			}
 			if len(field.Names) == 0 {
-				fields = append(fields, made)
+				fields = append(fields, f)
 			}
 			for _, name := range field.Names {
-				made.Name = name.Name
-				fields = append(fields, made)
+				f.Name = name.Name
+				fields = append(fields, f)
 			}
 		}
 		return false
@@ -278,10 +283,7 @@ func (r *Result) Headline() string {
 	case r.Action == "sync" && len(r.Files) == 0:
 		return "All derived files are up to date."
 	case r.Action == "sync":
-		what = fmt.Sprintf("%d files", len(r.Files))
-		if len(r.Files) == 1 {
-			what = "one file"
-		}
+		what = count(len(r.Files), "file")
 	case r.Action == "undo":
 		what = r.Undoes
 	}
@@ -293,11 +295,7 @@ func (r *Result) Headline() string {
 
 // String formats the size as text.
 func (s *Size) String() string {
-	tools := "tools"
-	if s.Tools == 1 {
-		tools = "tool"
-	}
-	return fmt.Sprintf("tools/list: %d %s, %d bytes, about %d tokens", s.Tools, tools, s.Bytes, s.Tokens)
+	return fmt.Sprintf("tools/list: %s, %d bytes, about %d tokens", count(s.Tools, "tool"), s.Bytes, s.Tokens)
 }
 
 // String formats the result of the examples as text.

@@ -20,6 +20,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
+// checkTypes refuses a function whose parameters or results have types that a package cannot name.
 func checkTypes(f *gen.Function, in string) error {
 	for _, side := range []struct {
 		list *types.Tuple
@@ -34,13 +35,13 @@ func checkTypes(f *gen.Function, in string) error {
 	return nil
 }
 
-// whyUnusable explains why a package cannot name a type; empty if it can. Types that JSON cannot
-// represent are not checked.
+// whyUnusable explains why a package cannot name a type. It is empty if it can. It does not check whether
+// JSON can represent the type.
 func whyUnusable(t types.Type, in string) string {
 	switch t := t.(type) {
 	case *types.Alias:
 		if t.Obj().Pkg() != nil && !t.Obj().Exported() {
-			return whyUnusable(t.Rhs(), in) // it can be done without
+			return whyUnusable(t.Rhs(), in) // the alias can be avoided
 		}
 		if why := whyInaccessible(t.Obj(), in); why != "" {
 			return why
@@ -56,7 +57,7 @@ func whyUnusable(t types.Type, in string) string {
 			return why
 		}
 		return whyUnusable(t.Elem(), in)
-	case interface{ Elem() types.Type }: // a pointer, a list, an array, a channel
+	case interface{ Elem() types.Type }: // a pointer, slice, array or channel
 		return whyUnusable(t.Elem(), in)
 	case *types.Struct:
 		for field := range t.Fields() {
@@ -80,10 +81,10 @@ func whyUnusableIn(list *types.TypeList, in string) string {
 	return ""
 }
 
-// whyInaccessible explains why a package cannot use the name of a type; empty if it can.
+// whyInaccessible explains why a package cannot use the name of a type. It is empty if it can.
 func whyInaccessible(name *types.TypeName, in string) string {
 	switch pkg := name.Pkg(); {
-	case pkg == nil: // it is Go's own
+	case pkg == nil: // predeclared
 		return ""
 	case !name.Exported():
 		return "uses " + pkg.Name() + "." + name.Name() + ", which is not exported"
@@ -93,8 +94,7 @@ func whyInaccessible(name *types.TypeName, in string) string {
 	return ""
 }
 
-// doc returns the doc comment of a declaration of the project, without directives; empty if it has
-// none.
+// doc returns the doc comment of a declaration of the project, without directives.
 func (e *Engine) doc(object types.Object) string {
 	place := e.before.Fset().File(object.Pos())
 	if place == nil {
@@ -127,7 +127,7 @@ func (e *Engine) doc(object types.Object) string {
 // A nonUsageError is an error of a generator that is not a usage error.
 type nonUsageError struct{ error }
 
-// function finds a function of the project to make a tool of. The error says why that is impossible.
+// function finds a function of the project for a tool.
 func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
 	ref, err := e.resolveReference(text)
 	if err != nil {
@@ -174,8 +174,7 @@ func (e *Engine) toolsPath() string {
 	return e.checker.ImportPath(place.Dir)
 }
 
-// compilePackage returns the package in a folder, which has to compile: or else a server with a tool that
-// calls it would not.
+// compilePackage type-checks the package in a folder, without tests. It refuses a package with errors.
 func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
 	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
 		Skip:   (*typecheck.File).IsTest,
@@ -184,16 +183,16 @@ func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package
 	if err != nil {
 		return nil, nonUsageError{err}
 	}
-	pkg, wrong := pass.Package(dir)
+	pkg, errs := pass.Package(dir)
 	switch {
 	case pass.Err() != nil:
 		return nil, nonUsageError{pass.Err()}
 	case pkg == nil:
 		return nil, fmt.Errorf("%s has no Go files to build, except tests", asFolder(dir))
-	case len(wrong) > 0:
+	case len(errs) > 0:
 		return nil, &Refusal{
 			Reason:      fmt.Sprintf("%s does not compile:", asFolder(dir)),
-			Diagnostics: wrong,
+			Diagnostics: errs,
 			WayOut:      "Nothing was changed. Fix these errors first.",
 			before:      true,
 		}
@@ -234,8 +233,8 @@ func (e *Engine) importChain(pkg *types.Package, other string, seen map[string]b
 	return nil
 }
 
-// declares returns the declarations of the file with the caller's body, without bodies, to show the
-// names that the body can use. It is empty if no diagnostic is about that file.
+// declares returns the declarations of the file with the caller's body, without function bodies, to show
+// the names that the body can use. It is empty if no diagnostic is about that file.
 func (p *plan) declares(found []typecheck.Diagnostic) string {
 	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
 		return ""

@@ -13,15 +13,14 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Undo reverts an operation: its files become what they were before it, and derived files are
-// derived again. An empty id means the last operation that is neither undone nor an undo.
-// An undo can be undone by its own id.
+// Undo reverts an operation: it restores the operation's files, and derives derived files again. An empty
+// id means the last operation that is neither undone nor an undo. An undo can be undone by its own id.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force exclude each other; pass one of them")
 	}
 	var target journal.Operation  // the operation to undo
-	var later []journal.Operation // those after it that are in effect
+	var later []journal.Operation // later operations that are not undone
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		history, err := j.History()
 		if err != nil {
@@ -47,8 +46,8 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 	return result, err
 }
 
-// nameOperations adds the later operations that build on the one to undo, by the files that would
-// break.
+// nameOperations adds the later operations that depend on the one to undo: those whose files would not
+// compile.
 func (r *Refusal) nameOperations(target journal.Operation, later []journal.Operation) {
 	for _, op := range later {
 		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
@@ -63,7 +62,7 @@ func (r *Refusal) nameOperations(target journal.Operation, later []journal.Opera
 	}
 }
 
-// findOperation finds the operation to undo, and those after it that are in effect.
+// findOperation finds the operation to undo, and the later operations that are not undone.
 func findOperation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
 	undone := undoneBy(history)
 	at := -1
@@ -90,7 +89,7 @@ func findOperation(history []journal.Operation, id string) (target journal.Opera
 	return target, later, nil
 }
 
-// undoneBy maps each undone operation to the operation that undid it, unless that was undone itself.
+// undoneBy maps each undone operation to the operation that undid it, unless that was itself undone.
 func undoneBy(history []journal.Operation) map[string]string {
 	undone := map[string]string{}
 	for _, op := range slices.Backward(history) {
@@ -101,8 +100,8 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// planUndo plans to restore the files of an operation. Files that were edited since, or that a later
-// operation changed, are conflicts.
+// planUndo plans to restore the files of an operation. It refuses files that were edited, or changed by a
+// later operation.
 func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
 	p := newPlan(actionUndo)
 	edited := &Refusal{
@@ -161,8 +160,8 @@ func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, lat
 	return p, nil
 }
 
-// Sync derives all derived files again. Packages with errors keep theirs, and are named in the
-// result.
+// Sync derives all derived files again. Packages with errors keep their derived files, and their errors are
+// in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
 	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept) })
 }
@@ -190,8 +189,8 @@ func (e *Engine) existingPlaces() []derive.Place {
 	return places
 }
 
-// Check reports what [Engine.Sync] would do. The result is OK if that is nothing, and if replaying the
-// event log is deterministic. Check takes no lock and writes nothing.
+// Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and if replay
+// of the event log is deterministic. Check takes no lock and writes nothing.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
@@ -222,7 +221,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// Stale lists derived files that are stale, and why packages could not be derived from; empty if none.
+// Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
 func (r *Result) Stale() string {
 	var out strings.Builder
 	for _, f := range r.Files {

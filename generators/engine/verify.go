@@ -18,8 +18,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// try builds and runs the trial of a plan with the planned files, and refuses the plan if that fails.
-// The result is nil if there is nothing to run.
+// try builds and runs the trial of a plan with the planned files, and refuses the plan if that fails. It
+// returns nil if the plan has no trial.
 func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
 	if p.trial.Program != "" && !o.NoExec {
@@ -68,19 +68,16 @@ func (p *plan) trialRefusal(report *trial.Report) *Refusal {
 		if c.Passed {
 			continue
 		}
-		said := strings.Join(c.Messages, "\n")
-		if said == "" {
-			said = report.Ended
+		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
+		if lines := p.linesOfPanic(message); lines != "" {
+			message += "\n" + lines
 		}
-		if lines := p.linesOfPanic(said); lines != "" {
-			said += "\n" + lines
-		}
-		refusal.Failures = append(refusal.Failures, Failure{p.example(c), said})
-		if report.IsConfined() && (strings.Contains(said, "permission denied") || strings.Contains(said, "read-only file system")) {
+		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
+		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
 			refusal.WayOut = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
 		}
 	}
-	if left := len(p.trial.Examples) - len(report.Cases); left > 0 && report.Ended != "" {
+	if len(p.trial.Examples) > len(report.Cases) && report.Ended != "" {
 		refusal.WayOut += " Later examples were not run."
 	}
 	if len(refusal.Failures) == 0 {
@@ -90,8 +87,8 @@ func (p *plan) trialRefusal(report *trial.Report) *Refusal {
 }
 
 // linesOfPanic returns the source lines around a panic, if a message names a position in a planned file.
-func (p *plan) linesOfPanic(said string) string {
-	found := regexp.MustCompile(`it panicked: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(said)
+func (p *plan) linesOfPanic(message string) string {
+	found := regexp.MustCompile(`panic(?:ked)?: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(message)
 	if found == nil {
 		return ""
 	}
@@ -99,7 +96,7 @@ func (p *plan) linesOfPanic(said string) string {
 	return typecheck.LinesAround(string(p.texts[found[1]]), line)
 }
 
-// shortenOutput shortens the output of a test: of a crash, it keeps the reason and the crashing goroutine.
+// shortenOutput shortens the output of a test. Of a crash it keeps the reason and the crashing goroutine.
 func shortenOutput(printed string, crashed bool) string {
 	const most = 2000
 	if crashed {
@@ -126,9 +123,9 @@ func (p *plan) example(c trial.Case) gen.Example {
 	return gen.Example{Name: c.Name}
 }
 
-// purity checks that replay of features is deterministic: of all, or if changed is not nil, of those
-// that depend on packages in these folders.
-func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
+// checkPurity checks that replay of features is deterministic. If changed is not nil, it checks only
+// features that depend on packages in these folders.
+func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
 	var dirs []string
 	for _, place := range derive.Places(view) {
 		if place.Kind == derive.Feature && (changed == nil || e.reaches(view, place.Dir, changed, map[string]bool{})) {
@@ -141,8 +138,8 @@ func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []str
 	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
 }
 
-// reaches reports whether the package in a folder is one of others, or imports one, directly or not,
-// but not through core.
+// reaches reports whether the package in a folder is one of others, or imports one, directly or
+// indirectly, but not through core.
 func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen map[string]bool) bool {
 	if seen[dir] || dir == "core" || strings.HasPrefix(dir, "core/") {
 		return false
@@ -162,15 +159,14 @@ func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen
 	return false
 }
 
-// verifyPure refuses a plan that makes the application of commands non-deterministic, so that replaying
-// the event log might give another state.
+// verifyPure refuses a plan that makes replay of the event log non-deterministic.
 func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
-	after, err := e.purity(ctx, p.after, p.dirs())
+	after, err := e.checkPurity(ctx, p.after, p.dirs())
 	p.warnings = slices.DeleteFunc(after.Warnings, func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil })
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}
-	before, err := e.purity(ctx, e.before, p.dirs())
+	before, err := e.checkPurity(ctx, e.before, p.dirs())
 	if err != nil {
 		return err
 	}
@@ -186,7 +182,7 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	}
 }
 
-// newDiagnostics returns the diagnostics that were not there before: same file, same message.
+// newDiagnostics removes from after the diagnostics that before has: same file, same message.
 func newDiagnostics(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
 	return slices.DeleteFunc(after, func(d typecheck.Diagnostic) bool {
 		return slices.ContainsFunc(before, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
@@ -194,7 +190,7 @@ func newDiagnostics(after, before []typecheck.Diagnostic) []typecheck.Diagnostic
 }
 
 func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
-	report, err := e.purity(ctx, view, nil)
+	report, err := e.checkPurity(ctx, view, nil)
 	if err != nil {
 		return err
 	}
@@ -203,7 +199,7 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 	return nil
 }
 
-// Impurities lists what makes replay non-deterministic; empty if nothing was found.
+// Impurities lists code that makes replay non-deterministic, one line each.
 func (r *Result) Impurities() string {
 	var out strings.Builder
 	for _, d := range r.Impure {
@@ -212,8 +208,8 @@ func (r *Result) Impurities() string {
 	return out.String()
 }
 
-// unreadPlaces returns the places that exist but are not read: symbolic links and nested modules. Treating
-// them as missing would unregister their components.
+// unreadPlaces returns the places that exist but are not read: symbolic links and nested modules. If they
+// were treated as missing, their components would be unregistered.
 func (e *Engine) unreadPlaces() []*derive.Package {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {
@@ -223,21 +219,21 @@ func (e *Engine) unreadPlaces() []*derive.Package {
 	}
 	if e.whyUnread(derive.Features) != "" {
 		places = append(places, derive.FeatureIn(derive.Features))
-	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil { // there may be none
+	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
 		for _, entry := range entries {
 			places = append(places, derive.FeatureIn(path.Join(derive.Features, entry.Name())))
 		}
 	}
 	var found []*derive.Package
 	for _, place := range places {
-		if why := e.whyUnread(place.Dir); why != "" {
-			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: why}}})
+		if reason := e.whyUnread(place.Dir); reason != "" {
+			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: reason}}})
 		}
 	}
 	return found
 }
 
-// whyUnread explains why a folder is not read; empty if it is.
+// whyUnread explains why a folder is not read. It is empty if the folder is read.
 func (e *Engine) whyUnread(dir string) string {
 	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Sprintf("%s is a symbolic link, which petrock does not follow; replace it with a folder", dir)
@@ -248,7 +244,7 @@ func (e *Engine) whyUnread(dir string) string {
 	return ""
 }
 
-// otherModule returns the go.mod of the nested module that a file would be in; empty if none.
+// otherModule returns the go.mod of the nested module that contains a file, or an empty text.
 func (e *Engine) otherModule(file string) string {
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		mod := path.Join(dir, "go.mod")
