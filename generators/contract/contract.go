@@ -18,8 +18,7 @@ import (
 // File is the contract's path from the project's root.
 const File = "contract.json"
 
-// format is the version of the file's layout.
-const format = 1
+const format = 1 // version of the file's layout
 
 // A Contract is what a project has promised so far.
 type Contract struct {
@@ -200,7 +199,6 @@ func (c *Contract) Revert(before, after *Contract) *Contract {
 	return reverted
 }
 
-// revert undoes the change from before to after in now.
 func revert[T any](now, before, after map[string]T) {
 	for name := range merge(before, after) {
 		was, existed := before[name]

@@ -84,7 +84,6 @@ func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-// updateContract updates the contract from the derived packages, and notes breaking changes.
 func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 	before, err := e.readContract(p)
 	if err != nil {

@@ -64,11 +64,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 
 // Kinds returns the kinds of components.
 func Kinds() []string {
-	var kinds []string
-	for _, kind := range []derive.Kind{derive.Command, derive.Feature, derive.Generator, derive.Prompt, derive.Query, derive.Resource, derive.Tool, derive.Worker} {
-		kinds = append(kinds, string(kind))
-	}
-	return kinds
+	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
 }
 
 // checkUnedited refuses files that have been edited since they were generated or the project was created.

@@ -98,7 +98,6 @@ func formatted(file gen.File) []byte {
 	return text
 }
 
-// addImports adds missing imports to a file, and notes those that cannot be found.
 func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
 	view := e.before.With(p.texts)
 	var given []imports.Import
@@ -156,7 +155,6 @@ func title(kind string, input json.RawMessage, name string) string {
 	return strings.TrimSpace(actionGenerate + " " + kind + " " + in.Name)
 }
 
-// touched returns the places with planned files.
 func (e *Engine) touched(p *plan) []derive.Place {
 	dirs := p.dirs()
 	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
@@ -179,8 +177,7 @@ func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	}
 }
 
-// findDeclared finds names that a new Go file declares and that another file of its package already
-// declares.
+// findDeclared finds names that a new Go file declares and that another file of its package already declares.
 func (e *Engine) findDeclared(p *plan, file gen.File) {
 	made := e.before.With(p.texts).File(file.Path)
 	if made == nil {

@@ -142,8 +142,7 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 
 func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
 
-// lookUp finds a component in places by its client name or Go name, and its package. An empty kind means
-// any.
+// lookUp finds a component in places by its client name or Go name, and its package. An empty kind means any.
 func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
 	packages, err := e.deriver.Packages(ctx, e.before, places)
 	if err != nil {

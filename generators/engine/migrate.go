@@ -213,7 +213,6 @@ func (m *migration) recomment(file *typecheck.File, field *ast.Field, old, name 
 	}
 }
 
-// declaration finds the declaration of a field in the project's source.
 func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
 	view, fset := m.engine.before, m.engine.before.Fset()
 	if at := fset.File(v.Pos()); at != nil && view.File(at.Name()) != nil {
@@ -233,7 +232,6 @@ func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, erro
 	return nil, nil, fmt.Errorf("the field %s is not declared in a struct of the project", v.Name())
 }
 
-// retag sets the JSON name in the tag of a field.
 func (m *migration) retag(file *typecheck.File, field *ast.Field, name string) {
 	if field.Tag == nil {
 		m.replace(file, field.Type.End(), field.Type.End(), " `json:"+strconv.Quote(name)+"`")
@@ -255,7 +253,6 @@ func (m *migration) retag(file *typecheck.File, field *ast.Field, name string) {
 	m.replace(file, field.Tag.Pos(), field.Tag.End(), "`"+tag+"`")
 }
 
-// drop plans to remove a field, if the source still has it.
 func (m *migration) drop(name string) error {
 	found := m.field(name)
 	if found == nil {
@@ -409,7 +406,6 @@ func (m *migration) finish(ctx context.Context) error {
 	return nil
 }
 
-// defaultsOf returns the defaults of the properties of a schema, as JSON.
 func defaultsOf(schema json.RawMessage) map[string]string {
 	var document struct {
 		Properties map[string]struct {

@@ -19,7 +19,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// importPaths returns the import paths in the files of a project, sorted.
 func importPaths(view *typecheck.View) []string {
 	var all []string
 	for _, dir := range view.Dirs() {
@@ -59,21 +58,16 @@ func compareModules(old, now []byte) (different, versions []string) {
 			}
 		}
 	}
-	for name, version := range required[0] {
-		switch other, both := required[1][name]; {
-		case !both:
+	all := maps.Clone(required[0])
+	maps.Copy(all, required[1])
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch before, after := required[0][name], required[1][name]; {
+		case before == "" || after == "":
 			different = append(different, name)
-		case other != version:
-			versions = append(versions, fmt.Sprintf("%s %s becomes %s", name, version, other))
+		case before != after:
+			versions = append(versions, fmt.Sprintf("%s %s becomes %s", name, before, after))
 		}
 	}
-	for name := range required[1] {
-		if _, both := required[0][name]; !both {
-			different = append(different, name)
-		}
-	}
-	slices.Sort(different)
-	slices.Sort(versions)
 	return different, versions
 }
 

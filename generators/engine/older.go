@@ -28,21 +28,15 @@ func (m *migration) redirectUpgrades(dirs []string) {
 	if inspected == nil {
 		return
 	}
-	types := map[string]string{m.result.Type: m.result.OldType("")}
+	names := map[string]string{m.result.Type: m.result.OldType("")}
 	for name := range m.result.Old.Types {
-		types[name] = m.result.OldType(name)
+		names[name] = m.result.OldType(name)
 	}
 	for _, file := range inspected.Files {
 		for _, decl := range file.Syntax.Decls {
-			function, ok := decl.(*ast.FuncDecl)
-			if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
-				continue
+			if m.isOlderMethod(decl) {
+				m.redirectMethod(file, decl, inspected.Info, names)
 			}
-			receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-			if !ok || !m.isOlder(receiver.Name) {
-				continue
-			}
-			m.redirectFunction(file, function, inspected.Info, types)
 		}
 	}
 }
@@ -82,10 +76,10 @@ func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool
 	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.result.Type })
 }
 
-// redirectFunction makes a method of an older version return the types of the recorded version, with
+// redirectMethod makes a method of an older version return the types of the recorded version, with
 // the field names of that version. Named strings and numbers become basic types, as in recorded types.
-func (m *migration) redirectFunction(file *typecheck.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
-	for node := range ast.Preorder(function) {
+func (m *migration) redirectMethod(file *typecheck.File, method ast.Decl, info *types.Info, names map[string]string) {
+	for node := range ast.Preorder(method) {
 		if selector, ok := node.(*ast.SelectorExpr); ok {
 			if name := plainType(info.Uses[selector.Sel]); name != "" {
 				m.replace(file, selector.Pos(), selector.End(), name)
@@ -168,15 +162,18 @@ func (m *migration) recordedNames(edit gen.Edit) map[token.Pos]string {
 
 // isInOlder reports whether a position is in a method of an older version of the command.
 func (m *migration) isInOlder(file *typecheck.File, pos token.Pos) bool {
-	for _, decl := range file.Syntax.Decls {
-		function, ok := decl.(*ast.FuncDecl)
-		if !ok || pos < function.Pos() || pos > function.End() || function.Recv == nil || len(function.Recv.List) != 1 {
-			continue
-		}
-		receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-		return ok && m.isOlder(receiver.Name)
+	return slices.ContainsFunc(file.Syntax.Decls, func(decl ast.Decl) bool {
+		return decl.Pos() <= pos && pos <= decl.End() && m.isOlderMethod(decl)
+	})
+}
+
+func (m *migration) isOlderMethod(decl ast.Decl) bool {
+	function, ok := decl.(*ast.FuncDecl)
+	if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
+		return false
 	}
-	return false
+	receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
+	return ok && m.isOlder(receiver.Name)
 }
 
 // isOlder reports whether a type belongs to an older version of the command: CreateV1 or CreateV1Item.

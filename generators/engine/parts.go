@@ -37,7 +37,6 @@ func (c PartChange) String() string {
 	return text
 }
 
-// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -74,7 +73,6 @@ func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Resul
 	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionRemove) })
 }
 
-// planPart plans to add or to remove a part.
 func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, error) {
 	part, ok := parts.Find(name)
 	if !ok {
@@ -111,12 +109,10 @@ func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, erro
 	return p, e.derive(ctx, p, nil, false)
 }
 
-// isPresent reports whether a project has a part.
 func isPresent(part parts.Part, view *typecheck.View) bool {
 	return slices.ContainsFunc(view.Dirs(), func(dir string) bool { return part.Holds(dir) && len(view.Files(dir)) > 0 })
 }
 
-// presentParts returns the names of the parts that a project has.
 func presentParts(view *typecheck.View) []string {
 	var names []string
 	for _, part := range parts.All() {
@@ -132,7 +128,6 @@ func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 	return append(e.partUsers(part, view), "")[0]
 }
 
-// partUsers returns the user files that use a part.
 func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
 	var users []string
 	for _, dir := range view.Dirs() {
@@ -152,8 +147,7 @@ func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
 	return users
 }
 
-// partDrift returns the files of a part that have been edited. A renamed module in import paths is not an
-// edit.
+// partDrift returns the files of a part that have been edited. A renamed module in import paths is not an edit.
 func (e *Engine) partDrift(part parts.Part) []string {
 	sum, err := ReadSum(e.root.FS())
 	if err != nil {

@@ -198,7 +198,6 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.derived[file] = true
 }
 
-// underivable returns the refusal for a package with errors.
 func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
 		Reason:      fmt.Sprintf("cannot derive from %s:", pkg.Dir),
@@ -311,7 +310,6 @@ func (e *Engine) projectHashes() map[string]string {
 	return hashes
 }
 
-// planID returns the id of a saved plan: the beginning of a hash of its file.
 func planID(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])

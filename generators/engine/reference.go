@@ -96,7 +96,6 @@ func (e *Engine) dirsNamed(name string) []string {
 	return dirs
 }
 
-// noFolderError reports that a folder has no Go files, and suggests others.
 func (e *Engine) noFolderError(text, dir string) error {
 	if path.IsAbs(dir) || dir == ".." || strings.HasPrefix(dir, "../") {
 		return fmt.Errorf("%q is outside the project; write ./folder.Function, with a folder relative to the project's root", gen.Shorten(text))
@@ -140,7 +139,6 @@ func joinFew(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// feature returns a feature for generators, or nil.
 func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	place := derive.FeatureIn(path.Join(derive.Features, name))
 	if name == "" || !slices.Contains(derive.Places(e.before), place) {
@@ -187,7 +185,6 @@ func stringTypes(file *ast.File) []string {
 	return names
 }
 
-// fields returns the struct fields of a component's type.
 func (e *Engine) fields(c derive.Component) []gen.StructField {
 	var fields []gen.StructField
 	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,14 +23,14 @@ import (
 
 // checkTypes refuses a function whose parameters or results have types that a package cannot name.
 func checkTypes(f *gen.Function, in string) error {
-	for _, side := range []struct {
-		list *types.Tuple
-		name func(int) string
-	}{{f.Signature.Params(), f.Parameter}, {f.Signature.Results(), f.Result}} {
-		for i := range side.list.Len() {
-			if why := whyUnusable(side.list.At(i).Type(), in); why != "" {
-				return f.Errorf("%s %s", side.name(i), why)
-			}
+	for i := range f.Signature.Params().Len() {
+		if reason := whyUnusable(f.Signature.Params().At(i).Type(), in); reason != "" {
+			return f.Errorf("%s %s", f.Parameter(i), reason)
+		}
+	}
+	for i := range f.Signature.Results().Len() {
+		if reason := whyUnusable(f.Signature.Results().At(i).Type(), in); reason != "" {
+			return f.Errorf("%s %s", f.Result(i), reason)
 		}
 	}
 	return nil
@@ -38,25 +39,24 @@ func checkTypes(f *gen.Function, in string) error {
 // whyUnusable explains why a package cannot name a type. It is empty if it can. It does not check whether
 // JSON can represent the type.
 func whyUnusable(t types.Type, in string) string {
+	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
+		return whyUnusable(alias.Rhs(), in) // the alias can be avoided
+	}
 	switch t := t.(type) {
-	case *types.Alias:
-		if t.Obj().Pkg() != nil && !t.Obj().Exported() {
-			return whyUnusable(t.Rhs(), in) // the alias can be avoided
+	case interface { // a named type or an alias
+		Obj() *types.TypeName
+		TypeArgs() *types.TypeList
+	}:
+		if reason := whyInaccessible(t.Obj(), in); reason != "" {
+			return reason
 		}
-		if why := whyInaccessible(t.Obj(), in); why != "" {
-			return why
+		for argument := range t.TypeArgs().Types() {
+			if reason := whyUnusable(argument, in); reason != "" {
+				return reason
+			}
 		}
-		return whyUnusableIn(t.TypeArgs(), in)
-	case *types.Named:
-		if why := whyInaccessible(t.Obj(), in); why != "" {
-			return why
-		}
-		return whyUnusableIn(t.TypeArgs(), in)
 	case *types.Map:
-		if why := whyUnusable(t.Key(), in); why != "" {
-			return why
-		}
-		return whyUnusable(t.Elem(), in)
+		return cmp.Or(whyUnusable(t.Key(), in), whyUnusable(t.Elem(), in))
 	case interface{ Elem() types.Type }: // a pointer, slice, array or channel
 		return whyUnusable(t.Elem(), in)
 	case *types.Struct:
@@ -64,18 +64,9 @@ func whyUnusable(t types.Type, in string) string {
 			if !field.Exported() {
 				return "has the field " + field.Name() + ", which is not exported"
 			}
-			if why := whyUnusable(field.Type(), in); why != "" {
-				return why
+			if reason := whyUnusable(field.Type(), in); reason != "" {
+				return reason
 			}
-		}
-	}
-	return ""
-}
-
-func whyUnusableIn(list *types.TypeList, in string) string {
-	for t := range list.Types() {
-		if why := whyUnusable(t, in); why != "" {
-			return why
 		}
 	}
 	return ""
@@ -127,7 +118,6 @@ func (e *Engine) doc(object types.Object) string {
 // A nonUsageError is an error of a generator that is not a usage error.
 type nonUsageError struct{ error }
 
-// function finds a function of the project for a tool.
 func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
 	ref, err := e.resolveReference(text)
 	if err != nil {

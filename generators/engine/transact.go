@@ -35,8 +35,7 @@ type Options struct {
 	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
 }
 
-// transact makes one change of the project under its lock. A dry run saves the plan instead of applying
-// it.
+// transact makes one change of the project under its lock. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal.Journal) (*plan, error)) (_ *Result, err error) {
 	applying := false
 	defer func() {

@@ -46,8 +46,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 	return result, err
 }
 
-// nameOperations adds the later operations that depend on the one to undo: those whose files would not
-// compile.
+// nameOperations adds the later operations that depend on the one to undo: those whose files would not compile.
 func (r *Refusal) nameOperations(target journal.Operation, later []journal.Operation) {
 	for _, op := range later {
 		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
@@ -223,12 +222,12 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 
 // Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
 func (r *Result) Stale() string {
-	var out strings.Builder
+	text := ""
 	for _, f := range r.Files {
-		fmt.Fprintf(&out, "%s is stale\n", f.Path)
+		text += f.Path + " is stale\n"
 	}
 	for _, d := range r.Refused {
-		fmt.Fprintf(&out, "%s\n", d)
+		text += d.String() + "\n"
 	}
-	return out.String()
+	return text
 }

@@ -159,7 +159,6 @@ func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen
 	return false
 }
 
-// verifyPure refuses a plan that makes replay of the event log non-deterministic.
 func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	after, err := e.checkPurity(ctx, p.after, p.dirs())
 	p.warnings = slices.DeleteFunc(after.Warnings, func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil })
@@ -201,11 +200,11 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 
 // Impurities lists code that makes replay non-deterministic, one line each.
 func (r *Result) Impurities() string {
-	var out strings.Builder
+	text := ""
 	for _, d := range r.Impure {
-		fmt.Fprintf(&out, "%s\n", d)
+		text += d.String() + "\n"
 	}
-	return out.String()
+	return text
 }
 
 // unreadPlaces returns the places that exist but are not read: symbolic links and nested modules. If they

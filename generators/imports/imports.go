@@ -13,8 +13,7 @@
 //     already imports.
 //
 // Within a level, packages with fewer path elements come first, then newer versions, then alphabetical
-// order. A few names of the standard library have a fixed order, such as text/template before
-// html/template.
+// order. A few names of the standard library have a fixed order, such as text/template before html/template.
 package imports
 
 import (
@@ -176,8 +175,7 @@ func references(file *ast.File) map[string][]string {
 	return found
 }
 
-// removeDeclared removes the names that other files of the package declare, and those of the file's
-// imports.
+// removeDeclared removes the names that other files of the package declare, and those of the file's imports.
 func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.File, wanted map[string][]string) error {
 	for _, file := range p.siblings() {
 		for _, name := range file.Names() {
@@ -325,8 +323,7 @@ func (c candidate) compare(other candidate, name string) int {
 	)
 }
 
-// preference ranks packages of the standard library that share a name and some selectors; lower is
-// better.
+// preference ranks packages of the standard library that share a name and some selectors; lower is better.
 //
 //   - rand: rand.Int without rand.Reader means math/rand/v2, because crypto/rand.Int needs a Reader.
 //     rand.Read means crypto/rand, because math/rand.Read is deprecated. goimports uses crypto/rand for both.

@@ -19,10 +19,10 @@ import (
 // A bench is a project whose files get imports.
 type bench struct {
 	testing.TB
-	dir    string
-	root   *os.Root
-	cache  *typecheck.ExportCache
-	store  *typecheck.Store
+	dir      string
+	root     *os.Root
+	cache    *typecheck.ExportCache
+	store    *typecheck.Store
 	resolver *imports.Resolver
 }
 

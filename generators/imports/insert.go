@@ -97,7 +97,6 @@ func isMixed(group []*ast.ImportSpec, isStandard func(path string) bool) bool {
 	return slices.ContainsFunc(group, func(spec *ast.ImportSpec) bool { return isStandard(pathOf(spec)) != isStandard(pathOf(group[0])) })
 }
 
-// splitGroups splits mixed groups of imports into two.
 func splitGroups(head []byte, isStandard func(path string) bool) []byte {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", head, parser.ParseComments)

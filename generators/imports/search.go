@@ -83,7 +83,6 @@ func (s *Resolver) candidate(ctx context.Context, p *place, imported string, w w
 	return &c, nil
 }
 
-// isImported reports whether a file of the project imports a package.
 func (p *place) isImported(imported string) bool {
 	for _, dir := range p.view.Dirs() {
 		for _, file := range p.view.Files(dir) {
@@ -95,7 +94,6 @@ func (p *place) isImported(imported string) bool {
 	return false
 }
 
-// ofTested returns the package that an external test tests.
 func (s *Resolver) ofTested(_ context.Context, p *place, w want) ([]candidate, error) {
 	if pkg := p.pkg(p.dir); p.isExternal && pkg != nil && pkg.Name == w.name {
 		if c := p.candidate(pkg, w); c != nil {

@@ -18,8 +18,7 @@ import (
 // Before anything is written, all paths are checked and all files compared with their Before. The
 // error names each file that is refused; it is [ErrChanged] for files that have changed since.
 //
-// If writing fails, the files written so far are restored, and the error says whether that
-// succeeded.
+// If writing fails, the files written so far are restored, and the error says whether that succeeded.
 //
 // An existing file keeps its permissions. Folders are created as needed, and removed if a deletion
 // leaves them empty.
@@ -53,10 +52,9 @@ func (j *Journal) Apply(op Operation, files []Change) (Operation, error) {
 	return op, nil
 }
 
-// Record completes an operation that [Journal.Apply] has returned, by adding it to the history. An
-// operation without an action is not added: derived files need no history. A process that dies
-// between Apply and Record leaves the operation to the next [Open], which completes it. If Record
-// fails, the files are restored.
+// Record completes an operation that [Journal.Apply] has returned, by adding it to the history. An operation
+// without an action is not added: derived files need no history. A process that dies between Apply and Record
+// leaves the operation to the next [Open], which completes it. If Record fails, the files are restored.
 func (j *Journal) Record(op Operation) error {
 	if err := j.complete(op); err != nil {
 		return j.abort(op, err)
@@ -124,26 +122,15 @@ func (j *Journal) writeFiles(op Operation) error {
 func (j *Journal) rollBack(op Operation) (skipped []string, err error) {
 	var problems []error
 	for _, record := range slices.Backward(applyOrder(op.Files)) {
-		now, _, err := j.readFile(record.Path)
-		if _, ok := errors.AsType[*obstacleError](err); ok {
-			skipped = append(skipped, record.Path)
-			continue
-		}
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		switch Hash(now) {
-		case record.Before:
-			if now == nil {
+		hash, err := j.currentHash(record.Path)
+		switch {
+		case err != nil:
+		case hash == record.Before:
+			if hash == "" {
 				j.removeEmpty(record.Path)
 			}
-		case record.After:
-			if _, lost := j.Contents(record.Before); lost != nil {
-				skipped = append(skipped, record.Path)
-			} else {
-				err = j.setContent(record, record.Before)
-			}
+		case hash == record.After && j.hasContents(record.Before):
+			err = j.setContent(record, record.Before)
 		default:
 			skipped = append(skipped, record.Path)
 		}
@@ -156,6 +143,15 @@ func (j *Journal) rollBack(op Operation) (skipped []string, err error) {
 		problems = append(problems, j.remove(pendingFile))
 	}
 	return skipped, errors.Join(problems...)
+}
+
+// currentHash returns the hash of a file's content. An obstacle has a hash that no content has.
+func (j *Journal) currentHash(name string) (string, error) {
+	now, _, err := j.readFile(name)
+	if _, ok := errors.AsType[*obstacleError](err); ok {
+		return "obstacle", nil
+	}
+	return Hash(now), err
 }
 
 // setContent writes the content with a hash to a file, or removes the file if the hash is empty.
@@ -186,9 +182,8 @@ func (j *Journal) abort(op Operation, err error) error {
 	return fmt.Errorf("%w; nothing was changed", err)
 }
 
-// applyOrder returns records in the order in which they are applied, so that an interrupted project
-// compiles if possible: derived files, which refer to the others, are written after them and removed
-// before them.
+// applyOrder returns records in the order in which they are applied, so that an interrupted project compiles
+// if possible: derived files, which refer to the others, are written after them and removed before them.
 func applyOrder(records []Record) []Record {
 	phase := func(r Record) int {
 		switch {
@@ -259,22 +254,14 @@ func (j *Journal) recover() error {
 func (j *Journal) reasonToRollBack(op Operation) (string, error) {
 	var edited, lost []string
 	for _, record := range op.Files {
-		now, _, err := j.readFile(record.Path)
-		if _, ok := errors.AsType[*obstacleError](err); ok {
-			edited = append(edited, record.Path)
-			continue
-		}
-		if err != nil {
+		hash, err := j.currentHash(record.Path)
+		switch {
+		case err != nil:
 			return "", err
-		}
-		switch Hash(now) {
-		case record.After:
-		case record.Before:
-			if _, err := j.Contents(record.After); err != nil {
-				lost = append(lost, record.Path)
-			}
-		default:
+		case hash != record.Before && hash != record.After:
 			edited = append(edited, record.Path)
+		case hash != record.After && !j.hasContents(record.After):
+			lost = append(lost, record.Path)
 		}
 	}
 	switch {

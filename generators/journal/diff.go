@@ -48,8 +48,7 @@ func (f Change) Action() Action {
 	return Update
 }
 
-// Hash returns the SHA-256 of a file's content in hexadecimal. It is empty for nil: the file does not
-// exist.
+// Hash returns the SHA-256 of a file's content in hexadecimal. It is empty for nil: the file does not exist.
 func Hash(data []byte) string {
 	if data == nil {
 		return ""
@@ -170,7 +169,6 @@ func longestIncreasing(pairs [][2]int) [][2]int {
 	return found
 }
 
-// contextLines is the number of lines around a change in a diff.
 const contextLines = 3
 
 // Diff returns the change as a unified diff with three lines of context, for patch and git apply. It is

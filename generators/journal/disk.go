@@ -136,8 +136,7 @@ func checkPath(name string) error {
 	return nil
 }
 
-// isReserved reports whether a path is in .git or .petrock, under any name that a file system accepts
-// for them.
+// isReserved reports whether a path is in .git or .petrock, under any name that a file system accepts for them.
 func isReserved(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		part = fold(strings.TrimRight(part, ". "))

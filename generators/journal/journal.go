@@ -10,12 +10,10 @@
 //	operations/   recorded operations, one file each
 //
 // [Journal.Apply] checks the operation, saves the contents of files before and after it as objects, and
-// writes pending.json. From then on the operation will be completed: if the process dies, the next
-// [Open] completes it. Each file is written by one rename. [Journal.Record] moves pending.json to
-// operations.
+// writes pending.json. From then on the operation will be completed: if the process dies, the next [Open]
+// completes it. Each file is written by one rename. [Journal.Record] moves pending.json to operations.
 //
-// If a file was edited in between, the next Open rolls the operation back instead and leaves that file
-// alone.
+// If a file was edited in between, the next Open rolls the operation back instead and leaves that file alone.
 //
 // This holds for killed processes. After a power failure the latest writes may be lost; user files that
 // an operation replaced or removed are in objects.
@@ -241,7 +239,6 @@ func (j *Journal) operationNames() ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
 }
 
-// names returns the sorted names of a folder's entries.
 func (j *Journal) names(dir string) ([]string, error) {
 	folder, err := j.root.Open(dir)
 	if err != nil {
@@ -297,13 +294,18 @@ func (j *Journal) Contents(hash string) ([]byte, error) {
 	return data, nil
 }
 
+func (j *Journal) hasContents(hash string) bool {
+	_, err := j.Contents(hash)
+	return err == nil
+}
+
 // save saves content for Contents. Only the owner may read it, because the file may be private.
 func (j *Journal) save(data []byte, sync bool) error {
 	if data == nil {
 		return nil
 	}
 	hash := Hash(data)
-	if _, err := j.Contents(hash); err == nil {
+	if j.hasContents(hash) {
 		return nil
 	}
 	return j.writeFile(objectsDir+"/"+hash, data, 0o600, sync)

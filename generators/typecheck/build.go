@@ -159,7 +159,6 @@ type failure struct {
 	Err         string
 }
 
-// parseList parses the output of go list.
 func (o BuildOptions) parseList(out []byte) (*BuildResult, error) {
 	listed, err := DecodeList[listedPackage](out)
 	if err != nil {

@@ -67,15 +67,10 @@ type listedExport struct {
 
 // isVersioned reports whether a package changes only with the version of Go or of its module.
 func (l listedExport) isVersioned() bool {
-	switch {
-	case l.Standard:
-		return true
-	case l.Module == nil:
-		return false
-	case l.Module.Replace != nil:
+	if l.Module != nil && l.Module.Replace != nil {
 		return l.Module.Replace.Version != ""
 	}
-	return l.Module.Version != ""
+	return l.Standard || l.Module != nil && l.Module.Version != ""
 }
 
 // askExports asks the go command for the export data of packages, which it compiles if needed.
@@ -147,7 +142,6 @@ func (c *ExportCache) owns(l listedExport) bool {
 	return err == nil && os.SameFile(root, dir)
 }
 
-// addOutput adds the stderr of a failed go command to its error.
 func addOutput(err error, stderr []byte) error {
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: the go command failed:\n%s", err, bytes.TrimSpace(stderr))
@@ -410,7 +404,6 @@ func addText(hash io.Writer, name string, text []byte) {
 	hash.Write(text)
 }
 
-// addStat adds the size and modification time of a file.
 func addStat(hash io.Writer, file string) {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -150,7 +150,6 @@ func (f *finder) checkFeature(dir string) {
 	}
 }
 
-// followRoot follows a function that replay calls.
 func (f *finder) followRoot(object *types.Func, name string) {
 	f.seen, f.chain = map[string]bool{}, nil
 	f.followFunction(object, name)
@@ -315,7 +314,6 @@ func (w walker) checkUse(name *ast.Ident) {
 	}
 }
 
-// followVariable follows the initial value of a package-level function variable.
 func (w walker) followVariable(v *types.Var) {
 	if !isPackageLevel(v) || !isFunction(v.Type()) || w.seen[fullName(v)] {
 		return
@@ -330,7 +328,6 @@ func isPackageLevel(v *types.Var) bool {
 	return v.Pkg() != nil && !v.IsField() && v.Parent() == v.Pkg().Scope()
 }
 
-// checkWrite finds writes to package-level variables.
 func (w walker) checkWrite(target ast.Expr) {
 	if v := w.packageVariable(target); v != nil {
 		w.refuse(target.Pos(), "the variable "+v.Name(), useState)

@@ -55,8 +55,7 @@ func (f *File) Dir() string { return path.Dir(f.Path) }
 // IsTest reports whether the file is a test file.
 func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 
-// Names returns the package-level names that the file declares, without methods. Callers must not
-// change it.
+// Names returns the package-level names that the file declares, without methods. Callers must not change it.
 func (f *File) Names() []string { return f.names }
 
 // DeclaredNames returns the package-level names that a file declares, without methods.

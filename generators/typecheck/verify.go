@@ -120,43 +120,36 @@ func (p *Pass) Test(dir string) []Diagnostic {
 // targets returns the folders of changed files, and the folders whose packages or tests import one of them,
 // directly or indirectly.
 func (c *Checker) targets(view *View, changed map[string]bool) map[string]bool {
-	targets := map[string]bool{}
-	for file := range changed {
-		targets[path.Dir(file)] = true
-	}
-	imports := map[string][]string{} // by folder, the folders that its package imports
-	tests := map[string][]string{}   // by folder, the folders that its tests import
+	importers := map[string][]string{} // by folder, the folders whose packages import it
+	testers := map[string][]string{}   // by folder, the folders whose tests import it
 	for _, dir := range view.Dirs() {
 		for _, file := range view.Files(dir) {
 			for _, i := range file.Imports() {
-				other, ok := c.dir(i.Path)
-				switch {
-				case !ok:
-				case file.IsTest():
-					tests[dir] = append(tests[dir], other)
-				default:
-					imports[dir] = append(imports[dir], other)
+				if imported, ok := c.dir(i.Path); ok && file.IsTest() {
+					testers[imported] = append(testers[imported], dir)
+				} else if ok {
+					importers[imported] = append(importers[imported], dir)
 				}
 			}
 		}
 	}
-	isTarget := func(dir string) bool { return targets[dir] }
-	for again := true; again; {
-		again = false
-		for dir, imported := range imports {
-			if !targets[dir] && slices.ContainsFunc(imported, isTarget) {
-				targets[dir], again = true, true
+	targets := map[string]bool{}
+	var add func(dir string)
+	add = func(dir string) {
+		if !targets[dir] {
+			targets[dir] = true
+			for _, importer := range importers[dir] {
+				add(importer)
 			}
 		}
 	}
-	var tested []string // added afterwards: importing a package does not import its tests
-	for dir, imported := range tests {
-		if slices.ContainsFunc(imported, isTarget) {
-			tested = append(tested, dir)
-		}
+	for file := range changed {
+		add(path.Dir(file))
 	}
-	for _, dir := range tested {
-		targets[dir] = true
+	for dir := range maps.Clone(targets) {
+		for _, tester := range testers[dir] { // without its importers: they do not import its tests
+			targets[tester] = true
+		}
 	}
 	return targets
 }
@@ -238,7 +231,6 @@ type variant struct {
 	pkg  *checked
 }
 
-// imports resolves the imports of one package.
 type imports struct {
 	pass    *Pass
 	variant *variant
@@ -375,8 +367,7 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 	return inspected
 }
 
-// Importers returns a folder and the folders whose packages or tests import it, directly or indirectly,
-// sorted.
+// Importers returns a folder and the folders whose packages or tests import it, directly or indirectly, sorted.
 func (c *Checker) Importers(view *View, dir string) []string {
 	return slices.Sorted(maps.Keys(c.targets(view, map[string]bool{dir + "/x.go": true})))
 }
