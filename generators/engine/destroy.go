@@ -332,8 +332,8 @@ func (e *Engine) logAdvice(p *plan) []string {
 	var advice []string
 	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
 		before, after := e.before.File(file), p.after.File(file)
-		if gone := subtract(derive.EventTypes(before), derive.EventTypes(after)); len(gone) > 0 {
-			advice = append(advice, e.removedEventsAdvice(gone, path.Dir(file), after != nil))
+		if removed := subtract(derive.EventTypes(before), derive.EventTypes(after)); len(removed) > 0 {
+			advice = append(advice, e.removedEventsAdvice(removed, path.Dir(file), after != nil))
 		}
 		if after != nil {
 			advice = append(advice, renamedWorkersAdvice(derive.Workers(before), derive.Workers(after))...)
@@ -344,14 +344,14 @@ func (e *Engine) logAdvice(p *plan) []string {
 
 // removedEventsAdvice advises on stored events of removed commands. If the feature remains, it includes a
 // func Map.
-func (e *Engine) removedEventsAdvice(gone []string, dir string, remains bool) string {
-	events := strings.Join(gone, ", ")
+func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
+	events := strings.Join(removed, ", ")
 	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
 	if !remains {
 		return fmt.Sprintf("The server does not start with an event log that has events %s; %s.", events, skip)
 	}
 	var quoted []string
-	for _, name := range gone {
+	for _, name := range removed {
 		quoted = append(quoted, strconv.Quote(name))
 	}
 	return fmt.Sprintf(`The server does not start with an event log that has events %s. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
@@ -366,18 +366,18 @@ func (e *Engine) removedEventsAdvice(gone []string, dir string, remains bool) st
 }
 
 func renamedWorkersAdvice(before, after []string) []string {
-	gone, added := subtract(before, after), subtract(after, before)
-	if len(gone) == 0 {
+	removed, added := subtract(before, after), subtract(after, before)
+	if len(removed) == 0 {
 		return nil
 	}
-	which, old := "another name", path.Base(gone[0])
+	which, old := "another name", path.Base(removed[0])
 	if len(added) > 0 {
 		which = strings.Join(added, " or ")
 	}
-	if len(gone) > 1 {
+	if len(removed) > 1 {
 		old = "OLD"
 	}
-	return []string{fmt.Sprintf("Worker %s no longer exists. A worker's position in the event log is saved under its name: as %s it starts at the end of the log. To keep the position, add //petrock:name %s to the doc comment of its type.", strings.Join(gone, ", "), which, old)}
+	return []string{fmt.Sprintf("Worker %s no longer exists. A worker's position in the event log belongs to its name: under %s it starts at the end of the log. To keep the position, add //petrock:name %s to the doc comment of its type.", strings.Join(removed, ", "), which, old)}
 }
 
 func subtract(list, others []string) []string {

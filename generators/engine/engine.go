@@ -171,11 +171,11 @@ func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 		t.use(func() { found = e.feature(ctx, name) }) // nil after the end
 		return found
 	}
-	p.Migrate = func(command string, edit gen.Edit) (made *gen.Migration, err error) {
-		if ended := t.use(func() { made, err = e.migrate(ctx, command, edit) }); ended != nil {
+	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
+		if ended := t.use(func() { migration, err = e.migrate(ctx, command, edit) }); ended != nil {
 			return nil, ended
 		}
-		return made, err
+		return migration, err
 	}
 	return p
 }

@@ -124,12 +124,12 @@ func generatorError(kind string, err error) error {
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return refusal
 	}
-	if wrong, ok := errors.AsType[*gen.SourceError](err); ok {
+	if source, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{
-			Reason: "the " + wrong.What + " is not valid Go for a function:",
+			Reason: "the " + source.What + " is not valid Go for a function:",
 			Diagnostics: []typecheck.Diagnostic{{
-				File: wrong.What, Line: wrong.Line, Column: wrong.Column, Message: wrong.Message,
-				Lines: typecheck.LinesAround(wrong.Text, wrong.Line),
+				File: source.What, Line: source.Line, Column: source.Column, Message: source.Message,
+				Lines: typecheck.LinesAround(source.Text, source.Line),
 			}},
 			WayOut: "Nothing was changed.",
 		}
@@ -179,16 +179,16 @@ func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 
 // findDeclared finds names that a new Go file declares and that another file of its package already declares.
 func (e *Engine) findDeclared(p *plan, file gen.File) {
-	made := e.before.With(p.texts).File(file.Path)
-	if made == nil {
+	added := e.before.With(p.texts).File(file.Path)
+	if added == nil {
 		return
 	}
 	for _, other := range e.before.Files(path.Dir(file.Path)) {
-		if other.IsDerived() || other.Syntax.Name.Name != made.Syntax.Name.Name {
+		if other.IsDerived() || other.Syntax.Name.Name != added.Syntax.Name.Name {
 			continue
 		}
 		for _, name := range other.Names() {
-			if slices.Contains(made.Names(), name) {
+			if slices.Contains(added.Names(), name) {
 				p.conflicts = append(p.conflicts, fmt.Sprintf("%s declares %s, which %s already declares", file.Path, name, other.Path))
 			}
 		}

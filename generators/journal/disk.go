@@ -147,15 +147,8 @@ func isReserved(name string) bool {
 	return false
 }
 
-func fold(text string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, text)
-}
+// fold maps names that differ only in letter case to the same text.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 // parents yields the folders above a file, outermost first. If the name ends with a slash, the file
 // itself is the last.
