@@ -347,7 +347,7 @@ func (s Shape) Example() (text string, ok bool) {
 	return text, text != ""
 }
 
-// example returns a value of a type, or an empty text if none is known. Recursive types end in empty lists.
+// example returns a value of a type, or an empty string if none is known. Recursive types end in empty lists.
 func (s Shape) example(t Type, within map[string]bool) string {
 	switch t.Kind {
 	case Basic:
@@ -421,10 +421,7 @@ func (s Shape) recurs(t Type, within map[string]bool) bool {
 // StructAt returns the name of the struct type of the field at a path. It is empty if the path does not
 // exist or has another type.
 func (s Shape) StructAt(path string) string {
-	f, ok := s.at(path)
-	if !ok {
-		return ""
-	}
+	f, _ := s.at(path)
 	return s.structOf(f)
 }
 

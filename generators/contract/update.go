@@ -37,7 +37,7 @@ func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 }
 
 // RenameFlag suggests a flag for petrock generate version: if exactly one field was removed and one added,
-// it assumes a rename. Otherwise it returns an empty text.
+// it assumes a rename. Otherwise it returns an empty string.
 func RenameFlag(changes []Change) string {
 	var before, after []string
 	for _, c := range changes {

@@ -105,21 +105,14 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 		return nil, err
 	}
 	var places []derive.Place
-	var kinds []string
 	for _, place := range e.existingPlaces() {
-		if !place.Wired && place.Kind != derive.Generator {
-			continue
-		}
-		for _, k := range place.Kinds() {
-			kinds = append(kinds, string(k))
-		}
-		if kind == "" || slices.Contains(place.Kinds(), derive.Kind(kind)) {
+		isListed := place.Wired || place.Kind == derive.Generator
+		if isListed && (kind == "" || slices.Contains(place.Kinds(), derive.Kind(kind))) {
 			places = append(places, place)
 		}
 	}
-	slices.Sort(kinds)
 	if len(places) == 0 {
-		return nil, terminal.Usagef("the project has no %q; it has components of the kinds %s", kind, strings.Join(slices.Compact(kinds), ", "))
+		return nil, terminal.Usagef("the project has no components of kind %q; the kinds are %s", kind, strings.Join(Kinds(), ", "))
 	}
 	c, pkg, err := e.lookUp(ctx, places, derive.Kind(kind), name)
 	if err != nil {

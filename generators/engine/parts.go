@@ -123,7 +123,7 @@ func presentParts(view *typecheck.View) []string {
 	return names
 }
 
-// partUser returns a user file that uses a part, or an empty text.
+// partUser returns a user file that uses a part, or an empty string.
 func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 	return append(e.partUsers(part, view), "")[0]
 }

@@ -243,7 +243,7 @@ func (e *Engine) whyUnread(dir string) string {
 	return ""
 }
 
-// otherModule returns the go.mod of the nested module that contains a file, or an empty text.
+// otherModule returns the go.mod of the nested module that contains a file, or an empty string.
 func (e *Engine) otherModule(file string) string {
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		mod := path.Join(dir, "go.mod")

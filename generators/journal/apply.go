@@ -288,7 +288,7 @@ func changedError(name string, exists, existed bool) error {
 	case !existed:
 		how = "created"
 	}
-	return fmt.Errorf("%s %w: %s; run the command again to see its new plan", name, ErrChanged, how)
+	return fmt.Errorf("%s %w: %s; run the command again", name, ErrChanged, how)
 }
 
 // A checker validates the files of one operation before anything is written.

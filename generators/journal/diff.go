@@ -184,7 +184,7 @@ func (f Change) Diff() string {
 		out.WriteString("Binary files differ\n")
 		return out.String()
 	}
-	before, after := lines(f.Before), lines(f.After)
+	before, after := slices.Collect(strings.Lines(string(f.Before))), slices.Collect(strings.Lines(string(f.After)))
 	edits := compare(before, after)
 	for len(edits) > 0 {
 		n := 1
@@ -214,14 +214,6 @@ func headerName(prefix, path string, data []byte) string {
 
 func isText(data []byte) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
-}
-
-func lines(data []byte) []string {
-	all := strings.SplitAfter(string(data), "\n")
-	if all[len(all)-1] == "" {
-		all = all[:len(all)-1]
-	}
-	return all
 }
 
 func writeHunk(out *strings.Builder, before, after []string, edits []edit) {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,11 +66,7 @@ func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 	if err := j.beforeStep("create", stagedFile); err != nil {
 		return err
 	}
-	perm := mode
-	if perm == 0 {
-		perm = 0o644
-	}
-	file, err := j.root.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	file, err := j.root.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, cmp.Or(mode, 0o644))
 	if err != nil {
 		return err
 	}

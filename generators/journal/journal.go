@@ -20,6 +20,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,10 +156,7 @@ type Record struct {
 }
 
 func (op Operation) name() string {
-	name := op.Title
-	if name == "" {
-		name = "a refresh of derived files"
-	}
+	name := cmp.Or(op.Title, "sync")
 	if op.ID != "" {
 		name += " (" + op.ID + ")"
 	}

@@ -287,17 +287,16 @@ func LinesAround(text string, line int) string {
 
 // String formats the diagnostic as a compiler would.
 func (d Diagnostic) String() string {
-	switch {
-	case d.File == "" && d.Package == "":
+	text := cmp.Or(d.File, d.Package)
+	if text == "" {
 		return d.Message
-	case d.File == "":
-		return d.Package + ": " + d.Message
-	case d.Line == 0:
-		return d.File + ": " + d.Message
-	case d.Column == 0:
-		return d.File + ":" + strconv.Itoa(d.Line) + ": " + d.Message
 	}
-	return d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column) + ": " + d.Message
+	for _, n := range []int{d.Line, d.Column} {
+		if n > 0 {
+			text += ":" + strconv.Itoa(n)
+		}
+	}
+	return text + ": " + d.Message
 }
 
 // Compare orders diagnostics by position, then by package and message.
