@@ -308,7 +308,7 @@ func (s Shape) structOf(f Field) string {
 	return t.Name
 }
 
-// PathOf returns the path of the first field with a struct type.
+// PathOf returns the path of the first field that has the given struct type.
 func (s Shape) PathOf(structure string) string {
 	seen := map[string]bool{}
 	var find func(prefix string, fields []Field) string

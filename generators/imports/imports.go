@@ -1,7 +1,7 @@
 // Package imports adds missing imports to Go files of a project. It searches the standard library, the
 // project, and the modules that its go.mod requires. It does not download modules or change go.mod.
 //
-// A package is missing if the file does not declare an identifier before a dot, such as strings in
+// A file lacks an import if it uses an undeclared identifier before a dot, such as strings in
 // strings.ToUpper. A package matches if it has that name and exports all selectors that the file uses. If
 // several match, the order of preference is:
 //
@@ -60,7 +60,7 @@ type Missing struct {
 }
 
 // Add adds missing imports to a file. The file may be new or part of the view. Add also returns the names
-// for which it found no package, sorted. It returns a file that does not parse unchanged.
+// for which it found no package, sorted. If the file does not parse, Add returns it unchanged.
 func (s *Resolver) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil {
