@@ -125,7 +125,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	}
 	place, _ := derive.PlaceOf(derive.Tool)
 	if ref.dir == place.Dir {
-		return nil, fmt.Errorf("%q is in the tools package, where exported functions with a tool signature are already tools; see generators/devserver/docs/tools.md", ref)
+		return nil, fmt.Errorf("%q is in the tools package, where exported functions with a tool signature are already tools; see generators/docs/tools.md", ref)
 	}
 	pkg, err := e.compilePackage(ctx, ref.dir)
 	if err != nil {

@@ -1,0 +1,78 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/petrock/petrock/generators/docs"
+)
+
+var (
+	start = regexp.MustCompile("^# [A-Z].*\n\n(?:[A-Z`].*\n)(?:.+\n)*\n```console\n\\$ ")
+	link  = regexp.MustCompile(`\]\(([^)]+)\)`)
+)
+
+// Every page starts with a title, a sentence and an example. TestDocs in cmd/petrock runs the
+// examples, which are the console blocks.
+func TestPages(t *testing.T) {
+	var topics []string
+	for _, page := range docs.Pages() {
+		topics = append(topics, page.Topic+".md")
+		if !start.MatchString(page.Text) {
+			t.Errorf("%s.md does not start with a title, a sentence and a console block", page.Topic)
+		}
+		checkLines(t, page)
+		for _, found := range link.FindAllStringSubmatch(page.Text, -1) {
+			target, _, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s.md: link: %v", page.Topic, err)
+			}
+		}
+	}
+	files, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(topics)
+	if !slices.Equal(files, topics) {
+		t.Errorf("pages %s, topics %s", files, topics)
+	}
+}
+
+// checkLines checks the width of prose, and that each Go block names its file, so that a test writes it.
+func checkLines(t *testing.T, page docs.Page) {
+	t.Helper()
+	inCode, number := false, 0
+	for line := range strings.Lines(page.Text) {
+		number++
+		line = strings.TrimSuffix(line, "\n")
+		if language, ok := strings.CutPrefix(line, "```"); ok {
+			inCode = !inCode
+			if language == "go" || inCode && language == "" {
+				t.Errorf("%s.md:%d: name the language of the block, and the file of Go code", page.Topic, number)
+			}
+		} else if !inCode && !strings.HasPrefix(line, "|") && utf8.RuneCountInString(line) > 100 {
+			t.Errorf("%s.md:%d: over 100 columns", page.Topic, number)
+		}
+	}
+	if inCode {
+		t.Errorf("%s.md: a block does not end", page.Topic)
+	}
+}
+
+func TestFind(t *testing.T) {
+	if page, ok := docs.Find("tools"); !ok || page.Topic != "tools" || !strings.HasPrefix(page.Text, "# "+page.Title+"\n") {
+		t.Errorf("tools: %t, %+v", ok, page)
+	}
+	if _, ok := docs.Find("nothing"); ok {
+		t.Error("found a page about nothing")
+	}
+}
